@@ -50,7 +50,7 @@ NOT_CHEAP = ("threads", "kernels/", "ipu/tiles")
 EXPENSIVE = {"iostream", "ostream", "istream", "sstream", "fstream", "iomanip", "ranges", "functional", "chrono",
              "string", "cmath", "regex", "algorithm", "numeric", "memory", "map", "unordered_map", "filesystem", "format"}
 # Run-time errors have texts; nothing of <stagecraft/pipeline.hpp> includes these headers.
-WITH_STRINGS = {"diagnostics/exceptions.hpp", "diagnostics/throw_error.hpp"}
+WITH_STRINGS = {"diagnostics/exceptions.hpp", "diagnostics/shown_text.hpp", "diagnostics/throw_error.hpp"}
 
 # What carries plans out asks a policy what machines do, not which machine it has.
 WITHOUT_MACHINES = ("plan", "engine", "engine/policy", "host", "host/lists", "host/steps", "host/operations")
@@ -59,6 +59,13 @@ MOST_HEADERS = 30  # in a folder
 LONGEST_HEADER = 400
 LONGEST_LINE = 120
 LICENCE = "SPDX-License-Identifier: BSD-3-Clause"
+# What numbers look like with these depends on the locale that the program has set: <stagecraft/diagnostics/number_text.hpp>
+# and <charconv> do not ask it. Whole numbers of printf's family have no point, and letters of ASCII are compared.
+OF_A_LOCALE = re.compile(
+    r"%[-+ #0]*(?:\d+|\*)?(?:\.(?:\d+|\*)?)?L?[aAeEfFgG](?![A-Za-z])|"
+    r"\b(?:strto[df]|strtold|ato[fi]|sto(?:f|d|ld)|[sf]?scanf|[io]?stringstream|num_(?:get|put)|"
+    r"to(?:upper|lower)|is(?:alnum|alpha|digit|lower|upper|print|space|punct|xdigit))\(|"
+    r"#\s*include <(?:sstream|iostream|iomanip|locale|clocale)>")
 INCLUDE = re.compile(r"\s*#\s*include\s*[<\"]([^>\"]+)[>\"]")
 
 
@@ -151,6 +158,9 @@ def check_header(include, path):
         yield f"{where}:2: says its level, which follows from its folder"
     if "#pragma once" not in lines and path.name not in READ_AGAIN:
         yield f"{where}:1: no #pragma once"
+    for number, line in enumerate(lines, 1):
+        if match := OF_A_LOCALE.search(line.partition("//")[0]):
+            yield f"{where}:{number}: {match.group()} follows the locale; use <stagecraft/diagnostics/number_text.hpp>"
     if room_of(name) in WITHOUT_MACHINES:
         for number, line in enumerate(lines, 1):
             if re.search(r"\bis_ipu\b", line):

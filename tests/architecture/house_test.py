@@ -37,6 +37,15 @@ class House(unittest.TestCase):
         self.assert_finds(self.header("engine/policy/execution_policy.hpp", asks), ":4:", "policy")
         self.assertEqual(self.header("ipu/profile/profile.hpp", asks), [])
 
+    def test_numbers_follow_no_locale(self):
+        for line in ('std::snprintf(text, sizeof text, "%.4f", x);', 'throw_data_error("E4007", "found %.15g of %d", x, n);',
+                     "double const x = std::strtod(text, nullptr);", "auto const x = std::stof(text);",
+                     "letter = std::toupper(letter);", "#include <sstream>"):
+            self.assert_finds(self.header("io/npz.hpp", line), ":4:", "locale")
+        for line in ('std::snprintf(text, sizeof text, "Epoch %05d: %s%%", n, s);', "// as printf's %.4f",
+                     'text += "100 % faster";'):
+            self.assertEqual(self.header("io/npz.hpp", line), [])
+
     def test_folders_are_not_too_full(self):
         headers = {f"include/stagecraft/layers/core/layer_{i}.hpp": TOP for i in range(house.MOST_HEADERS + 1)}
         self.assert_finds(self.problems(headers), "include/stagecraft/layers/core:1:", f"more than {house.MOST_HEADERS}")

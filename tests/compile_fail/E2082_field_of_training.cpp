@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// E2082: a field of sc::training is misspelt. C++ refuses it before the library sees it, and shows a line of its source.
+// E2082: a field of sc::training is misspelt. C++ refuses it itself, and compilers show a line of the library.
 // expect-error: template argument
 // expect-source: [E2082] a field is misspelt, or its value has another type
 #include <stagecraft/pipeline.hpp>

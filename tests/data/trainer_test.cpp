@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -51,6 +52,13 @@ bool same(std::vector<sc::weight_array> const& a, std::vector<sc::weight_array> 
     if (a[i].values != b[i].values) return false;
   return true;
 }
+
+struct preprocessing : sc::functional<preprocessing> {
+  static constexpr auto build(auto& network) {
+    auto x = network.input(6);
+    return sc::outputs(normalization({.name = "features"})(x), discretization({.num_bins = 4, .name = "bins"})(x));
+  }
+};
 
 template <class Call>
 void fails(char const* code, Call const& call) {
@@ -137,6 +145,86 @@ TEST_CASE("Pipelines and replicas take batches from a dataset, which threads mak
   continued.fit(fewer, {.epochs = 2, .verbose = 0, .steps_per_epoch = 8});
   continued.fit(fewer, {.epochs = 3, .verbose = 0, .initial_epoch = 2, .steps_per_epoch = 8});
   CHECK(same(continued.get_weights(), streaming.get_weights()));
+}
+
+TEST_CASE("Batches that functions have changed, kept or chosen are trained on as the same samples in memory are") {
+  auto const [x, y, weight] = draw(45);
+  xt::xtensor<float, 2> const scaled = x / 2.0F;
+  sc::trainer<model, plain> in_memory, of_batches, resumed, chosen;
+  auto const a = in_memory.fit(scaled, y, {.epochs = 3, .verbose = 0, .validation_split = 0, .shuffle = false});
+  // The guide's own order: batch, then map, cache and prefetch.
+  auto const batches =
+      sc::data::from(x, y)
+          .batch(8)
+          .map([](auto const& images, auto const& labels) { return std::tuple(images / 2.0F, labels * 1); },
+               {.num_parallel_calls = 2})
+          .cache()
+          .prefetch(sc::data::autotune);
+  auto const b = of_batches.fit(batches, {.epochs = 3, .verbose = 0});
+  CHECK(a.history.at("loss") == b.history.at("loss"));
+  CHECK(same(in_memory.get_weights(), of_batches.get_weights()));
+  CHECK(in_memory.evaluate(scaled, y, {.verbose = 0}) == of_batches.evaluate(batches, {.verbose = 0}));
+  CHECK(in_memory.predict(scaled) == of_batches.predict(batches));
+  // A run that stops within an epoch and goes on.
+  resumed.fit(batches, {.epochs = 3, .verbose = 0, .steps_per_epoch = 4});
+  resumed.fit(batches, {.epochs = 4, .verbose = 0, .initial_epoch = 3, .steps_per_epoch = 4});
+  sc::trainer<model, plain> whole;
+  whole.fit(batches, {.epochs = 4, .verbose = 0, .steps_per_epoch = 4});
+  CHECK(same(whole.get_weights(), resumed.get_weights()));
+  // Samples that others make room for.
+  auto const all = sc::data::from(scaled, y).enumerate();
+  auto const kept = all.filter([](std::int64_t number, auto const&) { return number < 24; })
+                        .map([](std::int64_t, auto const& sample) { return sample; });
+  chosen.fit(kept.assert_cardinality(24), {.verbose = 0, .validation_data = kept.batch(8).assert_cardinality(3)});
+  fails("dataset: expected steps_per_epoch, since the dataset does not know how many elements it has",
+        [&] { chosen.fit(kept, {.verbose = 0}); });
+  auto const failing = sc::data::from(x, y).batch(8).map(
+      [](auto const& images, auto const& labels) {
+        if (labels.size() < 8) throw std::runtime_error("the last batch");
+        return std::tuple(images * 1.0F, labels * 1);
+      },
+      {.num_parallel_calls = 3});
+  CHECK_THROWS_WITH_AS(chosen.fit(failing, {.verbose = 0}), "the last batch", std::runtime_error);
+  auto const ragged = sc::data::from(x, y).batch(8).map([](auto const& images, auto const& labels) {
+    return std::tuple(images * 1.0F, xt::view(labels, xt::range(0, 4)));
+  });
+  fails("dataset: expected arrays of 8 samples in a batch, as many as its first one has, found 4 [E4117]",
+        [&] { chosen.fit(ragged, {.verbose = 0}); });
+  fails("E4066",
+        [&] { chosen.predict(sc::data::from(x).batch(9).map([](auto const& images) { return images * 1.0F; })); });
+}
+
+TEST_CASE("Layers are adapted to a dataset as to the same samples in memory") {
+  auto const [x, y, weight] = draw(70);
+  sc::predictor<preprocessing, sc::inference{.batch_size = 8}> in_memory, streaming;
+  auto const untouched = streaming.get_weights();
+  in_memory.adapt<"features">(x);
+  in_memory.adapt<"bins">(x);
+  auto const both = sc::data::from(x, y);
+  auto const adapted_to = [&](auto const& features, auto const& bins, sc::data::adapt_options const& options = {}) {
+    streaming.set_weights(untouched);
+    streaming.adapt<"features">(features, options);
+    streaming.adapt<"bins">(bins, options);
+    return same(in_memory.get_weights(), streaming.get_weights());
+  };
+  CHECK(adapted_to(both, sc::data::from(x)));
+  CHECK(adapted_to(both.shuffle(1).batch(7), both.batch(32)));  // batches may be larger than the program's
+  auto const arrays =
+      both.batch(32).map([](auto const& images, auto const& labels) { return std::tuple(images, labels); });
+  CHECK(adapted_to(arrays, arrays));
+  CHECK(adapted_to(both.filter([](auto const&, int) { return true; }),
+                   both.map([](auto const& sample, int) { return sample; })));
+  CHECK(adapted_to(arrays.repeat(), arrays.repeat(), {.steps = 3}));
+  in_memory.adapt<"features">(xt::xtensor<float, 2>(xt::view(x, xt::range(0, 64))));
+  in_memory.adapt<"bins">(xt::xtensor<float, 2>(xt::view(x, xt::range(0, 64))));
+  CHECK(adapted_to(both.repeat(), arrays, {.steps = 2}));
+  fails("dataset: expected steps, since the dataset has no end, found none [E4063]",
+        [&] { streaming.adapt<"features">(both.repeat()); });
+  fails("data: expected samples of shape (6,), found () [E4001]",
+        [&] { streaming.adapt<"features">(sc::data::from(y)); });
+  fails("data: expected 1 array, found 2 [E4010]",
+        [&] { streaming.adapt<"features">(sc::data::from(std::tie(x, x), y)); });
+  fails("E4003", [&] { streaming.adapt<"features">(both.take(0)); });
 }
 
 TEST_CASE("What is wrong with a dataset is said with its code") {

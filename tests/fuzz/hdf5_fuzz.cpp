@@ -92,7 +92,8 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* bytes, std::size_t siz
     }
   } catch (sc::file_error const& error) {
     auto const code = error.code();
-    require(code == "E5030" || code == "E5120" || (code >= "E5061" && code <= "E5065"));
+    require(code == "E5030" || code == "E5120" || code == "E5205" || code == "E5220" || code == "E5221" ||
+            (code >= "E5061" && code <= "E5065"));
   }
   return 0;
 }

@@ -8,7 +8,6 @@ The models of Keras 3 are those of Keras 2 with the same weights: their headers 
 weights not at all. Then come files that are wrong, each with the code that must be said. What is left in the folder is
 read by predictions_test.cpp."""
 import array
-import io
 import json
 import math
 import pathlib
@@ -19,6 +18,7 @@ import sys
 import tarfile
 import zipfile
 
+from model_files import keras, message, onnx, sequential
 from program import check, end, run, run_on_terminal
 
 HERE = pathlib.Path(__file__).parent
@@ -104,6 +104,24 @@ def check_command_line():
     check("\x1b" not in run("import", model, "--output", out)[1], "progress without a terminal")
 
 
+def check_options_without_initializer():
+    """Keras's None is the default of its add_weight: glorot_uniform, for biases, too."""
+    path = FOLDER / "no_initializer.keras"
+    with zipfile.ZipFile(FOLDER / "mlp_3.keras") as members, zipfile.ZipFile(path, "w") as changed:
+        for name in members.namelist():
+            data = members.read(name)
+            if name == "config.json":
+                config = json.loads(data)
+                dense = next(each for each in config["config"]["layers"] if each["class_name"] == "Dense")
+                dense["config"].update(kernel_initializer=None, bias_initializer=None)
+                data = json.dumps(config)
+            changed.writestr(name, data)
+    code, text = run("import", path, "--output", FOLDER / "no_initializer")
+    check(code == 0, f"{path.name}: {text}")
+    header = (FOLDER / "no_initializer.hpp").read_text()
+    check(header.count("initializer = sc::initializers::glorot_uniform{}") == 1, f"{path.name}: {header}")
+
+
 def check_wrapped_lines():
     """However many lines a layer takes, all but the first are indented alike."""
     with zipfile.ZipFile(FOLDER / "mlp_3.keras") as members:
@@ -138,26 +156,12 @@ def refused(name, content, code, *texts, arguments=()):
     check(not list(FOLDER.glob(path.stem + ".hpp")), f"{name}: a header was written")
 
 
-def keras(config, weights=b""):
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("config.json", config if isinstance(config, str) else json.dumps(config))
-        archive.writestr("model.weights.h5", weights)
-    return packed.getvalue()
-
-
 def call(layer, *others, mask=None):
     """A call as Keras 3 writes it."""
     def tensor(of):
         return {"class_name": "__keras_tensor__", "config": {"shape": [None, 4], "dtype": "float32", "keras_history": [of, 0, 0]}}
 
     return {"args": [tensor(layer), *others], "kwargs": {"mask": tensor(mask)} if mask else {}}
-
-
-def sequential(*layers):
-    entries = [{"class_name": "InputLayer", "config": {"batch_shape": [None, 4], "name": "input"}}]
-    entries += [{"class_name": name, "config": config} for name, config in layers]
-    return {"class_name": "Sequential", "config": {"name": "sequential", "layers": entries}}
 
 
 def check_refusals():
@@ -249,36 +253,6 @@ def check_changed_hdf5():
         code, text = run("show", path)
         check(code == 0 or (code == 1 and re.search(r"\[E5(06[1-5]|105|205)\]", text)), f"changed.h5, {i}: exit code {code}: {text}")
     path.unlink()
-
-
-def message(*fields):
-    """Fields of protobuf: a number, and an integer, bytes or a text."""
-    def varint(value):
-        result = bytearray()
-        while value > 127:
-            result.append(value & 127 | 128)
-            value >>= 7
-        return bytes(result) + bytes([value])
-    packed = b""
-    for number, value in fields:
-        if isinstance(value, int):
-            packed += varint(number << 3) + varint(value)
-        else:
-            value = value.encode() if isinstance(value, str) else value
-            packed += varint(number << 3 | 2) + varint(len(value)) + value
-    return packed
-
-
-def onnx(nodes, constants=(), opset=17, shape=(None, 4), inputs=("x",), outputs=("y",)):
-    """A file of nodes (type, inputs, outputs, attributes) and constants (name, shape, numbers)."""
-    dimensions = [(1, message((2, "n")) if length is None else message((1, length))) for length in shape]
-    value = lambda name: message((1, name), (2, message((1, message((1, 1), (2, message(*dimensions)))))))
-    graph = [(1, message(*((1, i) for i in ins), *((2, o) for o in outs), (4, kind), *((5, each) for each in attributes)))
-             for kind, ins, outs, *attributes in nodes]
-    graph += [(5, message(*((1, length) for length in lengths), (2, 1), (8, name), (9, array.array("f", numbers).tobytes())))
-              for name, lengths, numbers in constants]
-    graph += [(11, value(name)) for name in inputs] + [(12, value(name)) for name in outputs]
-    return message((1, 8), (7, message(*graph)), (8, message((1, ""), (2, opset))))
 
 
 def check_onnx_refusals():
@@ -441,6 +415,39 @@ def check_refusals_of_tfjs():
     refused("names.json", tfjs([{**kernel, "name": "other/kernel"}, bias]), "E5065", "1 arrays, expected 2")
 
 
+def import_weight_names():
+    """Files whose weights are called otherwise than the layers (tests/golden/make_weight_names.py): the n-th is full of n."""
+    folder = FOLDER / "weight_names"
+    with tarfile.open(HERE / "weight_names.tar.xz") as archive:
+        archive.extractall(folder)
+    shape = [None, 2]
+    layers = [{"class_name": kind, "config": {"name": name, **options}}
+              for kind, name, options in (("InputLayer", "x", {"batch_input_shape": shape}), ("Dense", "a", {"units": 2}),
+                                          ("BatchNormalization", "n", {}), ("Dense", "c", {"units": 2}))]
+    encoder = {"class_name": "Sequential", "config": {"name": "encoder", "layers": layers}}
+    outer = [layers[0], encoder, {"class_name": "Dense", "config": {"name": "b", "units": 1}}]
+    for name, each in (("flat", layers), ("nested", outer)):
+        (folder / f"{name}.json").write_text(json.dumps({"class_name": "Sequential", "config": {"name": name, "layers": each}}))
+    for name, architecture in (("sequential.h5", ""), ("sequential.keras", ""), ("nested.h5", ""), ("nested_frozen.h5", ""),
+                               ("nested.keras", ""), ("sequential.weights.h5", "flat"), ("subclassed.h5", "flat"),
+                               ("second_graph.h5", "flat"), ("scopes.h5", "flat"), ("keras_1.h5", "flat"),
+                               ("nested.weights.h5", "nested"), ("nested_second_graph.h5", "nested"),
+                               ("nested_frozen_second_graph.h5", "nested")):
+        options = ["--architecture", folder / f"{architecture}.json"] if architecture else []
+        code, text = run("import", folder / name, "--output", folder / "out", *options)
+        check(code == 0, f"{name}: {text}")
+        if code != 0:
+            continue
+        data = (folder / "out.safetensors").read_bytes()
+        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+        values = floats(folder / "out.safetensors")
+        order = ["a/kernel", "a/bias", "n/gamma", "n/beta", "n/moving_mean", "n/moving_variance", "c/kernel", "c/bias"]
+        if "nested" in name:
+            order = [*(f"encoder/{each}" for each in order), "b/kernel", "b/bias"]
+        found = [values[header[f"{each}:0"]["data_offsets"][0] // 4] for each in order]
+        check(found == [*range(1, len(order) + 1)], f"{name}: {found}")
+
+
 def main():
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
@@ -448,12 +455,14 @@ def main():
         with tarfile.open(HERE / packed) as archive:
             archive.extractall(FOLDER)
     import_all()
+    import_weight_names()
     import_onnx()
     check_onnx_refusals()
     check_constants_of_onnx()
     code, text = run("show", FOLDER / "resnet.h5")
     check(code == 0 and "inputs['input_1'] shape: (None, 16, 16, 3)" in text and "kernel (3, 3, 3, 4)" in text, text)
     check_wrapped_lines()
+    check_options_without_initializer()
     check_refusals()
     check_changed_hdf5()
     check_command_line()

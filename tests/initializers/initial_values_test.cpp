@@ -15,7 +15,7 @@ namespace sc = stagecraft;
 namespace kernels = stagecraft::kernels;
 using namespace stagecraft::initializers;
 
-static_assert(sc::initializer(zeros{}) == sc::initializer{});
+static_assert(sc::initializer(zeros{}) != sc::initializer{} && !sc::initializer{}.is_random());
 static_assert(sc::initializer(glorot_uniform{.seed = 3}).seed == 3);
 static_assert(sc::initializer(random_normal{}).b == 0.05F && sc::initializer(random_uniform{}).a == -0.05F);
 static_assert(sc::initializer(he_normal{}).a == 2 && sc::initializer(he_normal{}).mode == sc::fan_mode::fan_in);

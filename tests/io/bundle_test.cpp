@@ -15,14 +15,18 @@
 #include <stagecraft/pipeline/stages.hpp>
 #include <stagecraft/regularizers/regularizers.hpp>
 #include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <random>
 #include <string>
 #include <string_view>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
@@ -333,4 +337,95 @@ TEST_CASE("penalties on what layers give are options of the layers") {
   sc::io::difference_list differences;
   sc::io::compare_layers(layers, layers, "", differences);  // as a load does
   CHECK(differences.empty());
+}
+
+TEST_CASE("a symbolic link stays, and what it points to is replaced, whole") {
+  tests::scratch_folder const folder;
+  sc::predictor<mlp, inference> former(1), next(2), net(3);
+  fs::create_directories(folder / "disk");
+  former.save(folder / "disk/digits");
+  fs::create_directory_symlink("disk/digits", folder / "link");
+  next.save(folder / "link");
+  CHECK(fs::is_symlink(folder / "link"));
+  net.load(folder / "disk/digits");
+  CHECK(net.get_weights() == next.get_weights());
+  fs::create_directory_symlink("later", folder / "disk/dangling");
+  former.save(folder / "disk/dangling/");
+  net.load(folder / "disk/later");
+  CHECK(net.get_weights() == former.get_weights());
+  former.save_weights(folder / "disk/w.npz");
+  fs::create_symlink(folder / "disk/w.npz", folder / "w.npz");
+  next.save_weights(folder / "w.npz");
+  CHECK(fs::is_symlink(folder / "w.npz"));
+  net.load_weights(folder / "disk/w.npz");
+  CHECK(net.get_weights() == next.get_weights());
+  // What is called as if it were left over is not followed.
+  fs::create_directory_symlink("disk/digits", folder / "other.saving-999999999");
+  former.save(folder / "other");
+  net.load(folder / "disk/digits");
+  CHECK(net.get_weights() == next.get_weights());
+}
+
+TEST_CASE("who reads while another process saves finds one of the two, whole") {
+  tests::scratch_folder const folder;
+  auto const path = folder / "digits";
+  sc::predictor<mlp, inference> former(1), next(2), net(3);
+  former.save(path);
+  auto const writer = ::fork();
+  REQUIRE(writer >= 0);
+  if (writer == 0) {
+    for (int run = 0; run < 4000; ++run) (run % 2 == 0 ? next : former).save(path);
+    ::_exit(0);
+  }
+  int errors = 0, read = 0, status = 0;
+  while (::waitpid(writer, &status, WNOHANG) == 0 && read < 1000) {
+    try {
+      (++read % 3 == 0) ? static_cast<void>(net.load_weights(path)) : net.load(path);
+    } catch (sc::error const& problem) {
+      MESSAGE(problem.what());
+      ++errors;
+    }
+    auto const found = net.get_weights();
+    if (found != former.get_weights() && found != next.get_weights()) ++errors;
+  }
+  ::kill(writer, SIGKILL);
+  ::waitpid(writer, &status, 0);
+  CHECK(read > 20);
+  CHECK(errors == 0);
+  former.save(path);
+  CHECK(std::distance(fs::directory_iterator(folder.path), {}) == 1);
+}
+
+TEST_CASE("what ended programs have left is removed, and nothing that is written") {
+  tests::scratch_folder const folder;
+  sc::predictor<mlp, inference> const model(1);
+  auto const child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) ::_exit(0);
+  ::waitpid(child, nullptr, 0);
+  auto const ended = std::to_string(child), living = std::to_string(::getppid());
+  auto const half_written = [&](std::string const& process) {
+    auto const name = folder / ("digits.saving-" + process).c_str();
+    fs::create_directories(name);
+    write(name + "/model.json", "{");
+    return name;
+  };
+  auto const left = half_written(ended), written = half_written(living);
+  auto const other = half_written(ended + "-notes"), locked = half_written("999999999");
+  int const lock = ::open(locked.c_str(), O_RDONLY);
+  REQUIRE(::flock(lock, LOCK_EX) == 0);
+  model.save(folder / "digits");
+  CHECK(!fs::exists(left));
+  CHECK(fs::exists(written));
+  CHECK(fs::exists(other));
+  CHECK(fs::exists(locked));
+  ::close(lock);
+  // The number of a process that has ended may be another one's now, which is younger than the folder.
+  fs::last_write_time(written, fs::file_time_type::clock::now() - std::chrono::hours(24 * 3650));
+  write(folder / ("w.npz.saving-" + ended).c_str(), "half");
+  model.save(folder / "digits");
+  model.save_weights(folder / "w.npz");
+  CHECK(!fs::exists(locked));
+  CHECK(!fs::exists(written));
+  CHECK(!fs::exists(folder / ("w.npz.saving-" + ended).c_str()));
 }

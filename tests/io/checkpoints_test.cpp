@@ -13,10 +13,12 @@
 #include <algorithm>
 #include <doctest/doctest.h>
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "../each_locale.hpp"
 #include "scratch_folder.hpp"
 
 namespace sc = stagecraft;
@@ -107,6 +109,47 @@ TEST_CASE("a checkpoint is saved after each epoch, where it is the best, or afte
   CHECK(contains(error_of([&] { model.fit(data.x, data.y, {.verbose = 0, .callbacks = {&unknown}}); }), "[E4012]"));
 }
 
+TEST_CASE("with steps_per_execution, the batches of all executions count, those of the first one as well") {
+  scratch const folder;
+  trainer model;
+  // The hooks as `fit` calls them: an execution's last batch alone.
+  auto const saved = [&](int save_freq, int execution, int batches, int epochs) {
+    sc::callbacks::model_checkpoint saver(model, folder / "w_{epoch}_{batch}.npz",
+                                          {.save_weights_only = true, .save_freq = save_freq});
+    saver.set_model(model);
+    sc::logs none;
+    std::string names;
+    for (int epoch = 0; epoch < epochs; ++epoch) {
+      saver.on_epoch_begin(epoch, none);
+      for (int last = execution - 1; last < batches; last += execution) {
+        auto const before = saver.last_path();
+        saver.on_train_batch_end(last, none);
+        if (saver.last_path() != before) names += fs::path(saver.last_path()).stem().string().substr(1) + " ";
+      }
+    }
+    return names;
+  };
+  CHECK(saved(4, 4, 16, 1) == "_1_4 _1_8 _1_12 _1_16 ");
+  CHECK(saved(4, 4, 4, 3) == "_1_4 _2_4 _3_4 ");
+  CHECK(saved(6, 4, 8, 3) == "_1_8 _2_8 _3_8 ");
+  CHECK(saved(3, 1, 4, 2) == "_1_3 _2_2 ");
+}
+
+TEST_CASE("names of files have points in every locale") {
+  sc::logs const values{{"loss", -1.625}, {"val_loss", 2e9}, {"bad", std::numeric_limits<double>::quiet_NaN()}};
+  tests::for_each_locale([&](char const* which) {
+    CAPTURE(which);
+    CHECK(sc::io::path_of_pattern("n_{loss:.2f}_{val_loss}_{loss:08.3f}_{loss:9.1e}_{loss:.0f}_{val_loss:d}_{bad:05f}",
+                                  0, 0, values) == "n_-1.62_2e+09_-001.625_ -1.6e+00_-2_2000000000_  nan");
+    CHECK(sc::diagnostics::decimal_of(0.1F) == 0.1);
+    scratch const folder;
+    trainer model, again(7);
+    model.save(folder / "bundle");  // a description in JSON, with the numbers of the optimizer
+    again.load(folder / "bundle");
+    CHECK(again.get_weights() == model.get_weights());
+  });
+}
+
 TEST_CASE("with asynchronous callbacks, a checkpoint of each epoch goes on with the same bits") {
   scratch const folder;
   auto const& data = digits().train;
@@ -138,6 +181,8 @@ TEST_CASE("a training that is killed goes on from its backup") {
     CHECK_THROWS_AS(killed.fit(data.x, data.y, {.epochs = 4, .verbose = 0, .callbacks = {&backup, &kill}}), int);
   }
   CHECK(folder.names() == std::vector<std::string>{"backup"});
+  // A process that was killed while it saved leaves a half-written folder.
+  std::filesystem::create_directories(folder / "backup.saving-999999999");
   trainer again(4);
   sc::callbacks::backup_and_restore backup(again, folder / "backup");
   CHECK(backup.initial_epoch() == 2);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files of tensors: what is written is read again; what NumPy and safetensors wrote is read; what is damaged or hostile
 // is refused with its code, its file and its place, without memory beyond the file's.
+#include <stagecraft/io/detail/unpack_limit.hpp>
 #include <stagecraft/io/npy.hpp>
 #include <stagecraft/io/npz.hpp>
 #include <stagecraft/io/safetensors.hpp>
@@ -257,6 +258,21 @@ TEST_CASE("hostile archives are refused") {
   auto const first = sc::io::number_at<4>(bomb.data() + bomb.size() - 6);
   for (std::size_t i = 0; i < 4; ++i) bomb.at(22 + i) = bomb.at(first + 24 + i) = std::byte{0x7f};
   CHECK(contains(error_of([&] { (void)sc::parse_npz(bomb, "w"); }), "[E5015]"));
+}
+
+TEST_CASE("archives unpack to no more than they may") {
+  tests::scratch_folder const folder;
+  sc::write_npz(folder / "w.npz", some_tensors());
+  auto const whole = bytes_of_file(folder / "w.npz");
+  CHECK(sc::parse_npz(whole, "w", {.most_bytes = whole.size()}).tensors == some_tensors().tensors);
+  auto const what = error_of([&] { (void)sc::parse_npz(whole, "w", {.most_bytes = 200}); });
+  CHECK(contains(what, "w: member 'iter.npy' unpacks from"));
+  CHECK(contains(what, "expected at most"));
+  CHECK(contains(what, "[E5220]"));
+  constexpr std::uint64_t mb = 1 << 20;
+  static_assert(sc::io::most_unpacked(0) == 64 * mb && sc::io::most_unpacked(2 * mb) == 64 * mb);
+  static_assert(sc::io::most_unpacked(100 * mb) == 3200 * mb);
+  static_assert(sc::io::most_unpacked(~std::uint64_t{0}) == ~std::uint64_t{0});
 }
 
 TEST_CASE("files that are cut off anywhere, or changed anywhere, are errors or tensors, nothing else") {

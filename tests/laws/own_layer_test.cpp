@@ -16,7 +16,7 @@ struct square : sc::layer<square> {
   constexpr int saved_size(sc::layer_inputs const& in) const { return in[0].size(); }
   constexpr void parameters(sc::layer_inputs const& in, sc::parameter_list& weights) const {
     weights.add({.name = "factor", .shape = {in[0].back()}, .initializer = sc::initializers::ones{}});
-    weights.add({.name = "shift", .shape = {in[0].back()}});
+    weights.add({.name = "shift", .shape = {in[0].back()}, .initializer = sc::initializers::zeros{}});
   }
 
   void forward(auto const& call) const {
@@ -82,7 +82,7 @@ struct offset : sc::layer<offset> {
   constexpr sc::shape output_shape(sc::layer_inputs const& in) const { return in[0]; }
   constexpr void parameters(sc::layer_inputs const& in, sc::parameter_list& weights) const {
     weights.add({.name = "fixed", .shape = in[0], .initializer = sc::initializers::ones{}, .trainable = false});
-    weights.add({.name = "free", .shape = in[0]});
+    weights.add({.name = "free", .shape = in[0], .initializer = sc::initializers::zeros{}});
   }
   void forward(auto const& call) const {
     for (std::size_t i = 0; i < call.output().size(); ++i) {
@@ -106,7 +106,10 @@ struct project : sc::layer<project> {
 
   constexpr sc::shape output_shape(sc::layer_inputs const&) const { return units; }
   constexpr void parameters(sc::layer_inputs const& in, sc::parameter_list& weights) const {
-    weights.add({.name = "matrix", .shape = {in[0].back(), units}, .layout = sc::tracing::parameter_layout::matrix});
+    weights.add({.name = "matrix",
+                 .shape = {in[0].back(), units},
+                 .initializer = sc::initializers::zeros{},
+                 .layout = sc::tracing::parameter_layout::matrix});
   }
   template <class Call>
   static constexpr int index(int row, int column) {

@@ -16,7 +16,7 @@ struct normalize : sc::layer<normalize> {
   constexpr auto call(auto& ops, auto x) const {
     sc::shape const channels(x.length(-1));
     auto const gamma = ops.weight({.name = "gamma", .shape = channels, .initializer = sc::initializers::ones{}});
-    auto const beta = ops.weight({.name = "beta", .shape = channels});
+    auto const beta = ops.weight({.name = "beta", .shape = channels, .initializer = sc::initializers::zeros{}});
     auto const centred = x - ops.mean(x, -1);
     return centred * rsqrt(ops.mean(square(centred), -1) + epsilon) * gamma + beta;
   }
@@ -108,7 +108,8 @@ struct positions : sc::layer<positions> {
 struct centre : sc::layer<centre> {
   static constexpr std::string_view class_name = "Centre";
   constexpr auto call(auto& ops, auto x) const {
-    auto const moving = ops.weight({.name = "moving_mean", .shape = {x.length(-1)}, .trainable = false});
+    auto const moving = ops.weight(
+        {.name = "moving_mean", .shape = {x.length(-1)}, .initializer = sc::initializers::zeros{}, .trainable = false});
     if (!ops.training()) return x - moving;
     auto const mean = ops.mean(x, 0);
     ops.update(moving, moving * 0.5F + ops.reshape(mean, {x.length(-1)}) * 0.5F);

@@ -41,6 +41,13 @@ struct outer : sc::functional<outer> {
   static constexpr auto build(auto& model) { return fixed{}(model.input(8)); }
 };
 static_assert(sc::graph_of<outer>.batch_size() == 4);
+struct described : sc::functional<described> {
+  static constexpr auto build(auto& model) {
+    return dense{2}(model.input(input{8}.of_batch_size(4).of_type(sc::dtype::uint8).named("pixels")));
+  }
+};
+static_assert(sc::graph_of<described>.batch_size() == 4 && sc::graph_of<described>.layers[0].name == "pixels");
+static_assert(sc::graph_of<described>.call(0).type == sc::dtype::uint8);
 struct parts : sc::model<parts> {
   dense head{2};
   constexpr auto call(auto&, auto x) { return head(x); }

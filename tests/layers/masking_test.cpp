@@ -10,6 +10,16 @@
 namespace sc = stagecraft;
 using namespace sc::layers;
 
+// The first option may stand in front, as in Keras, before options in braces.
+static_assert(masking{-1.0F}.options.mask_value == -1 && masking{-1}.options.mask_value == -1);
+static_assert(masking{-1.0, {.name = "m"}}.layer_name == "m" && masking{{.mask_value = -2}}.options.mask_value == -2);
+static_assert(unit_normalization{1}.options.axis == sc::axis_list{1} &&
+              normalization{1}.options.axis == sc::axis_list{1});
+static_assert(activity_regularization{0.5F, {.l2 = 0.25F}}.options.l1 == 0.5F &&
+              activity_regularization{0.5F, {.l2 = 0.25F}}.options.l2 == 0.25F);
+static_assert(instance_normalization{1}.options.axis == 1 && attention{true}.options.use_scale);
+static_assert(random_flip{sc::flip_mode::horizontal}.options.mode == sc::flip_mode::horizontal);
+
 namespace {
 
 template <class M>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Optimizers: the vocabulary, and their kernels against the scalar formulas and Keras; weight penalties.
 #include <cmath>
+#include <limits>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -33,6 +34,24 @@ static_assert(sc::detail::rests_without_gradient<optimizers::sgd{}> &&
 static_assert(!sc::detail::rests_without_gradient<optimizers::sgd{.momentum = 0.9F}> &&
               !sc::detail::rests_without_gradient<optimizers::rmsprop{}> &&
               !sc::detail::rests_without_gradient<optimizers::adam{}>);
+// Numbers that make no optimizer: NaN, negative and infinite ones, and shares above 1. A rate of 0 is Keras's way to
+// freeze everything.
+template <auto Optimizer>
+constexpr int code_of = sc::detail::optimizer_problem<Optimizer>.code;
+constexpr float no_number = std::numeric_limits<float>::quiet_NaN(), infinite = std::numeric_limits<float>::infinity();
+static_assert(code_of<optimizers::sgd{.learning_rate = 0.0F, .momentum = 1}> == 0);
+static_assert(code_of<optimizers::sgd{.learning_rate = no_number}> == 4089 &&
+              code_of<optimizers::sgd{.learning_rate = -0.1F}> == 4089 &&
+              code_of<optimizers::sgd{.learning_rate = infinite}> == 4089);
+static_assert(code_of<optimizers::adam{.beta_1 = 1.5F}> == 4089 &&
+              code_of<optimizers::adam{.epsilon = no_number}> == 4089 &&
+              code_of<optimizers::rmsprop{.rho = -0.5F}> == 4089 && code_of<optimizers::sgd{.decay = -1}> == 4089 &&
+              code_of<optimizers::sgd{.clipvalue = no_number}> == 4089);
+static_assert(
+    code_of<optimizers::sgd{.learning_rate = optimizers::schedules::exponential_decay{0.1F, 10, no_number}}> == 4089 &&
+    code_of<optimizers::sgd{.learning_rate = optimizers::schedules::exponential_decay{-0.1F, 10, 0.5F}}> == 4089);
+static_assert(code_of<optimizers::loss_scale_optimizer<optimizers::sgd>{.optimizer = {.momentum = 2}}> == 4089);
+
 namespace {
 
 template <int Slots>

@@ -36,7 +36,7 @@ struct probe : sc::layer<probe> {
 
   constexpr sc::shape output_shape(sc::layer_inputs const& in) const { return in[0]; }
   constexpr void parameters(sc::layer_inputs const& in, sc::parameter_list& weights) const {
-    weights.add({.name = "values", .shape = {batch, in[0].size()}});
+    weights.add({.name = "values", .shape = {batch, in[0].size()}, .initializer = sc::initializers::zeros{}});
   }
   void forward(auto const& call) const {
     for (std::size_t i = 0; i < call.output().size(); ++i) call.output()[i] = call.input()[i] + call.weight()[i];

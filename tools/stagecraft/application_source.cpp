@@ -6,6 +6,7 @@
 #include "statement_writer.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/diagnostics/number_text.hpp>
 #include <stagecraft/io/detail/byte_source.hpp>
 #include <stagecraft/io/detail/file_writer.hpp>
 #include <stagecraft/io/detail/option_json.hpp>
@@ -76,9 +77,7 @@ std::string staged_type(io::json const& config, json const& how, std::string con
 }
 
 std::string float_text(double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.9g", number);
-  std::string const result = text;
+  std::string const result(diagnostics::general_digits(number, 9));
   return result + (result.find_first_of(".e") == std::string::npos ? ".0F" : "F");
 }
 

@@ -177,8 +177,9 @@ class reader {
     } catch (unsupported const& why) {
       if (layer.calls == 0) {
         std::string const said = why.what();  // some of the library's own errors begin with the layer
-        problems_.push_back(
-            said.starts_with("layer '") ? said : "layer '" + layer.name + "' (" + layer.class_name + ") " + said);
+        problems_.push_back(said.starts_with("layer '") ? said
+                                                        : "layer '" + diagnostics::shown_name(layer.name) + "' (" +
+                                                              diagnostics::shown_name(layer.class_name) + ") " + said);
       }
       call.outputs.push_back(std::nullopt);
     }
@@ -217,13 +218,14 @@ class reader {
     std::map<std::pair<int, int>, int> call_of;  // of a layer's nodes
     std::vector<config_call> calls;
     std::vector<int> entry_of;
+    std::map<std::string, json const*> input_entries;
+    for (auto const& each : entries)
+      if (each.is_object() && each.value("class_name", "") == "InputLayer")
+        input_entries.emplace(each.value("name", ""), &each);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      auto const entry = std::find_if(entries.begin(), entries.end(), [&](json const& each) {
-        return each.is_object() && each.value("name", "") == inputs[i].layer &&
-               each.value("class_name", "") == "InputLayer";
-      });
-      if (entry == entries.end()) wrong("model '" + model.name + "' has no input '" + inputs[i].layer + "'");
-      auto const& config = config_of(*entry);
+      auto const entry = input_entries.find(inputs[i].layer);
+      if (entry == input_entries.end()) wrong("model '" + model.name + "' has no input '" + inputs[i].layer + "'");
+      auto const& config = config_of(*entry->second);
       auto const shape = config.contains("batch_shape") ? config.find("batch_shape") : config.find("batch_input_shape");
       auto const tensor = add_input(model, inputs[i].layer, shape == config.end() ? nullptr : &*shape, given, i);
       int const layer = model.calls[static_cast<std::size_t>(tensor.call)].layer;
@@ -291,22 +293,47 @@ class reader {
     std::vector<int> node(calls.size());
     std::map<int, int> nodes_of_layer;
     for (std::size_t i = 0; i < calls.size(); ++i) node[i] = nodes_of_layer[calls[i].layer]++;
-    std::vector<bool> done(calls.size());
-    for (std::size_t left = calls.size(); left > 0;) {
-      std::size_t const before = left;
-      for (std::size_t i = 0; i < calls.size(); ++i) {
-        if (done[i]) continue;
-        std::vector<source_tensor> inputs;
-        for (auto const& tensor : calls[i].inputs)
-          if (auto const found = find(tensor, model, index, first_node, call_of)) inputs.push_back(*found);
-        if (inputs.size() != calls[i].inputs.size()) continue;
-        call_of[{calls[i].layer, node[i]}] =
-            add_call(model, calls[i].layer, *entry_of_layer.at(calls[i].layer), inputs, calls[i].options, depth);
-        done[i] = true;
-        --left;
-      }
-      if (left == before) wrong("the calls of model '" + model.name + "' go round in a circle");
+    for (auto const i : order_of_calls(calls, node, index, first_node, call_of, model)) {
+      std::vector<source_tensor> inputs;
+      for (auto const& tensor : calls[i].inputs)
+        if (auto const found = find(tensor, model, index, first_node, call_of)) inputs.push_back(*found);
+      call_of[{calls[i].layer, node[i]}] =
+          add_call(model, calls[i].layer, *entry_of_layer.at(calls[i].layer), inputs, calls[i].options, depth);
     }
+  }
+
+  /// Calls so that each comes after what it takes: the file is gone through again and again, and each time those are
+  /// taken that can be. In which round that is follows from a call's inputs, in one walk.
+  std::vector<std::size_t> order_of_calls(std::vector<config_call> const& calls, std::vector<int> const& node,
+                                          std::map<std::string, int> const& index, std::map<int, int> const& first_node,
+                                          std::map<std::pair<int, int>, int> const& call_of,
+                                          source_model const& model) const {
+    std::map<std::pair<int, int>, std::size_t> place;
+    for (std::size_t i = 0; i < calls.size(); ++i) place.emplace(std::pair(calls[i].layer, node[i]), i);
+    std::vector<std::vector<std::size_t>> users(calls.size());
+    std::vector<std::size_t> missing(calls.size()), round(calls.size()), ready;
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      for (auto const& tensor : calls[i].inputs) {
+        if (find(tensor, model, index, first_node, call_of)) continue;  // an input of the model
+        ++missing[i];
+        int const layer = index.at(tensor.layer);
+        auto const first = first_node.find(layer);
+        auto const from = place.find({layer, tensor.node - (first == first_node.end() ? 0 : first->second)});
+        if (from != place.end()) users[from->second].push_back(i);  // else it never comes
+      }
+      if (missing[i] == 0) ready.push_back(i);
+    }
+    for (std::size_t done = 0; done < ready.size(); ++done) {
+      auto const from = ready[done];
+      for (auto const user : users[from]) {
+        round[user] = std::max(round[user], round[from] + (user < from ? 1 : 0));
+        if (--missing[user] == 0) ready.push_back(user);
+      }
+    }
+    if (ready.size() < calls.size()) wrong("the calls of model '" + model.name + "' go round in a circle");
+    std::sort(ready.begin(), ready.end(),
+              [&](auto a, auto b) { return std::pair(round[a], a) < std::pair(round[b], b); });
+    return ready;
   }
 
   std::string const& file_;

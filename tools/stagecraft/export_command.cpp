@@ -26,7 +26,7 @@ void export_command::run() const {
   }
   auto& shown = progress::shown();
   shown.begin("reading " + bundle);
-  auto const contents = io::read_contents(io::place_of_bundle(io::without_slash(bundle)));
+  auto const contents = io::read_contents(io::without_slash(bundle));
   shown.begin("writing " + to);
   chosen->write(to, contents);
   shown.end();

@@ -25,7 +25,7 @@ namespace stagecraft::tool {
 namespace {
 
 constexpr std::uint64_t least_memory = std::uint64_t{256} << 20, growth = 64;
-constexpr std::uint64_t least_seconds = 60, bytes_of_second = 1'000'000;
+constexpr std::uint64_t least_seconds = 5, bytes_of_second = 1'000'000;
 constexpr std::uint64_t slowness = 10;  // of a clock, where others have the processor and the disk, too
 
 using bytes = std::vector<std::byte>;

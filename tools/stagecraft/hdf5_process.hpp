@@ -39,9 +39,9 @@ class hdf5_answer {
   std::size_t at_ = 0;
 };
 
-/// An open file. The other process has 256 MiB and 64 times the file's size as its memory, and a minute of a processor
-/// and a second for each MB; an answer is no longer than that memory, and comes within ten times that by the clock. The
-/// program has no other thread when this is made.
+/// An open file. The other process has 256 MiB and 64 times the file's size as its memory, and five seconds of a
+/// processor and one for each MB; an answer is no longer than that memory, and comes within ten times that by the
+/// clock. The program has no other thread when this is made.
 ///
 /// Throws file_error: what io::hdf5_file throws, and E5105 if that process has ended otherwise than it should.
 class hdf5_process final : public io::hdf5_content {

@@ -33,7 +33,7 @@ void import_command::run() const {
   shown.begin("writing the model's source");
   auto const source = write_source(model, {type, from.filename().string()});
   shown.end();
-  std::printf("model '%s': models::%s\n", model.name.c_str(), type.c_str());
+  std::printf("model '%s': models::%s\n", diagnostics::shown_name(model.name).c_str(), type.c_str());
   write_text(stem + ".hpp", source);
   shown.begin("writing " + stem + ".safetensors");
   write_safetensors(stem + ".safetensors", weights_of(model));

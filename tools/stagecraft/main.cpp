@@ -104,7 +104,7 @@ int main(int argc, char** argv) {
     return app.exit(problem) == 0 ? 0 : 2;
   } catch (std::exception const& problem) {
     tool::progress::shown().end();
-    std::fprintf(stderr, "stagecraft: %s\n", problem.what());
+    std::fprintf(stderr, "stagecraft: %s\n", stagecraft::diagnostics::shown_text(problem.what()).c_str());
     return 1;
   }
 }

@@ -5,9 +5,13 @@
 #include "source_model.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/diagnostics/number_text.hpp>
 #include <stagecraft/io/detail/bundle_contents.hpp>
 #include <stagecraft/io/detail/bundle_folder.hpp>
 #include <stagecraft/io/detail/byte_source.hpp>
+#include <stagecraft/io/detail/json_depth.hpp>
+#include <stagecraft/io/detail/tensor_bytes.hpp>
+#include <stagecraft/io/detail/unpack_limit.hpp>
 #include <stagecraft/io/detail/zip_archive.hpp>
 #include <stagecraft/io/read_tfjs.hpp>
 #include <stagecraft/io/weight_formats.hpp>
@@ -21,11 +25,9 @@ namespace {
 constexpr int deepest = 200;  // lists and objects in each other: to copy them takes stack
 
 json parse(std::string_view text, std::string const& file, std::string const& place) {
+  if (io::is_nested_deeper(text, deepest)) throw file_error("E5063", file + ": " + place + " is nested too deep");
   try {
-    return json::parse(text, [&](int depth, json::parse_event_t, json&) {
-      if (depth > deepest) throw file_error("E5063", file + ": " + place + " is nested too deep");
-      return true;
-    });
+    return json::parse(text);
   } catch (json::exception const& why) {
     throw file_error("E5063", file + ": " + place + " is no JSON: " + why.what());
   }
@@ -80,15 +82,14 @@ void describe_training(io::bundle_contents const& contents, source_model& model)
   for (auto const& tensor : contents.tensors.tensors)
     for (char const* const counter : {"iterations", "epochs", "learning_rate"})
       if (tensor.name == std::string(io::counter_prefix) + counter && tensor.size() == 1) {
-        char text[32];
-        std::snprintf(text, sizeof text, "%g", static_cast<double>(io::to_floats(tensor)[0]));
-        model.training.push_back(std::string(counter) + ": " + text);
+        auto const text = diagnostics::general_digits(static_cast<double>(io::to_floats(tensor)[0]), 6);
+        model.training.push_back(std::string(counter) + ": " + text.c_str());
       }
 }
 
 /// A folder that save_model has written.
 source_model read_bundle(std::string const& path, import_options const& options) {
-  auto const folder = io::place_of_bundle(io::without_slash(path));
+  auto const folder = io::without_slash(path);
   auto const contents = io::read_contents(folder);
   auto model = read_config(json(contents.model), folder, options);
   read_bundle_weights(contents.tensors, folder, model);
@@ -106,24 +107,41 @@ source_model read_h5(std::string const& path, import_options const& options) {
                                        ? "only arrays"
                                        : "only the weights of one: write it with model.save, not save_weights, "
                                          "or say with --architecture where model.to_json() is"));
-  auto model = read_config(parse(*config, path, "attribute 'model_config'"), path, options);
+  auto whole = parse(*config, path, "attribute 'model_config'");
+  if (auto const version = file.text("/", "keras_version"); version && version->starts_with('3'))
+    rename_functions_of_keras_3(whole);
+  auto model = read_config(whole, path, options);
   read_h5_weights(file, model);
   return model;
+}
+
+/// The most bytes that a file of a model's weights may become: what they need in double precision with the numbers of
+/// any optimizer, and a margin for names.
+std::uint64_t most_weights_bytes(source_model const& model, io::zip_member const& member) {
+  constexpr std::uint64_t margin = std::uint64_t{16} << 20, each = 8 * 6, most = std::uint64_t{1} << 50;
+  std::uint64_t numbers = 0;
+  for_each_weighted_layer(model, "", [&](model_layer const& layer, std::string const&) {
+    for (auto const& weight : layer.weights)
+      numbers = std::min(most, numbers + io::bytes_of(weight.shape, 1).value_or(most));
+  });
+  return std::min(io::most_unpacked(member.packed), std::max(member.packed, margin + each * numbers));
 }
 
 source_model read_keras(std::string const& path, import_options const& options) {
   io::byte_source const source(path);
   io::zip_reader const archive(source);
-  auto const member = [&](std::string_view name) {
+  auto const member = [&](std::string_view name) -> io::zip_member const& {
     for (auto const& each : archive.members())
-      if (each.name == name) return archive.read(each);
+      if (each.name == name) return each;
     throw file_error("E5062", path + ": has no model, since it has no member '" + std::string(name) + "'");
   };
-  auto const text = member("config.json");
+  auto const text = archive.read(member("config.json"), io::most_config_bytes);
   auto config = parse({reinterpret_cast<char const*>(text.data()), text.size()}, path, "member 'config.json'");
   rename_functions_of_keras_3(config);
   auto model = read_config(config, path, options);
-  read_keras_weights(hdf5_process(member("model.weights.h5"), path + " (model.weights.h5)"), model);
+  auto const& weights = member("model.weights.h5");
+  read_keras_weights(
+      hdf5_process(archive.read(weights, most_weights_bytes(model, weights)), path + " (model.weights.h5)"), model);
   return model;
 }
 

@@ -274,6 +274,8 @@ literal read_option(json const& value, activation& to) {
 
 literal read_option(json const& value, initializer& to) {
   namespace all = initializers;
+  // What Keras's add_weight then takes, for biases as well.
+  if (value.is_null()) return read_option({{"class_name", "GlorotUniform"}, {"config", json::object()}}, to);
   return read_one_of<all::zeros, all::ones, all::constant, all::random_normal, all::random_uniform,
                      all::truncated_normal, all::variance_scaling, all::glorot_normal, all::glorot_uniform,
                      all::he_normal, all::he_uniform, all::lecun_normal, all::lecun_uniform, all::orthogonal,

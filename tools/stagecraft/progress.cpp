@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "progress.hpp"
 
+#include <stagecraft/diagnostics/shown_text.hpp>
 #include <cstdio>
 #include <unistd.h>
 
@@ -14,7 +15,7 @@ progress& progress::shown() {
 }
 
 void progress::begin(std::string_view part, std::size_t total) {
-  part_ = part;
+  part_ = diagnostics::shown_name(part);
   done_ = 0;
   total_ = total;
   write();

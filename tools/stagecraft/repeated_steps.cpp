@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <set>
 #include <unordered_map>
 
@@ -40,71 +41,98 @@ class finder {
  private:
   static std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-  /// The last step that uses each value; beyond the last one: the model gives it out.
+  /// The last step that uses each value, beyond the last one if the model gives it out; and the step that makes it.
   void find_uses() {
     last_use_.clear();
+    maker_.clear();
     auto const& steps = plan_.steps;
-    for (std::size_t i = 0; i < steps.size(); ++i)
+    for (std::size_t i = 0; i < steps.size(); ++i) {
       for (int const input : steps[i].inputs) last_use_[input] = static_cast<int>(i);
+      for (int const output : steps[i].outputs) maker_[output] = static_cast<int>(i);
+    }
     for (int const output : plan_.outputs) last_use_[output] = static_cast<int>(steps.size());
   }
 
-  /// What sequences that are alike have in common, or nothing: the sequence is no function of one result.
-  std::string key_of(int begin, int length, std::vector<int>& inputs) const {
-    std::string key;
-    std::map<int, int> inside;
-    for (int i = 0; i < length; ++i) {
-      auto const& step = plan_.steps[at(begin + i)];
-      if (!step.can_repeat || step.outputs.size() != 1) return {};
-      key += std::to_string(pattern_id(step.pattern));
+  /// The sequences that begin at one step, by their lengths: what those that are alike have in common, as a number; 0:
+  /// the sequence is no function of one result.
+  std::vector<int> keys_from(int begin, int longest) {
+    std::vector<int> keys(at(longest) + 1);
+    std::vector<int> inputs;
+    int key = 0, last_use_before = -1;  // of all results but the last
+    for (int length = 1; length <= longest; ++length) {
+      auto const& step = plan_.steps[at(begin + length - 1)];
+      if (!step.can_repeat || step.outputs.size() != 1) break;
+      std::string own = std::to_string(key) + ":" + std::to_string(pattern_id(step.pattern));
       for (int const input : step.inputs) {
-        auto const own = inside.find(input);
-        if (own != inside.end()) {
-          key += " s" + std::to_string(own->second);
+        auto const maker = maker_.find(input);
+        if (maker != maker_.end() && maker->second >= begin && maker->second < begin + length - 1) {
+          own += " s" + std::to_string(maker->second - begin);
           continue;
         }
         auto const known = std::find(inputs.begin(), inputs.end(), input);
-        key += " i" + std::to_string(known - inputs.begin());
+        own += " i" + std::to_string(known - inputs.begin());
         if (known == inputs.end()) inputs.push_back(input);
       }
-      key += ";";
-      inside[step.outputs[0]] = i;
+      if (inputs.size() > most_inputs) break;
+      key = key_ids_.try_emplace(std::move(own), static_cast<int>(key_ids_.size()) + 1).first->second;
       auto const use = last_use_.find(step.outputs[0]);
-      bool const is_used_outside = use != last_use_.end() && use->second >= begin + length;
-      if (is_used_outside != (i + 1 == length)) return {};
+      int const last_use = use == last_use_.end() ? -1 : use->second;
+      if (last_use >= begin + length && last_use_before < begin + length && !inputs.empty()) keys[at(length)] = key;
+      last_use_before = std::max(last_use_before, last_use);
+      if (last_use_before >= begin + longest) break;  // a longer one would give out two results
     }
-    return inputs.empty() || inputs.size() > most_inputs ? std::string() : key;
+    return keys;
+  }
+  /// The values that a sequence takes from outside, in their order.
+  std::vector<int> inputs_of(int begin, int length) const {
+    std::vector<int> inputs;
+    for (int i = begin; i < begin + length; ++i)
+      for (int const input : plan_.steps[at(i)].inputs) {
+        auto const maker = maker_.find(input);
+        bool const is_inside = maker != maker_.end() && maker->second >= begin && maker->second < i;
+        if (!is_inside && std::find(inputs.begin(), inputs.end(), input) == inputs.end()) inputs.push_back(input);
+      }
+    return inputs;
   }
 
-  int pattern_id(std::string const& pattern) const {
+  int pattern_id(std::string const& pattern) {
     return pattern_ids_.try_emplace(pattern, static_cast<int>(pattern_ids_.size())).first->second;
   }
 
-  repetition find_best() const {
-    std::vector<repetition> candidates;
+  /// Time is in proportion to the steps, and to the functions that are found.
+  repetition find_best() {
     int const count = static_cast<int>(plan_.steps.size());
-    for (int length = std::min<int>(longest_body, count / 2); length >= 2; --length) {
-      std::unordered_map<std::string, repetition> found;
-      std::vector<std::string> order;
+    int const longest = std::min<int>(longest_body, count / 2);
+    key_ids_.clear();
+    std::vector<std::vector<int>> keys;
+    std::unordered_map<int, int> times;
+    for (int begin = 0; begin + 2 <= count; ++begin) {
+      keys.push_back(keys_from(begin, std::min(longest, count - begin)));
+      for (auto const key : keys.back()) times[key] += 1;
+    }
+    std::vector<repetition> candidates;
+    for (int length = longest; length >= 2; --length) {
+      std::unordered_map<int, repetition> found;
+      std::vector<int> order;
       for (int begin = 0; begin + length <= count; ++begin) {
-        std::vector<int> inputs;
-        auto const key = key_of(begin, length, inputs);
-        if (key.empty()) continue;
+        auto const key = keys[at(begin)].size() > at(length) ? keys[at(begin)][at(length)] : 0;
+        if (key == 0 || times[key] < 2) continue;
         auto& each = found[key];
         if (each.begins.empty()) {
-          each.inputs = inputs;
+          each.inputs = inputs_of(begin, length);
           each.length = length;
           order.push_back(key);
         }
         if (each.begins.empty() || each.begins.back() + length <= begin) each.begins.push_back(begin);
       }
-      for (auto const& key : order)
+      for (auto const key : order)
         if (score(found[key])) candidates.push_back(std::move(found[key]));
     }
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](auto const& a, auto const& b) { return a.score > b.score; });
+    find_loops(candidates);
     for (auto const& each : candidates)
-      if (!holds_loop(each, candidates)) return each;
+      if (!holds_loop(each)) return each;
     return {};
   }
 
@@ -131,16 +159,21 @@ class finder {
     return of.score > 0 && function.parameters.size() <= most_parameters;
   }
 
-  /// Whether a shorter repetition follows itself in it: that becomes a loop first.
-  static bool holds_loop(repetition const& of, std::vector<repetition> const& candidates) {
+  /// Where two of a candidate follow each other, by the length of both.
+  void find_loops(std::vector<repetition> const& candidates) {
     constexpr int shortest_turn = 3;
+    loops_.clear();
+    for (auto const& each : candidates)
+      for (std::size_t i = 1; each.length >= shortest_turn && i < each.begins.size(); ++i)
+        if (each.begins[i] == each.begins[i - 1] + each.length) loops_[each.length].insert(each.begins[i - 1]);
+  }
+  /// Whether a shorter repetition follows itself in it: that becomes a loop first.
+  bool holds_loop(repetition const& of) const {
     int const begin = of.begins[0], end = begin + of.length;
-    for (auto const& other : candidates) {
-      if (other.length < shortest_turn || 2 * other.length > of.length) continue;
-      for (std::size_t i = 1; i < other.begins.size(); ++i)
-        if (other.begins[i - 1] >= begin && other.begins[i] + other.length <= end &&
-            other.begins[i] == other.begins[i - 1] + other.length)
-          return true;
+    for (auto const& [length, begins] : loops_) {
+      if (2 * length > of.length) break;
+      auto const first = begins.lower_bound(begin);
+      if (first != begins.end() && *first + 2 * length <= end) return true;
     }
     return false;
   }
@@ -321,8 +354,9 @@ class finder {
 
   source_plan& plan_;
   source_model const& model_;
-  std::map<int, int> last_use_;
-  mutable std::unordered_map<std::string, int> pattern_ids_;
+  std::unordered_map<int, int> last_use_, maker_;  // of values
+  std::map<int, std::set<int>> loops_;             // by length
+  std::unordered_map<std::string, int> pattern_ids_, key_ids_;
 };
 
 }  // namespace

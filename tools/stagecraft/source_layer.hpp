@@ -43,6 +43,7 @@ struct written_option {
 struct expected_weight {
   std::string name;
   std::vector<std::int64_t> shape;
+  bool trainable = true;
 };
 
 /// What follows from a layer and the shapes of its inputs.

@@ -33,21 +33,26 @@ class call_order {
 
   [[nodiscard]] std::vector<int> find() const {
     std::vector<int> order;
-    std::vector<char> entered(needs_.size());
+    std::vector<bool> entered(needs_.size());
+    auto const enters = [&](int call) {
+      bool const is_new = !entered[static_cast<std::size_t>(call)];
+      entered[static_cast<std::size_t>(call)] = true;
+      return is_new;
+    };
     struct frame {
       int call;
       std::size_t next;
     };
     std::vector<frame> stack;
     for (auto const& output : model_.outputs) {
-      if (entered[static_cast<std::size_t>(output.call)]++ == 0) stack.push_back({output.call, 0});
+      if (enters(output.call)) stack.push_back({output.call, 0});
       while (!stack.empty()) {
         auto& top = stack.back();
         auto const& needs = needs_[static_cast<std::size_t>(top.call)];
         if (top.next == needs.size()) {
           if (!model_.layer_of(model_.calls[static_cast<std::size_t>(top.call)]).is_input) order.push_back(top.call);
           stack.pop_back();
-        } else if (int const need = needs[top.next++]; entered[static_cast<std::size_t>(need)]++ == 0) {
+        } else if (int const need = needs[top.next++]; enters(need)) {
           stack.push_back({need, 0});
         }
       }
@@ -68,28 +73,40 @@ class call_order {
     }
     for (auto& [base, calls] : numbered) {
       std::sort(calls.begin(), calls.end());
-      for (std::size_t i = 1; i < calls.size(); ++i)
-        if (!leads_to(calls[i - 1].second, calls[i].second))
-          needs_[static_cast<std::size_t>(calls[i].second)].push_back(calls[i - 1].second);
+      for (std::size_t i = 1; i < calls.size(); ++i) {
+        int const before = calls[i - 1].second, after = calls[i].second;
+        // As the model has its calls, each stands after those that it needs, unless numbers have turned some round.
+        bool const is_turned = before > after;
+        if ((is_turned || any_turned_) && may_lead_to(before, after)) continue;
+        any_turned_ = any_turned_ || is_turned;
+        needs_[static_cast<std::size_t>(after)].push_back(before);
+      }
     }
   }
 
-  /// Whether a call needs another one.
-  [[nodiscard]] bool leads_to(int call, int other) const {
-    std::vector<char> entered(needs_.size());
+  /// Whether a call needs another one. True, too, once so many calls have been looked at that numbers are no longer
+  /// worth it.
+  [[nodiscard]] bool may_lead_to(int call, int other) {
+    looked_at_by_.resize(needs_.size());
+    ++searches_;
     std::vector<int> stack{call};
     while (!stack.empty()) {
       int const at = stack.back();
       stack.pop_back();
-      if (at == other) return true;
+      if (at == other || looks_left_ == 0) return true;
+      --looks_left_;
       for (int const need : needs_[static_cast<std::size_t>(at)])
-        if (entered[static_cast<std::size_t>(need)]++ == 0) stack.push_back(need);
+        if (std::exchange(looked_at_by_[static_cast<std::size_t>(need)], searches_) != searches_) stack.push_back(need);
     }
     return false;
   }
 
   source_model const& model_;
   std::vector<std::vector<int>> needs_;
+  std::vector<int> looked_at_by_;  // the last search
+  int searches_ = 0;
+  int looks_left_ = 1'000'000;
+  bool any_turned_ = false;
 };
 
 /// "conv4_block2_1_conv" as "conv", 4, "_block", 2, "_", 1, "_conv".

@@ -137,14 +137,9 @@ std::string wrap_list(std::string const& begin, std::vector<std::string> const& 
 std::string statement_writer::target(source_step const& step, std::size_t index, std::vector<source_step> const&,
                                      bool& is_new) {
   is_new = false;
-  auto const is_free = [&](std::string const& variable) {
-    if (kept_.contains(variable)) return false;
-    for (auto const& [value, name] : names_) {
-      if (name != variable) continue;
-      auto const use = last_use_.find(value);
-      if (use != last_use_.end() && use->second > index) return false;
-    }
-    return true;
+  auto const is_free = [&](auto const& variable) {
+    auto const used = used_until_.find(variable);
+    return !kept_.contains(variable) && (used == used_until_.end() || used->second <= index);
   };
   for (int const input : step.inputs)
     if (is_free(names_.at(input))) return names_.at(input);
@@ -153,11 +148,16 @@ std::string statement_writer::target(source_step const& step, std::size_t index,
     is_new = declared_.insert(each).second;
     return each;
   }
-  for (int i = 1;; ++i)
-    if (auto const name = "t" + std::to_string(i); !declared_.contains(name) || is_free(name)) {
+  // Those before the first one of the last search are still in use, unless the step has come at which one is not.
+  if (index >= numbered_free_at_) first_numbered_ = 1, numbered_free_at_ = never;
+  for (;; ++first_numbered_) {
+    auto const name = "t" + std::to_string(first_numbered_);
+    if (!declared_.contains(name) || is_free(name)) {
       is_new = declared_.insert(name).second;
       return name;
     }
+    if (!kept_.contains(name)) numbered_free_at_ = std::min(numbered_free_at_, used_until_.at(name));
+  }
 }
 
 std::string statement_writer::arguments(source_step const& step) const {
@@ -238,6 +238,7 @@ void statement_writer::find_last_uses(std::vector<source_step> const& steps, std
   for (std::size_t i = 0; i < steps.size(); ++i)
     for (int const input : steps[i].inputs) last_use_[input] = i;
   for (int const result : results) last_use_[result] = steps.size();
+  for (auto const& [value, name] : names_) note_use(value, name);
 }
 
 std::size_t statement_writer::write_loop(std::vector<source_step> const& steps, std::size_t begin, std::string& to) {

@@ -4,6 +4,8 @@
 
 #include "source_steps.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <map>
 #include <set>
 #include <string>
@@ -35,7 +37,16 @@ class statement_writer {
   void write_build(std::string& to);
 
  private:
-  void bind(int value, std::string const& name) { names_[value] = name; }
+  static constexpr std::size_t never = ~std::size_t{0};
+
+  void bind(int value, std::string const& name) {
+    names_[value] = name;
+    note_use(value, name);
+  }
+  void note_use(int value, std::string const& name) {
+    if (auto const use = last_use_.find(value); use != last_use_.end())
+      used_until_[name] = std::max(used_until_[name], use->second);
+  }
   /// The variable that a step's result gets, and whether it is a new one.
   std::string target(source_step const& step, std::size_t index, std::vector<source_step> const& steps, bool& is_new);
   std::string arguments(source_step const& step) const;
@@ -53,11 +64,14 @@ class statement_writer {
   source_plan const& plan_;
   std::map<int, std::string> const& types_;
   std::string indent_;
-  std::map<int, std::string> names_;       // of values
-  std::map<int, std::size_t> last_use_;    // of values: the step
-  std::set<std::string> declared_, kept_;  // variables, and those that stay as they are
-  std::map<int, std::string> shared_;      // of layers and models that are called again
-  std::vector<std::string> prefix_;        // what names in a function begin with
+  std::map<int, std::string> names_;               // of values
+  std::map<int, std::size_t> last_use_;            // of values: the step
+  std::map<std::string, std::size_t> used_until_;  // of variables: the last step that uses a value of that name
+  int first_numbered_ = 1;                         // of t1, t2 ...: where the search for a free one begins
+  std::size_t numbered_free_at_ = never;           // the first step at which one before that is free
+  std::set<std::string> declared_, kept_;          // variables, and those that stay as they are
+  std::map<int, std::string> shared_;              // of layers and models that are called again
+  std::vector<std::string> prefix_;                // what names in a function begin with
 };
 
 }  // namespace stagecraft::tool

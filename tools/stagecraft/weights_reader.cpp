@@ -7,6 +7,7 @@
 #include "source_model.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/io/detail/keras_positions.hpp>
 #include <stagecraft/io/keras/read_keras_weights.hpp>
 #include <map>
 #include <string_view>
@@ -52,19 +53,20 @@ class assignment {
   void give(model_layer& layer, std::size_t count, auto const& array_of) {
     progress::shown().advance();
     if (count != layer.weights.size()) {
-      problems_.push_back("layer '" + layer.name + "' has " + std::to_string(count) + " arrays, expected " +
-                          std::to_string(layer.weights.size()));
+      problems_.push_back("layer '" + diagnostics::shown_name(layer.name) + "' has " + std::to_string(count) +
+                          " arrays, expected " + std::to_string(layer.weights.size()));
       return;
     }
     for (std::size_t i = 0; i < count; ++i) {
       auto array = array_of(i);
       auto const& expected = layer.weights[i];
       if (array.shape != expected.shape)
-        problems_.push_back("layer '" + layer.name + "': " + expected.name + " has the shape " +
-                            shape_text(array.shape) + ", expected " + shape_text(expected.shape));
+        problems_.push_back("layer '" + diagnostics::shown_name(layer.name) + "': " + expected.name +
+                            " has the shape " + shape_text(array.shape) + ", expected " + shape_text(expected.shape));
       layer.values.push_back(std::move(array));
     }
   }
+  void note(std::string text) { problems_.push_back(std::move(text)); }
   void report() const {
     if (problems_.empty()) return;
     std::string text = file_ + ": the weights are not those of the model:";
@@ -75,6 +77,49 @@ class assignment {
  private:
   std::string file_;
   std::vector<std::string> problems_;
+};
+
+/// Layers whose arrays a file has in one list: those of a nested model.
+class group_of_layers {
+ public:
+  void add(source_model& model, std::string const& path) {
+    for (auto& layer : model.layers) {
+      if (layer.nested) add(*layer.nested, path + layer.name + "/");
+      if (layer.weights.empty()) continue;
+      layers_.push_back(&layer);
+      auto const trainable = layer.config.is_object() ? layer.config.value("trainable", json(true)) : json(true);
+      for (auto const& each : layer.weights)
+        places_.push_back({{}, {}, path + layer.name, each.trainable && trainable != json(false), each.shape});
+    }
+  }
+  /// `is_list`: of all layers of a file, not of a group of it.
+  void give(assignment& to, std::vector<stored_array>& arrays, bool is_list = false) const {
+    std::vector<io::weight_place const*> own;
+    for (auto const& each : places_) own.push_back(&each);
+    std::vector<io::placed_tensor> placed;
+    for (auto const& each : arrays) placed.push_back({each.name, each.shape});
+    io::keras_group const group(std::move(own));
+    auto const weights = is_list ? group.match_list(placed) : group.match(placed);
+    std::vector<stored_array*> found(places_.size(), nullptr);
+    for (std::size_t i = 0; i < arrays.size(); ++i) {
+      if (weights[i] != io::keras_group::none)
+        found[weights[i]] = &arrays[i];
+      else
+        to.note("the array '" + diagnostics::shown_name(arrays[i].name) + "' is of no layer");
+    }
+    std::size_t first = 0;
+    for (auto* layer : layers_) {
+      std::vector<stored_array*> of_layer;
+      for (std::size_t i = first; i < first + layer->weights.size(); ++i)
+        if (found[i] != nullptr) of_layer.push_back(found[i]);
+      first += layer->weights.size();
+      to.give(*layer, of_layer.size(), [&](std::size_t i) { return std::move(*of_layer[i]); });
+    }
+  }
+
+ private:
+  std::vector<model_layer*> layers_;
+  std::vector<io::weight_place> places_;
 };
 
 void assign_container(io::hdf5_content const& file, source_model& model, std::string const& group, assignment& to) {
@@ -101,22 +146,27 @@ void assign_container(io::hdf5_content const& file, source_model& model, std::st
 void read_h5_weights(io::hdf5_content const& file, source_model& model) {
   assignment to(file.name(), model);
   std::string const base = file.has_group("/model_weights") ? "/model_weights/" : "/";
+  auto const array_of = [&](std::string const& path) {
+    auto array = file.array(path);
+    io::check_backend(file, base, array);
+    return array;
+  };
   for (auto& layer : model.layers) {
     auto const group = base + layer.name;
+    if (!layer.nested && layer.weights.empty()) continue;
     auto const names = file.texts(group, "weight_names");
-    auto const paths_through = [&](std::string const& name) {
+    if (!layer.nested) {
       std::vector<std::string> paths;
-      for (auto const& each : names)
-        if (name.empty() || io::leads_through(each, name)) paths.push_back(group + "/" + each);
-      return paths;
-    };
-    if (layer.nested) {
-      std::vector<model_layer*> inside;
-      collect_layers(*layer.nested, inside);
-      for (auto* each : inside) to.give(file, *each, paths_through(each->name));
-    } else if (!layer.weights.empty()) {
-      to.give(file, layer, paths_through(""));
+      for (auto const& each : names) paths.push_back(group + "/" + each);
+      to.give(layer, paths.size(), [&](std::size_t i) { return array_of(paths[i]); });
+      continue;
     }
+    group_of_layers inside;
+    inside.add(*layer.nested, "");
+    std::vector<stored_array> arrays;
+    for (auto const& each : names) arrays.push_back(array_of(group + "/" + each));
+    for (std::size_t i = 0; i < names.size(); ++i) arrays[i].name = names[i];
+    inside.give(to, arrays);
   }
   to.report();
 }
@@ -129,16 +179,11 @@ void read_keras_weights(io::hdf5_content const& file, source_model& model) {
 
 void read_tfjs_weights(tensor_file const& weights, std::string const& file, source_model& model) {
   assignment to(file, model);
-  std::vector<model_layer*> layers;
-  collect_layers(model, layers);
-  for (auto* layer : layers) {
-    std::vector<stored_tensor const*> own, inside;
-    for (auto const& each : weights.tensors) {
-      if (each.name.starts_with(layer->name + "/")) own.push_back(&each);
-      if (io::leads_through(each.name, layer->name)) inside.push_back(&each);
-    }
-    to.give(*layer, own.empty() ? inside : own);
-  }
+  std::vector<stored_array> arrays;
+  for (auto const& each : weights.tensors) arrays.push_back({each.name, each.shape, io::to_floats(each)});
+  group_of_layers all;
+  all.add(model, "");
+  all.give(to, arrays, true);
   to.report();
 }
 

@@ -28,6 +28,23 @@ namespace detail {
   return times > 0 && count > largest / times ? largest : count * times;
 }
 
+/// The number of elements of two datasets, one after the other.
+[[nodiscard]] constexpr std::int64_t count_of_both(std::int64_t a, std::int64_t b) noexcept {
+  if (a == infinite_cardinality || b == infinite_cardinality) return infinite_cardinality;
+  if (a == unknown_cardinality || b == unknown_cardinality) return unknown_cardinality;
+  constexpr auto largest = std::numeric_limits<std::int64_t>::max();
+  return a > largest - b ? largest : a + b;
+}
+
+/// How many windows of `size` elements, `stride` apart, they have.
+[[nodiscard]] constexpr std::int64_t count_of_windows(std::int64_t count, std::int64_t size, std::int64_t shift,
+                                                      std::int64_t stride, bool drop) noexcept {
+  if (count <= 0) return count;
+  if (!drop) return (count - 1) / shift + 1;
+  if ((count - 1) / stride < size - 1) return 0;
+  return (count - 1 - (size - 1) * stride) / shift + 1;
+}
+
 /// How many groups of `size` they make.
 [[nodiscard]] constexpr std::int64_t count_of_groups(std::int64_t count, std::int64_t size, bool drop) noexcept {
   return count < 0 ? count : count / size + (!drop && count % size != 0 ? 1 : 0);

@@ -2,13 +2,20 @@
 // Samples that come one after the other, and what becomes of them on the way. Keras counterpart: tf.data.Dataset.
 #pragma once
 
+#include <stagecraft/data/adapt_options.hpp>
 #include <stagecraft/data/cardinality.hpp>
 #include <stagecraft/data/detail/batches_of_stream.hpp>
+#include <stagecraft/data/detail/choosing_streams.hpp>
+#include <stagecraft/data/detail/nested_streams.hpp>
+#include <stagecraft/data/detail/parallel_map.hpp>
 #include <stagecraft/data/detail/streams.hpp>
+#include <stagecraft/data/detail/visit_inputs.hpp>
 #include <stagecraft/data/run_options.hpp>
 #include <stagecraft/data/stream.hpp>
 #include <stagecraft/data/streamed_batches.hpp>
+#include <stagecraft/data/word_options.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
+#include <stagecraft/threads/progress.hpp>
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
@@ -23,12 +30,6 @@
 #include <vector>
 
 namespace stagecraft::data {
-
-/// Options of `shuffle`.
-struct shuffle_options {
-  std::uint64_t seed = 1;                ///< the order follows from it, and from the number of the pass
-  bool reshuffle_each_iteration = true;  ///< whether each pass has an order of its own
-};
 
 /// A dataset of one's own: it says what its elements are and how many, or cardinality.hpp's constants, and begins a
 /// pass: `std::unique_ptr<sc::data::stream<element_type>> begin_pass(std::uint64_t pass) const`. What is drawn at
@@ -58,6 +59,7 @@ class dataset {
   using fit_options = data::fit_options;
   using evaluate_options = data::evaluate_options;
   using predict_options = data::predict_options;
+  using adapt_options = data::adapt_options;
 
   /// `begin(pass)` begins a pass.
   dataset(std::int64_t cardinality, std::function<std::unique_ptr<stream<Element>>(std::uint64_t)> begin)
@@ -78,20 +80,123 @@ class dataset {
   }
   [[nodiscard]] std::unique_ptr<stream<Element>> begin_pass(std::uint64_t pass) const { return (*begin_)(pass); }
 
-  /// What a function makes of each element, called with its parts, as in `map([](auto const& image, int label) {...})`.
+  /// What a function makes of each element, called with its parts, as in `map([](auto const& image, int label) {...})`,
+  /// or, after `batch`, with the arrays of the batch; arrays that it returns of them are a batch again (array_batch).
   /// Lazy expressions of xtensor that it returns are computed; they must not refer to variables of the function: take
-  /// images by reference. A copy of the function begins each pass.
+  /// images by reference. A copy of the function begins each pass, in each of `num_parallel_calls` threads; it throws
+  /// where its element would come. Errors: E4119 a function that does not take the elements; E4118 a batch whose
+  /// samples have several shapes; E4011; E4126 several threads for a function that changes itself, as a mutable lambda
+  /// does.
   template <class Function>
-  [[nodiscard]] auto map(Function function) const {
+  [[nodiscard]] auto map(Function function, map_options const& options = {}) const {
     using mapped = detail::mapped_type<Function, Element>;
-    return dataset<mapped>(cardinality_, [from = *this, function](std::uint64_t pass) {
-      return std::unique_ptr<stream<mapped>>(
-          std::make_unique<detail::mapped_stream<Element, Function>>(from.begin_pass(pass), function));
+    auto const calls = detail::changes_itself<Function, Element>
+                           ? detail::one_thread_for_own_state(options.num_parallel_calls)
+                           : threads_of("map: num_parallel_calls", options.num_parallel_calls);
+    return dataset<mapped>(cardinality_, [from = *this, function, calls](std::uint64_t pass) {
+      using detail::mapped_stream, detail::parallel_mapped_stream;
+      auto input = from.begin_pass(pass);
+      if (calls == 1)
+        return std::unique_ptr<stream<mapped>>(
+            std::make_unique<mapped_stream<Element, Function>>(std::move(input), function));
+      return std::unique_ptr<stream<mapped>>(std::make_unique<parallel_mapped_stream<Element, Function>>(
+          std::move(input), function, static_cast<std::size_t>(calls)));
     });
+  }
+  /// The elements of which a function, called as `map` calls it, returns true. How many is unknown, so that `fit` needs
+  /// `assert_cardinality` or `steps_per_epoch`. Errors: E4119, E4120 a function that returns no bool.
+  template <class Function>
+  [[nodiscard]] dataset filter(Function function) const {
+    return chosen(std::move(function), false);
+  }
+  /// The elements before the first one of which a function returns false. Number and errors: as `filter`.
+  template <class Function>
+  [[nodiscard]] dataset take_while(Function function) const {
+    return chosen(std::move(function), true);
+  }
+  /// Every `num_shards`-th element, from the one numbered `index` on. E4011 below 1, E4125 another index than 0 to
+  /// num_shards - 1.
+  [[nodiscard]] dataset shard(std::int64_t num_shards, std::int64_t index) const {
+    check_least("shard: num_shards", num_shards, 1);
+    if (index < 0 || index >= num_shards)
+      stagecraft::detail::throw_data_error("E4125", "shard: index: expected a number from 0 to %lld, found %lld",
+                                           static_cast<long long>(num_shards - 1), static_cast<long long>(index));
+    auto const count =
+        cardinality_ < 0 ? cardinality_ : cardinality_ / num_shards + (index < cardinality_ % num_shards);
+    return derived(count, [from = *this, num_shards, index](std::uint64_t pass) {
+      return std::make_unique<detail::shard_of_stream<Element>>(from.begin_pass(pass), num_shards, index);
+    });
+  }
+  /// Keeps a copy of each element in memory while a first pass comes to its end; later passes have those. All passes
+  /// are the one numbered 0 of what stands before `cache`: `shuffle` and random functions come after it. E4122 a
+  /// dataset without an end.
+  [[nodiscard]] dataset cache() const {
+    if (cardinality_ == infinite_cardinality)
+      stagecraft::detail::throw_data_error(
+          "E4122", "cache: expected a dataset with an end, found one without; repeat() comes after cache()");
+    return derived(cardinality_,
+                   [from = *this, memory = std::make_shared<detail::cache_memory<Element>>()](
+                       std::uint64_t) -> std::unique_ptr<stream<Element>> {
+                     if (auto kept = memory->read()) {
+                       auto const count = kept->size();
+                       return std::make_unique<detail::kept_stream<Element>>(std::move(kept), 0, count);
+                     }
+                     return std::make_unique<detail::caching_stream<Element>>(from.begin_pass(0), memory);
+                   });
+  }
+  /// Tuples of a number, from `start` on, and an element.
+  [[nodiscard]] dataset<std::tuple<std::int64_t, Element>> enumerate(std::int64_t start = 0) const {
+    return {cardinality_, [from = *this, start](std::uint64_t pass) {
+              return std::make_unique<detail::numbered_stream<Element>>(from.begin_pass(pass), start);
+            }};
+  }
+  /// These elements, then those of another dataset.
+  [[nodiscard]] dataset concatenate(dataset const& other) const {
+    return derived(detail::count_of_both(cardinality_, other.cardinality_), [from = *this, other](std::uint64_t pass) {
+      auto begin = [other, pass] { return other.begin_pass(pass); };
+      return std::make_unique<detail::joined_stream<Element, decltype(begin)>>(from.begin_pass(pass), std::move(begin));
+    });
+  }
+  /// Elements of the datasets that a function makes of elements: `block_length` of one, then of the next of
+  /// `cycle_length` that are open at a time; one that is at its end makes room for the next. How many is unknown.
+  /// Errors: E4119, E4120 a function that returns no dataset; E4011 options, and no cycle_length.
+  template <class Function>
+  [[nodiscard]] auto interleave(Function function, interleave_options options) const {
+    static_assert(stagecraft::detail::report<detail::nested_problem<Function, Element>>());
+    using result = typename detail::interleaved<Function, Element>::type;
+    check_least("interleave: cycle_length", options.cycle_length, 1);
+    check_least("interleave: block_length", options.block_length, 1);
+    options.num_parallel_calls = threads_of("interleave: num_parallel_calls", options.num_parallel_calls);
+    return dataset<result>(unknown_cardinality, [from = *this, function, options](std::uint64_t pass) {
+      if constexpr (detail::nested_problem<Function, Element>.failed())
+        return from.begin_pass(pass);
+      else
+        return std::make_unique<detail::interleaved_stream<Element, Function>>(from.begin_pass(pass), function, options,
+                                                                               pass);
+    });
+  }
+  /// All elements of the dataset that a function makes of the first element, then those of the second, and so on.
+  template <class Function>
+  [[nodiscard]] auto flat_map(Function function) const {
+    return interleave(std::move(function), {.cycle_length = 1});
+  }
+  /// Datasets of `size` elements that follow each other, of which `flat_map` makes elements again:
+  /// `.window(5, {.shift = 1, .drop_remainder = true}).flat_map([](auto const& window) { return window.batch(5); })`.
+  /// Windows share their elements. E4011 below 1.
+  [[nodiscard]] dataset<dataset> window(std::int64_t size, window_options options = {}) const {
+    check_least("window: size", size, 1);
+    if (options.shift == 0) options.shift = size;
+    check_least("window: shift", options.shift, 1);
+    check_least("window: stride", options.stride, 1);
+    return {detail::count_of_windows(cardinality_, size, options.shift, options.stride, options.drop_remainder),
+            [from = *this, size, options](std::uint64_t pass) {
+              return std::make_unique<detail::windowed_stream<Element>>(from.begin_pass(pass),
+                                                                        static_cast<std::size_t>(size), options);
+            }};
   }
   /// Another order: each element is drawn from the next `buffer_size` that have not been drawn. E4011 below 1.
   [[nodiscard]] dataset shuffle(std::int64_t buffer_size, shuffle_options const& options = {}) const {
-    check("shuffle: buffer_size", buffer_size, 1);
+    check_least("shuffle: buffer_size", buffer_size, 1);
     auto const size = std::min<std::int64_t>(buffer_size, std::numeric_limits<std::uint32_t>::max());
     return derived(cardinality_, [from = *this, size, options](std::uint64_t pass) {
       return std::make_unique<detail::shuffled_stream<Element>>(from.begin_pass(pass), static_cast<std::size_t>(size),
@@ -101,7 +206,7 @@ class dataset {
   }
   /// All elements, `count` times; without end if it is -1.
   [[nodiscard]] dataset repeat(std::int64_t count = -1) const {
-    check("repeat: count", count, -1);
+    check_least("repeat: count", count, -1);
     auto const total = count < 0 && cardinality_ != 0 ? infinite_cardinality
                        : count == 0                   ? 0
                        : cardinality_ < 0             ? cardinality_
@@ -115,27 +220,46 @@ class dataset {
   }
   /// The first `count` elements; all if it is -1.
   [[nodiscard]] dataset take(std::int64_t count) const {
-    check("take: count", count, -1);
+    check_least("take: count", count, -1);
     return part(0, count, count < 0 ? cardinality_ : detail::smaller_count(cardinality_, count));
   }
   /// All but the first `count` elements; none if it is -1.
   [[nodiscard]] dataset skip(std::int64_t count) const {
-    check("skip: count", count, -1);
+    check_least("skip: count", count, -1);
     if (count < 0) return part(0, 0, 0);
     return part(count, -1, cardinality_ < 0 ? cardinality_ : std::max<std::int64_t>(0, cardinality_ - count));
   }
   /// Groups of `size` elements, which are batches for `fit` and its like; at most the training's batch_size (E4066).
   [[nodiscard]] dataset<batch_of<Element>> batch(std::int64_t size, bool drop_remainder = false) const {
-    check("batch: batch_size", size, 1);
+    check_least("batch: batch_size", size, 1);
     auto const count = detail::count_of_groups(cardinality_, size, drop_remainder);
     return {count, [from = *this, size, drop_remainder](std::uint64_t pass) {
               return std::make_unique<detail::batched_stream<Element>>(from.begin_pass(pass),
                                                                        static_cast<std::size_t>(size), drop_remainder);
             }};
   }
-  /// The same elements, which a thread of its own makes ready, so many ahead.
+  /// The same for samples of several shapes, such as sentences: arrays, in which samples are padded to the longest one
+  /// of their batch or to `padded_shapes`. Errors: E4011; E4118 samples of several ranks, E4121 options that do not
+  /// fit.
+  [[nodiscard]] auto padded_batch(std::int64_t size, padded_batch_options const& options = {}) const {
+    auto const samples = batch(size, options.drop_remainder);
+    return dataset<array_batch<detail::stacked_type<Element>>>(
+        samples.cardinality(), [samples, options](std::uint64_t pass) {
+          return std::make_unique<detail::padded_stream<Element>>(samples.begin_pass(pass), options);
+        });
+  }
+  /// The samples of batches, or the rows of any arrays, one by one. How many is unknown. E4117 arrays of unequal
+  /// length.
+  [[nodiscard]] auto unbatch() const {
+    return dataset<typename detail::unbatched<Element>::type>(
+        cardinality_ < 0 ? cardinality_ : unknown_cardinality, [from = *this](std::uint64_t pass) {
+          return std::make_unique<detail::unbatched_stream<Element>>(from.begin_pass(pass));
+        });
+  }
+  /// The same elements, which a thread of its own makes ready, so many ahead; `autotune`: 3.
   [[nodiscard]] dataset prefetch(std::int64_t buffer_size = 3) const {
-    check("prefetch: buffer_size", buffer_size, 1);
+    if (buffer_size == autotune) buffer_size = 3;
+    check_least("prefetch: buffer_size", buffer_size, 1);
     auto depth = static_cast<int>(std::min<std::int64_t>(buffer_size, std::numeric_limits<int>::max()));
     if (cardinality_ >= 0 && cardinality_ < depth) depth = static_cast<int>(cardinality_) + 1;  // one for the end
     return derived(cardinality_, [from = *this, depth](std::uint64_t pass) {
@@ -166,6 +290,32 @@ class dataset {
   [[nodiscard]] iterator begin() const { return iterator(begin_pass(0)); }
   [[nodiscard]] static std::default_sentinel_t end() noexcept { return {}; }
 
+  /// All samples of the first pass as arrays, whose first axis counts them: one array, or a tuple as the elements are.
+  /// Batches count as their samples. Errors: E4003 no samples, E4117 and E4118 batches or samples that do not fit
+  /// together, E4122 a dataset without an end.
+  [[nodiscard]] auto to_arrays() const {
+    if (cardinality_ == infinite_cardinality)
+      stagecraft::detail::throw_data_error(
+          "E4122", "to_arrays: expected a dataset with an end, found one without; take(n) ends it");
+    if constexpr (detail::sample_of_element<Element>::is_batch) {
+      return unbatch().to_arrays();
+    } else {
+      batch_of<Element> all;
+      all.reserve(static_cast<std::size_t>(std::clamp<std::int64_t>(cardinality_, 0, 1 << 20)));
+      auto const from = begin_pass(0);
+      while (auto element = from->next()) all.push_back(std::move(*element));
+      if (all.empty()) stagecraft::detail::throw_data_error("E4003", "to_arrays: expected at least 1 sample, found 0");
+      return std::move(detail::stack(all).arrays());
+    }
+  }
+
+  /// Calls `visit(shape, numbers, count)` with x of each batch, or of 32 samples at a time; of `steps` of them, or, if
+  /// it is 0, of the first pass. Errors: E4010 several arrays as x, E4063 a dataset without an end.
+  template <class Visit>
+  void visit_inputs(std::int64_t steps, Visit const& visit) const {
+    detail::visit_inputs(*this, steps, visit);
+  }
+
   /// The batches of a run; see streamed_batches. What the names of its parts begin with in errors: "validation_data.".
   [[nodiscard]] std::unique_ptr<streamed_batches> open(int batch_size, bool drop_remainder = false,
                                                        char const* prefix = "") const {
@@ -173,10 +323,25 @@ class dataset {
   }
 
  private:
-  static void check(char const* what, std::int64_t found, std::int64_t least) {
+  static void check_least(char const* what, std::int64_t found, std::int64_t least) {
     if (found < least)
       stagecraft::detail::throw_data_error("E4011", "%s: expected at least %lld, found %lld", what,
                                            static_cast<long long>(least), static_cast<long long>(found));
+  }
+  [[nodiscard]] int threads_of(char const* what, int asked) const {
+    if (asked == autotune) asked = std::max(1, stagecraft::detail::processors_of_process());
+    check_least(what, asked, 1);
+    return cardinality_ < 0 ? asked : static_cast<int>(std::clamp<std::int64_t>(cardinality_, 1, asked));
+  }
+  template <class Function>
+  [[nodiscard]] dataset chosen(Function function, bool stops) const {
+    static_assert(stagecraft::detail::report<detail::condition_problem<Function, Element>>());
+    if constexpr (detail::condition_problem<Function, Element>.failed())
+      return *this;
+    else
+      return derived(unknown_cardinality, [from = *this, function, stops](std::uint64_t pass) {
+        return std::make_unique<detail::filtered_stream<Element, Function>>(from.begin_pass(pass), function, stops);
+      });
   }
   template <class Begin>
   [[nodiscard]] static dataset derived(std::int64_t cardinality, Begin begin) {

@@ -53,6 +53,31 @@ class rows {
     }
   }
 
+  /// `length` samples from the one numbered `first` on, `step` apart, with an axis of their own: a view of the array.
+  [[nodiscard]] auto window(std::int64_t first, std::size_t length, std::size_t step) const {
+    constexpr bool is_dynamic = rank == dynamic_rank;
+    using shape_type =
+        std::conditional_t<is_dynamic, std::vector<std::size_t>, std::array<std::size_t, is_dynamic ? 1 : rank>>;
+    using stride_type =
+        std::conditional_t<is_dynamic, std::vector<std::ptrdiff_t>, std::array<std::ptrdiff_t, is_dynamic ? 1 : rank>>;
+    shape_type lengths{};
+    stride_type strides{};
+    if constexpr (is_dynamic) {
+      lengths.resize(extents_.size() + 1);
+      strides.resize(extents_.size() + 1);
+    }
+    std::ptrdiff_t stride = 1;
+    for (std::size_t axis = lengths.size(); axis-- > 1;) {
+      lengths[axis] = extents_[axis - 1];
+      strides[axis] = stride;
+      stride *= static_cast<std::ptrdiff_t>(lengths[axis]);
+    }
+    lengths[0] = length;
+    strides[0] = stride * static_cast<std::ptrdiff_t>(step);
+    auto const* const begin = numbers_ + first * static_cast<std::int64_t>(size_);
+    return xt::adapt(+begin, length * size_, xt::no_ownership(), lengths, strides);
+  }
+
  private:
   using extents = std::conditional_t<rank != dynamic_rank, std::array<std::size_t, rank == dynamic_rank ? 0 : rank - 1>,
                                      std::vector<std::size_t>>;

@@ -6,6 +6,7 @@
 #include <stagecraft/data/dataset.hpp>
 #include <stagecraft/data/detail/image_files.hpp>
 #include <stagecraft/data/load_img.hpp>
+#include <stagecraft/diagnostics/number_text.hpp>
 #include <stagecraft/training/data/shuffle.hpp>
 #include <array>
 #include <cstddef>
@@ -137,7 +138,7 @@ inline void take_subset(std::string const& directory, image_dataset_options cons
   }
   if (options.subset == subset::all) return;
   // In doubles of the decimal that was written, as Python has it.
-  auto const part = std::stod(std::to_string(options.validation_split));
+  auto const part = diagnostics::decimal_of(options.validation_split);
   auto const held = static_cast<std::size_t>(part * static_cast<double>(files.paths.size()));
   auto const first = options.subset == subset::training ? 0 : files.paths.size() - held;
   auto const count = options.subset == subset::training ? files.paths.size() - held : held;

@@ -24,8 +24,8 @@ namespace stagecraft::data {
 
 /// What is known of a dataset while it is read, whatever its elements are. Once a pass has begun, its arrays have their
 /// shapes, those of the first sample. Memory is taken then; what a batch needs besides is up to the dataset.
-/// Errors, of which the run dies when the batch comes: E4004 labels, E4064 a dataset that ends too early, E4065 samples
-/// of several shapes, E4066 batches larger than the program's.
+/// Errors, of which the run dies when the batch comes: E4004, E4132 and E4133 labels, E4064 a dataset that ends too
+/// early, E4065 samples of several shapes, E4066 batches larger than the program's.
 class streamed_batches : public trainers::batch_supply {
  public:
   /// \param prefix what the names of arrays begin with in errors
@@ -57,10 +57,10 @@ class streamed_batches : public trainers::batch_supply {
   }
   /// All batches are full ones, as a stateful model needs them: E4019 for others.
   void expect_full_batches() noexcept { is_full_ = true; }
-  /// Targets of an output are class numbers: E4004 for others.
-  void expect_classes(std::size_t output, int classes) {
+  /// Targets of an output are class numbers: E4004, E4132 and E4133 for others.
+  void expect_classes(std::size_t output, trainers::label_rule const& rule) {
     classes_.resize(std::max(classes_.size(), output + 1));
-    classes_[output] = classes;
+    classes_[output] = rule;
   }
 
   void begin_epoch(int epoch) final {
@@ -161,7 +161,7 @@ class streamed_batches : public trainers::batch_supply {
   }
   void check_classes() const {
     for (std::size_t output = 0; output < classes_.size(); ++output)
-      if (classes_[output] > 0)
+      if (classes_[output].classes > 0)
         trainers::check_labels(name(1, output).c_str(), sets_[1][static_cast<int>(output)].slice(0, count_),
                                classes_[output], samples_ - count_);
   }
@@ -185,7 +185,7 @@ class streamed_batches : public trainers::batch_supply {
   std::vector<std::int32_t> rows_;
   std::vector<std::unique_ptr<part>> parts_;  // inputs, targets, weights
   std::array<sample_set, 3> sets_;
-  std::vector<int> classes_;
+  std::vector<trainers::label_rule> classes_;
   std::vector<std::ptrdiff_t> firsts_;
   std::uint64_t pass_ = 0;
   std::int64_t expected_ = 0, taken_ = 0;  // batches of an epoch; those that the pass has given

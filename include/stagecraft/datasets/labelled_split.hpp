@@ -8,8 +8,8 @@ namespace stagecraft::datasets {
 
 /// What to train with, and what to judge the trained model with.
 struct labelled_split {
-  labelled_data train;
-  labelled_data test;
+  labelled_data train;  ///< samples to train with
+  labelled_data test;   ///< samples that training does not see
 };
 
 }  // namespace stagecraft::datasets

@@ -88,6 +88,7 @@ constexpr void check_numbers_of_metric(metrics::metric const& of, std::string_vi
 /// E4023: a metric that wants class numbers where the loss takes floats, or the other way round.
 template <class Job, std::size_t Output>
 constexpr void check_metrics_of_output(diagnostic& problem) {
+  if constexpr (losses::detail::HasLossOfSample<decltype(losses::loss_of_output<Output>(Job::training.loss))>) return;
   constexpr bool sparse = losses::loss_of_output<Output>(Job::training.loss).sparse_targets;
   constexpr int axis_of_loss = losses::detail::axis_of(losses::loss_of_output<Output>(Job::training.loss));
   constexpr int call = outputs_of<typename Job::model>[Output];
@@ -119,10 +120,43 @@ constexpr void check_metrics_of_output(diagnostic& problem) {
   }
 }
 
+/// E1130 to E1132, E4131: an output that is no sequence of logits, or one with masks or metrics; a number of labels
+/// that does not fit it.
+template <class Job, std::size_t Output>
+constexpr void check_sequence_loss(std::string_view name, int labels, diagnostic& problem) {
+  constexpr int call = outputs_of<typename Job::model>[Output];
+  shape const& sample = Job::graph.call(call).shape;
+  auto const& layer = Job::graph.layer_of(call).name;
+  if (sample.rank() != 2 || sample[1] < 2)
+    problem.report(1130, "loss '", name,
+                   "' takes an output of shape (steps, classes), of two classes or more, but output '", layer,
+                   "' has shape ", sample);
+  else if (labels < 0 || labels > sample[0])
+    problem.report(1131, "loss '", name, "' has max_label_length ", labels, ", but output '", layer, "' has ",
+                   sample[0], sample[0] == 1 ? " step" : " steps", ", of which each has one label at most");
+  else if (Job::graph.mask_of(call) != nullptr)
+    problem.report(
+        1132, "loss '", name, "' counts all steps of a sample, but output '", layer,
+        "' has masked steps; end the mask with a lambda layer, or compute ops.ctc_loss in a layer's add_loss");
+  for (auto const& each : reported_metrics<Job>)
+    if (each.output == Output && !problem.failed())
+      problem.report(4131, "metric '", each.metric.name(), "' is of output '", layer, "', whose loss '", name,
+                     "' takes labels that have no places on its steps; decode predictions with sc::ctc_decode, and "
+                     "compare the labels");
+}
+
+template <class Job, std::size_t Output>
+constexpr void check_loss_of_sequences(diagnostic& problem) {
+  auto const& loss = losses::loss_of_output<Output>(Job::training.loss);
+  if constexpr (requires { loss.max_label_length; })
+    if (!problem.failed()) check_sequence_loss<Job, Output>(loss.name, loss.max_label_length, problem);
+}
+
 /// E1070: a loss that is written as a `call` and does not fit the output.
 template <class Job, std::size_t Output>
 constexpr void check_loss_of_output(diagnostic& problem) {
   constexpr auto loss = losses::loss_of_output<Output>(Job::training.loss);
+  if constexpr (losses::detail::HasLossOfSample<decltype(loss)>) return;
   check_axis_of_loss<Job, Output>(losses::detail::axis_of(loss), "loss", loss.name, problem);
   if constexpr (HasLossCall<decltype(loss)>)
     if (auto const found =

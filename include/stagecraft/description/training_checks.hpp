@@ -21,6 +21,7 @@
 #include <stagecraft/pipeline/pipelined.hpp>
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -121,6 +122,9 @@ constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
     problem.report(4025, "the training has ", weights, weights == 1 ? " loss weight" : " loss weights", ", but model '",
                    Job::graph.name(), "' has ", static_cast<int>(sizeof...(Output)),
                    sizeof...(Output) == 1 ? " output" : " outputs", "; give one weight for each output, or none");
+  for (float const weight : Job::training.loss_weights.values)
+    if (!(weight >= -std::numeric_limits<float>::max() && weight <= std::numeric_limits<float>::max()))
+      problem.report(4025, "the training has a loss weight that is not a finite number");
   if (sizeof...(Output) > output_weights::capacity)
     problem.report(4024, "model '", Job::graph.name(), "' has ", static_cast<int>(sizeof...(Output)),
                    " outputs; a model that is trained has at most ", output_weights::capacity);
@@ -132,6 +136,7 @@ constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
                      "to count");
   check_metrics_per_output<typename Job::model>(Job::training.metrics, "metrics", problem);
   check_metrics_per_output<typename Job::model>(Job::training.weighted_metrics, "weighted_metrics", problem);
+  if (!problem.failed()) (check_loss_of_sequences<Job, Output>(problem), ...);
   if (!problem.failed()) (check_metrics_of_output<Job, Output>(problem), ...);
   if (!problem.failed()) (check_loss_of_output<Job, Output>(problem), ...);
   if (!problem.failed()) check_calls_of_metrics<Job>(problem);
@@ -213,7 +218,10 @@ constexpr void check_layers_on_machine(graph_view const& graph, dtype_policy con
 /// E2062: what has kernels for the host alone.
 template <auto Training, std::size_t... Output>
 constexpr void check_functions_on_tiles(std::index_sequence<Output...>, diagnostic& problem) {
-  if (!(HasLossCall<std::remove_cvref_t<decltype(losses::loss_of_output<Output>(Training.loss))>> && ...))
+  auto const has_call = []<class Loss>(Loss const&) {
+    return HasLossCall<Loss> || losses::detail::HasLossOfSample<Loss>;
+  };
+  if (!(has_call(losses::loss_of_output<Output>(Training.loss)) && ...))
     problem.report(2062,
                    "the training has a loss of its own, which emulated IPUs cannot compute; write it as a `call`, "
                    "choose one of this library, or the host as the machine");

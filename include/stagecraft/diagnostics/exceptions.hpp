@@ -3,6 +3,7 @@
 // files, weights given at run time) throws one of these few types.
 #pragma once
 
+#include <stagecraft/diagnostics/shown_text.hpp>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -10,7 +11,8 @@
 namespace stagecraft {
 
 /// Base of all exceptions of this library. `what()` says what was expected and what came, and ends with the code,
-/// for example "[E4001]", which has a section in docs/errors.md.
+/// for example "[E4001]", which has a section in docs/errors.md. What a file or a client calls something is in it as
+/// `shown_text` shows it: no control characters, and long lines without their middle.
 class error : public std::runtime_error {
  public:
   [[gnu::cold]] error(std::string_view code, std::string const& text)
@@ -21,8 +23,8 @@ class error : public std::runtime_error {
 
  private:
   // One function for all strings, and no operator of theirs, which compilers instantiate for each mix of types.
-  [[gnu::cold, gnu::noinline]] static std::string with_code(std::string_view code, std::string text) {
-    return text.append(" [").append(code).append("]");
+  [[gnu::cold, gnu::noinline]] static std::string with_code(std::string_view code, std::string const& text) {
+    return diagnostics::shown_text(text).append(" [").append(code).append("]");
   }
 
   std::string code_;

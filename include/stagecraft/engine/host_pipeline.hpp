@@ -145,7 +145,7 @@ class host_pipeline : public session_shape<typename Job::described> {
 
   /// All replicas get the weights of the first one. Called before the first execution of a run, and by `call`.
   void begin_run() {
-    policy::template given_weights<first_plan>(replicas_[0]->weights.data());
+    if (!replicas_[0]->weights.is_shared()) policy::template given_weights<first_plan>(replicas_[0]->weights.data());
     for (int i = 1; i < replicas; ++i)
       std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
     for (auto& replica : replicas_) replica->copied.fill(0);
@@ -161,6 +161,12 @@ class host_pipeline : public session_shape<typename Job::described> {
                 .prepared = prepared_.data(),
                 .valid_samples = batch};
     }
+  }
+  /// Takes the weights of another session, in the same memory; copies of them, if the model keeps states among them.
+  void share_weights_of(host_pipeline& other) {
+    other.begin_run();
+    replicas_[0]->share_weights_of(*other.replicas_[0], graph.is_stateful());
+    weights_changed_ = true;
   }
   /// Forgets micro-batches whose weights have not been updated yet.
   void begin_accumulation() { accumulated_ = 0; }
@@ -180,7 +186,7 @@ class host_pipeline : public session_shape<typename Job::described> {
 
   /// The stored weights of one parameter of the first replica.
   [[nodiscard]] float* weight(std::size_t parameter) {
-    weights_changed_ = true;
+    weights_changed_ = replicas_[0]->may_change_weights();
     return replicas_[0]->weights.data() + layout::storage.offset[parameter];
   }
   [[nodiscard]] float const* weight(std::size_t parameter) const {
@@ -193,7 +199,7 @@ class host_pipeline : public session_shape<typename Job::described> {
   }
   template <std::size_t Parameter>
   void write_weight(float const* row_major) {
-    weights_changed_ = true;
+    weights_changed_ = replicas_[0]->may_change_weights();
     layout::template write<Parameter>(row_major, replicas_[0]->weights.data());
   }
   template <std::size_t Parameter>

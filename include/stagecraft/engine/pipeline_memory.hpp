@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/engine/norm_memory.hpp>
 #include <stagecraft/engine/policy/execution_policy.hpp>
 #include <stagecraft/engine/step_plan.hpp>
@@ -209,6 +210,22 @@ struct pipeline_memory {
       lent = nullptr;
     }
     samples_in_place.store(lent != nullptr ? lent : copy, std::memory_order_relaxed);
+  }
+
+  /// Takes the weights of another replica, in the same memory or as copies. A machine has been given those that are
+  /// shared by whoever had them first.
+  void share_weights_of(pipeline_memory& other, bool as_copies) {
+    if (as_copies)
+      std::copy_n(other.weights.data(), Sizes::weights.floats, weights.data());
+    else
+      weights = other.weights.share();
+  }
+  /// True. Errors: E4108 another session has the same weights.
+  [[nodiscard]] bool may_change_weights() const {
+    if constexpr (!Sizes::trains)
+      if (weights.is_shared())
+        detail::throw_data_error("E4108", "weights: expected those of one predictor, found weights that several share");
+    return true;
   }
 
   int replica;

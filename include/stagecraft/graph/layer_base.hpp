@@ -26,9 +26,21 @@ struct layer_base {
   /// What all layers' options have.
   constexpr void take_base_options(auto const& options) {
     layer_name = options.name;
-    trainable = options.trainable;
+    if constexpr (requires { options.trainable; }) trainable = options.trainable;
     if constexpr (requires { options.dtype; }) layer_dtype = options.dtype;
   }
 };
 
 }  // namespace stagecraft::tracing
+
+namespace stagecraft::detail {
+
+/// layers::input, of which only the layers know: what a model's input is, as one value.
+template <class T>
+concept DescribedInput = requires(T const& given) {
+  given.dimensions;
+  given.batch_size;
+  given.of_batch_size(1);
+};
+
+}  // namespace stagecraft::detail

@@ -56,7 +56,7 @@ class model_builder {
                      shape::most_elements, " elements");
     if (batch_size != 0) fix_batch_size(batch_size);
     ++made_in_scopes;
-    if (auto* frame = bound_frame()) return next_bound_input(*frame, dimensions, name);
+    if (!frames_.empty() && frames_.back().model != 0) return next_bound_input(frames_.back(), dimensions, name);
     auto const index = add_layer(name.empty() ? names_.next("input") : fixed_name(name), "InputLayer", no_type);
     call_info call;
     call.layer = index;
@@ -65,6 +65,12 @@ class model_builder {
     call.shape = dimensions;
     call.nested_model = current_model();
     return append(call);
+  }
+
+  /// The same of an input as it stands in a `sequential`: `model.input(input{4}.of_batch_size(1).named("image"))`.
+  template <detail::DescribedInput Input>
+  constexpr symbolic_tensor input(Input const& given) {
+    return input(given.dimensions, given.layer_name, given.type, given.batch_size);
   }
 
   /// A layer constructed here: it remembers the stage of the scope that is open, for all its calls.
@@ -143,10 +149,6 @@ class model_builder {
   constexpr int instance_of(detail::model_description const& model);
   constexpr bool is_layer_again(int known, detail::call_record const& record);
   constexpr void check_shared_weights(int layer, parameter_list const& weights);
-
-  constexpr detail::nested_frame* bound_frame() {
-    return frames_.empty() || frames_.back().model == 0 ? nullptr : &frames_.back();
-  }
 
   constexpr symbolic_tensor next_bound_input(detail::nested_frame& frame, shape const& dimensions,
                                              std::string_view name) {
@@ -328,10 +330,8 @@ constexpr int model_builder::instance_of(detail::model_description const& model)
     instances_[scope.instance].models.push_back(made);
     ++scope.next_model;
   }
-  instances_.emplace_back();
-  instances_.back().name = name;
-  instances_.back().name_counter = counter;
-  instances_.back().class_name = model.class_name;
+  auto& instance = instances_.emplace_back();
+  instance.name = name, instance.name_counter = counter, instance.class_name = model.class_name;
   return made;
 }
 

@@ -7,7 +7,9 @@
 #include <stagecraft/graph/constraint.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/shape.hpp>
+#include <stagecraft/initializers/glorot_uniform.hpp>
 #include <stagecraft/initializers/initializer.hpp>
+#include <stagecraft/initializers/zeros.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 
 namespace stagecraft::tracing {
@@ -26,6 +28,8 @@ namespace stagecraft {
 struct parameter {
   fixed_name name;          ///< Keras's name of it, such as "kernel"
   stagecraft::shape shape;  ///< without a batch dimension
+  /// How it begins. If none is named: glorot_uniform, which is the default of Keras's `add_weight`, whether it is
+  /// trainable or not; but zeros if the last word of its name is "bias", as in "bias", "recurrent_bias", "scope/bias".
   stagecraft::initializer initializer = {};
   stagecraft::regularizer regularizer = {};
   bool trainable = true;
@@ -56,6 +60,17 @@ struct parameter {
             .groups = groups};
   }
 
+  /// The rule of `initializer`, for one that is not named. States, which are no weights in Keras, begin with 0.
+  constexpr void choose_initializer() {
+    if (initializer.kind != initializer_kind::unsaid) return;
+    auto const word = name.view();
+    bool const is_bias =
+        word.ends_with("bias") && (word.size() == 4 || word[word.size() - 5] == '_' || word[word.size() - 5] == '/');
+    stagecraft::initializer chosen = initializers::glorot_uniform{};
+    if (is_bias || between_batches) chosen = initializers::zeros{};
+    chosen.unit_forget_bias = initializer.unit_forget_bias;
+    initializer = chosen;
+  }
   /// Makes it a weight of a layer that is not trainable, which keeps its states from batch to batch all the same.
   constexpr void freeze() noexcept {
     if (between_batches) return;

@@ -13,6 +13,7 @@ namespace stagecraft::detail {
 constexpr parameter whole_weight(parameter const& weight, nested_model_info const& model, fixed_name const& layer,
                                  diagnostic& problem) {
   parameter result = weight;
+  result.choose_initializer();
   if (!weight.between_batches || problem.failed()) return result;
   if (model.batch_size < 1)
     problem.report(1087, "layer '", layer, "' keeps its state '", weight.name,

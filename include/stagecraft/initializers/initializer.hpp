@@ -10,6 +10,7 @@
 namespace stagecraft {
 
 enum class initializer_kind : unsigned char {
+  unsaid,  ///< none is named: Keras's None: a weight then has the rule of `parameter::initializer`
   zeros,
   ones,
   constant,
@@ -41,6 +42,7 @@ class tracer;
 }  // namespace operations
 
 /// How a weight tensor gets its first values. Written through the factories: `initializers::he_normal{.seed = 1}`.
+/// `{}` names none: a weight then begins as `parameter::initializer` says.
 struct initializer {
   using own_call = operations::tensor(operations::tracer&, operations::extents const&);
   static constexpr auto own_kind = initializer_kind::own;
@@ -48,7 +50,7 @@ struct initializer {
   static constexpr std::string_view own_usage = "constexpr auto call(auto& ops, auto const& shape) const";
 
   /// The formula that weights begin with.
-  initializer_kind kind = initializer_kind::zeros;
+  initializer_kind kind = initializer_kind::unsaid;
   float a = 0;  ///< constant: value; normal: mean; uniform: minval; variance scaling: scale; orthogonal, identity: gain
   float b = 0;  ///< normal: stddev; uniform: maxval
   fan_mode mode = fan_mode::fan_in;                                                    ///< variance scaling
@@ -63,6 +65,7 @@ struct initializer {
   /// Keras's class name, as in a model's configuration.
   [[nodiscard]] constexpr std::string_view name() const {
     switch (kind) {
+      case initializer_kind::unsaid: return "None";
       case initializer_kind::zeros: return "Zeros";
       case initializer_kind::ones: return "Ones";
       case initializer_kind::constant: return "Constant";
@@ -85,8 +88,8 @@ struct initializer {
 
   /// True if the values are drawn, false if they are the same for every seed.
   [[nodiscard]] constexpr bool is_random() const {
-    return kind != initializer_kind::zeros && kind != initializer_kind::ones && kind != initializer_kind::constant &&
-           kind != initializer_kind::identity;
+    return kind != initializer_kind::unsaid && kind != initializer_kind::zeros && kind != initializer_kind::ones &&
+           kind != initializer_kind::constant && kind != initializer_kind::identity;
   }
 };
 

@@ -16,10 +16,10 @@
 namespace stagecraft::callbacks {
 
 /// Reads the backup that a killed program has left, if there is one, and saves a new one after each epoch; at the end
-/// of the training it is removed.
+/// of the training it is removed. What a program that was killed while it saved has left beside it is removed, too.
 ///
 ///     sc::callbacks::backup_and_restore backup(model, "backup");
-///     model.fit(x, y, {.epochs = 50, .initial_epoch = backup.initial_epoch(), .callbacks = {&backup}});
+///     model.fit(x, y, {.epochs = 50, .callbacks = {&backup}, .initial_epoch = backup.initial_epoch()});
 ///
 /// Unlike in Keras, where the callback itself moves `fit` to the epoch, it is said where training begins. The result
 /// has the bits of a training that was never killed.
@@ -29,7 +29,8 @@ class backup_and_restore : public callback {
   template <class Trainer>
   backup_and_restore(Trainer& model, std::string backup_dir)
       : save_(&detail::save_trainer<Trainer>), backup_dir_(io::without_slash(std::move(backup_dir))) {
-    if (!io::exists(io::place_of_bundle(backup_dir_))) return;
+    io::remove_leftovers(backup_dir_);
+    if (!io::exists(io::behind_links(io::place_of_bundle(backup_dir_)))) return;
     model.load(backup_dir_);
     initial_epoch_ = static_cast<int>(model.progress().epochs);
   }
@@ -38,7 +39,10 @@ class backup_and_restore : public callback {
   [[nodiscard]] int initial_epoch() const noexcept { return initial_epoch_; }
 
   void on_epoch_end(int, logs&) override { save_(model(), backup_dir_, false); }
-  void on_train_end(logs&) override { io::remove_bundle(backup_dir_); }
+  void on_train_end(logs&) override {
+    io::remove_leftovers(backup_dir_);
+    io::remove_bundle(io::behind_links(backup_dir_));
+  }
 
  private:
   detail::save_function save_;

@@ -207,7 +207,7 @@ void load_kept_training(trained_model<M, Session>& model, std::string const& pat
   auto from = format.read(path);
   auto weights = model.get_weights();
   auto const paths = io::weight_paths<M>();
-  io::name_keras_weights(from.weights, paths);
+  io::name_keras_weights(from.weights, io::weight_places<M>());
   io::match_weights(weights, paths, from.weights, path, model.name(), {});
   if constexpr (Session::sizes::trains) {
     static constexpr auto optimizer = Session::sizes::training.optimizer;
@@ -229,8 +229,7 @@ void load_bundle_of(file_functions, trained_model<M, Session>& model, std::strin
   constexpr bool trains = Session::sizes::trains;
   if (auto const* const format = io::model_format_of(io::without_slash(path)))
     return load_kept_training(model, path, *format);
-  auto const place = io::place_of_bundle(io::without_slash(path));
-  auto const contents = io::read_contents(place);
+  auto const contents = io::read_contents(io::without_slash(path));
   io::difference_list differences;
   io::compare_config(io::comparable(io::describe_model<Session>(), trains), io::comparable(contents.model, trains), "",
                      differences);
@@ -277,7 +276,8 @@ void load_bundle_of(file_functions, trained_model<M, Session>& model, std::strin
 /// of your own compute is in the program: the names of their classes are saved, and options of layers that they list.
 ///
 /// The folder is written beside, to the disk, and put in the place of the former one at once: whenever the program
-/// ends, one of the two is there, whole. A folder that holds anything else than a bundle is not overwritten (E5033).
+/// ends, one of the two is there, whole; so has who reads meanwhile. A symbolic link stays, and what it points to is
+/// replaced. A folder that holds anything else than a bundle is not overwritten (E5033).
 /// Throws file_error E5033, E5041 it cannot be written; data_error E4042 while steps run.
 /// Definition: tf.keras.models.save_model.
 template <class Model>

@@ -79,8 +79,11 @@ inline void take_slots(kept_training const& from, json const& options, std::vect
         break;
       }
       auto& to = numbers[weight * names.size() + slot];
-      auto const what = leads_through(paths[weight], each.layer) ? difference_of(each.values, to)
-                                                                 : "is another weight's than '" + paths[weight] + "'";
+      // A scope of the file that no layer here has says nothing, and the order alone counts.
+      bool const is_known =
+          std::any_of(paths.begin(), paths.end(), [&](auto const& path) { return leads_through(path, each.layer); });
+      bool const is_own = !is_known || leads_through(paths[weight], each.layer);
+      auto const what = is_own ? difference_of(each.values, to) : "is another weight's than '" + paths[weight] + "'";
       if (what.empty())
         to.values = to_floats(each.values);
       else

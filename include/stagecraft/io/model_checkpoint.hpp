@@ -7,10 +7,12 @@
 
 #include <stagecraft/diagnostics/begin_headers.hpp>
 
+#include <stagecraft/diagnostics/number_text.hpp>
 #include <stagecraft/io/bundle.hpp>
 #include <stagecraft/io/detail/path_pattern.hpp>
 #include <stagecraft/training/callbacks/monitor.hpp>
 #include <stagecraft/training/callbacks/option_callback.hpp>
+#include <stagecraft/training/callbacks/seen_batches.hpp>
 #include <stagecraft/training/callbacks/text_output.hpp>
 #include <cstdio>
 #include <limits>
@@ -29,7 +31,9 @@ struct model_checkpoint_options {
   bool save_weights_only = false;  ///< whether weights alone are saved, as `save_weights` does; else bundles
   /// Whether smaller or larger values are better; automatic: larger where "acc" is in the name.
   monitor_mode mode = monitor_mode::automatic;
-  int save_freq = 0;  ///< 0: after each epoch; else after so many batches
+  /// 0: the model is saved after each epoch; else when so many batches have come since it was saved last. With
+  /// steps_per_execution that is looked at after each execution: executions of 4 and save_freq 4 save after 4, 8, 12.
+  int save_freq = 0;
   /// Where messages go: standard output, unless it is given.
   trainers::text_output output{};
 
@@ -77,11 +81,13 @@ class model_checkpoint : public trainers::option_callback<model_checkpoint_optio
     best_ = larger_is_better_ ? -infinity : infinity;
   }
 
-  void on_epoch_begin(int epoch, logs&) override { epoch_ = epoch; }
+  void on_epoch_begin(int epoch, logs&) override {
+    epoch_ = epoch;
+    seen_.begin_epoch();
+  }
   void on_train_batch_end(int batch, logs& values) override {
     if (options_.save_freq <= 0) return;
-    batches_ += batch <= last_batch_ ? batch + 1 : batch - last_batch_;
-    last_batch_ = batch;
+    batches_ += seen_.add(batch);
     if (batches_ < options_.save_freq) return;
     batches_ = 0;
     save(epoch_, batch + 1, values);
@@ -105,9 +111,9 @@ class model_checkpoint : public trainers::option_callback<model_checkpoint_optio
       double const* const current = detail::find_monitored("model_checkpoint", options_.monitor, values, params());
       if (current == nullptr) return;
       bool const improves = larger_is_better_ ? *current > best_ : *current < best_;
-      std::snprintf(text, sizeof text, improves ? " improved from %0.5f to %0.5f" : " did not improve from %0.5f",
-                    best_, *current);
-      message += options_.monitor + text;
+      message += options_.monitor + (improves ? " improved from " : " did not improve from ");
+      message += diagnostics::fixed_digits(best_, 5);
+      if (improves) message.append(" to ").append(diagnostics::fixed_digits(*current, 5));
       if (!improves) return say(message);
       best_ = *current;
       message += ", ";
@@ -125,7 +131,9 @@ class model_checkpoint : public trainers::option_callback<model_checkpoint_optio
   model_checkpoint_options options_;
   bool larger_is_better_ = false;
   double best_ = 0;
-  int epoch_ = 0, last_batch_ = 0, batches_ = 0;
+  int epoch_ = 0;
+  trainers::seen_batches seen_;
+  int batches_ = 0;  // since the model was saved last
   std::string last_path_;
 };
 

@@ -9,7 +9,9 @@
 #include <stagecraft/io/detail/file_writer.hpp>
 #include <stagecraft/io/detail/npy_format.hpp>
 #include <stagecraft/io/detail/zip_archive.hpp>
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,16 +19,26 @@
 
 namespace stagecraft {
 
+/// Limits of an archive of arrays that is unpacked.
+struct npz_options {
+  /// The most bytes that its arrays may take together (E5220); 0: 1 GiB, or 64 times the file's bytes where that is
+  /// more.
+  std::uint64_t most_bytes = 0;
+};
+
 namespace io {
 
 /// The arrays of an opened archive. Errors as read_npz.
-[[nodiscard]] inline tensor_file read_npz(byte_source const& source) {
+[[nodiscard]] inline tensor_file read_npz(byte_source const& source, npz_options const& options = {}) {
+  constexpr std::uint64_t least = std::uint64_t{1} << 30, growth = 64;
+  auto left = options.most_bytes > 0 ? options.most_bytes : std::max(least, growth * source.size());
   zip_reader const archive(source);
   tensor_file result;
   for (auto const& member : archive.members()) {
     constexpr std::string_view ending = ".npy";
     if (!member.name.ends_with(ending)) continue;  // as np.load, which has no arrays of other members
-    auto const bytes = archive.read(member);
+    auto const bytes = archive.read(member, left);
+    left -= bytes.size();
     result.tensors.push_back(read_npy(byte_source(bytes, source.name() + ", member '" + member.name + "'"),
                                       member.name.substr(0, member.name.size() - ending.size())));
   }
@@ -37,13 +49,17 @@ namespace io {
 
 /// Reads the arrays of an archive that np.savez or np.savez_compressed wrote. Pickles are refused.
 /// Throws file_error: E5001 the file cannot be read, E5013 elements of a type that is not known, E5014 a member is no
-/// array, E5015 it is no archive, or a damaged or hostile one. Takes memory for the file, the arrays, and one of them
-/// twice; deflated bytes become at most 1032 times as many.
+/// array, E5015 it is no archive, or a damaged or hostile one, E5220 its arrays are larger than `options` let them be:
+/// `read_npz("labels.npz", {.most_bytes = std::uint64_t{8} << 30})`. Takes memory for the file, the arrays, and one of
+/// them twice.
 /// Definition: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html.
-[[nodiscard]] inline tensor_file read_npz(std::string const& path) { return io::read_npz(io::byte_source(path)); }
+[[nodiscard]] inline tensor_file read_npz(std::string const& path, npz_options const& options = {}) {
+  return io::read_npz(io::byte_source(path), options);
+}
 /// The same of bytes in memory; `name` is what errors call them.
-[[nodiscard]] inline tensor_file parse_npz(std::span<std::byte const> bytes, std::string const& name) {
-  return io::read_npz(io::byte_source(bytes, name));
+[[nodiscard]] inline tensor_file parse_npz(std::span<std::byte const> bytes, std::string const& name,
+                                           npz_options const& options = {}) {
+  return io::read_npz(io::byte_source(bytes, name), options);
 }
 
 /// Writes arrays that np.load reads, stored, not deflated; the texts beside the tensors are left out. The file at

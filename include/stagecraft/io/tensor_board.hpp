@@ -9,6 +9,7 @@
 
 #include <stagecraft/io/detail/event_writer.hpp>
 #include <stagecraft/training/callbacks/option_callback.hpp>
+#include <stagecraft/training/callbacks/seen_batches.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -27,7 +28,7 @@ struct tensor_board_options {
   /// Epochs between two histograms of all weights; 0: none.
   int histogram_freq = 0;
   /// Batches, counted over all epochs, between two lines of "batch_loss" and so on; 0: none, which is Keras's "epoch",
-  /// and 1 its "batch".
+  /// and 1 its "batch". With steps_per_execution, an execution in which such a batch ends has a line.
   int update_freq = 0;
 
   /// The names above, in the order that C++ demands: E4141 says it.
@@ -49,9 +50,11 @@ class tensor_board : public trainers::option_callback<tensor_board_options> {
     train_.reset();
     validation_.reset();
   }
-  void on_train_batch_end(int /*batch*/, logs& values) override {
-    auto const number = batches_++;
-    if (options_.update_freq < 1 || number % options_.update_freq != 0) return;
+  void on_epoch_begin(int /*epoch*/, logs&) override { seen_.begin_epoch(); }
+  void on_train_batch_end(int batch, logs& values) override {
+    auto const added = std::max(seen_.add(batch), 1);
+    auto const number = seen_.total() - 1;
+    if (options_.update_freq < 1 || number % options_.update_freq >= added) return;
     for (auto const& each : values) write(train_, "train", "batch_" + each.name, each.value, number);
   }
   void on_epoch_end(int epoch, logs& values) override {
@@ -98,7 +101,7 @@ class tensor_board : public trainers::option_callback<tensor_board_options> {
   std::string log_dir_;
   tensor_board_options options_;
   file train_, validation_;
-  std::int64_t batches_ = 0;
+  trainers::seen_batches seen_;
   int files_ = 0;
 };
 

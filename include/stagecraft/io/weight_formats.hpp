@@ -2,6 +2,7 @@
 // Which format a file of weights has: its name's ending says it.
 #pragma once
 
+#include <stagecraft/io/detail/bundle_folder.hpp>
 #include <stagecraft/io/npz.hpp>
 #include <stagecraft/io/safetensors.hpp>
 #include <string>
@@ -21,7 +22,9 @@ struct weight_format {
 /// Formats that other headers add before main; each is in front of those added before it.
 inline constinit weight_format const* added_formats = nullptr;
 
-inline constexpr weight_format npz_format{".npz", &stagecraft::read_npz, &stagecraft::write_npz};
+[[nodiscard]] inline tensor_file read_npz_weights(std::string const& path) { return stagecraft::read_npz(path); }
+
+inline constexpr weight_format npz_format{".npz", &read_npz_weights, &stagecraft::write_npz};
 inline constexpr weight_format safetensors_format{".safetensors", &stagecraft::read_safetensors,
                                                   &stagecraft::write_safetensors, &npz_format};
 
@@ -50,7 +53,8 @@ inline constexpr std::string_view optimizer_prefix = "optimizer_weights/", count
 
 /// The weights of a file, or of a bundle.
 [[nodiscard]] inline tensor_file read_weights(std::string const& path) {
-  auto const file_path = is_folder(path) ? path + weights_of_bundle : path;
+  auto const place = place_of_bundle(path);
+  auto const file_path = is_folder(place) ? place + weights_of_bundle : path;
   auto file = format_of(file_path).read(file_path);
   if (file.find_metadata(bundle_metadata) != nullptr)
     std::erase_if(file.tensors, [](stored_tensor const& tensor) {

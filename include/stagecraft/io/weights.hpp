@@ -28,6 +28,23 @@ inline void append_weights(std::vector<weight_array> const& weights, std::vector
     to.tensors.push_back(float_tensor(paths[i], weights[i].shape, weights[i].values));
 }
 
+/// Where files of Keras have all weights, in Keras's order.
+template <class M>
+[[nodiscard]] std::vector<weight_place> weight_places() {
+  std::vector<weight_place> places;
+  auto const& graph = graph_of<M>;
+  for (int const weight : stagecraft::detail::weight_order<M>) {
+    auto const& parameter = graph.parameters[weight];
+    auto const layer = graph.layer_of_parameter(weight);
+    places.push_back({weight_path<M>(weight),
+                      stagecraft::detail::outermost_name(graph, layer),
+                      path_of_layer(graph, layer),
+                      parameter.trainable,
+                      {parameter.shape.begin(), parameter.shape.end()}});
+  }
+  return places;
+}
+
 }  // namespace io
 
 namespace detail {
@@ -63,7 +80,7 @@ loaded_weights load_weights_of(file_functions, trained_model<M, Session>& model,
   auto weights = model.get_weights();
   auto const paths = io::weight_paths<M>();
   auto file = io::read_weights(path);
-  io::name_keras_weights(file, paths);
+  io::name_keras_weights(file, io::weight_places<M>());
   auto result = io::match_weights(weights, paths, file, path, model.name(), options);
   model.set_weights(weights);
   return result;

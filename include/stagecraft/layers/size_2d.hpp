@@ -12,8 +12,7 @@ struct size_2d {
   int width = 1;
 
   constexpr size_2d() = default;
-  template <std::convertible_to<int> Number>  // a number with a point is a mistake of the layer, E1025
-    requires(!std::floating_point<Number>)
+  template <std::integral Number>  // a number with a point is a mistake of the layer, E1025
   constexpr explicit(false) size_2d(Number both) : height(static_cast<int>(both)), width(static_cast<int>(both)) {}
   constexpr size_2d(int height_, int width_) : height(height_), width(width_) {}
 

@@ -13,8 +13,7 @@ struct size_3d {
   int width = 1;
 
   constexpr size_3d() = default;
-  template <std::convertible_to<int> Number>  // a number with a point is a mistake of the layer, E1025
-    requires(!std::floating_point<Number>)
+  template <std::integral Number>  // a number with a point is a mistake of the layer, E1025
   constexpr explicit(false) size_3d(Number all)
       : depth(static_cast<int>(all)), height(static_cast<int>(all)), width(static_cast<int>(all)) {}
   constexpr size_3d(int depth_, int height_, int width_) : depth(depth_), height(height_), width(width_) {}

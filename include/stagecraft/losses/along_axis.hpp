@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Losses along an axis that is not the last one. Keras counterpart: the argument `axis` of losses.
+// Losses of which a row is a whole sample: along an axis that is not the last one, which is Keras's argument `axis` of
+// losses, and those that have an `of_sample`, as ctc.
 #pragma once
 
 #include <stagecraft/graph/shape.hpp>
@@ -66,5 +67,23 @@ struct along_axis {
 
   friend constexpr bool operator==(along_axis const&, along_axis const&) = default;
 };
+
+/// Whether a loss is one of whole samples, and says what it is for samples of a shape.
+template <class Loss>
+concept HasLossOfSample = requires(Loss const& loss, shape const& sample) { loss.of_sample(sample); };
+
+/// Whether each row of a loss is a sample.
+template <class Loss>
+constexpr bool takes_samples(Loss const& loss, shape const& sample) {
+  return HasLossOfSample<Loss> || has_sample_as_row(axis_of(loss), sample);
+}
+/// The loss of a sample as a row, where it is one.
+template <class Loss>
+constexpr auto loss_of_sample(Loss const& loss, shape const& sample) {
+  if constexpr (HasLossOfSample<Loss>)
+    return loss.of_sample(sample);
+  else
+    return along_axis(loss, sample, loss.axis);
+}
 
 }  // namespace stagecraft::losses::detail

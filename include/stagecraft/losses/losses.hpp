@@ -7,6 +7,7 @@
 #include <stagecraft/losses/categorical_crossentropy.hpp>
 #include <stagecraft/losses/categorical_hinge.hpp>
 #include <stagecraft/losses/cosine_similarity.hpp>
+#include <stagecraft/losses/ctc.hpp>
 #include <stagecraft/losses/hinge.hpp>
 #include <stagecraft/losses/huber.hpp>
 #include <stagecraft/losses/kl_divergence.hpp>

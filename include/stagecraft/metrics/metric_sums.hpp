@@ -11,9 +11,10 @@ namespace stagecraft {
 
 /// Sums over the rows of an epoch, each times the row's weight: of each column that the metric's `call` gives.
 struct metric_sums {
-  tracing::array_view<double const> values;
-  double weight = 0;  ///< the sum of the rows' weights: their number, where they have none
+  tracing::array_view<double const> values;  ///< one for each column; `sums[1]` is that of the second
+  double weight = 0;                         ///< the sum of the rows' weights: their number, where they have none
 
+  /// The sum of a column.
   [[nodiscard]] constexpr double operator[](int column) const { return values[column]; }
   /// The mean over the rows; 0 if there are none.
   [[nodiscard]] constexpr double mean(int column) const { return weight != 0 ? (*this)[column] / weight : 0; }

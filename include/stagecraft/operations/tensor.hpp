@@ -57,8 +57,8 @@ struct tensor {
 /// What a scan gives: each state after all trips, along the axis that it ran over, and after the last one.
 template <std::size_t States>
 struct scanned {
-  std::array<tensor, States> all{};
-  std::array<tensor, States> last{};
+  std::array<tensor, States> all{};   ///< each state after all trips, along the axis
+  std::array<tensor, States> last{};  ///< each state after the last trip
 };
 
 /// The number `value`, wherever it is needed.

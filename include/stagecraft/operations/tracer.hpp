@@ -33,7 +33,6 @@ class tracer {
   [[nodiscard]] constexpr bool training() const noexcept { return training_; }
 
   // Leaves.
-
   /// A weight of the layer: Keras's `add_weight`, in the order of the calls. Both compilers evaluate a sum from left to
   /// right in constant evaluation; C++ does not say so, and a statement for each weight does.
   constexpr tensor weight(parameter const& described) {
@@ -77,8 +76,7 @@ class tracer {
     return drawn({random_distribution::normal, seed}, shape);
   }
 
-  // Movement.
-
+  /// The same elements in another shape.
   constexpr tensor reshape(tensor x, extents const& shape) {
     if (x.shape() == shape) return x;
     if (x.shape().size() != shape.size()) return failed(x, "cannot be reshaped to ", shape);
@@ -146,6 +144,7 @@ class tracer {
     if (x.shape() == shape && where.step == 1) return x;
     return append(where, shape, {x.id});
   }
+  /// Tensors one after the other along an axis, whose other lengths are the same.
   constexpr tensor concatenate(tracing::array_view<tensor const> parts, int axis = -1) {
     tensor const first = parts[0];
     if (!first.shape().has(axis)) return failed(first, "has no axis ", axis, " to concatenate along");
@@ -174,11 +173,13 @@ class tracer {
     return append(gather{}, shape, {table.id, indices.id});
   }
 
-  // Reductions. The axes stay, with length 1.
-
+  /// The sum over axes, which stay with length 1, as in all reductions.
   constexpr tensor sum(tensor x, axis_list const& axes) { return reduced(x, reduction::sum, axes); }
+  /// The largest element along axes.
   constexpr tensor max(tensor x, axis_list const& axes) { return reduced(x, reduction::max, axes); }
+  /// The smallest element along axes.
   constexpr tensor min(tensor x, axis_list const& axes) { return -reduced(-x, reduction::max, axes); }
+  /// The sum over axes, divided by the number of elements.
   constexpr tensor mean(tensor x, axis_list const& axes) {
     tensor const total = sum(x, axes);
     long long const count = x.shape().size() / total.shape().size();
@@ -187,8 +188,7 @@ class tracer {
   /// The variance, divided by the number of elements: Keras's `var`.
   constexpr tensor var(tensor x, axis_list const& axes) { return mean(square(x - mean(x, axes)), axes); }
 
-  // Products and windows.
-
+  /// The matrix products of the last two axes; axes before them are broadcast.
   constexpr tensor matmul(tensor a, tensor b, matmul_options const& options = {}) {
     product const what{options.transpose_a, options.transpose_b};
     extents shape;
@@ -209,7 +209,9 @@ class tracer {
       return failed(x, "does not fit a transposed filter of ", filter.shape(), " that gives ", shape);
     return append(convolution_input_gradient{over, groups}, shape, {x.id, filter.id});
   }
+  /// The largest element of each window of x (batch, places..., channels).
   constexpr tensor max_pool(tensor x, windows const& over) { return pooled(x, {pooling_kind::max, over}); }
+  /// The mean of each window of x, without places outside of it.
   constexpr tensor average_pool(tensor x, windows const& over) { return pooled(x, {pooling_kind::average, over}); }
 
   /// Several results of a layer as one, the rows of which stand side by side: `return ops.outputs({y, state})`, where
@@ -227,7 +229,6 @@ class tracer {
     }
     return concatenate(rows);
   }
-
   /// Adds the mean of a tensor, over its elements and the batch, to the loss: Keras's `add_loss` of a layer. Its first
   /// axis is the batch.
   constexpr void add_loss(tensor value) {
@@ -270,7 +271,9 @@ class tracer {
     return composite("dropout", {drawn, x}, inside, dropout_rule, {rate}, is_gradient);
   }
 
-  // Weights that change.
+  /// Losses of labels that have no places in time, (batch, 1): see operations/ctc_loss.hpp.
+  constexpr tensor ctc_loss(tensor target, tensor output, tensor target_length, tensor output_length = {},
+                            int mask_index = 0);
 
   /// The weight has this value when the step of training has ended; a `state` when any step has.
   constexpr void update(tensor written, tensor value) {
@@ -282,8 +285,6 @@ class tracer {
       append(operations::update{}, value.shape(),
              {written.id, value.id, append(operations::broadcast{}, written.shape(), {written.id}).id});
   }
-
-  // Loops.
 
   /// One tensor of a loop: x at this trip, without the axis.
   constexpr tensor at(tensor loop, tensor x, operations::at const& where) {
@@ -320,7 +321,6 @@ class tracer {
     return append(operations::last{}, state.shape(), {loop.id, state.id});
   }
   [[nodiscard]] static constexpr int trips_of(tensor loop) { return loop.node().what.as<operations::loop>().trips; }
-
   /// Runs along an axis of x: `step(x_t, states)` gives the states after one place, from x at it and the states before.
   /// `reversed` begins at the end: Keras's `go_backwards`, whose results are in the order of the trips, too. Where
   /// `counts`, which has the axis, too, is 0 at a place, the states stay as they are.
@@ -397,3 +397,4 @@ class tracer {
 }  // namespace stagecraft::operations
 
 #include <stagecraft/operations/composite_gradient.hpp>
+#include <stagecraft/operations/ctc_loss.hpp>

@@ -7,6 +7,7 @@
 #include <stagecraft/operations/formula.hpp>
 #include <stagecraft/operations/tensor.hpp>
 #include <stagecraft/optimizers/learning_rate.hpp>
+#include <stagecraft/optimizers/option_checks.hpp>
 #include <concepts>
 #include <string_view>
 
@@ -250,8 +251,11 @@ struct normed_step {
 /// E4089: what is wrong with an optimizer's step.
 template <auto Optimizer>
 inline constexpr diagnostic optimizer_problem = [] {
+  diagnostic problem;
+  check_optimizer_options(Optimizer, problem);
+  if (problem.failed()) return problem;
   auto const step = optimizer_step<Optimizer>{}();
-  diagnostic problem = step.problem;
+  problem = step.problem;
   if (typename optimizer_step<Optimizer>::traced const update; update.slots > update_tracer::most_slots)
     problem.report(4089, "the training's optimizer keeps ", update.slots, " slots with a weight; there are at most ",
                    update_tracer::most_slots);

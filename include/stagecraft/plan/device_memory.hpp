@@ -14,8 +14,8 @@ namespace stagecraft::plan {
 
 /// Bytes of one kind of data: in the device's own memory, all the time or while it is worked on, and in remote memory.
 struct memory_bytes {
-  long long on_device = 0;
-  long long remote = 0;
+  long long on_device = 0;  ///< bytes in the device's own memory
+  long long remote = 0;     ///< bytes in remote memory, of what is offloaded
 };
 
 }  // namespace stagecraft::plan
@@ -26,19 +26,21 @@ namespace stagecraft {
 /// Offloaded data stand in remote memory, and have a copy on the device while a pass, or the weight update, works on
 /// them.
 struct device_memory {
-  plan::memory_bytes weights;
-  plan::memory_bytes optimizer_state;
-  plan::memory_bytes gradient_accumulators;
+  plan::memory_bytes weights;                ///< the weights of the device's stages
+  plan::memory_bytes optimizer_state;        ///< what the optimizer keeps with them
+  plan::memory_bytes gradient_accumulators;  ///< sums of their gradients over micro-batches
   /// Rings: what passes keep for later passes, and what is on its way between stages; for all micro-batches that are
   /// alive at once.
   plan::memory_bytes activations;
   /// What one pass alone needs, at most.
   plan::memory_bytes working;
 
+  /// All of it in the device's own memory.
   [[nodiscard]] constexpr long long on_device() const {
     return weights.on_device + optimizer_state.on_device + gradient_accumulators.on_device + activations.on_device +
            working.on_device;
   }
+  /// All of it in remote memory.
   [[nodiscard]] constexpr long long remote() const {
     return weights.remote + optimizer_state.remote + gradient_accumulators.remote + activations.remote + working.remote;
   }

@@ -15,7 +15,15 @@ namespace stagecraft::detail {
   return path;
 }
 
-/// The same of a layer's first call; "dense[1]" of its second one.
+/// "encoder" of that layer: its own name, or that of the outermost nested model that it is in.
+[[nodiscard]] inline std::string outermost_name(graph_view const& graph, int layer) {
+  std::string name(graph.layer(layer).name.view());
+  for (int at = graph.call(graph.layer(layer).first_call).nested_model; at > 0; at = graph.nested_models[at].parent)
+    name = std::string(graph.nested_models[at].name.view());
+  return name;
+}
+
+/// The path of a layer, of its first call; "dense[1]" of its second one.
 [[nodiscard]] inline std::string path_of_call(graph_view const& graph, int call) {
   auto const& info = graph.call(call);
   auto path = path_of_layer(graph, info.layer);

@@ -104,17 +104,16 @@ template <class Job, std::size_t Output>
 inline constexpr bool takes_logits =
     (detail::outputs_with_logits<typename Job::described> >> (Output & 63U) & 1U) != 0 && Output < 64;
 
-/// Whether each row of the loss of an end is a whole sample: its axis is not the last one.
+/// Whether each row of the loss of an end is a whole sample: its axis is not the last one, or it has no axis.
 template <class Job, std::size_t End>
 inline constexpr bool loss_takes_samples = [] {
-  if constexpr (End >= Job::graph.outputs_of(0).size()) {
+  if constexpr (End >= Job::graph.outputs_of(0).size())
     return false;
-  } else {
-    constexpr int axis = losses::detail::axis_of(losses::loss_of_output<End>(Job::training.loss));
-    return losses::detail::has_sample_as_row(axis, Job::graph.call(Job::graph.ends[End]).shape);
-  }
+  else
+    return losses::detail::takes_samples(losses::loss_of_output<End>(Job::training.loss),
+                                         Job::graph.call(Job::graph.ends[End]).shape);
 }();
-/// The axis of a sample along which it is.
+/// The axis of a sample along which it has a number for each class.
 template <class Job, std::size_t End>
 inline constexpr int class_axis_of = [] {
   shape const& sample = Job::graph.call(Job::graph.ends[End]).shape;
@@ -139,10 +138,18 @@ inline constexpr auto computed_loss_of = [] {
     auto loss = losses::loss_of_output<End>(Job::training.loss);
     if constexpr (takes_logits<Job, End>) loss.from_logits = true;
     if constexpr (loss_takes_samples<Job, End>)
-      return losses::detail::along_axis(loss, Job::graph.call(Job::graph.ends[End]).shape, loss.axis);
+      return losses::detail::loss_of_sample(loss, Job::graph.call(Job::graph.ends[End]).shape);
     else
       return loss;
   }
+}();
+/// Steps on which the labels of a sample must find places, of a loss that places them itself; else 0.
+template <class Job, std::size_t End>
+inline constexpr int label_steps_of = [] {
+  if constexpr (requires { computed_loss_of<Job, End>.steps; })
+    return computed_loss_of<Job, End>.steps;
+  else
+    return 0;
 }();
 /// What it counts in the total.
 template <class Job>

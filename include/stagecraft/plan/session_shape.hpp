@@ -62,8 +62,24 @@ struct session_shape {
       }(std::make_index_sequence<end_count>{});
   }
   /// Class numbers of a sample of an output.
-  [[nodiscard]] static constexpr int class_numbers(std::size_t output) {
-    return output_shape(output).size() / output_shape(output)[class_axis(output)];
+  [[nodiscard]] static constexpr int class_numbers(std::size_t output) { return class_shape(output).size(); }
+  /// The shape of these: that of a sample without the axis of the classes, or the labels of a sequence.
+  [[nodiscard]] static constexpr shape class_shape(std::size_t output) {
+    if (label_steps(output) > 0) return {labels_of_sequence(output)};
+    shape result;
+    for (int axis = 0; axis < output_shape(output).rank(); ++axis)
+      if (axis != class_axis(output)) result.push_back(output_shape(output)[axis]);
+    return result;
+  }
+  /// Steps of an output whose loss finds the places of labels itself; else 0.
+  [[nodiscard]] static constexpr int label_steps(std::size_t output) {
+    if constexpr (!has_losses)
+      return 0;
+    else
+      return [output]<std::size_t... End>(std::index_sequence<End...>) {
+        constexpr int steps[]{label_steps_of<Job, End>...};
+        return steps[output];
+      }(std::make_index_sequence<end_count>{});
   }
   /// Whether the targets of an output are class numbers.
   [[nodiscard]] static constexpr bool sparse_targets(std::size_t output) {
@@ -96,6 +112,20 @@ struct session_shape {
       return samples * rows_per_sample(End);
   }
 
+  /// Labels that targets of such an output have for a sample.
+  [[nodiscard]] static constexpr int labels_of_sequence(std::size_t output) {
+    return [output]<std::size_t... End>(std::index_sequence<End...>) {
+      constexpr int labels[]{labels_of<End>()...};
+      return labels[output];
+    }(std::make_index_sequence<end_count>{});
+  }
+  template <std::size_t End>
+  [[nodiscard]] static constexpr int labels_of() {
+    if constexpr (label_steps_of<Job, End> > 0)
+      return computed_loss_of<Job, End>.labels;
+    else
+      return 0;
+  }
   /// The call of the graph that stands for an input.
   [[nodiscard]] static constexpr std::size_t input_call(int index) {
     for (std::size_t i = 0; i < graph.calls.size(); ++i)

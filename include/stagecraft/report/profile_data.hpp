@@ -70,6 +70,7 @@ struct profile_machine {
 
   friend bool operator==(profile_machine const&, profile_machine const&) = default;
 
+  /// The time of so many cycles.
   [[nodiscard]] double seconds(std::int64_t cycles) const {
     return tile_clock_frequency > 0 ? static_cast<double>(cycles) / static_cast<double>(tile_clock_frequency) : 0;
   }
@@ -77,10 +78,11 @@ struct profile_machine {
 
 /// The bytes of one tile, by memory_category.
 struct profile_tile {
-  std::array<std::int64_t, memory_category_count> bytes{};
+  std::array<std::int64_t, memory_category_count> bytes{};  ///< in the order of memory_category
 
   friend bool operator==(profile_tile const&, profile_tile const&) = default;
 
+  /// The bytes of a category.
   [[nodiscard]] std::int64_t operator[](memory_category category) const {
     return bytes[static_cast<std::size_t>(category)];
   }
@@ -91,6 +93,7 @@ struct profile_tile {
     for (auto const part : bytes) sum += part;
     return sum;
   }
+  /// What is there all the time.
   [[nodiscard]] std::int64_t always_live() const { return total() - (*this)[memory_category::not_always_live]; }
 };
 
@@ -105,12 +108,13 @@ struct profile_step {
 
   friend bool operator==(profile_step const&, profile_step const&) = default;
 
+  /// What the tile needs while the step runs.
   [[nodiscard]] std::int64_t bytes() const { return always_live_bytes + not_always_live_bytes; }
 };
 
 /// One IPU of a replica; those of other replicas are like it.
 struct profile_ipu {
-  int ipu = 0;
+  int ipu = 0;                               ///< its number within the replica
   std::vector<profile_tile> tiles = {};      ///< each of the IPU's tiles, from 0
   std::vector<profile_step> steps = {};      ///< its program for one micro-batch and the weight update, in order
   std::int64_t streaming_bytes = 0;          ///< in streaming memory: what is offloaded
@@ -148,20 +152,20 @@ struct profile_ipu {
 
 /// Something that an IPU does for a while.
 struct profile_event {
-  int ipu = 0;
-  cycle_kind kind = cycle_kind::compute;
-  pass_kind pass = pass_kind::forward;  ///< what it is done for; infeed and outfeed: for the host; send: for an IPU
-  int stage = -1;                       ///< -1: it belongs to none
-  int micro_batch = -1;                 ///< -1: it belongs to none
-  int layer = -1;                       ///< profile_data::layers' index; -1: it belongs to several, or to none
-  std::int64_t begin = 0, end = 0;      ///< in cycles from the begin of the weight update
+  int ipu = 0;                            ///< its number within the replica
+  cycle_kind kind = cycle_kind::compute;  ///< what the time goes to
+  pass_kind pass = pass_kind::forward;    ///< what it is done for; infeed and outfeed: for the host; send: for an IPU
+  int stage = -1;                         ///< -1: it belongs to none
+  int micro_batch = -1;                   ///< -1: it belongs to none
+  int layer = -1;                         ///< profile_data::layers' index; -1: it belongs to several, or to none
+  std::int64_t begin = 0, end = 0;        ///< in cycles from the begin of the weight update
 
   friend bool operator==(profile_event const&, profile_event const&) = default;
 };
 
 /// A time, in cycles from the begin of the weight update.
 struct profile_span {
-  std::int64_t begin = 0, end = 0;
+  std::int64_t begin = 0, end = 0;  ///< the first cycle, and the one after the last
 
   friend bool operator==(profile_span const&, profile_span const&) = default;
 };
@@ -173,26 +177,28 @@ struct profile_time_line {
   std::vector<profile_span> slots = {};    ///< of the timetable, those that are not left out
   std::int64_t cycles = 0;                 ///< of all of it
   profile_span left_out = {};              ///< empty: nothing is
-  int slots_left_out = 0;
+  int slots_left_out = 0;                  ///< how many slots are not in `slots`
 
   friend bool operator==(profile_time_line const&, profile_time_line const&) = default;
 };
 
 /// The cycles of a layer's step.
 struct profile_cycles {
-  std::int64_t compute = 0, exchange = 0, sync = 0;
+  std::int64_t compute = 0, exchange = 0,
+               sync = 0;  ///< of the tile that takes longest in each compute set and exchange
 
   friend bool operator==(profile_cycles const&, profile_cycles const&) = default;
 
+  /// All three.
   [[nodiscard]] std::int64_t total() const { return compute + exchange + sync; }
 };
 
 /// A call of a layer, a loss, or what else takes time.
 struct profile_layer {
-  std::string name = {};
-  std::string class_name = {};  ///< "Conv2D"
-  int stage = 0;
-  int ipu = 0;
+  std::string name = {};                        ///< as in the model's summary
+  std::string class_name = {};                  ///< "Conv2D"
+  int stage = 0;                                ///< that it belongs to
+  int ipu = 0;                                  ///< of the replica, that it runs on
   profile_cycles forward, recompute, backward;  ///< per micro-batch
   profile_cycles update;                        ///< of its weights
   std::int64_t weight_bytes = 0;                ///< of all tiles
@@ -209,41 +215,43 @@ struct profile_layer {
 
 /// Of one weight update (or, without training, of as many micro-batches), and of one replica unless it says otherwise.
 struct profile_totals {
-  std::int64_t cycles_per_update = 0;
-  std::int64_t latency_cycles = 0;  ///< from a micro-batch's arrival to its result, forward only
-  double seconds_per_update = 0;
-  double samples_per_second = 0;  ///< of all replicas
-  double latency_seconds = 0;
-  double bubble = 0;          ///< the part of the IPUs' time in which they wait, 0 to 1
-  double exchange_share = 0;  ///< the part of the IPUs' time that goes to exchange and sync, 0 to 1
-  std::int64_t flops = 0;
-  double flops_per_second = 0;  ///< of all replicas
-  double utilisation = 0;       ///< of what the IPUs can do at best, 0 to 1
+  std::int64_t cycles_per_update = 0;  ///< from the begin of the first micro-batch to the end of the update
+  std::int64_t latency_cycles = 0;     ///< from a micro-batch's arrival to its result, forward only
+  double seconds_per_update = 0;       ///< the same as a time
+  double samples_per_second = 0;       ///< of all replicas
+  double latency_seconds = 0;          ///< latency_cycles as a time
+  double bubble = 0;                   ///< the part of the IPUs' time in which they wait, 0 to 1
+  double exchange_share = 0;           ///< the part of the IPUs' time that goes to exchange and sync, 0 to 1
+  std::int64_t flops = 0;              ///< floating-point operations, with what is computed again
+  double flops_per_second = 0;         ///< of all replicas
+  double utilisation = 0;              ///< of what the IPUs can do at best, 0 to 1
 
   friend bool operator==(profile_totals const&, profile_totals const&) = default;
 };
 
 /// A model's profile. `profile_data_of` makes it, the functions of report/ show it.
 struct profile_data {
-  std::string model = {};
-  profile_machine machine = {};
-  std::string dtype_policy = "float32";
-  bool trains = true;
-  stagecraft::schedule schedule = stagecraft::schedule::grouped;
-  std::vector<int> device_of_stage = {0};
+  std::string model = {};                                         ///< its name
+  profile_machine machine = {};                                   ///< what it runs on
+  std::string dtype_policy = "float32";                           ///< Keras's name of it
+  bool trains = true;                                             ///< false: predictions alone
+  stagecraft::schedule schedule = stagecraft::schedule::grouped;  ///< of the pipeline
+  std::vector<int> device_of_stage = {0};                         ///< the IPU of each stage
   std::vector<int> stages_beside = {};  ///< those that work at the same time as the one before
   int batch_size = 1;                   ///< samples of a micro-batch
   int micro_batches = 1;                ///< of a replica, per weight update
-  int batch_serialization = 1;
+  int batch_serialization = 1;          ///< passes that each micro-batch is divided into, of the sequential schedule
+  /// Which forward steps backward passes carry out again.
   stagecraft::recomputation_mode recomputation_mode = stagecraft::recomputation_mode::none;
-  bool overlaps_io = false;            ///< micro-batches come, and results leave, while others are worked on
-  std::vector<profile_ipu> ipus = {};  ///< of one replica
-  profile_time_line time_line = {};
-  std::vector<profile_layer> layers = {};
-  profile_totals totals = {};
+  bool overlaps_io = false;                ///< micro-batches come, and results leave, while others are worked on
+  std::vector<profile_ipu> ipus = {};      ///< of one replica
+  profile_time_line time_line = {};        ///< when which IPU does what
+  std::vector<profile_layer> layers = {};  ///< calls of layers, losses and the like
+  profile_totals totals = {};              ///< time and work of all of it
 
   friend bool operator==(profile_data const&, profile_data const&) = default;
 
+  /// How many stages there are.
   [[nodiscard]] int stages() const { return static_cast<int>(device_of_stage.size()); }
   /// Samples per weight update, of all replicas.
   [[nodiscard]] std::int64_t effective_batch_size() const {
@@ -254,6 +262,7 @@ struct profile_data {
     return std::all_of(ipus.begin(), ipus.end(),
                        [&](auto const& ipu) { return ipu.most_bytes() <= machine.bytes_per_tile; });
   }
+  /// When which pass works on which micro-batch.
   [[nodiscard]] stagecraft::timetable timetable() const {
     std::vector<pipeline::placed_stage> placed;
     for (int const device : device_of_stage) placed.push_back({device});

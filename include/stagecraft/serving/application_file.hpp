@@ -35,7 +35,7 @@ class link_error : public serving_error {
 /// An application in a file.
 class application_file {
  public:
-  static constexpr char const* default_name = "application.so";
+  static constexpr char const* default_name = "application.so";  ///< of the file in an application's folder
 
   /// Reads for which processor the file is, and then loads it. `path`: the file, or the folder with application.so.
   /// Throws link_error E5087 to E5089; nothing of the file has been run then.
@@ -61,6 +61,7 @@ class application_file {
       known_.batch_sizes.assign(found.batch_sizes, found.batch_sizes + found.batch_size_count);
   }
 
+  /// What is known of the program: shapes, batch size, stages.
   [[nodiscard]] program_description const& description() const noexcept { return known_; }
 
   /// A program with the weights of a file; `weights` empty: weights.safetensors beside the application. The program

@@ -53,6 +53,7 @@ class engine {
   /// As `stop`.
   ~engine() { stop(); }
 
+  /// What is known of the program: shapes, batch size, stages.
   [[nodiscard]] program_description const& description() const noexcept { return program_->description(); }
 
   /// Gives the program samples: for each input those of all samples, one after the other. `time`: how long the answer
@@ -110,6 +111,7 @@ class engine {
     std::scoped_lock const lock(mutex_);
     return accepts_;
   }
+  /// What the engine has done since it was made.
   [[nodiscard]] engine_statistics statistics() const {
     std::scoped_lock const lock(mutex_);
     auto result = counts_;

@@ -77,6 +77,7 @@ class program {
   program& operator=(program const&) = delete;
   virtual ~program() = default;
 
+  /// What is known of it before it runs.
   [[nodiscard]] virtual program_description const& description() const noexcept = 0;
 
   /// One execution of `iterations` batches for each replica. Throws what a layer throws, and what the feed throws.

@@ -16,13 +16,18 @@
 
 namespace stagecraft::detail {
 
-/// How often a thread looks before it sleeps: for ten or twenty microseconds; once where `threads` have to take turns.
-[[nodiscard]] inline int patience_of(int threads) {
-  auto processors = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+/// How many processors the threads of this process may run on; 0 or less if it is not known.
+[[nodiscard]] inline int processors_of_process() noexcept {
 #if defined(__linux__)
   cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) processors = CPU_COUNT(&allowed);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return CPU_COUNT(&allowed);
 #endif
+  return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+/// How often a thread looks before it sleeps: for ten or twenty microseconds; once where `threads` have to take turns.
+[[nodiscard]] inline int patience_of(int threads) {
+  auto const processors = processors_of_process();
   return processors > 0 && threads > processors ? 0 : 1000;
 }
 

@@ -18,7 +18,24 @@
 
 namespace stagecraft::detail {
 
-// Templates, so that only programs that adapt a layer compile them.
+// Templates, so that only programs that adapt a layer compile them. `data(visit)` reads all samples, as often as it is
+// called, and calls `visit(numbers, count)` with `count` samples, one after the other.
+
+/// The samples of an array, as many at a time as Keras's `adapt` of arrays takes.
+struct samples_of_array {
+  sample_source const& array;
+
+  template <class Visit>
+  void operator()(Visit const& visit) const {
+    constexpr std::ptrdiff_t at_once = 32;
+    std::vector<float> numbers(static_cast<std::size_t>(at_once) * static_cast<std::size_t>(array.sample_size()));
+    for (std::ptrdiff_t i = 0; i < array.count(); i += at_once) {
+      auto const rows = std::min(at_once, array.count() - i);
+      array.gather(i, rows, numbers.data());
+      visit(numbers.data(), rows);
+    }
+  }
+};
 
 /// Mean, variance and count of all samples, in double precision. `sample` is the shape of one.
 template <class Source>
@@ -38,13 +55,16 @@ template <class Source>
     slots *= length;
   }
   std::vector<double> mean(slots, 0), variance(slots, 0);
-  std::vector<float> row(size);
-  double const count = static_cast<double>(data.count()) * static_cast<double>(size / slots);
+  std::ptrdiff_t samples = 0;
+  double count = 0;
   auto const add_up = [&](std::vector<double>& sums, auto const& value) {
-    for (std::ptrdiff_t i = 0; i < data.count(); ++i) {
-      data.gather(i, 1, row.data());
-      for (std::size_t k = 0; k < size; ++k) sums[slot[k]] += value(static_cast<double>(row[k]), slot[k]);
-    }
+    samples = 0;
+    data([&](float const* row, std::ptrdiff_t rows) {
+      for (std::ptrdiff_t i = 0; i < rows; ++i, row += size)
+        for (std::size_t k = 0; k < size; ++k) sums[slot[k]] += value(static_cast<double>(row[k]), slot[k]);
+      samples += rows;
+    });
+    count = static_cast<double>(samples) * static_cast<double>(size / slots);
     for (double& sum : sums) sum /= count;
   };
   add_up(mean, [](double x, std::size_t) { return x; });
@@ -118,21 +138,18 @@ class number_summary {
   std::vector<Number> values_, weights_;
 };
 
-/// Boundaries between bins that hold about as many of the numbers each. As in Keras, 32 samples at a time.
+/// Boundaries between bins that hold about as many of the numbers each. They depend a little on how many samples come
+/// at a time, as in Keras.
 template <class Source>
 [[gnu::cold]] std::vector<weight_array> adapt_layer(layers::discretization const& layer, shape const& sample,
                                                     Source const& data) {
-  constexpr std::ptrdiff_t at_once = 32;
   float const epsilon = layer.options.epsilon;
   number_summary<> all({}, epsilon);
-  for (std::ptrdiff_t i = 0; i < data.count(); i += at_once) {
-    auto const rows = std::min(at_once, data.count() - i);
-    std::vector<float> numbers(static_cast<std::size_t>(rows) * static_cast<std::size_t>(sample.size()));
-    data.gather(i, rows, numbers.data());
-    number_summary<> some(std::move(numbers), epsilon);
+  data([&](float const* numbers, std::ptrdiff_t rows) {
+    number_summary<> some({numbers, numbers + rows * sample.size()}, epsilon);
     some.merge(all, epsilon);
     all = std::move(some);
-  }
+  });
   all.compress(1.0 / layer.options.num_bins);
   int const bounds = layer.options.num_bins - 1;
   return {{"", {bounds}, {all.values().begin(), all.values().begin() + bounds}}};
@@ -143,7 +160,7 @@ template <class M, int Call>
 inline constexpr diagnostic adapted_layer_problem = [] {
   diagnostic problem;
   constexpr bool has_rule =
-      requires(sample_source const& data) { adapt_layer(layer_of<M, Call>, output_shape_of<M, Call>, data); };
+      requires(samples_of_array const& data) { adapt_layer(layer_of<M, Call>, output_shape_of<M, Call>, data); };
   if (!has_rule || graph_of<M>.layer_of(Call).parameter_count == 0)
     problem.report(
         1086, "layer '", graph_of<M>.layer_of(Call).name, "' (", graph_of<M>.layer_of(Call).class_name,
@@ -161,7 +178,33 @@ std::vector<weight_array> adapted_weights(sample_set const& data) {
     constexpr auto const& sample = output_shape_of<M, inputs_of<M, Call>[0]>;
     check_shapes("data", data, tracing::array_view<shape const>(&sample, 1));
     check_count("data", data[0].count());
-    return adapt_layer(layer_of<M, Call>, sample, data[0]);
+    return adapt_layer(layer_of<M, Call>, sample, samples_of_array{data[0]});
+  }
+}
+
+/// The same of a dataset, <stagecraft/data/dataset.hpp>, which is read once for each of the sums. Errors: E1086; E4001,
+/// E4003, E4010 elements that do not fit, E4063 a dataset without an end and no `steps`.
+template <class M, int Call, class Data>
+std::vector<weight_array> weights_adapted_to_stream(Data const& dataset, typename Data::adapt_options const& options) {
+  static_assert(report<adapted_layer_problem<M, Call>>());
+  if constexpr (adapted_layer_problem<M, Call>.failed()) {
+    return {};
+  } else {
+    constexpr auto const& sample = output_shape_of<M, inputs_of<M, Call>[0]>;
+    check_at_least("steps", options.steps, 0);
+    std::ptrdiff_t count = 0;
+    auto const read = [&](auto const& visit) {
+      count = 0;
+      dataset.visit_inputs(options.steps, [&](shape const& found, float const* numbers, std::ptrdiff_t rows) {
+        if (!same_but_for_a_last_one(found, sample))
+          throw_data_error("E4001", "data: expected samples of shape %s, found %s", shape_text(sample).c_str(),
+                           shape_text(found).c_str());
+        visit(numbers, rows);
+        count += rows;
+      });
+      check_count("data", count);
+    };
+    return adapt_layer(layer_of<M, Call>, sample, read);
   }
 }
 

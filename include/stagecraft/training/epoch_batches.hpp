@@ -47,7 +47,7 @@ struct epoch_batches {
     else
       stream.begin_epoch(epoch);
     for (std::size_t i = 0; i < Session::output_count; ++i)
-      if (Session::sparse_targets(i)) stream.expect_classes(i, Session::output_shape(i)[Session::class_axis(i)]);
+      if (Session::sparse_targets(i)) stream.expect_classes(i, label_rule_of<Session>(i));
     loader data(stream.x(), stream.y(), stream.sample_weight(), class_weight, names);
     int const steps = steps_of_replica("dataset", option, asked, batches, Session::replicas);
     stream.expect_batches(steps * Session::replicas);

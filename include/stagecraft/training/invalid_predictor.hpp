@@ -36,6 +36,7 @@ struct invalid_predictor : Base {
   tensor predict_on_batch(sample_set const&) { return {}; }
   tensor operator()(sample_set const&) { return {}; }
 
+  [[nodiscard]] invalid_predictor sharing_weights() { return invalid_predictor(); }
   [[nodiscard]] std::string_view name() const { return {}; }
   [[nodiscard]] std::vector<weight_array> get_weights() const { return {}; }
   void set_weights(std::vector<weight_array> const&) {}
@@ -52,6 +53,9 @@ struct invalid_predictor : Base {
   void set_weights(std::vector<weight_array> const&) {}
   template <fixed_name Name>
   void adapt(sample_set const&) {}
+  template <fixed_name Name, class Data>
+    requires requires { typename Data::adapt_options; }
+  void adapt(Data const&, typename Data::adapt_options const& = {}) {}
   template <fixed_name Name>
   [[nodiscard]] tensor weight() const {
     return {};

@@ -75,12 +75,23 @@ class model_predictor
   using typename base::session_type;
   /// How the model is run.
   static constexpr auto inference = Inference;
-  static constexpr int replicas = session_type::replicas;
+  static constexpr int replicas = session_type::replicas;  ///< copies of the model, which share the batches
 
   /// Weights get their initial values; all memory is taken here.
   explicit model_predictor(std::uint64_t seed = inference.seed) : base(seed) {}
   model_predictor(model_predictor&&) noexcept = default;
   model_predictor& operator=(model_predictor&&) noexcept = default;
+
+  /// Another predictor of the same weights, for another thread: it has the memory that a run needs to itself, but no
+  /// weights of its own. From then on nobody may change them (E4108), until all predictors but one are gone; that one
+  /// may be any of them. States between batches are not shared, so that the weights of a stateful model are copied.
+  /// Allocates as the constructor does. Errors: E4107.
+  [[nodiscard]] model_predictor sharing_weights() {
+    auto const calling = this->begin_call("sharing_weights");
+    model_predictor other;
+    other.session().share_weights_of(this->session());
+    return other;
+  }
 
   /// The name of the model, and its weights: those of a trainer of the same model can be given.
   using base::adapt, base::get_weights, base::name, base::session, base::set_weights;
@@ -103,12 +114,14 @@ class model_predictor
   /// of that. All is checked before anything runs: data_error E4001 to E4003, E4008, E4010, E4011, E4019.
   /// Definition: tf.keras.Model.predict.
   auto predict(sample_set const& x, predict_options const& options = {}) {
+    auto const calling = this->begin_call("predict");
     return detail::run_prediction<base>(*this, x, options);
   }
   /// The same of a dataset, <stagecraft/data/data.hpp>. Of elements (x, y) it takes x. Errors: E4063 to E4066, too.
   template <class Data>
     requires requires { typename Data::predict_options; }
   auto predict(Data const& dataset, typename Data::predict_options const& options = {}) {
+    auto const calling = this->begin_call("predict");
     return detail::run_streamed_prediction<base>(*this, dataset, options);
   }
 
@@ -118,17 +131,22 @@ class model_predictor
   /// returned is an xtensor adaptor (samples, shape...) of the model's own memory, or a std::tuple of them, valid until
   /// the model runs again. Errors as `predict`.
   /// Definition: tf.keras.Model.__call__.
-  auto operator()(sample_set const& x) { return detail::call_model(this->session(), x); }
+  auto operator()(sample_set const& x) {
+    auto const calling = this->begin_call("a call of the model");
+    return detail::call_model(this->session(), x);
+  }
 
-  /// The numbers of a whole batch, which `call` takes and gives: those of `batch_size` samples.
+  /// How many numbers of a whole batch, that is of `batch_size` samples, `call` takes.
   static constexpr std::size_t call_inputs = detail::call_floats<session_type>().inputs;
+  /// How many it returns.
   static constexpr std::size_t call_outputs = detail::call_floats<session_type>().outputs;
 
   /// The outputs of one whole batch and nothing beside the model's steps, on the caller's thread: for control, audio
   /// and other loops of small models. `x` has `batch_size` samples, row by row, and so has `y`; arrays and spans of
-  /// that length convert. Nothing is checked at run time, allocated or locked; the weights that steps read are packed
-  /// by the first call after they have changed, or by any other run. Denormal numbers are not flushed: construct a
-  /// `sc::kernels::flush_denormals` in the thread that calls.
+  /// that length convert. Nothing is checked at run time, allocated or locked: not even a call during another thread's
+  /// call, which is E4107 elsewhere, is noticed. The weights that steps read are packed by the first call after they
+  /// have changed, or by any other run. Denormal numbers are not flushed: construct a `sc::kernels::flush_denormals` in
+  /// the thread that calls.
   /// Errors: E4151, at compile time, for a model with several inputs, outputs, stages or threads, or of 16 bits.
   void call(std::span<float const, call_inputs> x, std::span<float, call_outputs> y) noexcept {
     static_assert(detail::report<detail::lone_call_problem<session_type>>());
@@ -147,6 +165,7 @@ class model_predictor
       using view_type = std::remove_cvref_t<decltype(view)>;
       return xt::xtensor<float, xt::get_rank<view_type>::value>(view);
     };
+    auto const calling = this->begin_call("predict_on_batch");
     if constexpr (session_type::output_count == 1)
       return copy((*this)(x));
     else
@@ -201,6 +220,9 @@ namespace stagecraft {
 ///     model.set_weights(trained.get_weights());
 ///     xt::xtensor<float, 2> logits = model.predict(test.x);
 ///     auto const one = model(digit);                        // at once, without allocation
+///
+/// A predictor is one thread's: a call during a call of another thread is E4107. `model.sharing_weights()` makes one
+/// for another thread, and <stagecraft/serving/serving.hpp> has what any number of threads may call.
 ///
 /// It has no gradients, no optimizer's state and no losses, in memory or anywhere else: `evaluate` is a trainer's.
 ///

@@ -2,6 +2,7 @@
 // The weights and the learning rate of a model in training, as its user and its callbacks see them.
 #pragma once
 
+#include <stagecraft/diagnostics/number_text.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/engine/training_progress.hpp>
@@ -10,6 +11,7 @@
 #include <stagecraft/training/callbacks/trainable.hpp>
 #include <stagecraft/training/export_options.hpp>
 #include <stagecraft/training/layer_states.hpp>
+#include <stagecraft/training/one_caller.hpp>
 #include <stagecraft/training/optimizer_weights.hpp>
 #include <stagecraft/training/weight_files.hpp>
 #include <stagecraft/training/weight_views.hpp>
@@ -21,8 +23,10 @@
 
 namespace stagecraft::trainers {
 
-/// Owns the session that carries out a model's steps. Can be moved, and views of weights stay valid then; what was
-/// moved from can only be assigned to or destroyed.
+/// Owns the session that carries out a model's steps, in memory of its own: a call of one thread while another's runs
+/// is E4107, and changes nothing. Functions that only read may be called by several threads at once, as long as no
+/// thread runs or changes the model. Can be moved, and views of weights stay valid then; what was moved from can only
+/// be assigned to or destroyed.
 template <class M, class Session>
 class trained_model : public trainable {
  public:
@@ -31,6 +35,7 @@ class trained_model : public trainable {
 
   [[gnu::cold]] explicit trained_model(std::uint64_t seed) : session_(new session_type(seed)) {}
 
+  /// The model's name, as in its summary.
   [[nodiscard]] std::string_view name() const override { return graph_of<M>.name(); }
   [[nodiscard]] void const* kind() const noexcept override { return &kind_of_this; }
   /// A model as one of this class; nullptr if it is of another.
@@ -38,15 +43,20 @@ class trained_model : public trainable {
     return model.kind() == &kind_of_this ? static_cast<trained_model*>(&model) : nullptr;
   }
 
+  /// The optimizer's learning rate at this time.
   [[nodiscard]] float learning_rate() const override {
     return beside_steps_ ? std::atomic_ref(next_rate_).load() : session_->learning_rate();
   }
-  /// From asynchronous batch callbacks: for the executions that follow.
+  /// Sets the rate of the steps that follow; in asynchronous batch callbacks that of the executions that follow.
+  /// Errors: E4109 a rate that is negative or not finite, E4107 from another thread while a call runs.
   void set_learning_rate(float rate) override {
+    check_rate("set_learning_rate", rate);
     if (beside_steps_)
       std::atomic_ref(next_rate_).store(rate);
-    else
+    else {
+      caller_.check("set_learning_rate");
       session_->set_learning_rate(rate);
+    }
   }
 
   /// By what losses are multiplied before gradients are found: what optimizers::loss_scale_optimizer and als_optimizer
@@ -66,7 +76,7 @@ class trained_model : public trainable {
   /// Of all replicas. Throws data_error E4009 if number, names or shapes differ from the model's; E5206 a value that is
   /// finite, and no longer so in the half precision in which its weight is kept; E4042 as get_weights.
   void set_weights(std::vector<weight_array> const& weights) override {
-    check_at_rest("set_weights");
+    auto const calling = begin_call("set_weights");
     detail::assign_weights<M, detail::weight_order<M>>(*session_, weights);
     session_->begin_run();
   }
@@ -84,7 +94,7 @@ class trained_model : public trainable {
   /// The other way round: `both.set_weights<"encoder">(encoder.get_weights());`. Shapes must agree, names need not.
   template <fixed_name Name>
   void set_weights(std::vector<weight_array> const& weights) {
-    check_at_rest("set_weights");
+    auto const calling = begin_call("set_weights");
     detail::assign_weights<M, detail::weights_of_part<M, Name>>(*session_, weights, false);
     session_->begin_run();
   }
@@ -99,25 +109,35 @@ class trained_model : public trainable {
     if constexpr (constexpr int call{find_call<M>(Name)}; call >= 0)
       set_weights<Name>(detail::adapted_weights<M, call>(data));
   }
+  /// The same of a dataset, <stagecraft/data/data.hpp>, which is read batch by batch, or in groups of 32 samples: of
+  /// elements (x, y) it takes x. Options: `.steps`, how many of these are read, needed if the dataset has no end
+  /// (E4063).
+  template <fixed_name Name, class Data>
+    requires requires { typename Data::adapt_options; }
+  void adapt(Data const& dataset, typename Data::adapt_options const& options = {}) {
+    static_assert(detail::report<detail::part_name_problem<M, Name>>());
+    if constexpr (constexpr int call{find_call<M>(Name)}; call >= 0)
+      set_weights<Name>(detail::weights_adapted_to_stream<M, call>(dataset, options));
+  }
 
   /// Sets to zeros what stateful layers keep from batch to batch; nothing, if there are none. Definition:
   /// tf.keras.Model.reset_states. Errors: E4042 as get_weights.
   void reset_states() override {
-    check_at_rest("reset_states");
+    auto const calling = begin_call("reset_states");
     detail::clear_states<M, detail::all_states<M>>(*session_);
   }
   /// The same of one layer, by its name: Keras's `model.get_layer("lstm").reset_states()`.
   /// Errors: E1067 a name that no layer has, E1090 a layer without states, E4042 as above.
   template <fixed_name Name>
   void reset_states() {
-    check_at_rest("reset_states");
+    auto const calling = begin_call("reset_states");
     detail::clear_states<M, detail::states_of_layer<M, Name>>(*session_);
   }
   /// Sets the states of a layer, (batch, units) each, in the order of `get_states`: Keras's `reset_states(states)`.
   /// Errors: as above, E4009 another number or shapes.
   template <fixed_name Name>
   void reset_states(std::vector<weight_array> const& states) {
-    check_at_rest("reset_states");
+    auto const calling = begin_call("reset_states");
     detail::assign_weights<M, detail::states_of_layer<M, Name>>(*session_, states, false);
   }
   /// Copies of what a stateful layer keeps, such as h and c of an lstm: Keras's `layer.states`. Errors: as above.
@@ -152,8 +172,10 @@ class trained_model : public trainable {
     result.epochs = epochs_;
     return result;
   }
+  /// Goes on from where `progress` was; weights and the optimizer's numbers are set beside it.
   void set_progress(training_progress const& from) {
-    check_at_rest("set_progress");
+    auto const calling = begin_call("set_progress");
+    check_rate("set_progress", from.learning_rate);
     session_->set_progress(from);
     fits_ = from.fits;
     epochs_ = from.epochs;
@@ -168,7 +190,7 @@ class trained_model : public trainable {
   }
   /// Of all replicas. Throws data_error E4009 if number, names or shapes differ from the model's; E4042 as get_weights.
   void set_optimizer_weights(std::vector<weight_array> const& weights) {
-    check_at_rest("set_optimizer_weights");
+    auto const calling = begin_call("set_optimizer_weights");
     detail::assign_optimizer_weights<M, detail::trained_weight_order<M>>(*session_, weights);
   }
 
@@ -184,6 +206,7 @@ class trained_model : public trainable {
   /// Needs <stagecraft/io/weights.hpp>. Definition: tf.keras.Model.load_weights.
   loaded_weights load_weights(std::string const& path, load_weights_options const& options = {}) {
     if constexpr (requires { load_weights_of(detail::file_functions{}, *this, path, options); }) {
+      auto const calling = begin_call("load_weights");
       return load_weights_of(detail::file_functions{}, *this, path, options);
     } else {
       detail::refuse_files<M, "load_weights", "stagecraft/io/weights.hpp">();
@@ -204,10 +227,12 @@ class trained_model : public trainable {
   /// its training description, nothing is read (E5032). Needs <stagecraft/io/bundle.hpp>. Definition:
   /// tf.keras.models.load_model.
   void load(std::string const& path) {
-    if constexpr (requires { load_bundle_of(detail::file_functions{}, *this, path); })
+    if constexpr (requires { load_bundle_of(detail::file_functions{}, *this, path); }) {
+      auto const calling = begin_call("load");
       load_bundle_of(detail::file_functions{}, *this, path);
-    else
+    } else {
       detail::refuse_files<M, "load", "stagecraft/io/bundle.hpp">();
+    }
   }
 
   /// Compiles the model with its weights as an application in a folder, which needs no compiler to run and can be
@@ -254,6 +279,13 @@ class trained_model : public trainable {
   trained_model(trained_model&&) noexcept = default;
   trained_model& operator=(trained_model&&) noexcept = default;
 
+  /// Called at the begin of each call that runs or changes the model, which lasts as long as what is returned.
+  /// Errors: E4042 from asynchronous batch callbacks, E4107 from another thread than that of a call that runs.
+  [[nodiscard]] one_caller::call begin_call(char const* what) {
+    if (beside_steps_) check_at_rest(what);
+    return caller_.begin(what);
+  }
+
   /// Called when a `fit` begins: the seed of its orders of samples. Training that is continued with initial_epoch goes
   /// on where it was; another one has orders of its own.
   [[nodiscard]] std::uint64_t begin_fit(int initial_epoch) {
@@ -266,14 +298,21 @@ class trained_model : public trainable {
 
  private:
   static constexpr char kind_of_this = 0;
+  static void check_rate(char const* what, float rate) {
+    if (!(rate >= 0 && rate - rate == 0))
+      detail::throw_data_error("E4109", "%s: expected a finite learning rate of at least 0, found %s", what,
+                               diagnostics::general_digits(static_cast<double>(rate), 6).c_str());
+  }
   void check_at_rest(char const* what) const {
     if (beside_steps_)
       detail::throw_data_error("E4042",
                                "%s: expected a call while no step runs, found one in a batch's callback, which "
                                "asynchronous_callbacks calls beside the steps",
                                what);
+    caller_.check(what);
   }
 
+  one_caller caller_;
   std::uint64_t fits_ = 0;
   std::int64_t epochs_ = 0;
   owned<session_type> session_;  // does not move: its threads and weight views know where it is

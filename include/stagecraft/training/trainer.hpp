@@ -48,7 +48,7 @@ class model_trainer
   using results = replica_results<session_type, Kind>;
   /// What the model is trained with.
   static constexpr auto training = Training;
-  static constexpr int replicas = session_type::replicas;
+  static constexpr int replicas = session_type::replicas;  ///< copies of the model, which share the batches
   /// What `evaluate` gives: the loss and the metrics, `auto [loss, accuracy] = model.evaluate(x, y);` If the values of
   /// all replicas are listed, an array of numbers for each.
   using evaluation = typename results<run_kind::evaluation>::report_type;
@@ -85,6 +85,7 @@ class model_trainer
   /// to E4019, E4041. Definition: tf.keras.Model.fit.
   [[gnu::cold]] training_history fit(sample_set const& x, sample_set const& y, fit_options const& options = {}) {
     static_assert(detail::report<detail::fit_problem<job<M, Training>>>());
+    auto const calling = this->begin_call("fit");
     check_options(options);
     int const batch_size = batch_size_to_use(options.batch_size, training.batch_size);
     loader const whole(x, y, options.sample_weight, options.class_weight);
@@ -128,6 +129,7 @@ class model_trainer
     requires requires { typename Data::fit_options; }
   training_history fit(Data const& dataset, typename Data::fit_options const& options = {}) {
     static_assert(detail::report<detail::fit_problem<job<M, Training>>>());
+    auto const calling = this->begin_call("fit");
     fit_options const common = options.common();
     check_options(common);
     auto const stream = dataset.open(training.batch_size, options.drop_remainder);
@@ -151,6 +153,7 @@ class model_trainer
   /// execution may be shorter, also one of a pipeline, where Keras on IPU refuses it. With replicas, batches that do
   /// not fill all of them are left out, with a warning. Errors as `fit`. Definition: tf.keras.Model.evaluate.
   [[gnu::cold]] evaluation evaluate(sample_set const& x, sample_set const& y, evaluate_options const& options = {}) {
+    auto const calling = this->begin_call("evaluate");
     int const batch_size = batch_size_to_use(options.batch_size, training.batch_size);
     auto of =
         batches_to_run::to_evaluate(loader(x, y, options.sample_weight, {}), "x", batch_size, "steps", options.steps);
@@ -160,6 +163,7 @@ class model_trainer
   template <class Data>
     requires requires { typename Data::fit_options; }
   evaluation evaluate(Data const& dataset, typename Data::evaluate_options const& options = {}) {
+    auto const calling = this->begin_call("evaluate");
     auto const stream = dataset.open(training.batch_size, false);
     auto of = batches_to_run::of_stream(*stream, "steps", options.steps, 0, false);
     return run_evaluation(options.common(), of);
@@ -170,21 +174,26 @@ class model_trainer
   /// replicas that have no batch in the last step repeat the last one, and nothing is made of that.
   /// Definition: tf.keras.Model.predict.
   auto predict(sample_set const& x, predict_options const& options = {}) {
+    auto const calling = this->begin_call("predict");
     return detail::run_prediction<base>(*this, x, options);
   }
   /// The same of a dataset: see `fit`. Of elements (x, y) it takes x.
   template <class Data>
     requires requires { typename Data::predict_options; }
   auto predict(Data const& dataset, typename Data::predict_options const& options = {}) {
+    auto const calling = this->begin_call("predict");
     return detail::run_streamed_prediction<base>(*this, dataset, options);
   }
 
   /// The outputs for at most `batch_size` samples, at once: Keras's `model(x)`. The stages of a pipelined model follow
   /// each other, whatever its schedule. What is returned is an xtensor adaptor of the model's own memory, or a
   /// std::tuple of them, valid until the model runs again. Definition: tf.keras.Model.__call__.
-  auto operator()(sample_set const& x) { return detail::call_model(this->session(), x); }
+  auto operator()(sample_set const& x) {
+    auto const calling = this->begin_call("a call of the model");
+    return detail::call_model(this->session(), x);
+  }
 
-  /// Options that do not exist are E4084.
+  /// Options that do not exist are E4084, those of a dataset E4140.
   template <class Options = fit_options>
   training_history fit(detail::any_argument, detail::any_argument, detail::any_options) {
     return detail::no_run<Options>{}, training_history{};
@@ -198,26 +207,15 @@ class model_trainer
     return detail::no_run<Options>{}, evaluation{};
   }
   template <class Options = evaluate_options>
-  evaluation evaluate(detail::any_argument, detail::any_argument, ...) {
-    return detail::no_run<Options>{}, evaluation{};
-  }
-  /// Those of a dataset are E4140.
-  template <fixed_name Function = "fit">
-  training_history fit(detail::any_argument, detail::any_options) {
-    return detail::no_streamed_run<Function>{}, training_history{};
-  }
-  template <fixed_name Function = "fit">
-  training_history fit(detail::any_argument, ...) {
-    return detail::no_streamed_run<Function>{}, training_history{};
-  }
-  template <fixed_name Function = "evaluate">
-  evaluation evaluate(detail::any_argument, detail::any_options) {
-    return detail::no_streamed_run<Function>{}, evaluation{};
-  }
-  template <fixed_name Function = "evaluate">
-  evaluation evaluate(detail::any_argument, ...) {
-    return detail::no_streamed_run<Function>{}, evaluation{};
-  }
+  evaluation evaluate(detail::any_argument, detail::any_argument, ...) { return detail::refused<Options, evaluation>(); }
+  template <fixed_name F = "fit">
+  training_history fit(detail::any_argument, detail::any_options) { return detail::no_stream<F, training_history>(); }
+  template <fixed_name F = "fit">
+  training_history fit(detail::any_argument, ...) { return detail::no_stream<F, training_history>(); }
+  template <fixed_name F = "evaluate">
+  evaluation evaluate(detail::any_argument, detail::any_options) { return detail::no_stream<F, evaluation>(); }
+  template <fixed_name F = "evaluate">
+  evaluation evaluate(detail::any_argument, ...) { return detail::no_stream<F, evaluation>(); }
   template <class Options = predict_options>
   auto predict(detail::any_argument, detail::any_options) {
     return detail::no_run<Options>{}, predict(sample_set{});
@@ -234,12 +232,14 @@ class model_trainer
                                                   sample_source const& sample_weight = {},
                                                   std::vector<class_weight_entry> const& class_weight = {}) {
     static_assert(detail::report<detail::single_batch_problem<M, Training, Machine>>());
+    auto const calling = this->begin_call("train_on_batch");
     loader const data(x, y, sample_weight, class_weight);
     return run_single<run_kind::training>(data);
   }
   /// The same without training. Definition: tf.keras.Model.test_on_batch.
   batch_values<run_kind::evaluation> test_on_batch(sample_set const& x, sample_set const& y,
                                                    sample_source const& sample_weight = {}) {
+    auto const calling = this->begin_call("test_on_batch");
     loader const data(x, y, sample_weight, {});
     return run_single<run_kind::evaluation>(data);
   }
@@ -387,6 +387,8 @@ namespace stagecraft {
 ///     auto [loss, accuracy] = model.evaluate(test.x, test.y);
 ///     xt::xtensor<float, 2> logits = model.predict(test.x);
 ///
+/// A trainer is one thread's: a call during a call of another thread is E4107. Callbacks may call their own trainer.
+///
 /// Errors: those of the model's layers and stages, and those of the training description, alone and with the machine:
 /// E4020 to E4025, E2020 to E2022, E2024, E2026 to E2049, E2061, E2062, E4089, E4092, E4094.
 template <Model M, auto Training, class Machine = host<>>
@@ -394,5 +396,4 @@ using trainer = typename detail::verdict_on<detail::run_problem<M, Training, Mac
     detail::trainer_or_stand_in<M, Training, Machine>>;
 
 }  // namespace stagecraft
-
 #include <stagecraft/diagnostics/end_headers.hpp>

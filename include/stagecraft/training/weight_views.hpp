@@ -4,6 +4,7 @@
 
 #include <stagecraft/description/types_of_calls.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/diagnostics/number_text.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/growing_array.hpp>
@@ -146,8 +147,8 @@ template <class M, auto const& Weights, class Session>
   for (std::size_t i = 0; i < found.values.size(); ++i) {
     auto const value = static_cast<double>(found.values[i]);
     if ((value < end && value > -end) || value - value != 0) continue;
-    throw_data_error("E5206", "set_weights: value %zu of weight '%s' is %g, and beyond %s, in which it is kept", i,
-                     name.c_str(), value, stagecraft::name(type).data());
+    throw_data_error("E5206", "set_weights: value %zu of weight '%s' is %s, and beyond %s, in which it is kept", i,
+                     name.c_str(), diagnostics::general_digits(value, 6).c_str(), stagecraft::name(type).data());
   }
 }
 

@@ -46,9 +46,14 @@ struct no_run {
   static_assert(report<wrong_run_options_problem<Options>>());
 };
 
-template <fixed_name Function>
-struct no_streamed_run {
+template <class Options, class Result>
+Result refused() {
+  return no_run<Options>{}, Result{};
+}
+template <fixed_name Function, class Result>
+Result no_stream() {
   static_assert(report<wrong_streamed_options_problem<Function>>());
-};
+  return {};
+}
 
 }  // namespace stagecraft::detail

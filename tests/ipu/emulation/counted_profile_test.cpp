@@ -121,3 +121,14 @@ TEST_CASE("tiles use as much memory as the profile says") {
   check_high_water_marks<two_stages, offloading, machine<true>>();
   check_high_water_marks<two_stages, mixed, machine<true>>();
 }
+
+namespace sequences {
+
+using model = sc::sequential<sc::layers::input{6, 3}, sc::layers::dense{4}>;
+inline constexpr auto training = sc::training{.loss = sc::losses::ctc{.max_label_length = 3}, .batch_size = 4};
+
+}  // namespace sequences
+
+TEST_CASE("a loss of sequences has its values between in the tiles' memory") {
+  counting::check_training<sequences::model, sequences::training, 1, 8>();
+}

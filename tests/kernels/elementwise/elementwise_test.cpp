@@ -1,17 +1,73 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Arithmetic over whole arrays: every size, in place.
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <limits>
+#include <utility>
 #include <vector>
 
 #include <stagecraft/kernels/elementwise/elementwise.hpp>
 #include <stagecraft/kernels/elementwise/map.hpp>
 #include <doctest/doctest.h>
 
+#include "../product/matmul_cases.hpp"
+
 namespace kernels = stagecraft::kernels;
 
 namespace {
 
 constexpr int sizes[] = {1, 7, 15, 16, 17, 31, 64, 1000};
+
+/// A function on registers, and what IEEE 754 and NumPy say of the same numbers.
+struct function_on_registers {
+  stagecraft::operations::function function;
+  float (*value)(float a, float b, float c);
+};
+template <class Arch, std::size_t... F>
+constexpr std::array<function_on_registers, sizeof...(F)> functions_on(std::index_sequence<F...>) {
+  using stagecraft::operations::function;
+  return {function_on_registers{
+      static_cast<function>(F), [](float a, float b, float c) {
+        using value = kernels::batch<Arch>;
+        float lanes[16];
+        kernels::function_value<static_cast<function>(F), Arch>(value(a), value(b), value(c)).store_unaligned(lanes);
+        return lanes[0];
+      }}...};
+}
+
+bool agree(float found, double expected) {
+  constexpr double most = std::numeric_limits<float>::max();
+  if (expected != expected) return found != found;
+  if (std::abs(expected) > most)
+    return std::abs(found) >= 0.99F * std::numeric_limits<float>::max() && (found > 0) == (expected > 0);
+  return std::abs(static_cast<double>(found) - expected) <= 1e-5 * std::abs(expected) + 1e-37;
+}
+
+template <class Arch>
+void check_special_numbers() {
+  constexpr float infinite = std::numeric_limits<float>::infinity(), none = std::numeric_limits<float>::quiet_NaN(),
+                  most = std::numeric_limits<float>::max();
+  constexpr float numbers[] = {none, -none, infinite, -infinite, 0.0F, -0.0F, most, -most, 1e-40F, 3, -3, 88.8F, -100};
+  for (auto const& [function, value] :
+       functions_on<Arch>(std::make_index_sequence<stagecraft::operations::function_count>{})) {
+    if (stagecraft::operations::arity(function) == 3 && function != stagecraft::operations::function::select) continue;
+    CAPTURE(static_cast<int>(function));
+    for (float const a : numbers)
+      for (float const b : numbers) {
+        if (agree(value(a, b, 2), kernels::function_value(function, static_cast<double>(a), static_cast<double>(b), 2)))
+          continue;
+        CAPTURE(a);
+        CAPTURE(b);
+        CHECK(value(a, b, 2) == kernels::function_value(function, static_cast<double>(a), static_cast<double>(b), 2));
+      }
+  }
+}
+
+template <class... Arch>
+void check_special_numbers_on() {
+  (check_special_numbers<Arch>(), ...);
+}
 
 }  // namespace
 
@@ -32,6 +88,10 @@ TEST_CASE("scale, fill") {
     CHECK(wrong == 0);
     CHECK(y.back() == 5.0F);
   }
+}
+
+TEST_CASE("functions of NaN and infinity are those of the C library and NumPy, as tiles have them") {
+  check_special_numbers_on<MATMUL_ARCHITECTURES>();
 }
 
 TEST_CASE("concatenate is a copy of blocks, and so is its gradient") {

@@ -30,12 +30,14 @@ void for_each_pooled_cell(int batch, pooling_shape const& s, Visit const& visit)
 /// `winners` are the inputs to which the gradient goes.
 inline void max_pooling(int batch, pooling_shape const& s, float const* x, float* y, int* winners) {
   for (int i = 0; i < batch * s.output_size(); ++i) {
-    y[i] = -std::numeric_limits<float>::max();
+    y[i] = -std::numeric_limits<float>::infinity();
     winners[i] = -1;
   }
   for_each_pooled_cell(batch, s, [&](int output, int, int input) {
-    if (x[input] > y[output]) y[output] = x[input];
-    if (winners[output] < 0 || x[input] > x[winners[output]]) winners[output] = input;
+    bool const is_first_nan = x[input] != x[input] && y[output] == y[output];
+    if (winners[output] >= 0 && !(x[input] > y[output]) && !is_first_nan) return;
+    y[output] = x[input];
+    winners[output] = input;
   });
 }
 

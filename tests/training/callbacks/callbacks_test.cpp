@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <stagecraft/io/tensor_board.hpp>
 #include <stagecraft/training/callbacks/callback_list.hpp>
+#include <stagecraft/training/callbacks/callback_pointers.hpp>
 #include <stagecraft/training/callbacks/callbacks.hpp>
 #include <stagecraft/training/callbacks/history.hpp>
 
@@ -146,6 +147,8 @@ TEST_CASE("lambda_callback calls what it was given") {
   };
   sc::callbacks::lambda_callback all({.on_epoch_begin = numbered("epoch"),
                                       .on_epoch_end = numbered(")"),
+                                      .on_train_batch_begin = numbered("t"),
+                                      .on_train_batch_end = numbered("t"),
                                       .on_batch_begin = numbered("b"),
                                       .on_batch_end = numbered("e"),
                                       .on_train_begin = plain("train("),
@@ -160,10 +163,45 @@ TEST_CASE("lambda_callback calls what it was given") {
                                       .on_predict_batch_end = numbered("e")});
   sc::trainers::callback_list list({&all});
   call_all(list);
-  CHECK(text == "train(epoch0b1e2test(b3e4))0)predict(b5e6)");
+  CHECK(text == "train(epoch0t1b1t2e2test(b3e4))0)predict(b5e6)");
   sc::callbacks::lambda_callback nothing({.on_epoch_end = [](int, sc::logs& values) { values["x"] = 1; }});
   sc::trainers::callback_list other({&nothing});
   call_all(other);
+}
+
+TEST_CASE("members that look like hooks and are none are found where callbacks are given") {
+  struct right : sc::callback {
+    void on_test_batch_end(int, sc::logs&) override {}
+    void on_message(int) {}  // no hook, and not meant as one
+  };
+// The very mistake, of which compilers may warn.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Woverloaded-virtual"
+  struct other_parameters : sc::callback {
+    void on_train_batch_end(int) {}
+  };
+  struct by_value : sc::callback {
+    void on_train_end(sc::logs) {}
+  };
+#pragma GCC diagnostic pop
+  struct misnamed : sc::callback {
+    void on_validation_end(sc::logs&) {}
+  };
+  class hidden : public sc::callback {
+    void on_epoch_end(int, sc::logs&) override {}
+  };
+  using sc::detail::hook_problem;
+  static_assert(!hook_problem<right>.failed() && !hook_problem<hidden>.failed() &&
+                !hook_problem<sc::callback>.failed());
+  static_assert(!hook_problem<sc::callbacks::lambda_callback>.failed() &&
+                !hook_problem<sc::callbacks::csv_logger>.failed());
+  static_assert(hook_problem<other_parameters>.failed() && hook_problem<by_value>.failed());
+  static_assert(hook_problem<misnamed>.failed());
+  right one;
+  hidden other;
+  sc::callback* const known = &one;
+  CHECK(sc::trainers::callback_pointers{&one, &other, known}.size() == 3);
+  CHECK(sc::trainers::callback_pointers{std::vector<sc::callback*>{known}}.size() == 1);
 }
 
 TEST_CASE("the history has one series per name") {
@@ -280,6 +318,16 @@ TEST_CASE("reduce_lr_on_plateau lowers the rate, rests, and ends at the bound") 
   CHECK(model.rate == 0.0002f);
   CHECK_THROWS_WITH_AS(sc::callbacks::reduce_lr_on_plateau({.factor = 1.5}),
                        "reduce_lr_on_plateau: expected a factor below 1, found 1.5 [E4015]", sc::data_error);
+  double const no_number = std::numeric_limits<double>::quiet_NaN();
+  CHECK_THROWS_WITH_AS(sc::callbacks::reduce_lr_on_plateau({.min_lr = no_number}),
+                       "reduce_lr_on_plateau: expected a finite min_lr of at least 0, found nan [E4110]",
+                       sc::data_error);
+  CHECK_THROWS_AS(sc::callbacks::reduce_lr_on_plateau({.factor = -0.5}), sc::data_error);
+  CHECK_THROWS_AS(sc::callbacks::early_stopping({.min_delta = no_number}), sc::data_error);
+  for (double const rate : {no_number, -0.1}) {
+    sc::callbacks::learning_rate_scheduler schedule([rate](int) { return rate; });
+    CHECK_THROWS_AS(run(model, schedule, series("loss", {1})), sc::data_error);
+  }
 }
 
 TEST_CASE("terminate_on_nan stops after the batch") {
@@ -350,27 +398,36 @@ TEST_CASE("tensor_board writes what a training reports, and what a validation do
   counting_model model;
   namespace fs = std::filesystem;
   fs::remove_all("tensor_board_test");
-  auto const text_of = [](std::string const& part) {
+  auto const text_in = [](std::string const& folder) {
     std::string text;
-    for (auto const& file : fs::directory_iterator("tensor_board_test/" + part)) text += file_text(file.path());
+    for (auto const& file : fs::directory_iterator(folder)) text += file_text(file.path());
     return text;
   };
+  auto const text_of = [&](std::string const& part) { return text_in("tensor_board_test/" + part); };
   auto const count = [](std::string const& text, std::string_view tag) {
     int found = 0;
     for (auto at = text.find(tag); at != std::string::npos; at = text.find(tag, at + 1)) ++found;
     return found;
   };
   sc::callbacks::tensor_board board("tensor_board_test", {.histogram_freq = 2, .update_freq = 3});
+  sc::callbacks::tensor_board executions("tensor_board_executions", {.update_freq = 6});
+  for (int epoch = 0; epoch < 2; ++epoch) {  // of four batches each: the batches 0 and 6 count, of 0 to 3 and 4 to 7
+    sc::logs values{{"loss", 0.5}}, none;
+    executions.on_epoch_begin(epoch, none);
+    for (int const last : {1, 3}) executions.on_train_batch_end(last, values);
+  }
   for (int batch = 0; batch < 4; ++batch) {
     sc::logs values{{"loss", 0.5}};
     board.on_train_batch_end(batch, values);
   }
   run(model, board, {{{"loss", 2}, {"val_loss", 3}}, {{"loss", 1}}, {{"loss", 0.5}, {"val_loss", 1}}});
   auto const train = text_of("train"), validation = text_of("validation");
+  CHECK(count(text_in("tensor_board_executions/train"), "batch_loss") == 2);
   CHECK((count(train, "epoch_loss") == 3 && count(train, "w_0") == 2 && count(train, "batch_loss") == 2));
   CHECK((count(validation, "epoch_loss") == 2 && count(validation, "val_") == 0));
   CHECK(std::distance(fs::directory_iterator("tensor_board_test/train"), {}) == 2);  // before the training, and in it
   fs::remove_all("tensor_board_test");
+  fs::remove_all("tensor_board_executions");
   sc::callbacks::tensor_board nowhere("/proc/no/such");
   sc::logs values{{"loss", 1}};
   CHECK_THROWS_AS(nowhere.on_epoch_end(0, values), sc::file_error);

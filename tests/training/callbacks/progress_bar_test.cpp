@@ -3,7 +3,12 @@
 
 #include <doctest/doctest.h>
 
+#include "../../each_locale.hpp"
+
 #include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace sc = stagecraft;
 
@@ -91,6 +96,26 @@ TEST_CASE("a bar starts again, and counts by adding") {
   now = 6;
   bar.add(1);
   CHECK(text == "\r 1/10 [==>...........................] - ETA: 9s");
+}
+
+TEST_CASE("the bar has points in every locale") {
+  tests::for_each_locale([](char const* which) {
+    CAPTURE(which);
+    std::string text;
+    double now = 100;
+    auto const output = [&](std::string_view part) { text += part; };
+    auto const time = [&] { return now; };
+    sc::progress_bar bar({.target = 2, .output = output, .time = time});
+    bar.show("loss", 1.6167);
+    bar.show("tiny", 2.5e-5);
+    now += 0.25;
+    bar.update(1);
+    now += 1234.5;
+    bar.update(2);
+    CHECK(text.find(" - loss: 1.6167 - tiny: 2.5000e-05") != std::string::npos);
+    CHECK(text.find(" - 1235s 1234s/step - loss: 1.6167") != std::string::npos);
+    CHECK(text.find(',') == std::string::npos);
+  });
 }
 
 TEST_CASE("values that are not finite are spelled as Python spells them") {

@@ -88,18 +88,18 @@ TEST_CASE("E4003: enough samples") {
 }
 
 TEST_CASE("E4004: labels") {
-  sc::trainers::check_labels("y", std::vector<int>{0, 9, 5}, 10);
-  sc::trainers::check_labels("y", std::vector<float>{0, 9, 5}, 10);
+  sc::trainers::check_labels("y", std::vector<int>{0, 9, 5}, {10});
+  sc::trainers::check_labels("y", std::vector<float>{0, 9, 5}, {10});
   throws("y: expected class numbers from 0 to 9, found 10 at sample 2 [E4004]",
-         [] { sc::trainers::check_labels("y", std::vector<int>{0, 9, 10}, 10); });
+         [] { sc::trainers::check_labels("y", std::vector<int>{0, 9, 10}, {10}); });
   throws("y: expected class numbers from 0 to 9, found -1 at sample 0 [E4004]",
-         [] { sc::trainers::check_labels("y", std::vector<std::int8_t>{-1}, 10); });
+         [] { sc::trainers::check_labels("y", std::vector<std::int8_t>{-1}, {10}); });
   throws("y: expected class numbers from 0 to 9, found 0.5 at sample 1 [E4004]",
-         [] { sc::trainers::check_labels("y", std::vector<float>{1, 0.5f}, 10); });
+         [] { sc::trainers::check_labels("y", std::vector<float>{1, 0.5f}, {10}); });
   throws("y: expected class numbers from 0 to 9, found nan at sample 0 [E4004]",
-         [] { sc::trainers::check_labels("y", std::vector<double>{std::numeric_limits<double>::quiet_NaN()}, 10); });
+         [] { sc::trainers::check_labels("y", std::vector<double>{std::numeric_limits<double>::quiet_NaN()}, {10}); });
   throws("y: expected class numbers from 0 to 9, found 4294967296 at sample 0 [E4004]",
-         [] { sc::trainers::check_labels("y", std::vector<std::int64_t>{4294967296}, 10); });
+         [] { sc::trainers::check_labels("y", std::vector<std::int64_t>{4294967296}, {10}); });
 }
 
 TEST_CASE("E4005: sample weights") {

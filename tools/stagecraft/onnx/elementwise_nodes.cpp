@@ -3,6 +3,7 @@
 #include "attention_nodes.hpp"
 #include "option_values.hpp"
 
+#include <stagecraft/diagnostics/number_text.hpp>
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -18,7 +19,7 @@ constexpr char const* exported_in_training =
     "is in its training mode, in which it has other numbers: export the model with model.eval()";
 
 /// The shortest number that is this float: 0.9, not 0.8999999761581421.
-double shortest(float number) { return std::stod(number_text(number)); }
+double shortest(float number) { return diagnostics::decimal_of(number); }
 
 /// A layer that changes neither axes nor lengths.
 void set_alike(trace& to, onnx_node const& node, std::string const& class_name, json const& config,

@@ -12,6 +12,8 @@ namespace stagecraft::tool {
 
 namespace {
 
+using diagnostics::shown_name;
+
 constexpr std::int64_t first_opset = 13, last_opset = 20;
 
 /// Whether a node only passes on what it is given, as far as axes are concerned.
@@ -43,7 +45,7 @@ std::vector<int> onnx_trace::order_of_input(std::string const& name, int rank) c
   std::iota(order.begin(), order.end(), 0);
   std::set<std::string> seen{name};
   std::vector<std::string> queue{name};
-  for (std::size_t i = 0; i < queue.size(); ++i) {
+  for (std::size_t i = 0; i < queue.size() && order_looks_left_ > 0; ++i, --order_looks_left_) {
     auto const users = users_.find(queue[i]);
     if (users == users_.end()) continue;
     for (auto const* node : users->second) {
@@ -107,11 +109,11 @@ void onnx_trace::convert(onnx_node const& node) {
     for (auto const& each : node.outputs)
       if (!each.empty()) unknown_.insert(each);
   };
-  auto const said = (node.name.empty() ? std::string("a node") : "node '" + node.name + "'") + " (" +
-                    (node.domain.empty() ? "" : node.domain + ".") + node.type + ") ";
+  auto const said = (node.name.empty() ? std::string("a node") : "node '" + shown_name(node.name) + "'") + " (" +
+                    (node.domain.empty() ? "" : shown_name(node.domain) + ".") + shown_name(node.type) + ") ";
   auto const found = onnx_converters().find(node.type);
   if (found == onnx_converters().end() || !node.domain.empty()) {
-    problems_.push_back(said + "is a " + node.type + ", which is not here");
+    problems_.push_back(said + "is a " + shown_name(node.type) + ", which is not here");
     return fail();
   }
   try {

@@ -137,6 +137,8 @@ class onnx_trace {
   std::vector<traced_layer> layers_;
   std::vector<int> inputs_, outputs_;
   std::vector<std::string> problems_;
+  /// Nodes that are still looked at for the axes of inputs: many inputs may lead to one long chain.
+  mutable std::size_t order_looks_left_ = 1 << 17;
   std::size_t weight_budget_ = 1 << 20;  ///< elements that layers may still take
 };
 

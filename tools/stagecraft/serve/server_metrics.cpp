@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "serve/server_metrics.hpp"
 
+#include <stagecraft/diagnostics/number_text.hpp>
 #include <cstddef>
-#include <cstdio>
+#include <string>
 
 namespace stagecraft::tool {
 
 namespace {
 
-std::string number_text(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.9g", value);
-  return text;
-}
+std::string number_text(double value) { return std::string(diagnostics::general_digits(value, 9)); }
 
 /// A label's value.
 std::string escaped(std::string const& text) {

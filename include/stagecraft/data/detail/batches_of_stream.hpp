@@ -2,15 +2,17 @@
 // How the elements of a dataset become rows of a batch's arrays.
 #pragma once
 
+#include <stagecraft/data/array_batch.hpp>
 #include <stagecraft/data/batch_of.hpp>
 #include <stagecraft/data/cardinality.hpp>
+#include <stagecraft/data/detail/parts.hpp>
+#include <stagecraft/data/detail/stack.hpp>
 #include <stagecraft/data/stream.hpp>
 #include <stagecraft/data/streamed_batches.hpp>
 #include <stagecraft/training/data/sample_source.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,51 +32,15 @@ struct sample_of_element<batch_of<Sample>> {
   using type = Sample;
   static constexpr bool is_batch = true;
 };
-
-/// A part that is a number, a list of numbers or a tensor; not a tuple of such.
-template <class Part>
-concept ArrayPart = std::is_arithmetic_v<Part> || trainers::SampleData<Part>;
-
-/// One of a sample's extents, by which `numbers` are multiplied; both are an int.
-[[nodiscard]] inline int extent_of_part(std::size_t extent, std::size_t& numbers) {
-  constexpr std::size_t most = std::numeric_limits<int>::max();
-  if (extent > most || (extent > 0 && numbers > most / extent))
-    stagecraft::detail::throw_data_error("E4016", "dataset: expected samples of at most %zu numbers, found more", most);
-  numbers *= extent;
-  return static_cast<int>(extent);
-}
-
-template <ArrayPart Part>
-[[nodiscard]] shape shape_of_part(Part const& part) {
-  shape result;
-  if constexpr (trainers::TensorData<Part>) {
-    if (part.dimension() > shape::max_rank)
-      stagecraft::detail::throw_data_error("E4016", "dataset: expected samples of at most %d dimensions, found %zu",
-                                           static_cast<int>(shape::max_rank), part.dimension());
-    std::size_t numbers = 1;
-    for (std::size_t axis = 0; axis < part.dimension(); ++axis)
-      result.push_back(extent_of_part(static_cast<std::size_t>(part.shape()[axis]), numbers));
-  } else if constexpr (trainers::SequenceData<Part>) {
-    std::size_t numbers = 1;
-    result.push_back(extent_of_part(part.size(), numbers));
-  }
-  return result;
-}
-
-template <ArrayPart Part>
-void write_part(Part const& part, float* to) {
-  if constexpr (std::is_arithmetic_v<Part>) {
-    *to = static_cast<float>(part);
-  } else if constexpr (trainers::SequenceData<Part>) {
-    std::transform(part.data(), part.data() + part.size(), to, [](auto number) { return static_cast<float>(number); });
-  } else {
-    using number = std::remove_cv_t<typename Part::value_type>;
-    if (auto const* const numbers = stagecraft::detail::row_major_numbers(part))
-      stagecraft::detail::reader_of<number>.to_float(numbers, 0, static_cast<std::ptrdiff_t>(part.size()), to);
-    else
-      std::transform(part.begin(), part.end(), to, [](auto each) { return static_cast<float>(each); });
-  }
-}
+template <class Arrays>
+struct sample_of_element<array_batch<Arrays>> {
+  using type = Arrays;  // of all samples
+  static constexpr bool is_batch = true;
+};
+template <class Element>
+inline constexpr bool is_array_batch = false;
+template <class Arrays>
+inline constexpr bool is_array_batch<array_batch<Arrays>> = true;
 
 /// E4086: several sample weights.
 template <class Weight>
@@ -130,7 +96,9 @@ class batches_of_stream final : public streamed_batches {
     stream_.reset();  // before another one begins
     stream_ = data_.begin_pass(pass);
     if (!has_next() || has_parts()) return;
-    if constexpr (facts::is_batch) {
+    if constexpr (is_array_batch<element>) {
+      visit_parts(next_->arrays(), [this](int set, auto const& array) { this->add_part(set, shape_of_row(array)); });
+    } else if constexpr (facts::is_batch) {
       if (!next_->empty()) make_parts(next_->front());
     } else {
       make_parts(*next_);
@@ -141,7 +109,15 @@ class batches_of_stream final : public streamed_batches {
   int fill() override {
     if (!has_next()) return -1;
     int row = 0;
-    if constexpr (facts::is_batch) {
+    if constexpr (is_array_batch<element>) {
+      auto const count = rows_in_batch(next_->arrays());
+      if (count == 0 || count > static_cast<std::size_t>(this->batch_size())) this->refuse_batch(count);
+      std::size_t index = 0;
+      visit_parts(next_->arrays(),
+                  [&](int, auto const& array) { write_part(array, this->place(index++, shape_of_row(array), 0)); });
+      row = static_cast<int>(count);
+      next_.reset();
+    } else if constexpr (facts::is_batch) {
       if (next_->empty() || next_->size() > static_cast<std::size_t>(this->batch_size()))
         this->refuse_batch(next_->size());
       for (auto const& each : *next_) write(each, row++);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/data/batch_of.hpp>
-#include <stagecraft/data/detail/element.hpp>
+#include <stagecraft/data/detail/element_call.hpp>
 #include <stagecraft/data/stream.hpp>
 #include <stagecraft/threads/infeed_queue.hpp>
 #include <stagecraft/training/data/shuffle.hpp>
@@ -29,7 +29,7 @@ class mapped_stream final : public stream<mapped_type<Function, Element>> {
   std::optional<mapped_type<Function, Element>> next() override {
     auto element = from_->next();
     if (!element) return std::nullopt;
-    return owned(call_with(function_, *element));
+    return call_with(function_, *element);
   }
 
  private:

@@ -126,15 +126,13 @@ class list_runner : list_rows<Arch> {
   }
   static bool has_no_work(operations::operation const& what) {
     return is_alias(what) || what.is<operations::input>() || what.is<operations::weight>() ||
-           what.is<operations::constant>() || what.is<operations::last>() ||
-           what.is<operations::update>();  // the layer's, when the step has ended
+           what.is<operations::constant>() || what.is<operations::update>();  // the layer's, when the step has ended
   }
   void step(operations::input const&) {}
   void step(operations::weight const&) {}
   void step(operations::composite const&) {}
   void step(operations::reshape const&) {}
   void step(operations::update const&) {}
-  void step(operations::last const&) {}
   void step(operations::constant const&) {}
   void step(operations::iota const& what) {
     std::int64_t const inner = stride(shape(), what.axis), length = shape()[what.axis];
@@ -321,6 +319,8 @@ class list_runner : list_rows<Arch> {
     if (loop_of(0).trip == 0) copy(x(1), y(), size(shape()));
   }
   void step(operations::next const&) { copy(x(2), y(), size(shape())); }
+  /// Lies where the state is handed on, unless the gradient keeps it.
+  void step(operations::last const&) { copy(x(1), y(), size(shape())); }
   /// The axes of one trip's values, beside those of all trips.
   static extents with_one(extents one, int axis) {
     one.insert(axis, 1);

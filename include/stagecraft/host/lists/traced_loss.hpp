@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <new>
 
 namespace stagecraft::cpu {
 
@@ -48,6 +49,17 @@ class traced_loss_row {
   plan_runner<Arch> runner_;
 };
 
+/// What one thread's rows of one loss are computed in, one after the other.
+struct row_memory {
+  explicit row_memory(std::size_t count)
+      : floats(static_cast<float*>(::operator new(count * sizeof(float), std::align_val_t{64}))) {}
+  row_memory(row_memory const&) = delete;
+  row_memory& operator=(row_memory const&) = delete;
+  ~row_memory() { ::operator delete(floats, std::align_val_t{64}); }
+
+  float* floats;
+};
+
 }  // namespace stagecraft::cpu
 
 namespace stagecraft::kernels {
@@ -63,10 +75,20 @@ struct loss_row<Loss, Columns, Arch, Type> {
   }
   static float evaluate(float const* target, float const* prediction, float scale, float* gradient) {
     constexpr auto const& plan = stagecraft::detail::plan_of_loss<Loss, Columns>::value;
-    alignas(64) std::array<float, static_cast<std::size_t>(cpu::traced_loss_row<Arch>::floats(plan)) + 1> memory;
+    constexpr auto floats = static_cast<std::size_t>(cpu::traced_loss_row<Arch>::floats(plan)) + 1;
     std::array<float*, plan.nodes.size()> addresses;
-    return cpu::traced_loss_row<Arch>(plan, memory.data(), addresses).evaluate(target, prediction, scale, gradient);
+    if constexpr (floats <= most_on_stack) {
+      alignas(64) std::array<float, floats> memory;
+      return cpu::traced_loss_row<Arch>(plan, memory.data(), addresses).evaluate(target, prediction, scale, gradient);
+    } else {
+      static thread_local cpu::row_memory const memory(floats);
+      return cpu::traced_loss_row<Arch>(plan, memory.floats, addresses).evaluate(target, prediction, scale, gradient);
+    }
   }
+
+ private:
+  /// 512 KiB; threads may have stacks of 8 MiB or less. Rows of long sequences need more.
+  static constexpr std::size_t most_on_stack = std::size_t{1} << 17U;
 };
 
 }  // namespace stagecraft::kernels

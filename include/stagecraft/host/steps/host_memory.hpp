@@ -5,6 +5,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/threads/share.hpp>
 #include <stagecraft/threads/sharing_team.hpp>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -25,13 +26,37 @@ class aligned_block {
   }
   /// The memory keeps its place.
   aligned_block(aligned_block&& other) noexcept
-      : size_(std::exchange(other.size_, 0)), data_(std::exchange(other.data_, nullptr)) {}
+      : size_(std::exchange(other.size_, 0)),
+        data_(std::exchange(other.data_, nullptr)),
+        owners_(std::exchange(other.owners_, nullptr)) {}
   aligned_block& operator=(aligned_block&& other) noexcept {
     std::swap(size_, other.size_);
     std::swap(data_, other.data_);
+    std::swap(owners_, other.owners_);
     return *this;
   }
-  ~aligned_block() { ::operator delete(data_, alignment); }
+  ~aligned_block() {
+    if (owners_ != nullptr) {
+      if (owners_->fetch_sub(1, std::memory_order_acq_rel) > 1) return;
+      delete owners_;
+    }
+    ::operator delete(data_, alignment);
+  }
+
+  /// The same memory, which lasts as long as one of its blocks. By one thread at a time for each of them.
+  [[nodiscard]] aligned_block share() {
+    if (owners_ == nullptr) owners_ = new std::atomic<int>(1);
+    aligned_block other;
+    owners_->fetch_add(1, std::memory_order_relaxed);
+    other.size_ = size_;
+    other.data_ = data_;
+    other.owners_ = owners_;
+    return other;
+  }
+  /// Whether another block has this memory, too. What it has done there is seen when it has none of it any more.
+  [[nodiscard]] bool is_shared() const noexcept {
+    return owners_ != nullptr && owners_->load(std::memory_order_acquire) > 1;
+  }
 
   [[nodiscard]] float* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -45,6 +70,7 @@ class aligned_block {
 
   std::size_t size_ = 0;
   float* data_ = nullptr;
+  std::atomic<int>* owners_ = nullptr;  // of memory that has been shared
 };
 
 }  // namespace stagecraft::cpu

@@ -4,6 +4,7 @@
 
 #include <stagecraft/io/detail/bundle_folder.hpp>
 #include <stagecraft/io/detail/crc32.hpp>
+#include <stagecraft/io/detail/json_depth.hpp>
 #include <stagecraft/io/detail/option_json.hpp>
 #include <stagecraft/io/safetensors.hpp>
 #include <stagecraft/io/stored_tensor.hpp>
@@ -12,9 +13,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <fcntl.h>
 #include <span>
 #include <string>
 #include <string_view>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -75,11 +79,9 @@ inline void write_contents(std::string const& folder, bundle_contents const& con
 /// Reads JSON that is nested no deeper than any that is written. Throws file_error E5030.
 [[nodiscard]] inline json parse_json(std::string_view text, std::string const& file) {
   constexpr int deepest = 100;
+  if (is_nested_deeper(text, deepest)) refuse("E5030", file, "its JSON is nested deeper than that of a bundle");
   try {
-    return json::parse(text, [&](int depth, json::parse_event_t, json&) {
-      if (depth > deepest) refuse("E5030", file, "its JSON is nested deeper than that of a bundle");
-      return true;
-    });
+    return json::parse(text);
   } catch (nlohmann::json::exception const& problem) {
     refuse("E5030", file, std::string("it is not JSON: ") + problem.what());
   }
@@ -100,8 +102,7 @@ inline void write_contents(std::string const& folder, bundle_contents const& con
 }
 
 /// Reads training.json: which files there are, and what the training is. E5030, E5031.
-[[nodiscard]] inline json read_training_json(std::string const& folder) {
-  byte_source const source(folder + "/training.json");
+[[nodiscard]] inline json read_training_json(byte_source const& source) {
   auto text = text_of(source);
   auto const whole = parse_json(text, source.name());
   auto const wrong = [&](std::string const& what) { refuse("E5030", source.name(), what); };
@@ -139,10 +140,40 @@ inline void write_contents(std::string const& folder, bundle_contents const& con
   return found->get<std::vector<std::string>>();
 }
 
-/// Reads the files of a folder. Throws file_error: E5001, E5011 to E5013 as read_safetensors, E5030 it is no bundle,
-/// E5031 a file is not the one that was saved.
-[[nodiscard]] inline bundle_contents read_contents(std::string const& folder) {
-  auto const whole = read_training_json(folder);
+/// A folder that stays the same one while its files are read, whatever is put in its place.
+class opened_folder {
+ public:
+  explicit opened_folder(std::string path)
+      : path_(std::move(path)), opened_(::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {}
+  opened_folder(opened_folder const&) = delete;
+  opened_folder& operator=(opened_folder const&) = delete;
+  ~opened_folder() {
+    if (opened_ >= 0) ::close(opened_);
+  }
+
+  /// Without a folder, it says why it cannot be read.
+  [[nodiscard]] byte_source file(char const* name) const {
+    auto const path = path_ + "/" + name;
+    return opened_ < 0 ? byte_source(path) : byte_source(opened_, name, path);
+  }
+  /// Whether another folder, or none, stands there now.
+  [[nodiscard]] bool is_replaced() const {
+    struct stat own{}, there{};
+    if (opened_ < 0) return false;
+    if (::stat(path_.c_str(), &there) != 0) return true;
+    return ::fstat(opened_, &own) != 0 || own.st_dev != there.st_dev || own.st_ino != there.st_ino;
+  }
+
+ private:
+  std::string path_;
+  int opened_;
+};
+
+/// Reads the files of an open folder. Errors as read_contents.
+[[nodiscard]] inline bundle_contents read_contents(opened_folder const& from, std::string const& folder) {
+  auto const training = from.file("training.json"), model = from.file("model.json"),
+             weights = from.file("weights.safetensors");
+  auto const whole = read_training_json(training);
   auto const check = [&](byte_source const& source, char const* name) {
     auto const& entry = whole["files"][name];
     if (source.size() != entry["bytes"].get<std::uint64_t>() ||
@@ -153,12 +184,27 @@ inline void write_contents(std::string const& folder, bundle_contents const& con
   contents.training = whole["training"];
   contents.trainable_weights = names_in(whole, "trainable_weights", folder);
   contents.non_trainable_weights = names_in(whole, "non_trainable_weights", folder);
-  byte_source const model(folder + "/model.json"), weights(folder + "/weights.safetensors");
   check(model, "model.json");
   check(weights, "weights.safetensors");
   contents.model = parse_json(text_of(model), model.name());
   contents.tensors = read_safetensors(weights);
   return contents;
+}
+
+/// Reads the files of a bundle. If another process saves to it meanwhile, what is read is one of the two, whole. Throws
+/// file_error: E5001, E5011 to E5013 as read_safetensors, E5030 it is no bundle, E5031 a file is not the one that was
+/// saved.
+[[nodiscard]] inline bundle_contents read_contents(std::string const& path) {
+  for (int left = 50;; --left) {
+    auto const folder = place_of_bundle(path);
+    opened_folder const from(folder);
+    try {
+      return read_contents(from, folder);
+    } catch (file_error const&) {
+      bool const is_moved = from.is_replaced() || place_of_bundle(path) != folder;
+      if (!is_moved || left == 0) throw;
+    }
+  }
 }
 
 }  // namespace stagecraft::io

@@ -6,16 +6,14 @@
 #include <stagecraft/io/detail/crc32.hpp>
 #include <stagecraft/io/detail/file_writer.hpp>
 #include <cerrno>
-#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <dirent.h>
 #include <fcntl.h>
 #include <span>
 #include <string>
 #include <string_view>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -44,19 +42,9 @@ class summing_writer {
   std::uint64_t size_ = 0;
 };
 
-/// The names in a folder; none if there is none.
-[[nodiscard]] inline std::vector<std::string> names_in_folder(std::string const& folder) {
-  std::vector<std::string> names;
-  if (auto* const opened = ::opendir(folder.c_str()); opened != nullptr) {
-    while (auto const* const entry = ::readdir(opened))
-      if (std::string_view const name = entry->d_name; name != "." && name != "..") names.emplace_back(name);
-    ::closedir(opened);
-  }
-  return names;
-}
-
 /// Removes a bundle, and nothing else: a folder with other files stays.
 inline void remove_bundle(std::string const& folder) {
+  if (!is_real_folder(folder)) return;  // a link's files are not its own
   for (auto const* file : bundle_files) ::unlink((folder + "/" + file).c_str());
   ::rmdir(folder.c_str());
 }
@@ -65,25 +53,13 @@ inline void remove_bundle(std::string const& folder) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   return path;
 }
-[[nodiscard]] inline bool exists(std::string const& path) {
-  struct stat facts{};
-  return ::lstat(path.c_str(), &facts) == 0;
-}
-
-/// Folders beside `path` that an ended program has left: "<path>.saving-<process>", half-written, and
-/// "<path>.former-<process>", a whole one that was about to be replaced.
-[[nodiscard]] inline std::vector<std::string> leftovers(std::string const& path, std::string_view kind) {
-  std::vector<std::string> found;
-  auto const folder = folder_of(path);
-  auto const slash = path.find_last_of('/');
-  auto const begin = path.substr(slash == std::string::npos ? 0 : slash + 1) + std::string(kind);
-  for (auto const& name : names_in_folder(folder)) {
-    if (!name.starts_with(begin)) continue;
-    auto const process = std::atol(name.c_str() + begin.size());
-    if (process > 0 && process != ::getpid() && ::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH)
-      found.push_back(slash == std::string::npos ? name : folder + name);
-  }
-  return found;
+/// Removes folders beside `path` that an ended program has left: "<path>.saving-<process>", half-written, and where
+/// there is a whole one as well, "<path>.former-<process>", which was about to be replaced.
+inline void remove_leftovers(std::string const& path) {
+  auto const place = behind_links(path);
+  for (auto const& left : leftovers(place, ".saving-")) remove_bundle(left);
+  if (exists(place))
+    for (auto const& left : leftovers(place, ".former-")) remove_bundle(left);
 }
 
 /// Throws file_error E5033 where something else than a bundle stands, which is not overwritten.
@@ -130,31 +106,49 @@ inline void put_in_place(std::string const& saved, std::string const& path) {
   remove_bundle(former);
 }
 
+/// A folder that is held as being written, until this ends.
+class held_folder {
+ public:
+  explicit held_folder(std::string const& path) : opened_(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    if (opened_ >= 0) ::flock(opened_, LOCK_EX | LOCK_NB);
+  }
+  held_folder(held_folder const&) = delete;
+  held_folder& operator=(held_folder const&) = delete;
+  ~held_folder() {
+    if (opened_ >= 0) ::close(opened_);
+  }
+
+ private:
+  int opened_;
+};
+
 /// Writes a bundle: `fill(folder)` writes its files. If that throws, or the program ends before it is done, the former
-/// bundle is still there, whole.
+/// bundle is still there, whole. A symbolic link stays: the folder that it points to is replaced.
 template <class Fill>
 void replace_bundle(std::string const& path, Fill const& fill) {
-  check_bundle_place(path);
-  for (auto const& left : leftovers(path, ".saving-")) remove_bundle(left);
-  if (exists(path))
-    for (auto const& left : leftovers(path, ".former-")) remove_bundle(left);
-  auto const beside = name_while_writing(path);
+  auto const place = behind_links(path);
+  check_bundle_place(place);
+  remove_leftovers(place);
+  auto const beside = name_while_writing(place);
   remove_bundle(beside);
   if (::mkdir(beside.c_str(), 0777) != 0) refuse_writing(beside, "make a folder there");
+  held_folder const held(beside);
   try {
     fill(beside);
     sync_folder(beside);
-    put_in_place(beside, path);
+    put_in_place(beside, place);
   } catch (...) {
     remove_bundle(beside);
     throw;
   }
 }
 
-/// Where a bundle is: at `path`, or, if a program ended while it replaced it, at the name that it had meanwhile.
+/// Where a bundle is: at `path`, or, while it is replaced, or after a program ended then, at the name that it has
+/// meanwhile.
 [[nodiscard]] inline std::string place_of_bundle(std::string const& path) {
-  if (exists(path)) return path;
-  auto const former = leftovers(path, ".former-");
+  struct stat facts{};
+  if (::stat(path.c_str(), &facts) == 0) return path;
+  auto const former = leftovers(behind_links(path), ".former-", true);
   return former.empty() ? path : former.front();
 }
 

@@ -27,8 +27,10 @@ namespace stagecraft::io {
 class byte_source {
  public:
   /// Opens a file. Throws file_error E5001 with the system's reason; folders, pipes and devices are no files.
-  explicit byte_source(std::string path)
-      : name_(std::move(path)), file_(::open(name_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  explicit byte_source(std::string path) : byte_source(AT_FDCWD, path.c_str(), path) {}
+  /// A file of an open folder; `path` is what errors call it.
+  byte_source(int folder, char const* file, std::string path)
+      : name_(std::move(path)), file_(::openat(folder, file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     struct stat facts{};
     if (file_ < 0 || ::fstat(file_, &facts) != 0) fail();
     if (!S_ISREG(facts.st_mode)) {

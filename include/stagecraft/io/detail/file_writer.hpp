@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/io/detail/byte_source.hpp>
+#include <stagecraft/io/detail/leftovers.hpp>
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
@@ -12,6 +13,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <sys/file.h>
 #include <unistd.h>
 #include <utility>
 
@@ -30,17 +32,6 @@ inline void call_write_hook() {
   refuse("E5041", path, std::string("cannot ") + what + ": " + reason);
 }
 
-/// The name beside `path` under which it is written. Numbered by the process: two that save to one place do not mix.
-[[nodiscard]] inline std::string name_while_writing(std::string const& path) {
-  return path + ".saving-" + std::to_string(::getpid());
-}
-
-/// "." for a name without a folder.
-[[nodiscard]] inline std::string folder_of(std::string const& path) {
-  auto const slash = path.find_last_of('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
-}
-
 /// The entries of a folder are on the disk when this returns. Systems that cannot do that for folders are forgiven.
 inline void sync_folder(std::string const& folder) {
   int const opened = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -55,6 +46,7 @@ class file_writer {
   explicit file_writer(std::string path)
       : path_(std::move(path)), file_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
     if (file_ < 0) refuse_writing(path_, "open it for writing");
+    ::flock(file_, LOCK_EX | LOCK_NB);  // by which others see that it is being written
   }
   file_writer(file_writer const&) = delete;
   file_writer& operator=(file_writer const&) = delete;
@@ -84,21 +76,24 @@ class file_writer {
 };
 
 /// Writes a file whole: `fill(writer)` writes its bytes. If that throws, or the program ends before it is done, what
-/// stood at `path` is still there.
+/// stood at `path` is still there. A symbolic link stays: the file that it points to is replaced.
 template <class Fill>
 void replace_file(std::string const& path, Fill const& fill) {
-  auto const beside = name_while_writing(path);
+  auto const place = behind_links(path);
+  for (auto const& left : leftovers(place, ".saving-"))
+    if (!is_real_folder(left)) ::unlink(left.c_str());
+  auto const beside = name_while_writing(place);
   try {
     file_writer writer(beside);
     fill(writer);
     writer.close();
     call_write_hook();
-    if (std::rename(beside.c_str(), path.c_str()) != 0) refuse_writing(path, "put the new file there");
+    if (std::rename(beside.c_str(), place.c_str()) != 0) refuse_writing(path, "put the new file there");
   } catch (...) {
     ::unlink(beside.c_str());
     throw;
   }
-  sync_folder(folder_of(path));
+  sync_folder(folder_of(place));
 }
 
 }  // namespace stagecraft::io

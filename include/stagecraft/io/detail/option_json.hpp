@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>
+#include <stagecraft/diagnostics/number_text.hpp>
 #include <stagecraft/diagnostics/text.hpp>
 #include <stagecraft/diagnostics/type_name.hpp>
 #include <stagecraft/graph/axis_list.hpp>
@@ -14,7 +15,6 @@
 #include <stagecraft/regularizers/regularizer.hpp>
 #include <array>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -34,11 +34,7 @@ using json = nlohmann::ordered_json;
 /// no number in JSON: a text.
 [[nodiscard]] inline json json_of_float(float value) {
   if (!std::isfinite(value)) return std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
-  char text[32];
-  auto const end = std::to_chars(text, text + sizeof text, value).ptr;
-  double result = 0;
-  std::from_chars(text, end, result);
-  return result;
+  return diagnostics::decimal_of(value);
 }
 
 /// The name of an enumerator, as the source has it.
@@ -85,6 +81,7 @@ inline constexpr std::size_t most_enumerators = 16;
   json const seed = value.seed == 0 ? json() : json(value.seed);
   json config = json::object();
   switch (value.kind) {
+    case unsaid: return {};
     case zeros:
     case ones: break;
     case constant: config["value"] = json_of_float(value.a); break;

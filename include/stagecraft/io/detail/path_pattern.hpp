@@ -2,11 +2,11 @@
 // Names of files with numbers of the training in them, in Python's spelling: "digits_{epoch:02d}_{val_loss:.2f}".
 #pragma once
 
+#include <stagecraft/diagnostics/number_text.hpp>
 #include <stagecraft/io/detail/byte_source.hpp>
 #include <stagecraft/training/callbacks/logs.hpp>
 #include <cmath>
 #include <cstddef>
-#include <cstdio>
 #include <string>
 #include <string_view>
 
@@ -24,21 +24,37 @@ namespace stagecraft::io {
   return points <= 1;
 }
 
+/// A number of a name in a format that `is_number_format`, in any locale.
+[[nodiscard]] inline std::string number_in_format(double value, std::string_view format, char kind) {
+  auto const point = format.find('.');
+  auto const number = [](std::string_view digits) {
+    int result = 0;
+    for (char const c : digits) result = 10 * result + (c - '0');
+    return result;
+  };
+  int const digits = point == std::string_view::npos ? 6 : number(format.substr(point + 1));
+  std::string text = kind == 'd'   ? std::to_string(static_cast<long long>(value))
+                     : kind == 'f' ? std::string(diagnostics::fixed_digits(value, digits))
+                     : kind == 'e' ? std::string(diagnostics::scientific_digits(value, digits))
+                                   : std::string(diagnostics::general_digits(value, digits));
+  auto const width = static_cast<std::size_t>(number(format.substr(0, point)));
+  if (text.size() < width) {
+    bool const has_zeros = format.starts_with('0') && std::isfinite(value);
+    text.insert(has_zeros && text.front() == '-' ? 1 : 0, width - text.size(), has_zeros ? '0' : ' ');
+  }
+  return text;
+}
+
 /// A number in a format of Python's: "", "d", "02d", ".3f", "e", "g".
 [[nodiscard]] inline std::string number_text(double value, std::string format, std::string const& pattern) {
   char const kind = format.empty() ? 'g' : format.back();
   if (!format.empty()) format.pop_back();
   bool const is_integer = kind == 'd';
   if (std::string_view("dfeg").find(kind) == std::string_view::npos || !is_number_format(format) ||
-      (is_integer && value != std::floor(value)))
+      (is_integer && !(value == std::floor(value) && std::abs(value) < 9e18)))
     refuse("E5034", pattern,
            "'" + format + kind + "' is no format of this number; write for example {epoch:02d} or {val_loss:.2f}");
-  char text[400];
-  if (is_integer)
-    std::snprintf(text, sizeof text, ("%" + format + "lld").c_str(), static_cast<long long>(value));
-  else
-    std::snprintf(text, sizeof text, ("%" + format + kind).c_str(), value);
-  return text;
+  return number_in_format(value, format, kind);
 }
 
 /// Puts `epoch`, `batch` (from 1 on; 0: there is none) and the values of the logs into a pattern. "{{" is a brace.

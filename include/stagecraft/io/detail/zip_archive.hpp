@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -63,7 +64,7 @@ template <class Wrong>
 }
 
 /// Reads archives. Throws file_error E5015: it is no archive, a member's name or checksum is wrong, a member is
-/// encrypted, or claims to become larger than its bytes ever could.
+/// encrypted, or claims to become larger than its bytes ever could. E5220: a member becomes more than it may.
 class zip_reader {
  public:
   explicit zip_reader(byte_source const& source)
@@ -82,8 +83,14 @@ class zip_reader {
 
   [[nodiscard]] std::vector<zip_member> const& members() const noexcept { return members_; }
 
-  /// The bytes of a member, whose checksum is right.
-  [[nodiscard]] std::vector<std::byte> read(zip_member const& member) const {
+  /// The bytes of a member, whose checksum is right. Throws E5220, before anything is unpacked, for one of more than
+  /// `most` bytes; that it becomes more than its directory says is E5015.
+  [[nodiscard]] std::vector<std::byte> read(zip_member const& member,
+                                            std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) const {
+    if (member.size > most)
+      refuse("E5220", name_,
+             "member '" + member.name + "' unpacks from " + std::to_string(member.packed) + " to " +
+                 std::to_string(member.size) + " bytes, expected at most " + std::to_string(most));
     std::vector<std::byte> bytes(static_cast<std::size_t>(member.size));
     std::unique_ptr<zip_file_t, int (*)(zip_file_t*)> const file(zip_fopen_index(archive_.get(), member.index, 0),
                                                                  &zip_fclose);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/io/detail/byte_source.hpp>
+#include <stagecraft/io/detail/unpack_limit.hpp>
 #include <stagecraft/io/keras/hdf5_content.hpp>
 #include <stagecraft/io/keras/hdf5_handle.hpp>
 #include <stagecraft/io/narrowing.hpp>
@@ -36,12 +37,15 @@ namespace stagecraft::io {
   return shape;
 }
 
-/// An open file, read only. Nothing outside of the file is followed: no external links, no external storage. No answer
-/// takes more memory than the file can hold, deflated data at most 1032 times as much as they take in it, and all
-/// arrays together four times that; a text that several others share is there for each.
+/// An open file, read only. Nothing outside of the file is followed: no external links, no external storage. Each
+/// array, and all of them together, may become 64 MiB, or 32 times the bytes that they take in the file where that is
+/// more; a text that several others share is there for each.
+///
+/// libhdf5 reads in this process, without a limit of time: a file that was made for it can keep it busy for ever, or
+/// end the program. Files of strangers belong into a process with limits, as `stagecraft import` has it.
 ///
 /// Throws file_error: E5001 the file cannot be read, E5061 it is not an HDF5 file, or is damaged, E5205 a number of an
-/// array is beyond float32.
+/// array is beyond float32, E5220 arrays become larger than they may.
 class hdf5_file final : public hdf5_content {
  public:
   explicit hdf5_file(std::string const& path);
@@ -69,8 +73,9 @@ class hdf5_file final : public hdf5_content {
 
   std::vector<std::byte> bytes_;
   std::uint64_t size_ = 0;
-  mutable std::uint64_t listed_ = 0;  ///< groups and links that were listed
-  mutable std::uint64_t read_ = 0;    ///< bytes of the file that were read as arrays
+  mutable std::uint64_t listed_ = 0;    ///< groups and links that were listed
+  mutable std::uint64_t read_ = 0;      ///< bytes of the file that were read as arrays
+  mutable std::uint64_t unpacked_ = 0;  ///< bytes that they became
   hid_t file_ = -1;
 };
 
@@ -194,6 +199,14 @@ inline void hdf5_file::check_room(std::string const& path, hid_t id, hid_t type,
   auto const stored = H5Dget_storage_size(id);
   auto const room = H5Pget_layout(creation) == H5D_CHUNKED ? stored * most_growth : stored;
   if (stored > size_ || count > room / H5Tget_size(type)) damaged(path, "claims to be larger than its bytes");
+  auto const unpacked = count * std::max<std::uint64_t>(H5Tget_size(type), sizeof(float));
+  unpacked_ += unpacked;
+  if (unpacked > most_unpacked(stored) || unpacked_ > most_unpacked(size_))
+    refuse("E5220", name(),
+           "'" + path + "' becomes " + std::to_string(unpacked) + " bytes from " + std::to_string(stored) +
+               ", and all arrays " + std::to_string(unpacked_) + " from the file's " + std::to_string(size_) +
+               ", expected at most " + std::to_string(most_unpacked(stored)) + " and " +
+               std::to_string(most_unpacked(size_)));
   if (H5Pget_layout(creation) == H5D_CHUNKED && count > 0) {  // libhdf5 makes room for a whole chunk
     std::vector<hsize_t> chunk(lengths.size());
     if (H5Pget_chunk(creation, static_cast<int>(chunk.size()), chunk.data()) < 0 ||

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -90,7 +89,8 @@ struct keras_number {
   std::string text;
   bool begins = true;
   for (char const letter : name) {
-    if (letter != '_') text += begins ? static_cast<char>(std::toupper(static_cast<unsigned char>(letter))) : letter;
+    bool const is_small = letter >= 'a' && letter <= 'z';  // std::toupper follows the locale
+    if (letter != '_') text += begins && is_small ? static_cast<char>(letter - 'a' + 'A') : letter;
     begins = letter == '_';
   }
   return text;

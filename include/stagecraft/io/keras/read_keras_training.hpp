@@ -99,7 +99,7 @@ inline void read_keras_3_optimizer(hdf5_file const& file, kept_training& to) {
 /// Reads a .h5 file of Keras 2, or a .weights.h5 file of Keras 3, which does not say which optimizer its numbers are
 /// of.
 [[nodiscard]] inline kept_training read_keras_training(hdf5_file const& file) {
-  if (!file.has_group("/layers")) return read_keras_2_training(file);
+  if (!has_keras_3_weights(file)) return read_keras_2_training(file);
   kept_training result;
   result.weights = read_keras_h5(file);
   read_keras_3_optimizer(file, result);

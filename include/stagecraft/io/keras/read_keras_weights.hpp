@@ -48,6 +48,16 @@ inline void collect_keras_3_arrays(hdf5_content const& file, std::string const& 
   }
 }
 
+/// Throws E5221 for an array of a convolution that Keras on Theano has saved: its kernels are turned by 180 degrees.
+inline void check_backend(hdf5_content const& file, std::string const& base, stored_array const& array) {
+  if (array.shape.size() < 3) return;
+  auto const backend = file.text(base, "backend");
+  if (backend && *backend == "theano")
+    throw file_error("E5221", file.name() + ": '" + array.name +
+                                  "' is a kernel of Keras on Theano, which turns them: load the weights in Keras 2 on "
+                                  "TensorFlow, and save them there");
+}
+
 /// Reads arrays into tensors that name_keras_weights names.
 class keras_weights_reader {
  public:
@@ -58,9 +68,11 @@ class keras_weights_reader {
   /// Keras 2: groups of layers, each with the names of its weights.
   [[nodiscard]] tensor_file read_keras_2() {
     std::string const base = file_.has_group("/model_weights") ? "/model_weights" : "/";
-    for (auto const& layer : file_.texts(base, "layer_names")) {
+    auto layers = file_.texts(base, "layer_names");
+    layers.emplace_back("top_level_model_weights");  // which belong to the model itself
+    for (auto const& layer : layers) {
       auto const group = base + (base == "/" ? "" : "/") + layer;
-      for (auto const& name : file_.texts(group, "weight_names")) add(layer, name, group + "/" + name);
+      for (auto const& name : file_.texts(group, "weight_names")) add(layer, name, group + "/" + name, base.c_str());
     }
     return std::move(result_);
   }
@@ -77,8 +89,10 @@ class keras_weights_reader {
   }
 
  private:
-  void add(std::string const& layer, std::string const& name, std::string const& path) {
+  /// `base`: the group that says which backend of Keras 2 it was; none of Keras 3.
+  void add(std::string const& layer, std::string const& name, std::string const& path, char const* base = nullptr) {
     auto array = file_.array(path);
+    if (base != nullptr) check_backend(file_, base, array);
     result_.tensors.push_back(float_tensor(layer + "\n" + name, array.shape, array.values));
   }
   void add_arrays(std::string const& layer, std::string const& group) {
@@ -90,21 +104,43 @@ class keras_weights_reader {
   void walk(std::string const& group, std::string const& outside, int depth) {
     constexpr int deepest = 16;
     if (depth > deepest) file_.damaged(group, "has models that are nested too deep");
+    // Layers that are attributes of a subclassed model stand beside its list of layers.
     auto const layers = group + "/layers";
-    for (auto const& child : file_.children(layers)) {
-      auto const own = layers + "/" + child;
-      auto const name = file_.has_group(own + "/vars") ? file_.text(own + "/vars", "name") : std::nullopt;
-      if (!name) {
-        std::vector<std::string> paths;
-        collect_keras_3_arrays(file_, own, 0, paths);
-        if (paths.empty()) continue;
-        throw file_error("E5062", file_.name() + ": does not say which layer '" + own +
-                                      "' is, since an older release of Keras 3 wrote it: save the model as .keras");
+    for (auto const& child : file_.children(layers)) add_child(layers + "/" + child, outside, depth);
+    if (depth > 0) return;
+    for (auto const& child : file_.children("/")) {
+      static constexpr std::array others{"layers", "optimizer", "vars"};
+      bool const is_other = child.starts_with('_') || std::find(others.begin(), others.end(), child) != others.end();
+      if (!is_other) add_child("/" + child, outside, depth);
+    }
+  }
+  void add_child(std::string const& own, std::string const& outside, int depth) {
+    auto const name = file_.has_group(own + "/vars") ? file_.text(own + "/vars", "name") : std::nullopt;
+    if (!name) {
+      std::vector<std::string> paths;
+      if (file_.has_group(own)) collect_keras_3_arrays(file_, own, 0, paths);
+      if (paths.empty()) return;
+      throw file_error("E5062", file_.name() + ": does not say which layer '" + own +
+                                    "' is, since an older release of Keras 3 wrote it: save the model as .keras");
+    }
+    if (file_.has_group(own + "/layers"))
+      walk(own, outside + *name + "/", depth + 1);
+    else
+      add_named_arrays(outside + *name, own);
+  }
+  /// The arrays of a layer, or of a subclassed model, under the names of the layers in it: "dense/0".
+  void add_named_arrays(std::string const& layer, std::string const& group) {
+    std::vector<std::string> paths;
+    collect_keras_3_arrays(file_, group, 0, paths);
+    for (auto const& path : paths) {
+      std::string name;
+      for (auto slash = path.find('/', group.size() + 1); slash != std::string::npos;
+           slash = path.find('/', slash + 1)) {
+        auto const vars = path.substr(0, slash) + "/vars";
+        auto const own = file_.has_group(vars) ? file_.text(vars, "name") : std::nullopt;
+        if (own) name += *own + "/";
       }
-      if (file_.has_group(own + "/layers"))
-        walk(own, outside + *name + "/", depth + 1);
-      else
-        add_arrays(outside + *name, own);
+      add(layer, name + path.substr(path.rfind('/') + 1), path);
     }
   }
   void add_layers(keras_layer const& layer) {
@@ -120,11 +156,21 @@ class keras_weights_reader {
   tensor_file result_;
 };
 
+/// Whether a file has weights as Keras 3's `save_weights` writes them: groups by class or, of a subclassed model, by
+/// attribute, each with "vars".
+[[nodiscard]] inline bool has_keras_3_weights(hdf5_content const& file) {
+  if (file.has_group("/layers")) return true;
+  if (file.has_group("/model_weights") || !file.texts("/", "layer_names").empty()) return false;
+  auto const groups = file.children("/");
+  return std::any_of(groups.begin(), groups.end(),
+                     [&](auto const& each) { return file.has_group("/" + each + "/vars"); });
+}
+
 /// The weights of an HDF5 file of Keras: a whole model's, or weights alone. Throws file_error: E5001, E5061 the file
 /// cannot be read, E5062 it has no weights of Keras's.
 [[nodiscard]] inline tensor_file read_keras_h5(hdf5_content const& file) {
   keras_weights_reader reader(file);
-  if (file.has_group("/layers")) return reader.read_keras_3();
+  if (has_keras_3_weights(file)) return reader.read_keras_3();
   if (!file.has_group("/model_weights") && file.texts("/", "layer_names").empty())
     throw file_error("E5062", file.name() + ": has no weights that Keras has saved");
   return reader.read_keras_2();
@@ -134,8 +180,11 @@ class keras_weights_reader {
 /// What a .keras archive holds: the model's configuration, and an HDF5 file.
 class keras_archive {
  public:
-  /// Throws file_error: E5001 the file cannot be read, E5015 it is no archive, E5062 it has no model, E5061.
-  explicit keras_archive(std::string const& path) : keras_archive(byte_source(path), path) {}
+  /// Throws file_error: E5001 the file cannot be read, E5015 it is no archive, E5062 it has no model, E5061, E5220 its
+  /// parts unpack to more than most_config_bytes and most_unpacked.
+  explicit keras_archive(std::string const& path) : keras_archive(byte_source(path)) {}
+  /// The same of an open file, or of bytes in memory.
+  explicit keras_archive(byte_source const& source) : keras_archive(zip_reader(source), source.name()) {}
 
   [[nodiscard]] json const& model() const noexcept { return model_; }
   [[nodiscard]] hdf5_file const& file() const noexcept { return file_; }
@@ -150,16 +199,22 @@ class keras_archive {
   }
 
  private:
-  keras_archive(byte_source const& source, std::string const& path) : keras_archive(zip_reader(source), path) {}
   keras_archive(zip_reader const& archive, std::string const& path)
       : path_(path),
-        model_(config_of(member(archive, "config.json", path), path)),
-        file_(member(archive, "model.weights.h5", path), path + " (model.weights.h5)") {}
+        model_(config_of(read_config(archive, path), path)),
+        file_(read_weights(archive, path), path + " (model.weights.h5)") {}
 
-  static std::vector<std::byte> member(zip_reader const& archive, std::string_view name, std::string const& path) {
+  static zip_member const& member(zip_reader const& archive, std::string_view name, std::string const& path) {
     for (auto const& each : archive.members())
-      if (each.name == name) return archive.read(each);
+      if (each.name == name) return each;
     throw file_error("E5062", path + ": has no member '" + std::string(name) + "'");
+  }
+  static std::vector<std::byte> read_config(zip_reader const& archive, std::string const& path) {
+    return archive.read(member(archive, "config.json", path), most_config_bytes);
+  }
+  static std::vector<std::byte> read_weights(zip_reader const& archive, std::string const& path) {
+    auto const& found = member(archive, "model.weights.h5", path);
+    return archive.read(found, most_unpacked(found.packed));
   }
   static json config_of(std::vector<std::byte> const& text, std::string const& path) {
     return parse_json({reinterpret_cast<char const*>(text.data()), text.size()}, path);

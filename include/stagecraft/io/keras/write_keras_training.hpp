@@ -38,7 +38,8 @@ struct keras_training {
   auto const* const optimizer = keras_optimizer_of(name_in("optimizer"));
   if (optimizer == nullptr)
     return none(keras + " has no optimizer '" + name_in("optimizer") + "' that keeps the same numbers");
-  auto const loss = keras_loss_of(name_in("loss"));
+  bool const is_ctc = is_3 && name_in("loss") == "ctc";
+  auto const loss = is_ctc ? std::string("CTC") : keras_loss_of(name_in("loss"));
   if (loss.empty()) return none(keras + " has no loss '" + name_in("loss") + "'");
   json options{{"name", is_3 ? optimizer->name : optimizer->class_name}};
   auto const given = training["optimizer"].value("config", json::object());
@@ -59,8 +60,10 @@ struct keras_training {
     if (is_3) result["module"] = module, result["registered_name"] = nullptr;
     return result;
   };
+  json of_loss = training["loss"].value("config", json::object());
+  if (is_ctc) of_loss.erase("max_label_length");  // Keras takes the width of what it is given
   return {{{is_3 ? "optimizer" : "optimizer_config", object("keras.optimizers", optimizer->class_name, options)},
-           {"loss", object("keras.losses", loss, training["loss"].value("config", json::object()))},
+           {"loss", object("keras.losses", loss, std::move(of_loss))},
            {"metrics", nullptr},
            {"weighted_metrics", nullptr},
            {"loss_weights", nullptr}},

@@ -104,6 +104,18 @@ constexpr vertex_work rows_work(lowered_step const& step, tile_operation const& 
   return work;
 }
 
+/// Floats that a tile's workers need for values between those of a loss that is a plan of rows, each for the row that
+/// it works on: long sequences need much.
+constexpr std::int64_t floats_of_workers(tile_operation const& operation, std::int64_t rows, ipu_target const& target) {
+  auto const& what = operation.what.as<row_operation>();
+  if (!what.is_loss() || what.loss != loss_kind::traced) return 0;
+  auto const& plan = *operation.row_plan;
+  std::int64_t const workers = target.num_worker_contexts < rows ? target.num_worker_contexts : rows;
+  bool const with_gradient = what.function == rows_function::loss_gradient;
+  return workers *
+         (plan.kept_floats + larger(plan.forward_workspace, with_gradient ? plan.backward_workspace : std::int64_t{0}));
+}
+
 /// Elements of an operand in a row.
 constexpr std::int64_t row_elements(lowered_step const& step, tile_operation const& operation, int input) {
   return step.input_of(operation, input).elements / operation.what.as<row_operation>().rows();
@@ -126,6 +138,8 @@ namespace stagecraft::tiles {
     received += bytes;
     cost.temporary_bytes += rounded_bytes(bytes);
   }
+  cost.temporary_bytes +=
+      rounded_bytes(detail::floats_of_workers(operation, shares.of(0), target) * size_of(dtype::float32));
   cost.add_exchange(target, received);
   detail::add_compute_set(cost, shares,
                           [&](std::int64_t rows) { return detail::rows_work(step, operation, rows, target); });

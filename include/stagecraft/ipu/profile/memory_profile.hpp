@@ -13,15 +13,15 @@ namespace stagecraft::tiles {
 
 /// Bytes of the tile with most, which is tile 0 (tile_mapping). All but the last is there all the time.
 struct tile_memory_profile {
-  std::int64_t weights = 0;
-  std::int64_t optimizer_state = 0;
-  std::int64_t gradient_accumulators = 0;
-  std::int64_t activations = 0;  ///< rings: kept for later passes, or on their way between stages
-  std::int64_t batches = 0;      ///< targets, their scales, and losses
-  std::int64_t code = 0;         ///< assumed, see tile_code
-  std::int64_t vertex_state = 0;
-  std::int64_t exchange_code = 0;
-  std::int64_t not_always_live = 0;  ///< in the step that needs most
+  std::int64_t weights = 0;                ///< the model's weights, as they lie for the steps that read them
+  std::int64_t optimizer_state = 0;        ///< what the optimizer keeps with them, such as momenta
+  std::int64_t gradient_accumulators = 0;  ///< sums of gradients over micro-batches
+  std::int64_t activations = 0;            ///< rings: kept for later passes, or on their way between stages
+  std::int64_t batches = 0;                ///< targets, their scales, and losses
+  std::int64_t code = 0;                   ///< assumed, see tile_code
+  std::int64_t vertex_state = 0;           ///< vertices and their pointers
+  std::int64_t exchange_code = 0;          ///< what tiles execute to send and receive
+  std::int64_t not_always_live = 0;        ///< in the step that needs most
 
   friend constexpr bool operator==(tile_memory_profile const&, tile_memory_profile const&) = default;
 
@@ -29,6 +29,7 @@ struct tile_memory_profile {
   [[nodiscard]] constexpr std::int64_t always_live_data() const noexcept {
     return weights + optimizer_state + gradient_accumulators + activations + batches;
   }
+  /// The same with code and vertices.
   [[nodiscard]] constexpr std::int64_t always_live() const noexcept {
     return always_live_data() + code + vertex_state + exchange_code;
   }

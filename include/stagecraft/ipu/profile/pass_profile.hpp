@@ -24,14 +24,14 @@ namespace stagecraft::tiles {
 
 /// A layer's step in a pass, or a loss behind the steps.
 struct profiled_step {
-  int call = 0;  ///< of the graph; of a loss, that of the output
-  bool backward = false;
-  bool recomputed = false;  ///< a forward step in a backward pass
-  bool is_loss = false;
-  operation_cost cost;
+  int call = 0;                      ///< of the graph; of a loss, that of the output
+  bool backward = false;             ///< a backward step
+  bool recomputed = false;           ///< a forward step in a backward pass
+  bool is_loss = false;              ///< the loss of an output
+  operation_cost cost;               ///< what the step's operations cost
   std::int64_t live_bytes = 0;       ///< of a tile: what is in use beside the step's own memory
   std::int64_t temporary_bytes = 0;  ///< of a tile: what the step makes for itself
-  step_code code;
+  step_code code;                    ///< of a tile: code and vertices of the step
 
   /// Of a tile, while the step runs.
   [[nodiscard]] constexpr std::int64_t bytes() const noexcept { return live_bytes + temporary_bytes; }
@@ -39,20 +39,20 @@ struct profiled_step {
 
 /// A pass over one micro-batch.
 struct pass_profile {
-  int stage = 0;
-  int device = 0;
-  bool backward = false;
-  operation_cost steps;         ///< forward steps of a forward pass, backward steps of a backward pass
-  operation_cost recompute;     ///< forward steps of a backward pass
-  operation_cost losses;        ///< behind the last forward pass
-  operation_cost additions;     ///< of gradients that come from other passes
-  std::int64_t host_bytes = 0;  ///< from or to the host
-  std::int64_t host_cycles = 0;
-  std::int64_t infeed_cycles = 0;  ///< of these, for what comes from the host
-  std::int64_t fetched_bytes = 0;  ///< from streaming memory
-  std::int64_t stored_bytes = 0;   ///< to streaming memory
-  std::int64_t stashed_bytes = 0;  ///< of these, what a backward pass will fetch
-  std::int64_t streaming_cycles = 0;
+  int stage = 0;                                ///< whose layers it runs
+  int device = 0;                               ///< the IPU of the replica that it runs on
+  bool backward = false;                        ///< whether it is the stage's backward pass
+  operation_cost steps;                         ///< forward steps of a forward pass, backward steps of a backward pass
+  operation_cost recompute;                     ///< forward steps of a backward pass
+  operation_cost losses;                        ///< behind the last forward pass
+  operation_cost additions;                     ///< of gradients that come from other passes
+  std::int64_t host_bytes = 0;                  ///< from or to the host
+  std::int64_t host_cycles = 0;                 ///< cycles for these
+  std::int64_t infeed_cycles = 0;               ///< of these, for what comes from the host
+  std::int64_t fetched_bytes = 0;               ///< from streaming memory
+  std::int64_t stored_bytes = 0;                ///< to streaming memory
+  std::int64_t stashed_bytes = 0;               ///< of these, what a backward pass will fetch
+  std::int64_t streaming_cycles = 0;            ///< cycles for what is fetched and stored
   std::int64_t recompute_streaming_cycles = 0;  ///< of these, for what is recomputed a slot ahead
   std::int64_t gather_cycles = 0;               ///< weights of which each replica holds a part
   std::int64_t sent_bytes = 0;                  ///< to other IPUs of the replica

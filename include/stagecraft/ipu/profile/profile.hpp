@@ -24,21 +24,24 @@ namespace stagecraft::tiles {
 
 /// What a stage does with one micro-batch.
 struct stage_profile {
-  pass_profile forward;
+  pass_profile forward;   ///< over one micro-batch
   pass_profile backward;  ///< of a training
 
+  /// The IPU of the replica that the stage is on.
   [[nodiscard]] constexpr int ipu() const noexcept { return forward.device; }
   /// With the losses, behind the last stage: those of an evaluation, too.
   [[nodiscard]] constexpr std::int64_t forward_cycles() const noexcept { return forward.work().cycles(); }
   /// Forward steps that the backward pass carries out again.
   [[nodiscard]] constexpr std::int64_t recompute_cycles() const noexcept { return backward.recompute.cycles(); }
-  /// Without these.
+  /// Backward steps, without what is carried out again.
   [[nodiscard]] constexpr std::int64_t backward_cycles() const noexcept {
     return backward.steps.cycles() + backward.additions.cycles();
   }
+  /// All cycles for one micro-batch.
   [[nodiscard]] constexpr std::int64_t cycles() const noexcept {
     return forward_cycles() + recompute_cycles() + backward_cycles();
   }
+  /// Floating-point operations for one micro-batch.
   [[nodiscard]] constexpr std::int64_t flops() const noexcept { return forward.work().flops + backward.work().flops; }
 };
 
@@ -133,8 +136,11 @@ class model_profile {
   // Who works.
   /// IPUs of one replica, up to the highest that has a stage.
   [[nodiscard]] static constexpr int ipus() { return static_cast<int>(time().devices.size()); }
+  /// Copies of the model, each on IPUs of its own.
   [[nodiscard]] static constexpr int replicas() { return Job::replicas; }
+  /// Stages of the pipeline; 1 without one.
   [[nodiscard]] static constexpr int stages() { return table().stages(); }
+  /// Passes over a micro-batch: a forward one for each stage, and a backward one in training.
   [[nodiscard]] static constexpr int passes() { return table().passes(); }
   /// Of a replica, per weight update; in inference, per execution.
   [[nodiscard]] static constexpr int micro_batches() { return table().micro_batches(); }
@@ -156,6 +162,7 @@ class model_profile {
   // How long it takes.
   /// Of a weight update with all its micro-batches; in inference, of an execution.
   [[nodiscard]] static constexpr std::int64_t cycles() { return time().cycles(); }
+  /// The same as a time.
   [[nodiscard]] static constexpr double seconds() { return Job::machine::target.seconds(cycles()); }
   /// Of the weight update alone, behind the micro-batches.
   [[nodiscard]] static constexpr std::int64_t update_cycles() { return time().update; }
@@ -168,6 +175,7 @@ class model_profile {
   /// pass or with overlapped input and output the one before, to the end of the slot in which its results leave. Slots
   /// are as long as what others do in them meanwhile.
   [[nodiscard]] static constexpr std::int64_t latency_cycles() { return time().latency; }
+  /// The same in seconds.
   [[nodiscard]] static constexpr double latency() { return Job::machine::target.seconds(latency_cycles()); }
 
   // On what.
@@ -180,13 +188,19 @@ class model_profile {
   }
   /// What one IPU does in `cycles()`.
   [[nodiscard]] static constexpr ipu_cycles cycles_of(int ipu) { return time().devices[ipu]; }
-  // Sums over the IPUs of a replica.
+  /// Cycles of computing, summed over the IPUs of a replica.
   [[nodiscard]] static constexpr std::int64_t compute_cycles() { return sum_of(&ipu_cycles::compute); }
+  /// Cycles of exchanges on the IPUs, summed over the IPUs of a replica.
   [[nodiscard]] static constexpr std::int64_t exchange_cycles() { return sum_of(&ipu_cycles::exchange); }
+  /// Cycles of syncs, summed over the IPUs of a replica.
   [[nodiscard]] static constexpr std::int64_t sync_cycles() { return sum_of(&ipu_cycles::sync); }
+  /// Cycles of transfers between IPUs, summed over the IPUs of a replica.
   [[nodiscard]] static constexpr std::int64_t inter_ipu_cycles() { return sum_of(&ipu_cycles::inter_ipu); }
+  /// Cycles of transfers from and to the host, summed over the IPUs of a replica.
   [[nodiscard]] static constexpr std::int64_t host_cycles() { return sum_of(&ipu_cycles::host); }
+  /// Cycles of transfers from and to streaming memory, summed over the IPUs of a replica.
   [[nodiscard]] static constexpr std::int64_t streaming_cycles() { return sum_of(&ipu_cycles::streaming); }
+  /// Cycles of waiting, summed over the IPUs of a replica.
   [[nodiscard]] static constexpr std::int64_t idle_cycles() { return sum_of(&ipu_cycles::idle); }
 
   // How much is computed.
@@ -221,7 +235,9 @@ class model_profile {
   // Parts of the program.
   /// When which pass works on which micro-batch, as it is on the machine.
   [[nodiscard]] static constexpr stagecraft::timetable const& timetable() { return table(); }
+  /// One pass over a micro-batch, by its number in the timetable.
   [[nodiscard]] static constexpr pass_profile const& pass(int number) { return *detail::pass_profiles<Job>[number]; }
+  /// Both passes of a stage.
   [[nodiscard]] static constexpr stage_profile stage(int number) {
     stage_profile result{pass(table().forward_pass(number)), {}};
     if (table().trains()) result.backward = pass(table().backward_pass(number));
@@ -231,9 +247,11 @@ class model_profile {
   [[nodiscard]] static constexpr tracing::array_view<profiled_step const> steps(int number) {
     return detail::profiled_steps<Job>[number];
   }
+  /// The name of a step's layer.
   [[nodiscard]] static constexpr std::string_view name_of(profiled_step const& step) {
     return Job::graph.layer_of(step.call).name;
   }
+  /// The weight update of an IPU.
   [[nodiscard]] static constexpr update_profile const& update(int ipu) { return detail::update_profiles<Job>[ipu]; }
 
   // Memory.
@@ -244,6 +262,7 @@ class model_profile {
   [[nodiscard]] static constexpr std::int64_t io_bytes(int ipu) { return device(ipu).io_bytes; }
   /// Bytes that an IPU keeps in streaming memory.
   [[nodiscard]] static constexpr std::int64_t streaming_bytes(int ipu) { return device(ipu).streaming_bytes; }
+  /// Where an IPU's fullest tile needs most.
   [[nodiscard]] static constexpr memory_peak peak(int ipu) { return device(ipu).peak; }
   /// The name of the layer whose step needs most memory of an IPU.
   template <int Ipu = 0>

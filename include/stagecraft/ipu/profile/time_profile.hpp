@@ -14,7 +14,7 @@ namespace stagecraft::tiles {
 
 /// On what one IPU spends its cycles.
 struct ipu_cycles {
-  std::int64_t compute = 0;
+  std::int64_t compute = 0;    ///< in compute sets
   std::int64_t exchange = 0;   ///< between its tiles
   std::int64_t sync = 0;       ///< of its tiles, and of all IPUs before they send to each other
   std::int64_t inter_ipu = 0;  ///< transfers between IPUs; of replicas, with their syncs
@@ -24,6 +24,7 @@ struct ipu_cycles {
 
   friend constexpr bool operator==(ipu_cycles const&, ipu_cycles const&) = default;
 
+  /// All of them.
   [[nodiscard]] constexpr std::int64_t total() const noexcept {
     return compute + exchange + sync + inter_ipu + host + streaming + idle;
   }

@@ -180,8 +180,8 @@ template <class Arch>
   for (std::int64_t i = 0; i < size; ++i) x[i] = 0;
 }
 
-/// dx = the gradient of `pool_windows`. The first of a window's largest elements gets all; `given` is workspace for as
-/// many floats as y has.
+/// dx = the gradient of `pool_windows`. The first of a window's largest elements gets all, its first NaN if there is
+/// one; `given` is workspace for as many floats as y has.
 template <class Arch = default_architecture>
 inline void pool_windows_gradient(bool is_max, window_walk<Arch> const& walk, float const* x, float const* y,
                                   float const* dy, float* dx, float* given) {
@@ -195,7 +195,7 @@ inline void pool_windows_gradient(bool is_max, window_walk<Arch> const& walk, fl
       auto const from = output * channels + c, to = image * channels + c;
       if (!is_max) {
         dx[to] += dy[from] / given[output * channels];
-      } else if (given[from] == 0 && x[to] == y[from]) {
+      } else if (given[from] == 0 && (x[to] == y[from] || (x[to] != x[to] && y[from] != y[from]))) {
         dx[to] += dy[from];
         given[from] = 1;
       }

@@ -89,7 +89,7 @@ template <operations::function F, class Arch>
   else if constexpr (F == equal)
     return detail::indicator<Arch>(a == b);
   else if constexpr (F == select)
-    return xsimd::select(a != value(0.0F), b, c);
+    return xsimd::select(a == value(0.0F), c, b);  // NaN is not 0, as in NumPy
   else if constexpr (F == multiply_add)
     return fused_multiply_add(a, b, c);
   else if constexpr (F == multiply_subtract)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/kernels/simd/channel_block.hpp>
+#include <stagecraft/kernels/simd/nan.hpp>
 #include <stagecraft/kernels/simd/simd.hpp>
 #include <stagecraft/threads/share.hpp>
 
@@ -17,7 +18,7 @@ namespace stagecraft::kernels {
 template <int Batch, int Positions, int Channels, class Arch = default_architecture>
 inline void global_max_pooling(float const* x, float* y, share part = {}) {
   using value = batch<Arch>;
-  auto const larger = [](value const& a, value const& b) { return xsimd::select(xsimd::isnan(a), a, at_least(b, a)); };
+  auto const larger = [](value const& a, value const& b) { return kernels::larger(a, b); };
   auto const [first, last] = part.of(Batch);
   for (std::int64_t sample = first; sample < last; ++sample)
     detail::for_channel_blocks<Channels, Arch>([&]<int Vectors, int Last>(int channel) {

@@ -5,6 +5,7 @@
 
 #include <stagecraft/kernels/elementwise/epilogue.hpp>
 #include <stagecraft/kernels/pooling/pooling_shape.hpp>
+#include <stagecraft/kernels/simd/nan.hpp>
 #include <stagecraft/kernels/simd/simd.hpp>
 #include <stagecraft/kernels/simd/small_integers.hpp>
 #include <stagecraft/threads/share.hpp>
@@ -12,11 +13,27 @@
 #include <concepts>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 
 namespace stagecraft::kernels {
 
 namespace detail {
+
+/// Mends the positions of windows with NaN, which is larger than any number: the first NaN is the winner. `cells` are
+/// those of the first row in `rows` and `columns`, `count` channels of them.
+template <pooling_shape Shape>
+[[gnu::cold, gnu::noinline]] void find_nan_of_window(float const* x, std::int64_t begin, index_range rows,
+                                                     index_range columns, int count,
+                                                     pooling_position<Shape>* positions) {
+  for (int channel = 0; channel < count; ++channel) {
+    bool found = false;
+    for (int row = rows.first; row < rows.last && !found; ++row)
+      for (int column = columns.first; column < columns.last && !found; ++column) {
+        float const cell = x[begin + (row * Shape.width + column) * Shape.channels + channel];
+        found = cell != cell;
+        if (found) positions[channel] = static_cast<pooling_position<Shape>>(row * Shape.pool_width + column);
+      }
+  }
+}
 
 /// The largest of the window's cells in `rows` and `columns`, or of all its cells if it is Inside the input, for Count
 /// channels. `x` is the sample, `begin` where the window begins in it, which may lie in the padding.
@@ -28,15 +45,20 @@ inline void max_of_window(float const* x, std::int64_t begin, index_range rows, 
     rows = {0, Shape.pool_height};
     columns = {0, Shape.pool_width};
   }
-  value largest(-std::numeric_limits<float>::max());
-  value winner = load_lanes<Count, Arch>(x + begin + (rows.first * Shape.width + columns.first) * Shape.channels);
+  value largest = load_lanes<Count, Arch>(x + begin + (rows.first * Shape.width + columns.first) * Shape.channels);
+  value winner = largest, before = largest;
+  lanes_with_nan<Arch> nan;
+  int number = 0;  // of a cell: each second one is compared with the one before it
   value position(static_cast<float>(rows.first * Shape.pool_width + columns.first));
 #pragma GCC unroll 4
   for (int row = rows.first; row < rows.last; ++row) {
 #pragma GCC unroll 4
     for (int column = columns.first; column < columns.last; ++column) {
       value const cell = load_lanes<Count, Arch>(x + begin + (row * Shape.width + column) * Shape.channels);
-      largest = at_least(largest, cell);
+      if (number > 0) largest = at_least(largest, cell);
+      if (number % 2 != 0) nan.add(before, cell);
+      before = cell;
+      if (number++ == 0) continue;
       if constexpr (KeepsPositions) {
         auto const wins = winner < cell;
         winner = xsimd::select(wins, cell, winner);
@@ -44,8 +66,13 @@ inline void max_of_window(float const* x, std::int64_t begin, index_range rows, 
       }
     }
   }
-  store_lanes<Count>(largest, y);
-  if constexpr (KeepsPositions) store_integers<Count>(position, positions);
+  if (number % 2 != 0) nan.add(before, before);
+  store_lanes<Count>(nan.set_in(largest), y);
+  if constexpr (KeepsPositions) {
+    store_integers<Count>(position, positions);
+    if (nan.any()) [[unlikely]]
+      find_nan_of_window<Shape>(x, begin, rows, columns, Count, positions);
+  }
 }
 
 /// One pixel of one sample's output: all channels.
@@ -86,9 +113,8 @@ inline void max_pooling_row(float const* x, int output_row, float* y,
 /// y = the largest value of each window, channel by channel. If `positions` is not null, the number of the winning cell
 /// in its window is written there, for `max_pooling_gradient`.
 ///
-/// As TensorFlow's CPU kernels have it: NaN is no candidate, and the least value is -FLT_MAX, but a NaN in the first
-/// cell of a window gets its gradient; of equal values the first gets it.
-/// Items of `part`: rows of the output, of all samples.
+/// A window with a NaN gives NaN, whose gradient its first NaN gets, so that no number that went wrong is lost; of
+/// equal values the first gets it. Items of `part`: rows of the output, of all samples.
 template <int Batch, pooling_shape Shape, class Arch = default_architecture>
 inline void max_pooling(float const* x, float* y, pooling_position<Shape>* positions = nullptr, share part = {}) {
   constexpr int rows = Shape.output_height();

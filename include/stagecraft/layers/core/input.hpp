@@ -10,7 +10,8 @@
 namespace stagecraft::layers {
 
 /// An input of the given shape, without the batch dimension: the first entry of `sequential`, or an argument of
-/// `build`. In a functional model's `build` it is spelled `model.input(28, 28)` or `input{28, 28}(model)`.
+/// `build`. In a functional model's `build` it is spelled `model.input(28, 28)`, `model.input(input{28, 28})` or
+/// `input{28, 28}(model)`.
 /// E1003 if a dimension is below 1, E1029 if a batch size is, or differs from that of another input.
 struct input : tracing::layer_base {
   static constexpr std::string_view class_name = "InputLayer";

@@ -2,8 +2,7 @@
 // Steps of a sequence that do not count: tf.keras.layers.Masking.
 #pragma once
 
-#include <stagecraft/graph/wrong_options.hpp>
-#include <stagecraft/layers/layer.hpp>
+#include <stagecraft/layers/option_layer.hpp>
 
 namespace stagecraft::layers {
 
@@ -23,22 +22,12 @@ struct masking_options {
 /// have to take the mask into account, and cannot; E4093 an output of a trained model whose mask does not follow
 /// from an input of the model.
 /// Definition: Keras API, layers/core_layers/masking.
-struct masking : layer<masking> {
+struct masking : option_layer<masking, masking_options> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Masking";
-  static constexpr std::string_view usage = "masking{} or masking{{.mask_value = -1, .name = ...}}"sv;
+  static constexpr std::string_view usage = "masking{}, masking{-1.0F} or masking{{.mask_value = -1, .name = ...}}"sv;
 
-  masking_options options;
-
-  constexpr masking() : masking(masking_options{}) {}
-  constexpr explicit masking(masking_options const& options_) : options(options_) { layer_name = options.name; }
-
-  using layer::layer;
-  /// Anything else: E1025.
-  template <class L = masking>
-  constexpr explicit masking(detail::wrong_options, ...) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
+  using option_layer::option_layer;
 
   [[nodiscard]] constexpr tracing::mask_rule compute_mask() const { return {options.mask_value, true}; }
 

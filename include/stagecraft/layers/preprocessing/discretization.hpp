@@ -2,6 +2,7 @@
 // In which of several ranges numbers lie: tf.keras.layers.Discretization.
 #pragma once
 
+#include <stagecraft/initializers/zeros.hpp>
 #include <stagecraft/layers/number_list.hpp>
 #include <stagecraft/layers/option_layer.hpp>
 
@@ -52,7 +53,10 @@ struct discretization : option_layer<discretization, discretization_options> {
       return ops.error(1075, "has num_bins ", options.num_bins, " and ", options.bin_boundaries.count,
                        " bin_boundaries; give it boundaries, or at least 2 bins"),
              x;
-    auto const bounds = ops.weight({.name = "bin_boundaries", .shape = {options.num_bins - 1}, .trainable = false});
+    auto const bounds = ops.weight({.name = "bin_boundaries",
+                                    .shape = {options.num_bins - 1},
+                                    .initializer = initializers::zeros{},
+                                    .trainable = false});
     operations::extents apart = x.shape();
     apart.push_back(1);
     return ops.reshape(ops.sum(ops.reshape(x, apart) >= bounds, -1), x.shape());

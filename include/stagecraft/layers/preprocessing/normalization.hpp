@@ -73,10 +73,11 @@ struct normalization : option_layer<normalization, normalization_options> {
                x;
       return scaled(x, constant(ops, options.mean, aligned), constant(ops, options.variance, aligned));
     }
-    auto const mean = ops.weight({.name = "mean", .shape = lengths, .trainable = false});
+    auto const mean =
+        ops.weight({.name = "mean", .shape = lengths, .initializer = initializers::zeros{}, .trainable = false});
     auto const variance =
         ops.weight({.name = "variance", .shape = lengths, .initializer = initializers::ones{}, .trainable = false});
-    ops.weight({.name = "count", .shape = {}, .trainable = false});
+    ops.weight({.name = "count", .shape = {}, .initializer = initializers::zeros{}, .trainable = false});
     return scaled(x, ops.reshape(mean, aligned), ops.reshape(variance, aligned));
   }
 

@@ -12,8 +12,7 @@ struct border {
   int after = 0;
 
   constexpr border() = default;
-  template <std::convertible_to<int> Number>  // a number with a point is a mistake of the layer, E1025
-    requires(!std::floating_point<Number>)
+  template <std::integral Number>  // a number with a point is a mistake of the layer, E1025
   constexpr explicit(false) border(Number both) : before(static_cast<int>(both)), after(static_cast<int>(both)) {}
   constexpr border(int before_, int after_) : before(before_), after(after_) {}
 
@@ -34,8 +33,7 @@ struct border_2d {
   border columns;
 
   constexpr border_2d() = default;
-  template <std::convertible_to<int> Number>  // a number with a point is a mistake of the layer, E1025
-    requires(!std::floating_point<Number>)
+  template <std::integral Number>  // a number with a point is a mistake of the layer, E1025
   constexpr explicit(false) border_2d(Number all) : rows(static_cast<int>(all)), columns(static_cast<int>(all)) {}
   constexpr border_2d(int rows_, int columns_) : rows(rows_), columns(columns_) {}
   constexpr border_2d(border const& rows_, border const& columns_) : rows(rows_), columns(columns_) {}

@@ -12,8 +12,7 @@ struct border_3d {
   border along[3];
 
   constexpr border_3d() = default;
-  template <std::convertible_to<int> Number>  // a number with a point is a mistake of the layer, E1025
-    requires(!std::floating_point<Number>)
+  template <std::integral Number>  // a number with a point is a mistake of the layer, E1025
   constexpr explicit(false) border_3d(Number all)
       : along{static_cast<int>(all), static_cast<int>(all), static_cast<int>(all)} {}
   constexpr border_3d(border const& depth, border const& rows, border const& columns) : along{depth, rows, columns} {}

@@ -111,12 +111,17 @@ class timetable {
       : timetable(schedule, stages.size(), micro_batches, trains, batch_serialization, recomputation, overlaps_io,
                   [&](std::size_t stage) { return stages[stage]; }) {}
 
+  /// The order of passes that it follows.
   [[nodiscard]] constexpr stagecraft::schedule schedule() const { return schedule_; }
+  /// How many stages there are; 1 without a pipeline.
   [[nodiscard]] constexpr int stages() const { return stages_; }
   /// Devices that the pipeline takes: the highest of a stage, plus one.
   [[nodiscard]] constexpr int devices() const { return devices_; }
+  /// N: those of a weight update, or of an execution.
   [[nodiscard]] constexpr int micro_batches() const { return micro_batches_; }
+  /// Whether there are backward passes and a weight update.
   [[nodiscard]] constexpr bool trains() const { return trains_; }
+  /// Parts that each micro-batch is divided into.
   [[nodiscard]] constexpr int batch_serialization() const { return serialized_; }
   /// `none`, or how: automatic has become what it stands for.
   [[nodiscard]] constexpr recomputation_mode recomputation() const { return recomputation_; }
@@ -126,19 +131,26 @@ class timetable {
   // Passes.
   /// S in inference, 2 S in training.
   [[nodiscard]] constexpr int passes() const { return trains_ ? 2 * stages_ : stages_; }
+  /// The number of a stage's forward pass.
   [[nodiscard]] constexpr int forward_pass(int stage) const { return stage; }
+  /// The number of a stage's backward pass.
   [[nodiscard]] constexpr int backward_pass(int stage) const { return 2 * stages_ - 1 - stage; }
+  /// Whether a pass is a backward one.
   [[nodiscard]] constexpr bool is_backward(int pass) const { return pass >= stages_; }
+  /// The stage of a pass.
   [[nodiscard]] constexpr int stage_of_pass(int pass) const { return is_backward(pass) ? backward_pass(pass) : pass; }
+  /// The device of a stage.
   [[nodiscard]] constexpr int device_of_stage(int stage) const { return device_of_stage_[stage]; }
+  /// The device of a pass.
   [[nodiscard]] constexpr int device_of_pass(int pass) const { return device_of_stage_[stage_of_pass(pass)]; }
-  /// The first stage of a device, and the one after another; stages() if there is none.
+  /// The first stage of a device; stages() if there is none.
   [[nodiscard]] constexpr int first_stage_on(int device) const {
     if (device >= 0 && device < capacity) return first_stage_[device];
     int stage = 0;
     while (stage < stages_ && device_of_stage_[stage] != device) ++stage;
     return stage;
   }
+  /// The stage of the same device after another; stages() if there is none.
   [[nodiscard]] constexpr int next_stage_on_device(int stage) const { return next_stage_[stage]; }
   /// Stages that follow each other: S, or fewer where stages are beside each other.
   [[nodiscard]] constexpr int places() const { return places_; }
@@ -242,6 +254,7 @@ class timetable {
   [[nodiscard]] constexpr int ramp_down_slots() const {
     return start(micro_batches_ - 1) - start(micro_batches_ - most_in_flight());
   }
+  /// Slots in between.
   [[nodiscard]] constexpr int steady_slots() const { return slots() - ramp_up_slots() - ramp_down_slots(); }
   /// Passes for which a slot has time: the most that a device carries out in one. 1, except in a grouped pipeline:
   /// there 2 in training (a device alternates between forward and backward), times the stages of the busiest device.

@@ -3,6 +3,7 @@
 // meaning of their own.
 #pragma once
 
+#include <stagecraft/diagnostics/shown_text.hpp>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -10,22 +11,7 @@
 
 namespace stagecraft::detail {
 
-/// The number of bytes of the UTF-8 character that a text begins with; 0 if it begins with none.
-[[nodiscard]] constexpr std::size_t character_length(std::string_view text) {
-  auto const byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  if (text.empty()) return 0;
-  unsigned const first = byte(0);
-  if (first < 0x80) return 1;
-  std::size_t const length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if ((byte(i) & 0xc0U) != 0x80) return 0;
-  unsigned const second = byte(1);  // no character is written in more bytes than it needs, and there are no surrogates
-  if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) || (first == 0xf0 && second < 0x90) ||
-      (first == 0xf4 && second > 0x8f))
-    return 0;
-  return length;
-}
+using diagnostics::character_length;
 
 /// What stands for bytes that are no character: U+FFFD.
 inline constexpr std::string_view no_character = "\xef\xbf\xbd";

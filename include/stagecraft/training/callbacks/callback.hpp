@@ -10,8 +10,8 @@ namespace stagecraft {
 
 /// What callbacks are told before a run (Keras: the `params` dictionary).
 struct callback_params {
-  int verbose = 0;
-  int epochs = 1;
+  int verbose = 0;          ///< what the run's option `verbose` says: 0 nothing is printed, 1 a bar, 2 a line
+  int epochs = 1;           ///< the number of the epoch at which `fit` ends
   int steps = 0;            ///< batches per epoch; 0 when not known
   bool validation = false;  ///< whether epochs end with a validation (not necessarily every one)
 };

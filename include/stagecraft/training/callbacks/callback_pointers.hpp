@@ -7,15 +7,22 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/type_name.hpp>
 #include <stagecraft/training/callbacks/callback.hpp>
+#include <stagecraft/training/callbacks/hooks.hpp>
 
 #include <concepts>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace stagecraft::detail {
 
 template <class Given>
 concept CallbackValue = std::derived_from<std::remove_cvref_t<Given>, callback>;
+
+/// The address of a callback, or of what derives from it.
+template <class Given>
+concept CallbackAddress =
+    std::is_pointer_v<std::remove_cvref_t<Given>> && CallbackValue<std::remove_pointer_t<std::remove_cvref_t<Given>>>;
 
 /// E4085: a callback itself, where its address belongs.
 template <class Given>
@@ -30,20 +37,27 @@ inline constexpr diagnostic callback_value_problem = [] {
 
 namespace stagecraft::trainers {
 
-/// `.callbacks = {&stopping, &log}`: variables of the user's, which outlive the run. E4085: a callback itself.
+/// `.callbacks = {&stopping, &log}`: variables of the user's, which outlive the run. E4085: a callback itself; E4137,
+/// E4138: a callback with a member that looks like a hook, and that nothing calls.
 struct callback_pointers : std::vector<callback*> {
-  using std::vector<callback*>::vector;
-  template <std::same_as<callback*> Pointer>
-  callback_pointers(std::vector<Pointer> const& pointers) : std::vector<callback*>(pointers) {}
+  callback_pointers() = default;
+  callback_pointers(std::vector<callback*> pointers) : std::vector<callback*>(std::move(pointers)) {}
 
-  template <detail::CallbackValue First, class... Others>
-  callback_pointers(First const&, Others const&...) {
-    static_assert(detail::report<detail::callback_value_problem<First>>());
-  }
-  template <class First, detail::CallbackValue Second, class... Others>
-    requires(!detail::CallbackValue<First>)
-  callback_pointers(First const&, Second const&, Others const&...) {
-    static_assert(detail::report<detail::callback_value_problem<Second>>());
+  template <class... Given>
+    requires(sizeof...(Given) > 0 && ((detail::CallbackValue<Given> || detail::CallbackAddress<Given>) && ...))
+  callback_pointers(Given&&... given) : std::vector<callback*>{address_of(given)...} {}
+
+ private:
+  template <class Given>
+  static callback* address_of([[maybe_unused]] Given& given) {
+    if constexpr (detail::CallbackValue<Given>) {
+      static_assert(detail::report<detail::callback_value_problem<Given>>());
+      return nullptr;
+    } else {
+      using type = std::remove_pointer_t<std::remove_cvref_t<Given>>;
+      static_assert(detail::report<detail::hook_problem<type>>());
+      return given;
+    }
   }
 };
 

@@ -3,6 +3,8 @@
 // Keras counterpart: tf.keras.callbacks.EarlyStopping.
 #pragma once
 
+#include <stagecraft/diagnostics/number_text.hpp>
+#include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/training/callbacks/monitor.hpp>
 #include <stagecraft/training/callbacks/option_callback.hpp>
 #include <stagecraft/training/callbacks/text_output.hpp>
@@ -39,7 +41,7 @@ struct early_stopping_options {
 ///
 /// It is Keras 2.6's, but for one defect that later releases of Keras mended: there, `patience = 0` stopped training
 /// after the first epoch even when that was an improvement. Throws data_error E4012 when `monitor` is not among the
-/// logs.
+/// logs, E4110 for a min_delta that is not finite.
 class early_stopping : public trainers::option_callback<early_stopping_options> {
  public:
   using trainers::option_callback<early_stopping_options>::option_callback;  // E4141
@@ -48,6 +50,9 @@ class early_stopping : public trainers::option_callback<early_stopping_options> 
     larger_is_better_ = options_.mode == monitor_mode::max ||
                         (options_.mode == monitor_mode::automatic &&
                          (monitor.ends_with("acc") || monitor.ends_with("accuracy") || monitor.ends_with("auc")));
+    if (!(options_.min_delta - options_.min_delta == 0))
+      stagecraft::detail::throw_data_error("E4110", "early_stopping: expected a finite min_delta, found %s",
+                                           diagnostics::general_digits(options_.min_delta, 15).c_str());
     if (options_.min_delta < 0) options_.min_delta = -options_.min_delta;
   }
 

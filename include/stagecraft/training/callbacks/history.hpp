@@ -23,6 +23,7 @@ class named_series {
     std::vector<double> values;
   };
 
+  /// Whether any epoch has reported a number of that name.
   [[nodiscard]] bool contains(std::string_view name) const noexcept { return find(name) != nullptr; }
 
   /// The numbers of that name, one per epoch that reported it. Throws data_error E4013, with the names that there are.
@@ -33,6 +34,7 @@ class named_series {
   /// Same as `at`.
   [[nodiscard]] std::vector<double> const& operator[](std::string_view name) const { return at(name); }
 
+  /// Adds a number to those of a name.
   [[gnu::cold]] void append(std::string_view name, double value) {
     series* one = const_cast<series*>(find(name));
     if (one == nullptr) {

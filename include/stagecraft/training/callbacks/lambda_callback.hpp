@@ -17,7 +17,9 @@ struct lambda_callback_options {
 
   /// Called before and after each epoch, with its number, from 0, and the logs.
   numbered on_epoch_begin{}, on_epoch_end{};
-  numbered on_batch_begin{}, on_batch_end{};  ///< of training
+  /// Called before and after each batch of `fit`, with its number, from 0, and the logs.
+  numbered on_train_batch_begin{}, on_train_batch_end{};
+  numbered on_batch_begin{}, on_batch_end{};  ///< Keras 2's names of these two; both are called where both are given
   /// Called before the first epoch and after the last one.
   plain on_train_begin{}, on_train_end{};
   /// Called before and after each evaluation or validation.
@@ -43,6 +45,14 @@ class lambda_callback : public callback {
   void on_predict_end(logs& values) override { call(functions_.on_predict_end, values); }
   void on_epoch_begin(int epoch, logs& values) override { call(functions_.on_epoch_begin, epoch, values); }
   void on_epoch_end(int epoch, logs& values) override { call(functions_.on_epoch_end, epoch, values); }
+  void on_train_batch_begin(int batch, logs& values) override {
+    call(functions_.on_train_batch_begin, batch, values);
+    callback::on_train_batch_begin(batch, values);
+  }
+  void on_train_batch_end(int batch, logs& values) override {
+    call(functions_.on_train_batch_end, batch, values);
+    callback::on_train_batch_end(batch, values);
+  }
   void on_batch_begin(int batch, logs& values) override { call(functions_.on_batch_begin, batch, values); }
   void on_batch_end(int batch, logs& values) override { call(functions_.on_batch_end, batch, values); }
   void on_test_batch_begin(int batch, logs& values) override { call(functions_.on_test_batch_begin, batch, values); }

@@ -3,6 +3,7 @@
 // Keras counterpart: tf.keras.callbacks.LearningRateScheduler.
 #pragma once
 
+#include <stagecraft/diagnostics/number_text.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/training/callbacks/option_callback.hpp>
 #include <stagecraft/training/callbacks/python_number.hpp>
@@ -27,8 +28,8 @@ struct learning_rate_scheduler_options {
 };
 
 /// Asks a function for the learning rate: `schedule(epoch, rate so far)` or `schedule(epoch)`, epochs from 0. Adds the
-/// rate to the logs of each epoch, as "lr". Throws data_error E4014 when the function returns a number that is not
-/// finite.
+/// rate to the logs of each epoch, as "lr". Throws data_error E4014 when the function returns a number that is
+/// negative or not finite.
 class learning_rate_scheduler : public trainers::option_callback<learning_rate_scheduler_options> {
  public:
   template <class Schedule>
@@ -46,9 +47,10 @@ class learning_rate_scheduler : public trainers::option_callback<learning_rate_s
 
   [[gnu::cold]] void on_epoch_begin(int epoch, logs&) override {
     double const rate = schedule_(epoch, static_cast<double>(model().learning_rate()));
-    if (rate - rate != 0) {
+    if (!(rate >= 0 && rate - rate == 0)) {
       stagecraft::detail::throw_data_error(
-          "E4014", "learning_rate_scheduler: expected a finite learning rate for epoch %d, found %g", epoch, rate);
+          "E4014", "learning_rate_scheduler: expected a finite learning rate of at least 0 for epoch %d, found %s",
+          epoch, diagnostics::general_digits(rate, 6).c_str());
     }
     model().set_learning_rate(static_cast<float>(rate));
     if (options_.verbose == 0) return;

@@ -18,8 +18,8 @@ namespace stagecraft {
 class logs {
  public:
   struct entry {
-    std::string name;
-    double value = 0;
+    std::string name;  ///< "loss", "val_accuracy" ...
+    double value = 0;  ///< a mean over samples, unless the metric is another
   };
 
   logs() = default;
@@ -31,6 +31,7 @@ class logs {
       if (e.name == name) return &e.value;
     return nullptr;
   }
+  /// Whether there is a value of that name.
   [[nodiscard]] bool contains(std::string_view name) const noexcept { return find(name) != nullptr; }
 
   /// The value of that name. Throws data_error E4013, with the names that there are.
@@ -49,6 +50,7 @@ class logs {
   /// The value at a position; the way to set values without looking for names.
   double& value(std::size_t index) { return entries_[index].value; }
   [[nodiscard]] double value(std::size_t index) const { return entries_[index].value; }
+  /// The name at a position.
   [[nodiscard]] std::string_view name(std::size_t index) const { return entries_[index].name; }
 
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }

@@ -3,6 +3,7 @@
 // Keras counterpart: tf.keras.utils.Progbar of Keras 2.6.
 #pragma once
 
+#include <stagecraft/diagnostics/number_text.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/training/callbacks/text_output.hpp>
 
@@ -161,7 +162,8 @@ class progress_bar {
     }
     double const time_per_unit = estimate_step_duration(current, now);
     if (target <= 0 || finalize) {
-      append(" - %.0fs", now - start_);
+      write(" - ");
+      append_number(now - start_, "s");
       append_duration(time_per_unit);
     } else {
       append_eta(time_per_unit * (target - current));
@@ -176,7 +178,8 @@ class progress_bar {
   [[gnu::cold, gnu::noinline]] void show_line(int current, double now) {
     text_.clear();
     append_count(current);
-    append(" - %.0fs", now - start_);
+    write(" - ");
+    append_number(now - start_, "s");
     for (std::size_t i = 0; i < value_count_; ++i) append_value(values_[i], false);
     text_.push_back('\n');
     show();
@@ -195,21 +198,19 @@ class progress_bar {
     write(shown.name);
     // Keras looks at the magnitude for the bar, but at the value itself for the single line of verbose = 2.
     bool const fixed = mean > 1e-3 || (by_magnitude && mean < -1e-3);
-    if (mean != mean)
-      write(": nan");
-    else
-      append(fixed ? ": %.4f" : ": %.4e", mean);
+    write(": ");
+    write(fixed ? diagnostics::fixed_digits(mean, 4) : diagnostics::scientific_digits(mean, 4));
   }
 
   [[gnu::cold]] void append_duration(double seconds) {
-    auto const unit = static_cast<int>(options_.unit_name.size());
-    char const* const name = options_.unit_name.data();
+    write(" ");
     if (seconds >= 1 || seconds == 0)
-      append(" %.0fs/%.*s", seconds, unit, name);
+      append_number(seconds, "s/");
     else if (seconds >= 1e-3)
-      append(" %.0fms/%.*s", seconds * 1e3, unit, name);
+      append_number(seconds * 1e3, "ms/");
     else
-      append(" %.0fus/%.*s", seconds * 1e6, unit, name);
+      append_number(seconds * 1e6, "us/");
+    write(options_.unit_name);
   }
 
   [[gnu::cold]] void append_eta(double seconds) {
@@ -235,8 +236,15 @@ class progress_bar {
   void write(std::size_t count, char c) { text_.resize(text_.size() + count, c); }
   void show() const { options_.output({text_.data(), text_.size()}); }
 
+  /// A whole number and its unit.
+  [[gnu::cold, gnu::noinline]] void append_number(double number, std::string_view unit) {
+    write(diagnostics::fixed_digits(number, 0));
+    write(unit);
+  }
+
+  /// For whole numbers alone: how the others are written would depend on the locale.
   [[gnu::cold, gnu::noinline, gnu::format(printf, 2, 3)]] void append(char const* format, ...) {
-    char buffer[352];  // the longest double, in %.4f, has 314 characters
+    char buffer[96];
     std::va_list arguments;
     va_start(arguments, format);
     int const length = std::vsnprintf(buffer, sizeof(buffer), format, arguments);

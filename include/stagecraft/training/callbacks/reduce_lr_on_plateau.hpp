@@ -3,6 +3,7 @@
 // Keras counterpart: tf.keras.callbacks.ReduceLROnPlateau.
 #pragma once
 
+#include <stagecraft/diagnostics/number_text.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/training/callbacks/monitor.hpp>
 #include <stagecraft/training/callbacks/option_callback.hpp>
@@ -38,16 +39,23 @@ struct reduce_lr_on_plateau_options {
 };
 
 /// Multiplies the learning rate by `factor` after `patience` epochs without improvement of the monitored value. Adds
-/// the rate to the logs of each epoch, as "lr". Throws data_error E4015 for a factor of 1 or more, and E4012 when
-/// `monitor` is not among the logs.
+/// the rate to the logs of each epoch, as "lr". Throws data_error E4015 for a factor of 1 or more, E4110 for other
+/// numbers that are negative or not finite, and E4012 when `monitor` is not among the logs.
 class reduce_lr_on_plateau : public trainers::option_callback<reduce_lr_on_plateau_options> {
  public:
   using trainers::option_callback<reduce_lr_on_plateau_options>::option_callback;  // E4141
   explicit reduce_lr_on_plateau(reduce_lr_on_plateau_options options = {}) : options_(std::move(options)) {
     if (!(options_.factor < 1)) {
-      stagecraft::detail::throw_data_error("E4015", "reduce_lr_on_plateau: expected a factor below 1, found %.15g",
-                                           options_.factor);
+      stagecraft::detail::throw_data_error("E4015", "reduce_lr_on_plateau: expected a factor below 1, found %s",
+                                           diagnostics::general_digits(options_.factor, 15).c_str());
     }
+    for (auto const& [option, value] :
+         {std::pair("min_lr", options_.min_lr), std::pair("min_delta", options_.min_delta),
+          std::pair("factor", options_.factor)})
+      if (!(value >= 0 && value - value == 0))
+        stagecraft::detail::throw_data_error("E4110",
+                                             "reduce_lr_on_plateau: expected a finite %s of at least 0, found %s",
+                                             option, diagnostics::general_digits(value, 15).c_str());
     larger_is_better_ = options_.mode == monitor_mode::max ||
                         (options_.mode == monitor_mode::automatic &&
                          std::string_view(options_.monitor).find("acc") != std::string_view::npos);

@@ -24,6 +24,7 @@ class trainable {
 
   /// The optimizer's learning rate (Keras: `model.optimizer.lr`).
   [[nodiscard]] virtual float learning_rate() const = 0;
+  /// Sets the rate of the steps that follow.
   virtual void set_learning_rate(float value) = 0;
 
   /// Copies of all weights, in Keras's order.

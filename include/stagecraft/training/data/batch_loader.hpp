@@ -18,6 +18,12 @@
 
 namespace stagecraft::trainers {
 
+/// What targets of an output are, if its loss takes class numbers.
+template <class Session>
+[[nodiscard]] constexpr label_rule label_rule_of(std::size_t output) {
+  return {Session::output_shape(output)[Session::class_axis(output)], Session::label_steps(output)};
+}
+
 /// What the arguments of a run are called in errors.
 struct argument_names {
   char const* x = "x";
@@ -69,23 +75,20 @@ class batch_loader {
     check_inputs<Session>(x, names);
   }
 
-  /// Throws data_error E4001 to E4006 and E4010, with the arguments' names.
+  /// Throws data_error E4001 to E4006, E4010, E4132 and E4133, with the arguments' names.
   [[gnu::cold]] batch_loader(sample_set const& x, sample_set const& y, sample_source const& sample_weight,
                              std::vector<class_weight_entry> const& class_weight, argument_names const& names = {})
       : batch_loader(x, names) {
     y_ = y;
     std::array<shape, outputs> targets;
-    for (std::size_t i = 0; i < outputs; ++i) {
-      for (int axis = 0; axis < Session::output_shape(i).rank(); ++axis)
-        if (!Session::sparse_targets(i) || axis != Session::class_axis(i))
-          targets[i].push_back(Session::output_shape(i)[axis]);
-    }
+    for (std::size_t i = 0; i < outputs; ++i)
+      targets[i] = Session::sparse_targets(i) ? Session::class_shape(i) : Session::output_shape(i);
     check_shapes(names.y, y, targets);
     check_lengths(names.x, x, names.y, y);
     for (std::size_t i = 0; i < outputs; ++i)
       if (Session::sparse_targets(i))
         check_labels(detail::array_name(names.y, static_cast<int>(i), static_cast<int>(outputs)).text,
-                     y[static_cast<int>(i)], Session::output_shape(i)[Session::class_axis(i)]);
+                     y[static_cast<int>(i)], label_rule_of<Session>(i));
     check_sample_weight(names.sample_weight, sample_weight, x.count());
     if (!class_weight.empty()) check_classes(class_weight);
     weights_ = row_weights(sample_weight, class_weight, y[0]);

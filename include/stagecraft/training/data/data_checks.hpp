@@ -25,6 +25,7 @@
 //   E4042  weights asked for while steps run (trainer)
 #pragma once
 
+#include <stagecraft/diagnostics/number_text.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/text.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
@@ -127,16 +128,45 @@ namespace stagecraft::trainers {
   }
 }
 
-/// E4004: every number is a class, a whole number from 0 to classes - 1. `first`: the number of the first sample.
-inline void check_labels(char const* argument, sample_source const& labels, int classes, std::ptrdiff_t first = 0) {
+/// What class numbers an output's targets are.
+struct label_rule {
+  int classes = 0;
+  int steps = 0;  ///< of a sequence whose loss finds the labels' places on them, where 0 is no label; else 0
+};
+
+/// E4132, E4133: the labels of one sequence.
+inline void check_sequence(char const* argument, sample_source const& labels, std::ptrdiff_t row, int steps,
+                           std::ptrdiff_t sample) {
+  int const width = labels.sample_size();
+  int count = 0;
+  while (count < width && labels.at(row, count) != 0) ++count;
+  int needed = count;
+  for (int i = 1; i < count; ++i) needed += labels.at(row, i) == labels.at(row, i - 1);
+  for (int i = count; i < width; ++i)
+    if (labels.at(row, i) != 0)
+      detail::throw_data_error("E4132",
+                               "%s: expected 0 only after the last label, found label %s after a 0 at sample %td",
+                               argument, diagnostics::general_digits(labels.at(row, i), 15).c_str(), sample);
+  if (needed > steps)
+    detail::throw_data_error("E4133",
+                             "%s: expected labels that fit the output's %d steps, found %d labels at sample %td, which "
+                             "need %d, as equal neighbours have a blank between them",
+                             argument, steps, count, sample, needed);
+}
+
+/// E4004: every number is a class, a whole number from 0 to classes - 1. E4132, E4133: sequences that are none.
+/// `first`: the number of the first sample.
+inline void check_labels(char const* argument, sample_source const& labels, label_rule const& rule,
+                         std::ptrdiff_t first = 0) {
   int const width = labels.sample_size();
   for (std::ptrdiff_t row = 0; row < labels.count(); ++row) {
     for (int i = 0; i < width; ++i) {
       double const label = labels.at(row, i);
-      if (label >= 0 && label < classes && label == static_cast<double>(static_cast<int>(label))) continue;
-      detail::throw_data_error("E4004", "%s: expected class numbers from 0 to %d, found %.15g at sample %td", argument,
-                               classes - 1, label, first + row);
+      if (label >= 0 && label < rule.classes && label == static_cast<double>(static_cast<int>(label))) continue;
+      detail::throw_data_error("E4004", "%s: expected class numbers from 0 to %d, found %s at sample %td", argument,
+                               rule.classes - 1, diagnostics::general_digits(label, 15).c_str(), first + row);
     }
+    if (rule.steps > 0) check_sequence(argument, labels, row, rule.steps, first + row);
   }
 }
 
@@ -181,11 +211,12 @@ inline void check_labels(char const* argument, sample_source const& labels, int 
 [[nodiscard]] inline std::ptrdiff_t training_count(std::ptrdiff_t samples, double split) {
   if (split == 0) return samples;
   if (!(split > 0 && split < 1))
-    detail::throw_data_error("E4007", "validation_split: expected a number from 0 to below 1, found %.15g", split);
+    detail::throw_data_error("E4007", "validation_split: expected a number from 0 to below 1, found %s",
+                             diagnostics::general_digits(split, 15).c_str());
   auto const left = static_cast<std::ptrdiff_t>(static_cast<double>(samples) * (1.0 - split));
   if (left == 0 || left == samples) {
-    detail::throw_data_error("E4007", "validation_split: %.15g of %td samples leaves none to %s with", split, samples,
-                             left == 0 ? "train" : "validate");
+    detail::throw_data_error("E4007", "validation_split: %s of %td samples leaves none to %s with",
+                             diagnostics::general_digits(split, 15).c_str(), samples, left == 0 ? "train" : "validate");
   }
   return left;
 }

@@ -3,6 +3,7 @@
 // Keras counterpart: sample_weight times class_weight, as data_adapter multiplies them.
 #pragma once
 
+#include <stagecraft/diagnostics/number_text.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/graph/array_view.hpp>
@@ -59,8 +60,8 @@ class row_weights {
       target = targets.at(row);
     }
     if (!(target >= -0.5 && target < classes - 0.5))
-      detail::throw_data_error("E4006", "class_weight: expected targets from 0 to %d, found %.15g at sample %td",
-                               classes - 1, target, row);
+      detail::throw_data_error("E4006", "class_weight: expected targets from 0 to %d, found %s at sample %td",
+                               classes - 1, diagnostics::general_digits(target, 15).c_str(), row);
     return static_cast<std::size_t>(target + 0.5);
   }
 

@@ -37,8 +37,11 @@ struct mixture : sc::layer<mixture> {
   }
   constexpr void parameters(sc::layer_inputs const& in, sc::parameter_list& weights) const {
     weights.add({.name = "factor", .shape = in[0], .initializer = sc::initializers::ones{}});
-    weights.add({.name = "matrix", .shape = {in[0].back(), units}, .layout = sc::tracing::parameter_layout::matrix});
-    weights.add({.name = "shift", .shape = units, .trainable = false});
+    weights.add({.name = "matrix",
+                 .shape = {in[0].back(), units},
+                 .initializer = sc::initializers::zeros{},
+                 .layout = sc::tracing::parameter_layout::matrix});
+    weights.add({.name = "shift", .shape = units, .initializer = sc::initializers::zeros{}, .trainable = false});
   }
   template <class Call>
   static constexpr std::size_t index(int row, int column) {

@@ -237,14 +237,15 @@ TEST_CASE("numbers of cells take two bytes in windows of more than 256 cells") {
   CHECK(test.tiles[saved] == std::vector<float>{387 - 256, 1, 300 - 256, 1});
 }
 
-TEST_CASE("a number that is none is no candidate, but wins if it comes first") {
-  float const nan = std::numeric_limits<float>::quiet_NaN();
+TEST_CASE("the first number that is none wins, and minus infinity stays") {
+  float const nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
   random_pool test(1, 1);
   test.type = sc::dtype::float32;
-  test.shape = {.batch = 1, .rows = {}, .columns = {.input = 6, .window = 3, .stride = 3, .output = 2}, .channels = 1};
-  int const x = test.input(6), y = test.output(2), saved = test.positions();
-  test.tiles[x] = {nan, 1, 2, 1, nan, 2};
+  test.shape = {.batch = 1, .rows = {}, .columns = {.input = 9, .window = 3, .stride = 3, .output = 3}, .channels = 1};
+  int const x = test.input(9), y = test.output(3), saved = test.positions();
+  test.tiles[x] = {nan, 1, 2, inf, nan, nan, -inf, -inf, -inf};
   test.run(pool_function::max, {x}, {y, saved});
-  CHECK(test.tiles[y] == std::vector<float>{2, 2});
-  CHECK(test.tiles[saved] == std::vector<float>{0, 2});
+  auto const& most = test.tiles[y];
+  CHECK((most[0] != most[0] && most[1] != most[1] && most[2] == -inf));
+  CHECK(test.tiles[saved] == std::vector<float>{0, 1, 0});
 }

@@ -80,15 +80,14 @@ class pool_vertex {
                   window.column * columns.stride + columns.before);
   }
 
-  // NaN is no candidate for the largest, but is the winner if it comes first; of equal values the first wins.
+  // The first NaN wins, which is larger than any number; of equal values the first wins.
   void largest(pool_place const& at) const {
-    float most = -std::numeric_limits<float>::max(), winner = 0;
+    float most = 0;
     std::int64_t position = -1;
     for_each_cell(at, [&](pool_place const& cell, std::int64_t number) {
       float const value = inputs_[0][cell];
-      if (value > most) most = value;
-      if (position < 0 || winner < value) {
-        winner = value;
+      if (position < 0 || most < value || (value != value && most == most)) {
+        most = value;
         position = number;
       }
     });

@@ -88,6 +88,8 @@ inline void run(tile_machine& machine, tile_operation const& operation, row_oper
                                });
       copies[tile].push_back(copy);
     }
+    if (auto const floats = detail::floats_of_workers(operation, shares.of(tile), machine.target()); floats > 0)
+      static_cast<void>(machine.allocate(tile, floats, dtype::float32));
     if (is_loss) sums.push_back(machine.allocate(tile, 1, dtype::float32));
   }
   machine.end_exchange();

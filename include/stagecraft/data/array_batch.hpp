@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A batch as arrays. Keras counterpart: the tensors that functions get after tf.data.Dataset.batch.
+#pragma once
+
+#include <cstddef>
+#include <tuple>
+#include <utility>
+
+namespace stagecraft::data {
+
+/// What `map` makes of batches, and what `padded_batch` makes: one array, or a std::tuple of arrays, whose first axis
+/// counts samples. It is that array or tuple: `for (auto const& [x, y] : train.batch(32).map(scaled))`. For `fit` and
+/// its like it is a batch of as many samples as its arrays have (E4117 if their numbers differ).
+template <class Arrays>
+struct array_batch : Arrays {
+  array_batch() = default;
+  array_batch(Arrays arrays) : Arrays(std::move(arrays)) {}
+  [[nodiscard]] Arrays& arrays() noexcept { return *this; }
+  [[nodiscard]] Arrays const& arrays() const noexcept { return *this; }
+};
+
+/// The same of several arrays.
+template <class... Parts>
+struct array_batch<std::tuple<Parts...>> : std::tuple<Parts...> {
+  using tuple = std::tuple<Parts...>;
+  array_batch() = default;
+  array_batch(tuple arrays) : tuple(std::move(arrays)) {}
+  [[nodiscard]] tuple& arrays() noexcept { return *this; }
+  [[nodiscard]] tuple const& arrays() const noexcept { return *this; }
+  // Members, since xt::get would be found for structured bindings, too, and takes any template for a tuple.
+  template <std::size_t Index>
+  [[nodiscard]] auto& get() noexcept {
+    return std::get<Index>(arrays());
+  }
+  template <std::size_t Index>
+  [[nodiscard]] auto const& get() const noexcept {
+    return std::get<Index>(arrays());
+  }
+};
+
+}  // namespace stagecraft::data
+
+template <class... Parts>
+struct std::tuple_size<stagecraft::data::array_batch<std::tuple<Parts...>>> : std::tuple_size<std::tuple<Parts...>> {};
+template <std::size_t Index, class... Parts>
+struct std::tuple_element<Index, stagecraft::data::array_batch<std::tuple<Parts...>>>
+    : std::tuple_element<Index, std::tuple<Parts...>> {};

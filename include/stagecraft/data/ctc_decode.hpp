@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Labels from the logits of a model that was trained with losses::ctc.
+// Keras counterpart: keras.ops.ctc_decode; in Keras 2, tf.keras.backend.ctc_decode.
+#pragma once
+
+#include <stagecraft/data/detail/ctc_beams.hpp>
+#include <stagecraft/diagnostics/throw_error.hpp>
+#include <stagecraft/training/data/xtensor.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace stagecraft {
+
+/// How `ctc_decode` finds labels.
+enum class ctc_strategy : unsigned char {
+  greedy,      ///< the most probable class of each step
+  beam_search  ///< the most probable labels, whatever steps they stand at, among `beam_width` beginnings
+};
+
+/// Options of `ctc_decode`, with Keras's names and defaults.
+struct ctc_decode_options {
+  ctc_strategy strategy = ctc_strategy::greedy;  ///< greedy, or beam_search
+  int beam_width = 100;                          ///< beginnings that beam_search keeps after each step. E4135
+  int top_paths = 1;           ///< how many of the best labels beam_search returns, at most beam_width. E4135, E4136
+  bool merge_repeated = true;  ///< whether greedy takes equal neighbouring steps for one label
+  int mask_index = 0;          ///< the class that stands for no label; from the end if negative: Keras's None is -1
+  std::vector<int> sequence_lengths = {};  ///< for each sample the steps that count; empty: all. E4135
+};
+
+/// What `ctc_decode` returns.
+struct ctc_decoded {
+  xt::xtensor<std::int32_t, 3> labels;  ///< (top_paths, samples, steps), the best first, with -1 after the last label
+  /// (samples, top_paths): beam_search: the logarithm of the labels' probability; greedy, whose only path has index 0:
+  /// the sum of each step's largest logit, with the sign turned, as in TensorFlow
+  xt::xtensor<float, 2> scores;
+};
+
+namespace detail {
+
+/// Whether the logits of a step have a largest one: classes that cannot be are -infinity.
+[[nodiscard]] inline bool are_logits(std::span<float const> logits) {
+  bool has_number = false;
+  for (float const each : logits) {
+    if (std::isnan(each) || each == std::numeric_limits<float>::infinity()) return false;
+    has_number = has_number || std::isfinite(each);
+  }
+  return has_number;
+}
+
+/// \param logits (samples, steps, classes)
+[[nodiscard, gnu::cold]] inline ctc_decoded decode_ctc(std::span<float const> logits, std::size_t samples,
+                                                       std::size_t steps, std::size_t classes,
+                                                       ctc_decode_options const& options) {
+  int const count = static_cast<int>(classes);
+  int const blank = options.mask_index < 0 ? options.mask_index + count : options.mask_index;
+  bool const is_greedy = options.strategy == ctc_strategy::greedy;
+  if (blank < 0 || blank >= count)
+    throw_data_error("E4135", "ctc_decode: expected mask_index from %d to %d, found %d", -count, count - 1,
+                     options.mask_index);
+  if (!is_greedy && (options.top_paths < 1 || options.beam_width < options.top_paths))
+    throw_data_error("E4135", "ctc_decode: expected top_paths from 1 to beam_width, found %d of %d", options.top_paths,
+                     options.beam_width);
+  auto const& lengths = options.sequence_lengths;
+  if (!lengths.empty() && lengths.size() != samples)
+    throw_data_error("E4135", "ctc_decode: expected %zu sequence_lengths, one per sample, found %zu", samples,
+                     lengths.size());
+  for (std::size_t i = 0; i < lengths.size(); ++i)
+    if (lengths[i] < 0 || static_cast<std::size_t>(lengths[i]) > steps)
+      throw_data_error("E4135", "ctc_decode: expected sequence_lengths from 0 to %zu, found %d at sample %zu", steps,
+                       lengths[i], i);
+
+  std::size_t const paths = is_greedy ? 1 : static_cast<std::size_t>(options.top_paths);
+  ctc_decoded result{xt::xtensor<std::int32_t, 3>::from_shape({paths, samples, steps}),
+                     xt::xtensor<float, 2>::from_shape({samples, paths})};
+  result.labels.fill(-1);
+  for (std::size_t sample = 0; sample < samples; ++sample) {
+    std::size_t const length = lengths.empty() ? steps : static_cast<std::size_t>(lengths[sample]);
+    auto const row = [&](std::size_t step) { return logits.subspan((sample * steps + step) * classes, classes); };
+    for (std::size_t step = 0; step < length; ++step)
+      if (!are_logits(row(step)))
+        throw_data_error("E4134", "ctc_decode: expected logits that are numbers, found others at sample %zu, step %zu",
+                         sample, step);
+    if (is_greedy) {
+      float sum = 0;
+      int last = -1;
+      for (std::size_t step = 0, to = 0; step < length; ++step) {
+        auto const best = std::max_element(row(step).begin(), row(step).end());
+        int const label = static_cast<int>(best - row(step).begin());
+        sum -= *best;
+        if (label != blank && !(options.merge_repeated && label == last)) result.labels(0, sample, to++) = label;
+        last = label;
+      }
+      result.scores(sample, 0) = sum;
+      continue;
+    }
+    data::detail::ctc_beams beams(static_cast<std::size_t>(options.beam_width), blank);
+    for (std::size_t step = 0; step < length; ++step) beams.step(row(step));
+    auto const best = beams.best(paths);
+    if (best.size() < paths)
+      throw_data_error("E4136", "ctc_decode: expected at most %zu top_paths for the %zu steps of sample %zu, found %zu",
+                       best.size(), length, sample, paths);
+    for (std::size_t path = 0; path < paths; ++path) {
+      for (std::size_t i = 0; i < best[path].labels.size(); ++i) result.labels(path, sample, i) = best[path].labels[i];
+      result.scores(sample, path) = best[path].log_probability;
+    }
+  }
+  return result;
+}
+
+}  // namespace detail
+
+/// The labels that logits (samples, steps, classes) stand for, as `predict` returns them of a model that was trained
+/// with `losses::ctc`:
+///
+///     auto const [labels, scores] = sc::ctc_decode(predictor.predict(x), {.strategy = sc::ctc_strategy::beam_search});
+///
+/// It allocates. Throws data_error E4134 for an array that has not three axes, or logits that are no numbers, of which
+/// -infinity may be one for a class that cannot be; E4135 for options that do not fit it, E4136 for more top_paths than
+/// there are. Definition: Keras API, ops/ctc_decode, and TensorFlow's two decoders, which it calls.
+template <class E>
+[[nodiscard]] ctc_decoded ctc_decode(xt::xexpression<E> const& logits, ctc_decode_options const& options = {}) {
+  auto const& given = logits.derived_cast();
+  if (given.dimension() != 3)
+    detail::throw_data_error("E4134", "ctc_decode: expected logits of shape (samples, steps, classes), found %zu axes",
+                             given.dimension());
+  xt::xtensor<float, 3> const values = given;
+  auto const& lengths = values.shape();
+  return detail::decode_ctc({values.data(), values.size()}, static_cast<std::size_t>(lengths[0]),
+                            static_cast<std::size_t>(lengths[1]), static_cast<std::size_t>(lengths[2]), options);
+}
+
+}  // namespace stagecraft

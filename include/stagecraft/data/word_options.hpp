@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Options of a dataset's words. Keras counterpart: the keyword arguments of tf.data.Dataset's methods.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace stagecraft::data {
+
+/// As many as the processor has threads, where a number of calls or of elements is asked for: tf.data.AUTOTUNE.
+inline constexpr int autotune = -1;
+
+/// Options of `shuffle`.
+struct shuffle_options {
+  std::uint64_t seed = 1;                ///< the order follows from it, and from the number of the pass
+  bool reshuffle_each_iteration = true;  ///< whether each pass has an order of its own
+};
+
+/// Options of `map`.
+struct map_options {
+  /// How many threads call the function, each a copy of its own; 1: the thread that asks for elements. The order of the
+  /// elements is the same for any number.
+  int num_parallel_calls = 1;
+};
+
+/// Options of `interleave`.
+struct interleave_options {
+  /// How many of the function's datasets are open at a time; it has to be given, as the order depends on it.
+  std::int64_t cycle_length = 0;
+  std::int64_t block_length = 1;  ///< how many elements follow each other from one of them
+  /// How many of the open datasets a thread of their own reads ahead, at most cycle_length; 1: none. The order of the
+  /// elements is the same for any number.
+  int num_parallel_calls = 1;
+};
+
+/// Options of `window`.
+struct window_options {
+  std::int64_t shift = 0;       ///< elements from the beginning of a window to that of the next; 0: the window's size
+  std::int64_t stride = 1;      ///< elements from one of a window's elements to the next
+  bool drop_remainder = false;  ///< true: the last windows are left out where they are shorter than the others
+};
+
+/// Options of `padded_batch`.
+struct padded_batch_options {
+  /// The shape that samples are padded to, one for each array of an element in its order; -1 for an axis is the longest
+  /// sample of the batch. None: that for each axis.
+  std::vector<std::vector<int>> padded_shapes{};
+  /// What samples are padded with: one number for each array of an element, or one for all of them. None: zeros.
+  std::vector<double> padding_values{};
+  bool drop_remainder = false;  ///< true: a last batch of fewer samples is left out
+};
+
+}  // namespace stagecraft::data
