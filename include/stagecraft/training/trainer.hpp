@@ -207,7 +207,7 @@ class model_trainer
     return detail::no_run<Options>{}, evaluation{};
   }
   template <class Options = evaluate_options>
-  evaluation evaluate(detail::any_argument, detail::any_argument, ...) { return detail::refused<Options, evaluation>(); }
+  evaluation evaluate(detail::any_argument, detail::any_argument, ...) { return detail::refuse<Options, evaluation>(); }
   template <fixed_name F = "fit">
   training_history fit(detail::any_argument, detail::any_options) { return detail::no_stream<F, training_history>(); }
   template <fixed_name F = "fit">

@@ -47,7 +47,7 @@ struct no_run {
 };
 
 template <class Options, class Result>
-Result refused() {
+Result refuse() {
   return no_run<Options>{}, Result{};
 }
 template <fixed_name Function, class Result>
