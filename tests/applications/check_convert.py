@@ -214,7 +214,7 @@ gives("one stage of what is left", "--excluded_nodes", "softmax", "--remove_excl
 gives("another type", "--precision_mode", "FP16", "--precision_conversion_excluded_nodes", "first", source="staged",
       has=[f"dense{{8}}{half}", f"dense{{3}}{half}"])
 gives("a name", "--num_ipus", "2", "--manual_sharding", '[["first"], ["last"]]', source="staged",
-      application=['R"json1({ "device_mapping"', '})json1";'])
+      application=[r'"{\n" " \"device_mapping\": [\n"', r'" \"first)json\": 0,\n"', '"}";'])
 to = gives("embedded_runtime_save_config", "--int64_to_int32_conversion", "--embedded_runtime_save_config", runtime)
 if json.loads((to / "application.json").read_text()).get("runtime_api_timeout_us") != 700:
     failures.append("runtime_api_timeout_us is not in application.json")

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Feeds arbitrary bytes to the reader of ONNX files, and the graphs that it finds to what makes layers of them.
-// Anything but a file_error, or a model whose weights are as many as their shapes say, fails.
+// Anything but a file_error, or a model whose weights are as many as their shapes say, and whose source has the shape
+// of one, fails.
 #include "onnx/onnx_trace.hpp"
+#include "source_shape.hpp"
+#include "source_writer.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <cstddef>
@@ -25,8 +28,10 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* bytes, std::size_t siz
         require(count == each.values.size());
       }
     }
+    auto const source = sc::tool::write_source(model, {sc::tool::type_name_of("fuzz"), "fuzz"});
+    require(fuzz::source_shape(source.view()).is_model());
   } catch (sc::file_error const& error) {
-    require(error.code() == "E5063" || error.code() == "E5064" || error.code() == "E5067");
+    require(error.code() == "E5063" || error.code() == "E5064" || error.code() == "E5067" || error.code() == "E5191");
   }
   return 0;
 }

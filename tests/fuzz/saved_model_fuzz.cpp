@@ -3,6 +3,8 @@
 // lengths stand in front, and the file of bytes. The first byte says whether checksums are compared. Anything but a
 // file_error, or a model whose weights are as many as their shapes say, fails.
 #include "saved_model/saved_model.hpp"
+#include "source_shape.hpp"
+#include "source_writer.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <algorithm>
@@ -49,9 +51,11 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* bytes, std::size_t siz
         require(count == each.values.size());
       }
     });
+    auto const source = sc::tool::write_source(model, {sc::tool::type_name_of("fuzz"), "fuzz"});
+    require(fuzz::source_shape(source.view()).is_model());
   } catch (sc::file_error const& error) {
     auto const code = error.code();
-    require(code.substr(0, 4) == "E510" || code == "E5063" || code == "E5064" || code == "E5065");
+    require(code.substr(0, 4) == "E510" || code == "E5063" || code == "E5064" || code == "E5065" || code == "E5191");
   }
   return 0;
 }

@@ -139,11 +139,11 @@ def check_wrapped_lines():
     indents = [len(line) - len(line.lstrip()) for line in lines[layer : layer + 3]]
     check(lines[layer + 2].endswith(">>;") and indents[1] == indents[2] == indents[0] + 4, "\n".join(lines[layer : layer + 3]))
     # Not within a text, whatever quotation marks that has.
-    config["config"]["layers"][1]["config"]["name"] = 'a_layer_that_is_"called, so"_and_"so, as_well"_here'
+    config["config"]["layers"][1]["config"]["name"] = 'a_layer_"called, so"_and_"so, as_well"_here'
     path.write_bytes(keras(config, weights))
     code, text = run("import", path, "--output", FOLDER / "wrap")
     written = (FOLDER / "wrap.hpp").read_text()
-    check(code == 0 and r'"a_layer_that_is_\"called, so\"_and_\"so, as_well\"_here"' in written, f"{text}{written}")
+    check(code == 0 and r'"a_layer_\"called, so\"_and_\"so, as_well\"_here"' in written, f"{text}{written}")
 
 
 def refused(name, content, code, *texts, arguments=()):

@@ -60,8 +60,8 @@ std::string sha256_of(std::string const& bytes) {
 std::string application_on_ipus(std::string const& dir, application_machine const& machine) {
   std::string key = "stagecraft " + std::to_string(version_major) + "." + std::to_string(version_minor) + "." +
                     std::to_string(version_patch) + " processor " +
-                    std::to_string(kernels::detail::instruction_sets_of_processor()) + "\n" + ipu_config_text(machine) +
-                    "\n" + compiler_environment();
+                    std::to_string(kernels::detail::instruction_sets_of_processor()) + "\n" +
+                    ipu_config_text(machine).str() + "\n" + compiler_environment();
   std::vector<std::string> names{"model.json", "application.json"};
   if (fs::exists(dir + "/application.json"))
     if (auto header = processing_header(dir); !header.empty()) names.push_back(std::move(header));

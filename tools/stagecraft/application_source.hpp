@@ -2,6 +2,8 @@
 // The C++ of an application, from the folder of an exported model.
 #pragma once
 
+#include "source_text.hpp"
+
 #include <stagecraft/io/detail/option_json.hpp>
 #include <optional>
 #include <string>
@@ -34,11 +36,11 @@ struct application_machine {
 [[nodiscard]] io::json read_json_file(std::string const& path);
 
 /// The IPUs of a machine in C++: "sc::ipu_config{...}".
-[[nodiscard]] std::string ipu_config_text(application_machine const& machine);
+[[nodiscard]] source_text ipu_config_text(application_machine const& machine);
 
 /// Writes the header of the model in a folder's model.json, and returns its type, "models::digits". Throws file_error
 /// as read_config, and E5001, E5030 a file that cannot be read.
-std::string write_model_header(std::string const& folder, std::string const& header);
+source_text write_model_header(std::string const& folder, std::string const& header);
 
 /// Writes model.hpp and application.cpp into a folder with model.json and application.json, for the machine that is
 /// wanted: IPUs, or the one that a converted model is for. Throws file_error as read_config, and E5001, E5030 files

@@ -188,6 +188,17 @@ class reader {
     return static_cast<int>(model.calls.size()) - 1;
   }
 
+  /// The type that a layer computes in, if it is not float32. A call's keyword of the same name hides it from the check
+  /// of the layer's other options.
+  static std::optional<dtype> own_dtype(std::string const& name) {
+    auto const found = dtype_named(name);
+    if (found == dtype::float32) return std::nullopt;
+    if (!found || !is_half(*found))
+      throw unsupported("has options that are not here: 'dtype' (" + json(name).dump(-1, ' ', true).substr(0, 60) +
+                        ")");
+    return found;
+  }
+
   static std::optional<shape> find_rules(model_layer& layer, json const& config, json const& call_options,
                                          std::vector<std::optional<shape>> const& shapes) {
     if (!config.is_object()) throw unsupported("has no options");
@@ -197,8 +208,8 @@ class reader {
       layer.call_options = call_options;
       int const rank = is_known ? shapes.front()->rank() + 1 : 0;
       layer.layer = make_layer({layer.class_name, config, rank, call_options});
-      if (auto const type = config.find("dtype"); type != config.end() && type->is_string() && *type != "float32")
-        layer.layer->dtype = type->get<std::string>();
+      if (auto const type = config.find("dtype"); type != config.end() && type->is_string())
+        layer.layer->dtype = own_dtype(type->get<std::string>());
       if (auto const on_host = config.find("on_host"); on_host != config.end() && on_host->is_boolean())
         layer.layer->is_on_host = on_host->get<bool>();
     }

@@ -20,6 +20,7 @@
 #include <memory>
 #include <set>
 #include <string_view>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -180,8 +181,13 @@ void convert_command::run() const {
   };
   write_machine();
   io::write_export(place, contents, how);
-  if (auto const header = processing_header(place); !header.empty())
-    fs::copy_file(fs::path(from) / header, fs::path(place) / header);
+  if (auto const header = processing_header(place); !header.empty()) {
+    std::error_code problem;
+    fs::copy_file(fs::path(from) / header, fs::path(place) / header, problem);
+    if (problem)
+      throw file_error("E5001",
+                       from + "/" + header + ", the processing_header of application.json: " + problem.message());
+  }
   if (options.pipeline_cfg) {
     auto const solution = find_pipeline(*options.pipeline_cfg, {.folder = place,
                                                                 .machine = machine,

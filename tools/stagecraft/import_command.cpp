@@ -14,8 +14,8 @@ namespace stagecraft::tool {
 
 namespace {
 
-void write_text(std::string const& path, std::string const& text) {
-  io::replace_file(path, [&](io::file_writer& to) { to.write(text); });
+void write_text(std::string const& path, source_text const& text) {
+  io::replace_file(path, [&](io::file_writer& to) { to.write(text.view()); });
   std::printf("wrote %s\n", path.c_str());
 }
 
@@ -27,13 +27,15 @@ void import_command::run() const {
   auto const model = read_model(file, options);
   std::filesystem::path const from(file);
   auto base = output.empty() ? std::filesystem::path(from).replace_extension() : std::filesystem::path(output);
-  auto const type = type_name_of(base.filename().string());
+  auto const name = base.filename().string();
+  auto const type = type_name_of(name);
+  check_stem(name);
   auto const recorded = read_recorded(model, test_inputs, test_outputs);
   auto const stem = base.string();
   shown.begin("writing the model's source");
   auto const source = write_source(model, {type, from.filename().string()});
   shown.end();
-  std::printf("model '%s': models::%s\n", diagnostics::shown_name(model.name).c_str(), type.c_str());
+  std::printf("model '%s': models::%s\n", diagnostics::shown_name(model.name).c_str(), type.str().c_str());
   write_text(stem + ".hpp", source);
   shown.begin("writing " + stem + ".safetensors");
   write_safetensors(stem + ".safetensors", weights_of(model));
@@ -43,7 +45,7 @@ void import_command::run() const {
     write_safetensors(stem + "_test.safetensors", recorded);
     std::printf("wrote %s_test.safetensors\n", stem.c_str());
   }
-  write_text(stem + "_test.cpp", write_test(model, type, base.filename().string(), recorded));
+  write_text(stem + "_test.cpp", write_test(model, type, name, recorded));
 }
 
 }  // namespace stagecraft::tool

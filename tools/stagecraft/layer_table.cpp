@@ -166,8 +166,14 @@ namespace {
 
 using maker = std::function<std::unique_ptr<source_layer>(layer_config const&)>;
 
+/// The layers that can be imported, and their names in C++.
+struct layer_list : std::map<std::string, maker> {
+  std::vector<own_text> words;
+};
+
 template <class L>
-void add(std::map<std::string, maker>& to, L const& prototype, int required = 0) {
+void add(layer_list& to, L const& prototype, int required = 0) {
+  to.words.push_back(word_of_type<L>);
   to[std::string(L::class_name)] = [=](layer_config const& config) {
     // One type of pointer for all layers.
     return std::unique_ptr<source_layer>(new library_layer<L>(prototype, required, config));
@@ -191,7 +197,8 @@ class time_distributed_layer : public source_layer {
     inner.rank = config.rank > 0 ? config.rank - 1 : 0;
     each_ = make_layer(inner);
     if (!each_->wrapped_names.empty()) throw unsupported("has a wrapper inside it");
-    word = default_name = "time_distributed";
+    word = "time_distributed";
+    default_name = word.view();
     wrapped_names = {each_->default_name};
     arguments.push_back({"layer", {literal::kinds::fixed, text_of(*each_)}, false});
     check_unknown_options(config.options, {"layer"});
@@ -221,7 +228,8 @@ class bidirectional_layer : public source_layer {
     };
     reader const recurrent(inner);
     value_ = layers::bidirectional<Recurrent>(recurrent.value_);
-    word = default_name = "bidirectional";
+    word = "bidirectional";
+    default_name = word.view();
     wrapped_names = {recurrent.default_name};
     arguments.push_back({"layer", {literal::kinds::fixed, text_of(recurrent)}, false});
     std::set<std::string> known{"layer", "backward_layer"};
@@ -263,9 +271,9 @@ std::unique_ptr<source_layer> make_bidirectional(layer_config const& config) {
   throw unsupported("has a layer " + inner.class_name + " inside it");
 }
 
-std::map<std::string, maker> make_table() {
+layer_list make_table() {
   using namespace layers;
-  std::map<std::string, maker> all;
+  layer_list all;
   add(all, layers::activation(linear), 1), add(all, layers::add()), add(all, additive_attention());
   add(all, activity_regularization()), add(all, alpha_dropout(0.5F), 1), add(all, attention()), add(all, average()),
       add(all, layers::maximum());
@@ -298,7 +306,7 @@ std::map<std::string, maker> make_table() {
   return all;
 }
 
-std::map<std::string, maker> const& table() {
+layer_list const& table() {
   static auto const all = make_table();
   return all;
 }
@@ -311,24 +319,42 @@ std::unique_ptr<source_layer> make_layer(layer_config const& config) {
   return found->second(config);
 }
 
-std::vector<std::string> known_classes() {
-  std::vector<std::string> names;
-  for (auto const& [name, make] : table()) names.push_back(name);
-  return names;
+std::vector<std::string> known_words() {
+  std::vector<std::string> words(table().words.begin(), table().words.end());
+  for (auto const& [name, make] : table()) words.push_back(snake_case_of(name));
+  return words;
 }
 
-std::string text_of(source_layer const& layer) {
-  std::string text, braces;
-  for (auto const& each : layer.arguments) text += (text.empty() ? "" : ", ") + each.value.text;
+source_text text_of(source_layer const& layer) {
+  source_text text, braces;
+  for (auto const& each : layer.arguments) text += (text.empty() ? ""_cpp : ", "_cpp) + each.value.text;
   for (auto const& each : layer.options)
-    if (!each.is_default) braces += (braces.empty() ? "." : ", .") + each.name + " = " + each.value.text;
-  if (!braces.empty()) text += (text.empty() ? "{" : ", {") + braces + "}";
-  return layer.word + "{" + text + "}" + placement_text(layer);
+    if (!each.is_default) braces += (braces.empty() ? "."_cpp : ", ."_cpp) + each.name + " = " + each.value.text;
+  if (!braces.empty()) text += (text.empty() ? "{"_cpp : ", {"_cpp) + braces + "}";
+  return layer.word + ("{" + text) + "}" + placement_text(layer);
 }
 
-std::string placement_text(source_layer const& layer) {
-  return (layer.dtype.empty() ? "" : ".in_dtype(sc::dtype::" + layer.dtype + ")") +
-         std::string(layer.is_on_host ? ".on_host()" : "");
+std::optional<stagecraft::dtype> dtype_named(std::string_view wanted) {
+  for (auto const each : {stagecraft::dtype::float32, stagecraft::dtype::float16, stagecraft::dtype::bfloat16,
+                          stagecraft::dtype::int32, stagecraft::dtype::uint8, stagecraft::dtype::boolean})
+    if (name(each) == wanted) return each;
+  return std::nullopt;
+}
+
+source_text dtype_text(stagecraft::dtype type) {
+  switch (type) {
+    case stagecraft::dtype::float16: return "sc::dtype::float16"_cpp;
+    case stagecraft::dtype::bfloat16: return "sc::dtype::bfloat16"_cpp;
+    case stagecraft::dtype::int32: return "sc::dtype::int32"_cpp;
+    case stagecraft::dtype::uint8: return "sc::dtype::uint8"_cpp;
+    case stagecraft::dtype::boolean: return "sc::dtype::boolean"_cpp;
+    default: return "sc::dtype::float32"_cpp;
+  }
+}
+
+source_text placement_text(source_layer const& layer) {
+  return (layer.dtype ? ".in_dtype("_cpp + dtype_text(*layer.dtype) + ")" : source_text()) +
+         (layer.is_on_host ? ".on_host()"_cpp : ""_cpp);
 }
 
 }  // namespace stagecraft::tool

@@ -42,7 +42,7 @@ void check_unknown_options(json const& config, std::set<std::string> const& know
 template <class T>
 literal default_literal(T const& value) {
   if constexpr (std::same_as<T, int>)
-    return {literal::kinds::integer, std::to_string(value)};
+    return {literal::kinds::integer, number_text(value)};
   else if constexpr (std::same_as<T, size_2d>)
     return size_literal({value.height, value.width});
   else
@@ -71,10 +71,11 @@ class read_layer : public source_layer {
  protected:
   /// Reads an option into its field; `unwritten` is what it is where it is not written.
   template <class Field>
-  written_option read_one(json const& config, int rank, std::string_view name, Field& field, Field const& by_default,
+  written_option read_one(json const& config, int rank, own_text of, Field& field, Field const& by_default,
                           Field const& unwritten, bool is_required) {
-    bool const is_einsum = word == "einsum_dense";
-    written_option result{std::string(name), default_literal(by_default), true};
+    auto const name = of.view();
+    bool const is_einsum = word.view() == "einsum_dense";
+    written_option result{of, default_literal(by_default), true};
     if (name == "dtype") return result;  // of all layers alike: config_reader.cpp
     auto const& found = option_in(config, word, name, known_);
     if (name == "seed") return result;  // Keras draws other numbers from a seed
@@ -83,7 +84,7 @@ class read_layer : public source_layer {
     // An initializer that is None is another one than that of a layer whose option is not written.
     bool const is_none = std::same_as<Field, initializer> && config.contains(std::string(name));
     if (found.is_null() && !is_none) {
-      if (is_required) throw unsupported("has no option '" + result.name + "'");
+      if (is_required) throw unsupported("has no option '" + std::string(name) + "'");
       return result;
     }
     try {
@@ -95,10 +96,10 @@ class read_layer : public source_layer {
       if (name == "noise_shape") result.value = {literal::kinds::fixed, "sc::shape{" + result.value.text + "}"};
       if (is_einsum && name == "output_shape") result.value = {literal::kinds::fixed, "{" + result.value.text + "}"};
     } catch (unsupported const& why) {
-      throw unsupported("option '" + result.name + "' " + why.what());
+      throw unsupported("option '" + std::string(name) + "' " + why.what());
     }
     if constexpr (std::same_as<Field, float>)
-      if (word == "re_lu" && name == "max_value" && field < 0)  // what no limit is here, and nothing in Keras
+      if (word.view() == "re_lu" && name == "max_value" && field < 0)  // what no limit is here, and nothing in Keras
         throw unsupported("option 'max_value' is " + found.dump() + "; it must be at least 0");
     if (name == "axis") count_from_end(rank, field, result.value);
     if constexpr (std::same_as<Field, axis_list>)
@@ -143,10 +144,10 @@ class read_layer : public source_layer {
   template <class Field>
   static void count_from_end([[maybe_unused]] int rank, Field& field, literal& written) {
     if constexpr (std::same_as<Field, int>) {
-      if (rank > 0 && field == rank - 1) written = {literal::kinds::integer, std::to_string(field = -1)};
+      if (rank > 0 && field == rank - 1) written = {literal::kinds::integer, number_text(field = -1)};
     } else if constexpr (std::same_as<Field, axis_list>) {
       if (rank > 0 && field.count == 1 && field.axes[0] == rank - 1)
-        written = {literal::kinds::fixed, std::to_string(field.axes[0] = -1)};
+        written = {literal::kinds::fixed, number_text(field.axes[0] = -1)};
     }
   }
 };
@@ -156,17 +157,17 @@ template <class L>
 class library_layer : public read_layer {
  public:
   library_layer(L const& prototype, int required, layer_config const& config) : value_(prototype), required_(required) {
-    word = stagecraft::detail::type_name<L>();
+    word = word_of_type<L>;
     default_name = snake_case_of(std::string(stagecraft::detail::default_name_of<L>));
     json options_of_all = config.options;
     if (config.call_options.is_object()) options_of_all.update(config.call_options);
     read(options_of_all, prototype, config.rank, typename layer_members<L>::arguments{}, arguments);
     read(options_of_all, prototype, config.rank, typename layer_members<L>::options{}, options);
     if constexpr (requires { value_.options; })
-      stagecraft::detail::for_each_field(value_.options, [&](std::string_view name, auto& field) {
+      for_each_option(value_.options, [&](own_text name, auto& field) {
         using type = std::remove_cvref_t<decltype(field)>;
         if constexpr (!std::same_as<type, fixed_name> || is_einsum)
-          if (name != "name")
+          if (name.view() != "name")
             options.push_back(
                 read(options_of_all, config.rank, name, field, *field_named<type>(prototype.options, name), false));
       });
@@ -187,23 +188,23 @@ class library_layer : public read_layer {
   void read([[maybe_unused]] json const& config, [[maybe_unused]] L const& prototype, [[maybe_unused]] int rank,
             argument_list<Members...>, std::vector<written_option>& to) {
     int index = 0;
-    (to.push_back(read(config, rank, stagecraft::detail::member_name<Members>, value_.*Members, prototype.*Members,
+    (to.push_back(read(config, rank, word_of_member<Members>, value_.*Members, prototype.*Members,
                        index++ < required_ && &to == &arguments)),
      ...);
   }
 
   template <class Field>
-  written_option read(json const& config, int rank, std::string_view name, Field& field, Field const& by_default,
+  written_option read(json const& config, int rank, own_text name, Field& field, Field const& by_default,
                       bool is_required) {
     Field const* unwritten = &by_default;
     if constexpr (requires {
                     { value_.pool_size } -> std::same_as<Field&>;
                   })
-      if (name == "strides") unwritten = &value_.pool_size;
+      if (name.view() == "strides") unwritten = &value_.pool_size;
     if constexpr (requires {
                     { value_.key_dim } -> std::same_as<Field&>;
                   })
-      if (name == "value_dim") unwritten = &value_.key_dim;
+      if (name.view() == "value_dim") unwritten = &value_.key_dim;
     return read_one(config, rank, name, field, by_default, *unwritten, is_required);
   }
 

@@ -217,7 +217,7 @@ void model_converters::convert_precision() {
   name_search excluded(options_.precision_conversion_excluded_nodes);
   for_each_layer(model_, "", [&](model_layer& layer, std::string const& path) {
     if (excluded.finds(path)) return;
-    layer.layer->dtype = "float16";
+    layer.layer->dtype = dtype::float16;
     for (std::size_t i = 0; i < layer.values.size(); ++i)
       for (std::size_t k = 0; k < layer.values[i].values.size(); ++k)
         if (auto const value = static_cast<double>(layer.values[i].values[k]);

@@ -68,7 +68,7 @@ class model_writer {
       config["batch_input_shape"] = std::move(sizes);
     }
     if (layer.layer) {
-      config["dtype"] = layer.layer->dtype.empty() ? "float32" : layer.layer->dtype;
+      config["dtype"] = name(layer.layer->dtype.value_or(dtype::float32));
       if (layer.layer->is_on_host) config["on_host"] = true;
     }
     return config;

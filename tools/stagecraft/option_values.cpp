@@ -4,27 +4,9 @@
 #include <stagecraft/graph/layer_names.hpp>
 #include <stagecraft/io/narrowing.hpp>
 #include <array>
-#include <charconv>
 #include <cmath>
 
 namespace stagecraft::tool {
-
-namespace {
-
-template <class Number>
-std::string shortest_text(Number number) {
-  std::array<char, 64> text{};
-  auto const end = std::to_chars(text.data(), text.data() + text.size(), number).ptr;
-  std::string result(text.data(), end);
-  if (auto const zero = result.find("e-0"); zero != std::string::npos) result.erase(zero + 2, 1);
-  if (result.find_first_of(".en") == std::string::npos) result += ".0";
-  return result;
-}
-
-}  // namespace
-
-std::string number_text(double number) { return shortest_text(number); }
-std::string number_text(float number) { return shortest_text(number) + "F"; }
 
 /// The largest whole number that an option may have: sums and small multiples of it are ints in the layers' rules.
 constexpr double largest_option = 1 << 27;
@@ -60,12 +42,12 @@ std::pair<std::string, json> class_and_config(json const& value) {
 
 literal size_literal(std::vector<long long> const& each) {
   bool alike = true;
-  std::string text;
+  source_text text;
   for (auto const length : each) {
     alike = alike && length == each.front();
-    text += (text.empty() ? "{" : ", ") + std::to_string(length);
+    text += (text.empty() ? "{"_cpp : ", "_cpp) + number_text(length);
   }
-  if (alike) return {literal::kinds::integer, std::to_string(each.front())};
+  if (alike) return {literal::kinds::integer, number_text(each.front())};
   return {literal::kinds::fixed, text + "}"};
 }
 
@@ -104,11 +86,11 @@ std::vector<border> borders_of(json const& value, std::size_t axes) {
 literal border_literal(std::vector<border> const& each) {
   bool even = true;
   std::vector<long long> sizes;
-  std::string text;
+  source_text text;
   for (auto const& along : each) {
     even = even && along.before == along.after;
     sizes.push_back(along.before);
-    text += (text.empty() ? "{{" : ", {") + std::to_string(along.before) + ", " + std::to_string(along.after) + "}";
+    text += (text.empty() ? "{{"_cpp : ", {"_cpp) + number_text(along.before) + ", " + number_text(along.after) + "}";
   }
   return even ? size_literal(sizes) : literal{literal::kinds::fixed, text + "}"};
 }
@@ -118,14 +100,14 @@ literal border_literal(std::vector<border> const& each) {
 literal read_option(json const& value, bool& to) {
   if (!value.is_boolean()) throw unsupported("is " + value.dump());
   to = value.get<bool>();
-  return {literal::kinds::fixed, to ? "true" : "false"};
+  return {literal::kinds::fixed, to ? "true"_cpp : "false"_cpp};
 }
 
 literal read_option(json const& value, int& to) {
   auto const each = whole_numbers(value);
   if (each.size() != 1) throw unsupported("is " + value.dump());
   to = as_int(each.front());
-  return {literal::kinds::integer, std::to_string(to)};
+  return {literal::kinds::integer, number_text(to)};
 }
 
 literal read_option(json const& value, float& to) {
@@ -142,7 +124,7 @@ literal read_option(json const& value, double& to) {
 literal read_option(json const& value, std::uint64_t& to) {
   if (!value.is_number_unsigned()) throw unsupported("is " + value.dump());
   to = value.get<std::uint64_t>();
-  return {literal::kinds::fixed, std::to_string(to)};
+  return {literal::kinds::fixed, number_text(to)};
 }
 
 literal read_option(json const& value, size_2d& to) {
@@ -164,7 +146,7 @@ literal read_option(json const& value, shape& to) {
   to = shape();
   for (auto const length : each) {
     to.push_back(as_int(length));
-    result.text += (result.text.empty() ? "" : ", ") + std::to_string(length);
+    result.text += (result.text.empty() ? ""_cpp : ", "_cpp) + number_text(length);
   }
   if (each.size() == 1) result.kind = literal::kinds::integer;
   return result;
@@ -178,32 +160,32 @@ literal read_option(json const& value, fixed_name& to) {
       throw unsupported("is " + value.dump().substr(0, 200));
   to = fixed_name(text);
   if (to.view() != text) throw unsupported("is longer than " + std::to_string(to.view().size()) + " letters");
-  return {literal::kinds::fixed, '"' + text + '"'};
+  return {literal::kinds::fixed, string_literal(text)};
 }
 
 literal read_option(json const& value, axis_list& to) {
   auto const each = whole_numbers(value);
   if (each.size() > axis_list::capacity) throw unsupported("is " + value.dump());
   to = axis_list::none();
-  std::string text;
+  source_text text;
   for (auto const axis : each) {
     to.axes[to.count++] = as_int(axis);
-    text += (text.empty() ? "" : ", ") + std::to_string(axis);
+    text += (text.empty() ? ""_cpp : ", "_cpp) + number_text(axis);
   }
-  if (each.empty()) return {literal::kinds::fixed, "sc::axis_list::none()"};
+  if (each.empty()) return {literal::kinds::fixed, "sc::axis_list::none()"_cpp};
   return {literal::kinds::fixed, each.size() == 1 ? text : "{" + text + "}"};
 }
 
 literal read_option(json const& value, number_list& to) {
   if (!value.is_number() && !value.is_array()) throw unsupported("is " + value.dump().substr(0, 200));
   to = {};
-  std::string text;
+  source_text text;
   auto const add = [&](json const& number) {
     if (!number.is_number() || to.count == number_list::capacity)
       throw unsupported("is " + value.dump().substr(0, 200) + "; a list of numbers has at most " +
                         std::to_string(number_list::capacity));
     to.append(as_float(number));
-    text += (text.empty() ? "" : ", ") + number_text(as_float(number));
+    text += (text.empty() ? ""_cpp : ", "_cpp) + number_text(as_float(number));
   };
   if (value.is_array())
     for (auto const& each : value) add(each);
@@ -235,15 +217,15 @@ literal read_option(json const& value, activation& to) {
   if (name == "silu") name = "swish";
   if (name == "relu6") {
     to = activations::relu(0, 6);
-    return {literal::kinds::fixed, "sc::activations::relu(0, 6)"};
+    return {literal::kinds::fixed, "sc::activations::relu(0, 6)"_cpp};
   }
   if (name == "leaky_relu") {  // as a function its slope is 0.2
     to = activations::relu(0.2F);
-    return {literal::kinds::fixed, "sc::activations::relu(0.2F)"};
+    return {literal::kinds::fixed, "sc::activations::relu(0.2F)"_cpp};
   }
   if (name == "gelu" && config.value("approximate", json()) == true) {
     to = activations::gelu(true);
-    return {literal::kinds::fixed, "sc::activations::gelu(true)"};
+    return {literal::kinds::fixed, "sc::activations::gelu(true)"_cpp};
   }
   if (name == "ReLU" || name == "ELU") {  // a layer in the place of a function, as Keras has one with numbers
     auto const number = [&given = config](char const* key, float otherwise) {
@@ -262,12 +244,27 @@ literal read_option(json const& value, activation& to) {
     return {literal::kinds::fixed, "sc::activations::relu(" + number_text(to.alpha) + ", " + number_text(to.max_value) +
                                        ", " + number_text(to.threshold) + ")"};
   }
-  constexpr std::array functions{linear, relu, softmax,     sigmoid,  tanh,     gelu,        swish,
-                                 selu,   elu,  exponential, softplus, softsign, hard_sigmoid};
+  struct named_function {
+    activation function;
+    own_text written;
+  };
+  static constexpr std::array<named_function, 13> functions{{{linear, "sc::linear"},
+                                                             {relu, "sc::relu"},
+                                                             {softmax, "sc::softmax"},
+                                                             {sigmoid, "sc::sigmoid"},
+                                                             {tanh, "sc::tanh"},
+                                                             {gelu, "sc::gelu"},
+                                                             {swish, "sc::swish"},
+                                                             {selu, "sc::selu"},
+                                                             {elu, "sc::elu"},
+                                                             {exponential, "sc::exponential"},
+                                                             {softplus, "sc::softplus"},
+                                                             {softsign, "sc::softsign"},
+                                                             {hard_sigmoid, "sc::hard_sigmoid"}}};
   for (auto const& each : functions)
-    if (name == each.name()) {
-      to = each;
-      return {literal::kinds::fixed, "sc::" + name};
+    if (name == each.function.name()) {
+      to = each.function;
+      return {literal::kinds::fixed, each.written};
     }
   throw unsupported("is " + name);
 }
@@ -283,13 +280,13 @@ literal read_option(json const& value, initializer& to) {
 }
 
 literal read_option(json const& value, regularizer& to) {
-  if (value.is_null()) return {literal::kinds::fixed, "{}"};
+  if (value.is_null()) return {literal::kinds::fixed, "{}"_cpp};
   return read_one_of<regularizers::l1, regularizers::l2, regularizers::l1_l2>(value, to, "regularizers");
 }
 
 literal read_option(json const& value, constraint& to) {
   namespace all = constraints;
-  if (value.is_null()) return {literal::kinds::fixed, "{}"};
+  if (value.is_null()) return {literal::kinds::fixed, "{}"_cpp};
   return read_one_of<all::max_norm, all::min_max_norm, all::non_neg, all::unit_norm, all::radial_constraint>(
       value, to, "constraints");
 }

@@ -13,19 +13,37 @@
 #include <stagecraft/graph/stage_poplar_options.hpp>
 #include <stagecraft/initializers/initializers.hpp>
 #include <stagecraft/layers/number_list.hpp>
+#include <stagecraft/layers/option_list.hpp>
 #include <stagecraft/layers/reshaping/border_3d.hpp>
 #include <stagecraft/layers/size_2d.hpp>
 #include <stagecraft/layers/size_3d.hpp>
 #include <stagecraft/regularizers/regularizers.hpp>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <type_traits>
+#include <utility>
 
 namespace stagecraft::tool {
 
-/// The shortest text that is this number, with a point: "0.1", "1e-06", "2.0".
-[[nodiscard]] std::string number_text(double number);
-[[nodiscard]] std::string number_text(float number);
+/// Names that only the compiler spells: of a type, a member, and a field of a struct.
+template <class T>
+inline constexpr own_text word_of_type{stagecraft::detail::type_name<T>()};
+template <auto Member>
+inline constexpr own_text word_of_member{stagecraft::detail::member_name<Member>};
+template <class Struct, std::size_t Index>
+inline constexpr own_text word_of_field{stagecraft::detail::names_of_fields<Struct>[Index]};
+
+/// f(name, field) for each field of a struct, in their order.
+template <class Struct, class F>
+void for_each_option(Struct& of, F const& f) {
+  stagecraft::detail::with_fields(of, [&](auto&... field) {
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      (f(word_of_field<std::remove_const_t<Struct>, Index>, field), ...);
+    }(std::make_index_sequence<sizeof...(field)>{});
+  });
+}
+
 /// Numbers of a list, or a number by itself. Throws unsupported for anything else.
 [[nodiscard]] std::vector<long long> whole_numbers(json const& value);
 /// Keras's snake_case, as the library makes names: "HeNormal" is "he_normal".
@@ -59,30 +77,44 @@ literal read_option(json const& value, constraint& to);
 /// How IPUs plan products: Keras writes nothing that could be it.
 inline literal read_option(json const& value, stage_poplar_options&) { throw unsupported("is " + value.dump()); }
 
+/// An enumerator as the compiler spells it, with its namespaces; empty: the value has none.
+template <auto Value>
+consteval std::string_view spelling_of_enumerator() {
+  auto const spelling = stagecraft::detail::spelling<Value>();
+  auto const first = spelling.find("Field = ") + 8;
+  auto const text = spelling.substr(first, spelling.find_first_of(";]", first) - first);
+  return text.find('(') != std::string_view::npos ? std::string_view() : text;
+}
+/// Whether it is one of the layers', whose names imported headers use.
+template <auto Value>
+inline constexpr bool is_of_layers = spelling_of_enumerator<Value>().starts_with("stagecraft::layers::");
+/// An enumerator after the namespace of the layers, or of the library.
+template <auto Value>
+inline constexpr own_text word_of_enumerator{[] {
+  auto const text = spelling_of_enumerator<Value>();
+  std::string_view const room = is_of_layers<Value> ? "stagecraft::layers::" : "stagecraft::";
+  return text.starts_with(room) ? text.substr(room.size()) : std::string_view();
+}()};
+
 /// An enumerator by Keras's name.
 template <class Enum>
   requires std::is_enum_v<Enum>
 literal read_option(json const& value, Enum& to) {
   if (!value.is_string()) throw unsupported("is " + value.dump());
   auto const wanted = value.get<std::string>();
-  std::string found;
+  source_text found;
   [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-    auto const look = [&](Enum each, std::string_view spelling) {
-      auto const end = spelling.find_first_of(";]", spelling.find("Field = "));
-      auto const first = spelling.find("Field = ") + 8;
-      auto const text = spelling.substr(first, end - first);
-      if (text.find('(') != std::string_view::npos) return;  // no enumerator
-      auto const last = text.rfind(':');
-      if (text.substr(last + 1) != wanted) return;
+    auto const look = [&](Enum each, own_text word, bool is_of_layers) {
+      if (word.view().empty() || word.view().substr(word.view().rfind(':') + 1) != wanted) return;
       to = each;
-      found = text;
+      found = (is_of_layers ? ""_cpp : "sc::"_cpp) + word;
     };
-    (look(static_cast<Enum>(Index), stagecraft::detail::spelling<static_cast<Enum>(Index)>()), ...);
+    (look(static_cast<Enum>(Index), word_of_enumerator<static_cast<Enum>(Index)>,
+          is_of_layers<static_cast<Enum>(Index)>),
+     ...);
   }(std::make_index_sequence<16>{});
   if (found.empty()) throw unsupported("is " + value.dump());
-  for (std::string_view const room : {"stagecraft::layers::", "stagecraft::"})
-    if (found.starts_with(room)) found = (room == "stagecraft::" ? "sc::" : "") + found.substr(room.size());
-  return {literal::kinds::fixed, found};
+  return {literal::kinds::fixed, std::move(found)};
 }
 
 /// The field of a struct that has a name, and this type.
@@ -98,16 +130,16 @@ T const* field_named(Struct const& of, std::string_view name) {
 
 /// The options of a struct that are in a configuration; returns those that differ from its defaults, in braces.
 template <class Struct>
-std::string read_struct(json const& config, Struct& to) {
-  std::string text;
+source_text read_struct(json const& config, Struct& to) {
+  source_text text;
   if constexpr (!std::is_empty_v<Struct>) {
     Struct const defaults{};
-    stagecraft::detail::for_each_field(to, [&](std::string_view name, auto& field) {
-      auto const found = config.find(std::string(name));
-      if (name == "seed" || found == config.end() || found->is_null()) return;
+    for_each_option(to, [&](own_text name, auto& field) {
+      auto const found = config.find(std::string(name.view()));
+      if (name.view() == "seed" || found == config.end() || found->is_null()) return;
       auto const written = read_option(*found, field);
       if (!(*field_named<std::remove_cvref_t<decltype(field)>>(defaults, name) == field))
-        text += (text.empty() ? "." : ", .") + std::string(name) + " = " + written.text;
+        text += (text.empty() ? "."_cpp : ", ."_cpp) + name + " = " + written.text;
     });
   }
   return "{" + text + "}";
@@ -115,19 +147,19 @@ std::string read_struct(json const& config, Struct& to) {
 
 /// The one of several structs that has Keras's class name, converted to an option.
 template <class... Structs, class Option>
-literal read_one_of(json const& value, Option& to, std::string const& room) {
+literal read_one_of(json const& value, Option& to, own_text room) {
   auto const [class_name, config] = class_and_config(value);
   auto const wanted = snake_case_of(class_name);
   literal result;
   auto const look = [&]<class Each>(Each each) {
-    auto const name = std::string(stagecraft::detail::type_name<Each>());
+    constexpr own_text name = word_of_type<Each>;
     std::string letters;  // Keras 2 has `l2` and `L2`, `zeros` and `Zeros`
-    for (char const c : name)
+    for (char const c : name.view())
       if (c != '_') letters += c;
-    if (name != wanted && letters != wanted) return;
+    if (name.view() != wanted && letters != wanted) return;
     auto const options = read_struct(config, each);
     to = each;
-    result.text = "sc::" + room + "::" + name + options;
+    result.text = "sc::"_cpp + room + "::" + name + options;
   };
   (look(Structs{}), ...);
   if (result.text.empty()) throw unsupported("is " + class_name);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline_program.hpp"
 
-#include "statement_writer.hpp"
-
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/io/detail/bundle_contents.hpp>
 #include <stagecraft/io/detail/byte_source.hpp>
@@ -10,6 +8,7 @@
 #include <stagecraft/serving/detail/export_folder.hpp>
 #include <cstdlib>
 #include <filesystem>
+#include <initializer_list>
 #include <string_view>
 #include <system_error>
 
@@ -38,20 +37,20 @@ class scratch_folder {
 };
 
 /// The stages that are given, or how they are searched.
-std::string staged_text(pipeline_question const& question) {
+source_text staged_text(pipeline_question const& question) {
   if (!question.solution.empty())
-    return "inline constexpr char solution[] = " + raw_string_literal(question.solution) +
+    return "inline constexpr char solution[] = "_cpp + lines_literal(question.solution) +
            ";\nusing staged = sc::pipelined<model_type, sc::pipeline::solution_file<solution>>;\n";
-  auto const ipus = std::to_string(question.num_ipus);
+  auto const ipus = number_text(question.num_ipus);
   auto const& how = question.configuration;
   return "using staged = sc::auto_pipeline<model_type, inference, machine,\n"
-         "                                 sc::auto_pipeline_options{.min_ipus = " +
-         ipus + ", .max_ipus = " + ipus + ", .fine_tune_iter = " + std::to_string(how.fine_tune_iter) +
+         "                                 sc::auto_pipeline_options{.min_ipus = "_cpp +
+         ipus + ", .max_ipus = " + ipus + ", .fine_tune_iter = " + number_text(how.fine_tune_iter) +
          ", .priority = sc::auto_pipeline_priority::" +
-         (how.priority == pipeline_priority::memory ? "memory" : "cycle") + "}>;\n";
+         (how.priority == pipeline_priority::memory ? "memory"_cpp : "cycle"_cpp) + "}>;\n";
 }
 
-constexpr std::string_view profile_text = R"(
+constexpr own_text profile_text = R"(
   using profile = sc::tiles::model_profile<sc::jobs::job_on<staged, inference, machine>>;
   std::string memory;
   for (int i = 0; i < profile::ipus(); ++i)
@@ -78,24 +77,23 @@ constexpr std::string_view profile_text = R"(
   sc::write_profile_json(data, folder + "/profile.json");
 )";
 
-std::string program_text(std::string const& type, pipeline_job const& job, pipeline_question const& question,
+source_text program_text(source_text const& type, pipeline_job const& job, pipeline_question const& question,
                          int batch_size) {
   auto machine = job.machine;
   machine.num_ipus = question.num_ipus;
   bool const is_searched = question.solution.empty(), is_profiled = !question.profile_folder.empty();
-  std::string text = "#include \"model.hpp\"\n\n";
-  for (std::string_view const header :
-       {"description/inference", "io/detail/training_config", "pipeline/solution_file", "report/solution_text"})
-    text += "#include <stagecraft/" + std::string(header) + ".hpp>\n";
+  source_text text("#include \"model.hpp\"\n\n");
+  auto const include = [&](std::initializer_list<own_text> headers) {
+    for (auto const header : headers) text += "#include <stagecraft/"_cpp + header + ".hpp>\n";
+  };
+  include({"description/inference", "io/detail/training_config", "pipeline/solution_file", "report/solution_text"});
   if (is_searched || is_profiled)
-    for (std::string_view const header :
-         {"ipu/machine/ipu_devices", "ipu/profile/auto_pipeline", "report/profile_data_of", "report/profile_html",
-          "report/profile_json", "report/profile_text", "report/profile_trace"})
-      text += "#include <stagecraft/" + std::string(header) + ".hpp>\n";
+    include({"ipu/machine/ipu_devices", "ipu/profile/auto_pipeline", "report/profile_data_of", "report/profile_html",
+             "report/profile_json", "report/profile_text", "report/profile_trace"});
   text += "#include <cstdio>\n#include <string>\n\nnamespace sc = stagecraft;\n\n";
   text += "using model_type = " + type + ";\n";
-  text += "inline constexpr auto inference = sc::inference{.batch_size = " + std::to_string(batch_size) +
-          ", .steps_per_execution = " + std::to_string(question.iterations) + "};\n";
+  text += "inline constexpr auto inference = sc::inference{.batch_size = " + number_text(batch_size) +
+          ", .steps_per_execution = " + number_text(question.iterations) + "};\n";
   if (is_searched || is_profiled) text += "using machine = sc::ipu_devices<" + ipu_config_text(machine) + ">;\n";
   text += staged_text(question);
   text += "\nint main(int, char** argv) {\n  sc::io::json answer;\n";
@@ -125,9 +123,8 @@ pipeline_answer ask_library(pipeline_job const& job, pipeline_question const& qu
   if (!found.is_number_integer())
     throw file_error("E5030", job.folder + "/application.json: has no 'batch_size' that is a whole number");
   int const batch_size = found.get<int>();
-  io::replace_file(scratch / "pipeline.cpp", [&](io::file_writer& to) {
-    to.write(std::string_view(program_text(type, job, question, batch_size)));
-  });
+  io::replace_file(scratch / "pipeline.cpp",
+                   [&](io::file_writer& to) { to.write(program_text(type, job, question, batch_size).view()); });
   pipeline_answer answer;
   answer.problem =
       job.compiler.try_run({"-O0", "-w"}, {scratch / "pipeline.cpp", "-o", scratch / "pipeline"}, job.folder);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline_solution.hpp"
 
-#include "statement_writer.hpp"
+#include "source_text.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/io/detail/bundle_contents.hpp>
@@ -58,7 +58,7 @@ void write_pipeline_solution(std::string const& text, std::string const& path) {
     io::replace_file(to, [&](io::file_writer& file) { file.write(std::string_view(what)); });
   };
   write(path, text);
-  write(path + ".inc", raw_string_literal(text) + "\n");
+  write(path + ".inc", (lines_literal(text) + "\n").str());
 }
 
 }  // namespace stagecraft::tool

@@ -154,7 +154,7 @@ class finder {
     std::set<std::string> sums;
     for (auto const& cells : function.expressions)
       for (auto const& each : cells)
-        if (!each.is_constant && each.text.find(" + ") != std::string::npos) sums.insert(each.text);
+        if (!each.is_constant && each.code.view().find(" + ") != std::string_view::npos) sums.insert(each.code.str());
     of.score -= static_cast<int>(sums.size());
     return of.score > 0 && function.parameters.size() <= most_parameters;
   }
@@ -185,7 +185,8 @@ class finder {
       std::vector<cell const*> cells;
     };
     std::vector<column> parameters;
-    std::set<std::string> taken{"x", "y", "z", "name"};
+    std::set<identifier> taken{identifier("x"), identifier("y"), identifier("z"), identifier("w")};
+    for (auto const& other : plan_.functions) taken.insert(other.name);
     for (int i = 0; i < of.length; ++i) {
       auto const& first = plan_.steps[at(of.begins[0] + i)];
       std::vector<expression> expressions;
@@ -200,18 +201,19 @@ class finder {
         }
         defaults.push_back(is_default);
         if (is_constant) {
-          expressions.push_back({first.cells[c].value, true});
+          expressions.push_back({first.cells[c].value, first.cells[c].text, true});
           continue;
         }
-        std::string text;
+        source_text text;
         for (std::size_t p = 0; p < parameters.size() && text.empty(); ++p)
           text = in_terms_of(each.cells, parameters[p].cells, function.parameters[p].name);
         if (text.empty()) {
-          text = free_name(first.cells[c].role, taken);
+          auto const name = free_name(first.cells[c].role, taken);
+          text = name;
           parameters.push_back(each);
-          function.parameters.push_back({first.cells[c].kind, first.cells[c].is_of_name, text});
+          function.parameters.push_back({first.cells[c].kind, first.cells[c].is_of_name, name});
         }
-        expressions.push_back({text, false});
+        expressions.push_back({text, {}, false});
       }
       function.expressions.push_back(std::move(expressions));
       function.is_default.push_back(std::move(defaults));
@@ -220,31 +222,31 @@ class finder {
       arguments.emplace_back();
       for (std::size_t p = 0; p < parameters.size(); ++p) {
         auto argument = *parameters[p].cells[call];
-        argument.role = function.parameters[p].name;
+        argument.role = function.parameters[p].name.str();
         argument.is_option_default = false;
         arguments.back().push_back(std::move(argument));
       }
     }
   }
 
-  static std::string free_name(std::string const& role, std::set<std::string>& taken) {
-    auto name = role.empty() ? std::string("number") : role;
-    for (int i = 2; !taken.insert(name).second; ++i) name = role + "_" + std::to_string(i);
+  static identifier free_name(std::string const& role, std::set<identifier>& taken) {
+    identifier name(role.empty() ? "number" : role);
+    for (int i = 2; !taken.insert(name).second; ++i) name = identifier(role + "_" + std::to_string(i));
     return name;
   }
 
   /// The cells as an expression of a parameter's: the same, a multiple, a part of it, or so much more; else empty.
-  static std::string in_terms_of(std::vector<cell const*> const& cells, std::vector<cell const*> const& parameter,
-                                 std::string const& name) {
+  static source_text in_terms_of(std::vector<cell const*> const& cells, std::vector<cell const*> const& parameter,
+                                 identifier const& name) {
     bool is_same = true, is_multiple = true, is_part = true, is_sum = true;
     // Numbers of names and sizes that are alike are so by chance.
     if (cells[0]->kind != parameter[0]->kind || cells[0]->is_of_name != parameter[0]->is_of_name) return {};
     bool const is_integer = cells[0]->kind == cell::kinds::integer;
     long long factor = 0, divisor = 0, more = 0;
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      is_same = is_same && cells[i]->value == parameter[i]->value;
+      is_same = is_same && cells[i]->is_alike(*parameter[i]);
       if (!is_integer) continue;
-      auto const a = cells[i]->number(), b = parameter[i]->number();
+      auto const a = cells[i]->number, b = parameter[i]->number;
       if (a == 0 || b == 0) is_multiple = is_part = false;
       if (i == 0) {
         factor = b == 0 ? 0 : a / b;
@@ -258,20 +260,20 @@ class finder {
     if (is_same) return name;
     if (!is_integer) return {};
     if (is_sum && more != 0 && cells[0]->is_of_name)
-      return name + (more > 0 ? " + " : " - ") + std::to_string(std::llabs(more));
+      return name + (more > 0 ? " + "_cpp : " - "_cpp) + number_text(std::llabs(more));
     if (cells[0]->is_of_name) return {};
-    if (is_multiple && factor > 1) return std::to_string(factor) + " * " + name;
-    if (is_part && divisor > 1) return name + " / " + std::to_string(divisor);
+    if (is_multiple && factor > 1) return number_text(factor) + " * " + name;
+    if (is_part && divisor > 1) return name + (" / " + number_text(divisor));
     return {};
   }
 
   /// A name for a function, after what it does.
-  std::string name_of(std::vector<source_step> const& body, std::vector<int> const& inputs) const {
+  identifier name_of(std::vector<source_step> const& body, std::vector<int> const& inputs) const {
     std::vector<std::string> words;
     bool adds = false, attends = false, joins = false, adds_input = false;
     for (auto const& step : body) {
-      auto const word =
-          step.layer >= 0 ? model_.layers[at(step.layer)].layer->word : plan_.functions[at(step.function)].name;
+      auto const word = step.layer >= 0 ? std::string(model_.layers[at(step.layer)].layer->word.view())
+                                        : plan_.functions[at(step.function)].name.str();
       adds = adds || word == "add";
       adds_input = adds_input ||
                    (word == "add" && std::find(step.inputs.begin(), step.inputs.end(), inputs[0]) != step.inputs.end());
@@ -294,14 +296,14 @@ class finder {
     }
     auto const is_taken = [&](std::string const& wanted) {
       for (auto const& other : plan_.functions)
-        if (other.name == wanted) return true;
+        if (other.name.str() == wanted) return true;
       for (auto const& layer : model_.layers)
-        if (layer.layer && layer.layer->word == wanted) return true;
+        if (layer.layer && layer.layer->word.view() == wanted) return true;
       return false;
     };
     auto unique = name;
     for (int i = 2; is_taken(unique); ++i) unique = name + "_" + std::to_string(i);
-    return unique;
+    return identifier(unique);
   }
   static std::string short_word(std::string const& word) {
     if (word == "batch_normalization" || word == "layer_normalization") return "norm";

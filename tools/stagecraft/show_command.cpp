@@ -23,7 +23,7 @@ void show_layers(source_model const& model, std::string const& indent, std::stri
                  std::map<std::string, std::string> const& stages, std::int64_t& count) {
   for (auto const& layer : model.layers) {
     if (layer.is_input) continue;
-    auto const text = shown_name(layer.layer ? text_of(*layer.layer) : "a model", 4000);
+    auto const text = shown_name(layer.layer ? text_of(*layer.layer).str() : "a model", 4000);
     auto const stage = stages.find(path + layer.name);
     std::printf("%s%s: %s%s\n", indent.c_str(), shown_name(layer.name).c_str(), text.c_str(),
                 stage == stages.end() ? "" : (" (stage " + shown_name(stage->second) + ")").c_str());

@@ -3,13 +3,18 @@
 // weights.
 #pragma once
 
+#include "source_text.hpp"
+
+#include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/graph/parameter.hpp>
 #include <stagecraft/graph/shape.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -27,14 +32,14 @@ struct literal {
   enum class kinds : unsigned char { fixed, integer, real };
 
   kinds kind = kinds::fixed;
-  std::string text;
+  source_text text;
 
   friend bool operator==(literal const&, literal const&) = default;
 };
 
 /// An option in a layer's braces: `.strides = 2`, or one of the arguments in front of them, without a name.
 struct written_option {
-  std::string name;
+  own_text name;
   literal value;
   bool is_default = false;  ///< it is not written, unless others that are alike have another value
 };
@@ -59,20 +64,20 @@ class source_layer {
   /// What holds for inputs of these shapes, in the library's own words. Throws unsupported with its error.
   [[nodiscard]] virtual layer_rules rules(std::span<shape const> inputs, std::string const& name) const = 0;
 
-  std::string word;                        ///< "conv2d"
+  own_text word = "";                      ///< "conv2d"
   std::string default_name;                ///< what Keras names it after: "conv2d", of which "conv2d_1" is made
   std::vector<std::string> wrapped_names;  ///< those of layers inside it
   std::vector<written_option> arguments;   ///< in front of the braces
   std::vector<written_option> options;     ///< in braces
-  std::string dtype;                       ///< Keras's name of a type of its own: "float16"; empty: there is none
+  std::optional<stagecraft::dtype> dtype;  ///< a type of its own, such as float16
   bool is_on_host = false;                 ///< the host carries it out beside IPUs
 };
 
 /// What follows a layer's braces: `.in_dtype(sc::dtype::float16).on_host()`, or nothing.
-[[nodiscard]] std::string placement_text(source_layer const& layer);
+[[nodiscard]] source_text placement_text(source_layer const& layer);
 
 /// The C++ of a layer without its name: `conv2d{64, 3, sc::relu, {.strides = 2}}`.
-[[nodiscard]] std::string text_of(source_layer const& layer);
+[[nodiscard]] source_text text_of(source_layer const& layer);
 
 /// What of a model's configuration a layer is made from.
 struct layer_config {
@@ -85,7 +90,12 @@ struct layer_config {
 /// The layer of a configuration. Throws unsupported: there is no such layer, or it lacks options.
 [[nodiscard]] std::unique_ptr<source_layer> make_layer(layer_config const& config);
 
-/// Keras's classes that can be imported, in the order of their letters.
-[[nodiscard]] std::vector<std::string> known_classes();
+/// Names that layers have in C++, and Keras's names of their classes in the same letters.
+[[nodiscard]] std::vector<std::string> known_words();
+
+/// A type of the library by Keras's name of it; nothing if there is none.
+[[nodiscard]] std::optional<stagecraft::dtype> dtype_named(std::string_view name);
+/// It in C++: `sc::dtype::float16`.
+[[nodiscard]] source_text dtype_text(stagecraft::dtype type);
 
 }  // namespace stagecraft::tool

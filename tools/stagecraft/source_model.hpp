@@ -40,9 +40,9 @@ struct model_layer {
   json call_options;  ///< keyword arguments of its first call
 };
 
-/// The type of an input, if its numbers are to be exact: `sc::dtype::int32`, of those that `convert` has made of int64;
-/// else nothing.
-[[nodiscard]] std::string input_type(model_layer const& input);
+/// The type of an input, if its numbers are to be exact: int32, of those that `convert` has made of int64; else
+/// nothing. Throws file_error E5064 if the file has another one.
+[[nodiscard]] std::optional<dtype> input_type(model_layer const& input);
 
 /// One call of a layer.
 struct source_call {

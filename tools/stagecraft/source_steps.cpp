@@ -2,7 +2,6 @@
 #include "source_steps.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <optional>
 #include <set>
 #include <utility>
@@ -109,10 +108,12 @@ class call_order {
   bool any_turned_ = false;
 };
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
 /// "conv4_block2_1_conv" as "conv", 4, "_block", 2, "_", 1, "_conv".
 std::vector<std::string> parts_of(std::string const& name) {
   std::vector<std::string> parts;
-  auto const is_digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
   for (char const c : name) {
     bool const begins = parts.empty() || is_digit(c) != is_digit(parts.back().front()) ||
                         (c == '_' && parts.back() != "_") || (is_digit(c) && parts.back() == "0");
@@ -129,7 +130,7 @@ std::string role_of_part(std::vector<std::string> const& parts, std::size_t inde
   std::string role;
   if (index > 0)
     for (char const c : parts[index - 1])
-      if (std::isalpha(static_cast<unsigned char>(c)) != 0) role += static_cast<char>(std::tolower(c));
+      if (is_letter(c)) role += static_cast<char>(c | ' ');  // small
   return role.empty() ? "number" : role;
 }
 
@@ -139,36 +140,43 @@ void add_name(source_step& step, std::string const& name) {
   std::size_t const before = step.cells.size();
   for (std::size_t i = 0; i < parts.size(); ++i) {
     auto const& part = parts[i];
-    bool const is_number = std::isdigit(static_cast<unsigned char>(part.front())) != 0 && part.size() < 7;
-    bool const is_letter = i > 0 && part.size() == 1 && std::isalpha(static_cast<unsigned char>(part.front())) != 0;
-    if (is_number) {
-      step.cells.push_back({cell::kinds::integer, part, role_of_part(parts, i), false, true});
-    } else if ((i == 0 && part != "_") || is_letter) {
-      step.cells.push_back({cell::kinds::text, part, i == 0 ? "prefix" : "letter", false, true});
+    bool const is_counter = is_digit(part.front()) && part.size() < 7;
+    bool const is_one_letter = i > 0 && part.size() == 1 && is_letter(part.front());
+    if (is_counter) {
+      auto const number = std::stoll(part);
+      step.cells.push_back(
+          {cell::kinds::integer, {}, number_text(number), number, role_of_part(parts, i), false, true});
+    } else if ((i == 0 && part != "_") || is_one_letter) {
+      step.cells.push_back({cell::kinds::text, part, {}, 0, i == 0 ? "prefix" : "letter", false, true});
     } else {
       step.name_parts.push_back(part);
-      step.pattern += part;
+      step.pattern += std::to_string(part.size()) + ":" + part;  // so that none looks like a cell
       continue;
     }
     step.name_parts.emplace_back();
-    step.pattern += is_number ? "#" : "@";
+    step.pattern += is_counter ? "#" : "@";
   }
   step.name_cells = static_cast<int>(step.cells.size() - before);
 }
 
 void add_options(source_step& step, source_layer const& layer) {
-  step.pattern = layer.word + placement_text(layer);
+  step.pattern = (layer.word + placement_text(layer)).str();
   auto const add = [&](written_option const& each) {
     bool const is_integer = each.value.kind == literal::kinds::integer;
     if (!is_integer && each.is_default) return;
-    step.pattern += "|" + each.name;
+    step.pattern += "|" + std::string(each.name.view());
     if (each.value.kind == literal::kinds::fixed) {
-      step.pattern += "=" + each.value.text;
+      step.pattern += "=" + each.value.text.str();
       return;
     }
     step.pattern += is_integer ? "#" : "%";
-    step.cells.push_back(
-        {is_integer ? cell::kinds::integer : cell::kinds::real, each.value.text, each.name, each.is_default, false});
+    step.cells.push_back({is_integer ? cell::kinds::integer : cell::kinds::real,
+                          {},
+                          each.value.text,
+                          is_integer ? std::stoll(each.value.text.str()) : 0,
+                          std::string(each.name.view()),
+                          each.is_default,
+                          false});
   };
   for (auto const& each : layer.arguments) add(each);
   step.pattern += "||";

@@ -2,6 +2,7 @@
 // A model as steps in the order in which its source makes them, and what repeats in it as functions.
 #pragma once
 
+#include "identifier.hpp"
 #include "source_model.hpp"
 
 #include <map>
@@ -15,14 +16,16 @@ struct cell {
   enum class kinds : unsigned char { integer, real, text };
 
   kinds kind = kinds::text;
-  std::string value;
-  std::string role;  ///< what a parameter for it is called: "filters"
+  std::string text;      ///< a part of a name
+  source_text value;     ///< a number
+  long long number = 0;  ///< an integer, which an int holds: options and parts of names are read so
+  std::string role;      ///< what a parameter for it is called: "filters"
   bool is_option_default = false;
   bool is_of_name = false;
 
-  [[nodiscard]] bool is_alike(cell const& other) const { return kind == other.kind && value == other.value; }
-  /// That of an integer, which an int holds: options and parts of names are read so.
-  [[nodiscard]] long long number() const { return std::stoll(value); }
+  [[nodiscard]] bool is_alike(cell const& other) const {
+    return kind == other.kind && text == other.text && value == other.value;
+  }
 };
 
 /// One statement: a call of a layer, of a nested model, or of a function.
@@ -41,19 +44,20 @@ struct source_step {
 
 /// A value in a function's body: a constant, or an expression of its parameters.
 struct expression {
-  std::string text;
+  source_text code;       ///< of a number, or of parameters
+  std::string text = {};  ///< a constant part of a name
   bool is_constant = true;
 };
 
 struct source_parameter {
   cell::kinds kind = cell::kinds::integer;
   bool is_of_name = false;
-  std::string name;
+  identifier name;
 };
 
 /// A function for steps that repeat.
 struct source_function {
-  std::string name;
+  identifier name{"function"};
   std::vector<source_parameter> parameters;
   std::vector<source_step> body;
   std::vector<std::vector<expression>> expressions;  ///< for each step's cells

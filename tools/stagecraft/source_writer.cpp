@@ -1,133 +1,58 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "source_writer.hpp"
 
-#include "option_values.hpp"
 #include "source_steps.hpp"
 #include "statement_writer.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cctype>
+#include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/diagnostics/text.hpp>
+#include <optional>
 #include <set>
+#include <string_view>
+#include <vector>
 
 namespace stagecraft::tool {
 
 namespace {
 
-/// Names that mean something else in an imported header.
-bool is_taken_word(std::string const& name) {
-  static std::set<std::string> const words = [] {
-    std::set<std::string> all{"alignas",
-                              "and",
-                              "asm",
-                              "auto",
-                              "bool",
-                              "break",
-                              "case",
-                              "catch",
-                              "char",
-                              "class",
-                              "concept",
-                              "const",
-                              "continue",
-                              "default",
-                              "delete",
-                              "do",
-                              "double",
-                              "else",
-                              "enum",
-                              "explicit",
-                              "export",
-                              "extern",
-                              "false",
-                              "float",
-                              "for",
-                              "friend",
-                              "goto",
-                              "if",
-                              "inline",
-                              "int",
-                              "long",
-                              "main",
-                              "model",
-                              "models",
-                              "mutable",
-                              "name",
-                              "namespace",
-                              "new",
-                              "not",
-                              "operator",
-                              "or",
-                              "private",
-                              "public",
-                              "register",
-                              "requires",
-                              "return",
-                              "sc",
-                              "short",
-                              "signed",
-                              "sizeof",
-                              "static",
-                              "std",
-                              "struct",
-                              "switch",
-                              "template",
-                              "this",
-                              "throw",
-                              "true",
-                              "try",
-                              "typedef",
-                              "typeid",
-                              "typename",
-                              "union",
-                              "unsigned",
-                              "using",
-                              "virtual",
-                              "void",
-                              "volatile",
-                              "while",
-                              "xor",
-                              "stagecraft",
-                              "bidirectional",
-                              "time_distributed",
-                              "input",
-                              "lambda",
-                              "rnn"};
-    for (auto const& class_name : known_classes()) all.insert(snake_case_of(class_name));
-    return all;
-  }();
-  return words.contains(name);
+void check_names(source_model const& model, std::string const& origin) {
+  check_name(model.name, "a model", origin);
+  for (auto const& layer : model.layers) {
+    check_name(layer.name, layer.is_input ? "an input" : "a layer", origin);
+    if (layer.nested) check_names(*layer.nested, origin);
+  }
 }
 
 class header_writer {
  public:
   header_writer(source_model const& model, source_options const& options) : model_(model), options_(options) {
     used_.insert(options.type);
+    parts_name_.emplace(identifier(options.type.str() + "_parts").unused_in(used_));
   }
 
-  std::string write() {
+  source_text write() {
+    check_names(model_, options_.origin);
     source_plan main;
     if (is_list(model_)) {
       visit_names(model_);
     } else {
       main = make_steps(model_, names_, plans_);
     }
-    std::string parts;
+    source_text parts;
     collect_types(model_, parts);
     if (!is_list(model_)) find_functions(main, model_);
-    for (auto const& function : main.functions)
-      parts += (parts.empty() ? "" : "\n") + statement_writer::function_text(model_, main, function);
+    write_functions(model_, main, parts);
     has_parts_ = !parts.empty();
-    std::string text = "// The model '" + model_.name + "' of " + options_.origin + ": made by `stagecraft import`.";
-    // What stands in a file stays in the comment; a '\r' ends it for Clang.
-    std::replace_if(text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
-    text += "\n#pragma once\n\n#include <stagecraft/pipeline.hpp>\n";
-    if (parts.find("std::string_view") != std::string::npos || !is_list(model_)) text += "#include <string_view>\n";
+    source_text text("// The model '");
+    text += comment_text(model_.name) + "' of " + comment_text(options_.origin) +
+            ": made by `stagecraft import`.\n#pragma once\n\n#include <stagecraft/pipeline.hpp>\n";
+    if (parts.view().find("std::string_view") != std::string_view::npos || !is_list(model_))
+      text += "#include <string_view>\n";
     text +=
         "\nnamespace models {\n\nnamespace sc = stagecraft;\nusing namespace sc::layers;  // NOLINT: as a program "
         "writes it\n\n";
     if (has_parts_)
-      text += "namespace " + parts_name() + " {\n\n" + parts + "\n}  // namespace " + parts_name() + "\n\n";
+      text += "namespace " + *parts_name_ + " {\n\n" + parts + "\n}  // namespace " + *parts_name_ + "\n\n";
     text += definition(model_, options_.type, is_list(model_) ? nullptr : &main, true);
     return text + "\n}  // namespace models\n";
   }
@@ -140,98 +65,95 @@ class header_writer {
       if (layer.calls > 1) return false;
     return true;
   }
-  [[nodiscard]] std::string parts_name() const { return options_.type + "_parts"; }
-
   /// Default names of a model that is a list.
   void visit_names(source_model const& model) { plans_.try_emplace(&model, make_steps(model, names_, plans_)); }
 
+  void write_functions(source_model const& model, source_plan& plan, source_text& to) {
+    for (auto& function : plan.functions) {
+      function.name = function.name.unused_in(used_);
+      to += (to.empty() ? ""_cpp : "\n"_cpp) + statement_writer::function_text(model, plan, function);
+    }
+  }
+
   /// Nested models are types, the innermost first.
-  void collect_types(source_model const& model, std::string& to) {
+  void collect_types(source_model const& model, source_text& to) {
     for (std::size_t i = 0; i < model.layers.size(); ++i) {
       auto const& layer = model.layers[i];
       if (!layer.nested) continue;
       collect_types(*layer.nested, to);
-      auto type = type_name_of(layer.name);
-      while (!used_.insert(type).second) type += "_";
-      types_[&model][static_cast<int>(i)] = type;
+      auto const type = type_name_of(layer.name).unused_in(used_);
+      types_[&model].emplace(static_cast<int>(i), type);
       auto& plan = plans_.at(layer.nested.get());
       if (!is_list(*layer.nested)) {
         find_functions(plan, *layer.nested);
-        for (auto& function : plan.functions) {
-          while (!used_.insert(function.name).second) function.name += "_";
-          to += (to.empty() ? "" : "\n") + statement_writer::function_text(*layer.nested, plan, function);
-        }
+        write_functions(*layer.nested, plan, to);
       }
-      to += (to.empty() ? "" : "\n") + definition(*layer.nested, type, &plan, false);
+      to += (to.empty() ? ""_cpp : "\n"_cpp) + definition(*layer.nested, type, &plan, false);
     }
   }
 
-  std::string definition(source_model const& model, std::string const& type, source_plan const* plan,
+  source_text definition(source_model const& model, identifier const& type, source_plan const* plan,
                          bool is_outermost) {
     if (is_list(model)) return list_text(model, type, is_outermost);
-    std::string body;
-    if (is_outermost && has_parts_) body += "    using namespace " + parts_name() + ";  // NOLINT\n";
-    statement_writer(model, *plan, types_[&model], "    ").write_build(body);
+    source_text body;
+    if (is_outermost && has_parts_) body += "    using namespace " + *parts_name_ + ";  // NOLINT\n";
+    statement_writer(model, *plan, types_[&model], 4).write_build(body);
     return "struct " + type + " : sc::functional<" + type +
            "> {\n  static constexpr std::string_view name = " + string_literal(model.name) +
            ";\n\n  static constexpr auto build(auto& model) {\n" + body + "  }\n};\n";
   }
 
-  std::string list_text(source_model const& model, std::string const& type, bool is_outermost) {
-    std::vector<std::string> entries;
+  source_text list_text(source_model const& model, identifier const& type, bool is_outermost) {
+    std::vector<source_text> entries, sizes;
     auto const& steps = plans_.at(&model).steps;
     auto const& input = model.calls[static_cast<std::size_t>(model.inputs[0])];
-    std::string sizes;
-    for (int const length : input.outputs[0].value()) sizes += (sizes.empty() ? "" : ", ") + std::to_string(length);
+    for (int const length : input.outputs[0].value()) sizes.push_back(number_text(length));
     auto const of_type = input_type(model.layer_of(input));
-    entries.push_back("input{" + sizes + "}" + (of_type.empty() ? "" : ".of_type(" + of_type + ")"));
+    entries.push_back("input{" + comma_list(sizes) + "}" +
+                      (of_type ? ".of_type("_cpp + dtype_text(*of_type) + ")" : source_text()));
     for (auto const& step : steps) {
       auto const& layer = model.layers[static_cast<std::size_t>(step.layer)];
       if (layer.nested)
-        entries.push_back((is_outermost ? parts_name() + "::" : "") + types_[&model][step.layer] + "{}");
+        entries.push_back((is_outermost ? *parts_name_ + "::"_cpp : source_text()) + types_[&model].at(step.layer) +
+                          "{}");
       else
-        entries.push_back(text_of(*layer.layer) + (step.has_name ? ".named(" + string_literal(layer.name) + ")" : ""));
+        entries.push_back(text_of(*layer.layer) +
+                          (step.has_name ? ".named("_cpp + string_literal(layer.name) + ")" : source_text()));
     }
     bool const is_named = model.name != "sequential";
-    auto const begin = "using " + type + " = " + (is_named ? "sc::named<" + string_literal(model.name) + ", " : "") +
+    auto const begin = "using " + type + " = " +
+                       (is_named ? "sc::named<"_cpp + string_literal(model.name) + ", " : source_text()) +
                        "sc::sequential<";
-    auto text = wrap_list(begin, entries, is_named ? ">>;" : ">;");
+    auto const end = is_named ? ">>;"_cpp : ">;"_cpp;
     // Where the alignment leaves no room, entries begin a line of their own.
-    if (begin.size() > 60) text = begin + "\n" + wrap_list("    ", entries, is_named ? ">>;" : ">;");
-    return text;
+    if (begin.size() > 60) return begin + "\n" + wrap_list(indent_of(4), entries, end);
+    return wrap_list(begin, entries, end);
   }
 
   source_model const& model_;
   source_options const& options_;
   default_names names_;
   std::map<source_model const*, source_plan> plans_;
-  std::map<source_model const*, std::map<int, std::string>> types_;
-  std::set<std::string> used_;
+  std::map<source_model const*, std::map<int, identifier>> types_;
+  std::set<identifier> used_;
+  std::optional<identifier> parts_name_;
   bool has_parts_ = false;
 };
 
 }  // namespace
 
-std::string identifier_of(std::string const& text) {
-  std::string name;
-  for (char const c : text) {
-    bool const is_word = std::isalnum(static_cast<unsigned char>(c)) != 0;
-    if (is_word)
-      name += c;
-    else if (!name.empty() && name.back() != '_')
-      name += '_';
-  }
-  while (name.ends_with('_')) name.pop_back();
-  if (name.empty() || std::isdigit(static_cast<unsigned char>(name.front())) != 0) name = "model_" + name;
-  return is_taken_word(name) ? name + "_" : name;
+void check_name(std::string_view name, std::string_view of, std::string const& origin) {
+  auto const wrong = [&](std::string const& what) {
+    throw file_error("E5191", origin + ": the name of " + std::string(of) + " " + what);
+  };
+  if (name.empty()) wrong("is empty; each needs one");
+  if (name.find('\0') != std::string_view::npos) wrong("has a NUL: '" + comment_text(name).str() + "'");
+  if (name.size() > fixed_name::capacity)
+    wrong("has " + std::to_string(name.size()) + " bytes, at most " + std::to_string(fixed_name::capacity) +
+          " can be: '" + comment_text(name).str() + "'");
 }
 
-std::string type_name_of(std::string const& text) {
-  auto name = identifier_of(text);
-  return name.ends_with('_') ? name + "model" : name;
-}
-
-std::string write_source(source_model const& model, source_options const& options) {
+source_text write_source(source_model const& model, source_options const& options) {
   return header_writer(model, options).write();
 }
 

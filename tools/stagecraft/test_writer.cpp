@@ -49,42 +49,23 @@ void add_recorded(std::vector<std::string> const& files, std::vector<shape> cons
 }
 
 /// "a0, a1, a2".
-std::string list_of(std::string const& name, std::size_t count) {
-  std::string text;
-  for (std::size_t i = 0; i < count; ++i) text += (i == 0 ? "" : ", ") + name + std::to_string(i);
-  return text;
+source_text list_of(own_text name, std::size_t count) {
+  std::vector<source_text> entries;
+  for (std::size_t i = 0; i < count; ++i) entries.push_back(name + number_text(i));
+  return comma_list(entries);
 }
 
-}  // namespace
-
-tensor_file read_recorded(source_model const& model, std::vector<std::string> const& inputs,
-                          std::vector<std::string> const& outputs) {
-  tensor_file result;
-  if (inputs.empty() && outputs.empty()) return result;
-  std::vector<shape> of_inputs, of_outputs;
-  for (int const input : model.inputs) of_inputs.push_back(shape_of(model, {input, 0}));
-  for (auto const& output : model.outputs) of_outputs.push_back(shape_of(model, output));
-  std::int64_t samples = 0;
-  add_recorded(inputs, of_inputs, model.input_axes, "inputs", samples, result);
-  add_recorded(outputs, of_outputs, model.output_axes, "outputs", samples, result);
-  return result;
+/// The header of an imported model in quotes.
+source_text header_in_quotes(std::string const& stem) {
+  auto name = file_in_quotes(stem + ".hpp");
+  if (!name)
+    throw file_error("E5192", "the model's header would be '" + comment_text(stem).str() +
+                                  ".hpp', which #include cannot have: give another name by --output, of letters and "
+                                  "digits");
+  return *std::move(name);
 }
 
-std::string write_test(source_model const& model, std::string const& type, std::string const& stem,
-                       tensor_file const& recorded) {
-  bool const has_values = !recorded.tensors.empty();
-  auto const samples = has_values ? recorded.tensors.front().shape[0] : 1;
-  auto const inputs = model.inputs.size(), outputs = model.outputs.size();
-  std::string text = "// Tests " + stem +
-                     ".hpp: made by `stagecraft import`. Compile it with -std=c++20 -O2 -march=native, and link "
-                     "-pthread -lzip.\n";
-  text +=
-      "#include \"" + stem + ".hpp\"\n\n#include <stagecraft/stagecraft.hpp>\n#include <stagecraft/io/weights.hpp>\n";
-  text += "#include <cmath>\n#include <cstdio>\n#include <string>\n#include <vector>\n\n";
-  text += "namespace sc = stagecraft;\n\ninline constexpr auto run = sc::inference{.batch_size = " +
-          std::to_string(samples) + "};\n\n";
-  if (has_values) {
-    text += R"(/// The recorded values of an input or an output.
+constexpr own_text helpers_text = R"(/// The recorded values of an input or an output.
 template <std::size_t Rank>
 xt::xtensor<float, Rank> recorded(sc::tensor_file const& file, std::string const& name) {
   auto const* const found = file.find(name);
@@ -110,45 +91,74 @@ double difference(auto const& found, auto const& expected) {
 }
 
 )";
-    text.insert(text.find("#include <cmath>"),
-                "#include <stagecraft/io/safetensors.hpp>\n#include <algorithm>\n#include <array>\n");
-  }
-  text += "int main(int argc, char** argv) {\n  std::string const folder = argc > 1 ? argv[1] : \".\";\n";
+
+}  // namespace
+
+void check_stem(std::string const& stem) { static_cast<void>(header_in_quotes(stem)); }
+
+tensor_file read_recorded(source_model const& model, std::vector<std::string> const& inputs,
+                          std::vector<std::string> const& outputs) {
+  tensor_file result;
+  if (inputs.empty() && outputs.empty()) return result;
+  std::vector<shape> of_inputs, of_outputs;
+  for (int const input : model.inputs) of_inputs.push_back(shape_of(model, {input, 0}));
+  for (auto const& output : model.outputs) of_outputs.push_back(shape_of(model, output));
+  std::int64_t samples = 0;
+  add_recorded(inputs, of_inputs, model.input_axes, "inputs", samples, result);
+  add_recorded(outputs, of_outputs, model.output_axes, "outputs", samples, result);
+  return result;
+}
+
+source_text write_test(source_model const& model, identifier const& type, std::string const& stem,
+                       tensor_file const& recorded) {
+  bool const has_values = !recorded.tensors.empty();
+  auto const samples = has_values ? recorded.tensors.front().shape[0] : 1;
+  auto const inputs = model.inputs.size(), outputs = model.outputs.size();
+  source_text text("// Tests ");
+  text += comment_text(stem) +
+          ".hpp: made by `stagecraft import`. Compile it with -std=c++20 -O2 -march=native, and link -pthread -lzip.\n";
+  text += "#include " + header_in_quotes(stem) +
+          "\n\n#include <stagecraft/stagecraft.hpp>\n#include <stagecraft/io/weights.hpp>\n";
+  text += has_values ? "#include <stagecraft/io/safetensors.hpp>\n#include <algorithm>\n"_cpp : ""_cpp;
+  text += "#include <array>\n#include <cmath>\n#include <cstdio>\n#include <string>\n#include <vector>\n\n";
   text +=
-      "  sc::predictor<models::" + type + ", run> net;\n  net.load_weights(folder + \"/" + stem + ".safetensors\");\n";
-  if (has_values) text += "  auto const values = sc::read_safetensors(folder + \"/" + stem + "_test.safetensors\");\n";
+      "namespace sc = stagecraft;\n\ninline constexpr auto run = sc::inference{.batch_size = " + number_text(samples) +
+      "};\n\n";
+  if (has_values) text += helpers_text;
+  text += "int main(int argc, char** argv) {\n  std::string const folder = argc > 1 ? argv[1] : \".\";\n";
+  text += "  sc::predictor<models::" + type + ", run> net;\n  net.load_weights(folder + " +
+          string_literal("/" + stem + ".safetensors") + ");\n";
+  if (has_values)
+    text += "  auto const values = sc::read_safetensors(folder + " + string_literal("/" + stem + "_test.safetensors") +
+            ");\n";
   for (std::size_t i = 0; i < inputs; ++i) {
     auto const shape = shape_of(model, {model.inputs[i], 0});
-    auto const rank = std::to_string(shape.rank() + 1);
-    text += "  auto const x" + std::to_string(i) + " = ";
+    auto const rank = number_text(shape.rank() + 1);
+    text += "  auto const x" + number_text(i) + " = ";
     if (has_values) {
-      text += "recorded<" + rank + ">(values, \"inputs:" + std::to_string(i) + "\");\n";
+      text += "recorded<" + rank + ">(values, \"inputs:" + number_text(i) + "\");\n";
     } else {
-      std::string sizes = "1";
-      for (int const length : shape) sizes += ", " + std::to_string(length);
+      source_text sizes("1");
+      for (int const length : shape) sizes += ", " + number_text(length);
       text += "xt::eval(xt::zeros<float>(std::array<std::size_t, " + rank + ">{" + sizes + "}));\n";
     }
   }
-  auto const given = inputs == 1 ? std::string("x0") : "sc::inputs(" + list_of("x", inputs) + ")";
+  auto const given = inputs == 1 ? source_text("x0") : "sc::inputs(" + list_of("x", inputs) + ")";
   text += outputs == 1 ? "  auto const y0 = net.predict(" + given + ");\n"
                        : "  auto const [" + list_of("y", outputs) + "] = net.predict(" + given + ");\n";
   text += "  bool is_right = true;\n";
   for (std::size_t i = 0; i < outputs; ++i) {
-    auto const own = "y" + std::to_string(i);
+    auto const own = "y" + number_text(i);
     if (has_values) {
-      auto const rank = std::to_string(shape_of(model, model.outputs[i]).rank() + 1);
+      auto const rank = number_text(shape_of(model, model.outputs[i]).rank() + 1);
       text += "  {\n    auto const off = difference(" + own + ", recorded<" + rank +
-              ">(values, \"outputs:" + std::to_string(i) + "\"));\n    std::printf(\"output " + std::to_string(i) +
+              ">(values, \"outputs:" + number_text(i) + "\"));\n    std::printf(\"output " + number_text(i) +
               ": differs by %.1e of its largest value\\n\", off);\n    is_right = is_right && off < 1e-4;\n  }\n";
     } else {
       text += "  for (float const value : " + own + ") is_right = is_right && std::isfinite(value);\n";
     }
   }
-  text += "  std::puts(is_right ? \"passed\" : \"failed\");\n  return is_right ? 0 : 1;\n}\n";
-  if (!has_values) {
-    text.insert(text.find("#include <cmath>"), "#include <array>\n");
-  }
-  return text;
+  return text + "  std::puts(is_right ? \"passed\" : \"failed\");\n  return is_right ? 0 : 1;\n}\n";
 }
 
 }  // namespace stagecraft::tool

@@ -2,6 +2,7 @@
 // A program that tests an imported model: the weights fit, and it predicts what Keras has predicted.
 #pragma once
 
+#include "identifier.hpp"
 #include "source_model.hpp"
 
 #include <stagecraft/io/stored_tensor.hpp>
@@ -15,8 +16,11 @@ namespace stagecraft::tool {
 [[nodiscard]] tensor_file read_recorded(source_model const& model, std::vector<std::string> const& inputs,
                                         std::vector<std::string> const& outputs);
 
-/// The program. Without recorded values it tests that the weights fit, and that numbers come out.
-[[nodiscard]] std::string write_test(source_model const& model, std::string const& type, std::string const& stem,
+/// Throws file_error E5192 if #include cannot have a header of this name.
+void check_stem(std::string const& stem);
+
+/// The program. Without recorded values it tests that the weights fit, and that numbers come out. Throws as check_stem.
+[[nodiscard]] source_text write_test(source_model const& model, identifier const& type, std::string const& stem,
                                      tensor_file const& recorded);
 
 }  // namespace stagecraft::tool

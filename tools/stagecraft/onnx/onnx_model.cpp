@@ -233,7 +233,10 @@ void onnx_trace::name_layers() {
   for (auto& each : layers_) {
     if (each.name.empty()) continue;
     auto const base = each.name;
-    while (!taken.insert(each.name).second) each.name = base + "_" + std::to_string(++copies[base]);
+    while (!taken.insert(each.name).second) {
+      auto const ending = "_" + std::to_string(++copies[base]);
+      each.name = base.substr(0, fixed_name::capacity - ending.size()) + ending;
+    }
   }
   std::map<std::string, int> counts;
   for (auto& each : layers_) {

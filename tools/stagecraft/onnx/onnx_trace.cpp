@@ -24,7 +24,7 @@ std::string clean_name(std::string const& name) {
     result += is_letter ? c : '_';
   }
   while (result.starts_with("_")) result.erase(0, 1);
-  return result.substr(0, 48);
+  return result.substr(0, fixed_name::capacity);
 }
 
 int axis_of(std::int64_t axis, int rank) {
