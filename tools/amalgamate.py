@@ -23,6 +23,15 @@ RESULT = ROOT / "single_include/stagecraft/stagecraft.hpp"
 INCLUDE_LINE = re.compile(r"\s*#\s*include\s*([<\"])([^>\"]+)[>\"]")
 
 
+# What headers that programs include read first and last.
+AROUND = ("stagecraft/diagnostics/begin_headers.hpp", "stagecraft/diagnostics/end_headers.hpp")
+
+
+def lines_around(name):
+    """The directives of a header of AROUND."""
+    return [line for line in (INCLUDE / name).read_text(encoding="utf-8").splitlines() if line.startswith("#")]
+
+
 class Amalgamation:
     def __init__(self):
         self.seen = set()
@@ -46,7 +55,9 @@ class Amalgamation:
             elif directive and directive.group(1) == "endif":
                 depth -= 1
             include = INCLUDE_LINE.match(line)
-            if include and include.group(2).startswith("stagecraft/"):
+            if include and include.group(2) in AROUND:
+                pass  # once around all of them
+            elif include and include.group(2).startswith("stagecraft/"):
                 if depth:
                     sys.exit(f"amalgamate: {path}:{number}: an own header is included under a condition")
                 self.add(include.group(2), name)
@@ -78,7 +89,10 @@ class Amalgamation:
             *compiler,
             *[f"#include <{name}>" for name in sorted(self.standard_headers)],
             "",
+            *lines_around(AROUND[0]),
+            "",
             *self.body,
+            *lines_around(AROUND[1]),
         ]).rstrip("\n") + "\n"
 
 

@@ -65,9 +65,12 @@ def stable(line):
 
 def telling_line(code, output):
     """The line that tells what is wrong: the first that says `error:` or `warning:` and has the code, else the first with
-    the code. Empty if there is none."""
+    the code, else the first error of a compiler that shows the code in a line of the library's source. Empty if there is
+    none."""
     lines = [line for line in output.splitlines()
              if not compile_case.is_source_echo(line) and f"[{code}]" in compile_case.readable(line)]
+    if not lines and f"[{code}]" in output:
+        lines = compile_case.error_lines(output)
     return next((line for line in lines if re.search(r"\b(?:error|warning):", line)), lines[0] if lines else "")
 
 
@@ -190,7 +193,9 @@ def library_codes():
     """The codes that stand in the library: those of compile errors, and those of exceptions."""
     compile_time, run_time = set(), set()
     for path in sorted(compile_case.INCLUDE.rglob("*.hpp")):
-        text = without_comments(path.read_text(encoding="utf-8"))
+        whole = path.read_text(encoding="utf-8")
+        text = without_comments(whole)
+        compile_time.update(re.findall(r"\{  // \[(E\d{4})\]", whole))  # on a line that compilers show
         compile_time.update("E" + number for number in re.findall(r"(?:\breport\(|\w\((?=\s*\d{4},\s*\"))\s*([1-5]\d{3}),", text))
         compile_time.update(re.findall(r"\[(E\d{4})\]", text))
         run_time.update(re.findall(r"\"(E\d{4})\"", text))

@@ -5,7 +5,11 @@
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/ipu/emulation/ipu.hpp>
 #include <stagecraft/ipu/profile/auto_pipeline.hpp>
 #include <stagecraft/ipu/profile/profile.hpp>
 #include <stagecraft/stagecraft.hpp>
+
+#include <stagecraft/diagnostics/end_headers.hpp>

@@ -3,6 +3,8 @@
 // xsimd.
 #pragma once
 
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/constraints/constraints.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/compiler.hpp>
@@ -26,3 +28,5 @@
 #include <stagecraft/pipeline/summary.hpp>
 #include <stagecraft/regularizers/regularizers.hpp>
 #include <stagecraft/version.hpp>
+
+#include <stagecraft/diagnostics/end_headers.hpp>

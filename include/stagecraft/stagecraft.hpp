@@ -3,6 +3,8 @@
 // their profiles, and training on them.
 #pragma once
 
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/compiler.hpp>
 
@@ -18,3 +20,5 @@
 #include <stagecraft/training/callbacks/callbacks.hpp>
 #include <stagecraft/training/predictor.hpp>
 #include <stagecraft/training/trainer.hpp>
+
+#include <stagecraft/diagnostics/end_headers.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E1070: the tensors of a layer's `call` do not fit its operations.
-// expect-error: layer 'project': a tensor of shape (2, 16) cannot be multiplied by (8, 4)
+// expect-error: layer 'project': a tensor of shape (2, 16) cannot be multiplied by (8, 4); a layer is checked with 2 samples
 // expect-error: [E1070]
 #include <stagecraft/pipeline.hpp>
 

@@ -3,7 +3,7 @@
 
 A case is a C++ file. `#ifdef STAGECRAFT_BAD ... #else ... #endif` holds what is wrong and what is right; comment lines
 `// expect-error: <text>` say what the compiler must print for the former, and `// <- here` at the end of a line says
-that the compiler must name this line. With `// expect-warning: <text>` instead, the former compiles, and the compiler
+that the compiler must name this line. `// expect-source: <text>` is text of the library's source that it must show. With `// expect-warning: <text>` instead, the former compiles, and the compiler
 prints that. An error may be two lines; `// most-error-lines: <number>` allows for more, where a compiler goes on.
 """
 import dataclasses
@@ -30,6 +30,7 @@ class Case:
     is_warning: bool
     lines: list
     most_error_lines: int = MAX_ERROR_LINES
+    shown: list = dataclasses.field(default_factory=list)
 
     def marked_variant(self, bad):
         """The file's lines with STAGECRAFT_BAD resolved, without the comment at its top, as (number, line, is marked)."""
@@ -63,11 +64,11 @@ def read_case(path):
     path = pathlib.Path(path).resolve()
     lines = path.read_text(encoding="utf-8").splitlines()
     texts = {kind: [line.split(f"// expect-{kind}:", 1)[1].strip() for line in lines if f"// expect-{kind}:" in line]
-             for kind in ("error", "warning")}
+             for kind in ("error", "warning", "source")}
     code = re.match(r"(E\d{4})(?:_|$)", path.stem)
     most = [int(line.split(":", 1)[1]) for line in lines if line.startswith("// most-error-lines:")]
     return Case(path, code.group(1) if code else "", texts["error"] or texts["warning"],
-                bool(texts["warning"]) and not texts["error"], lines, *most)
+                bool(texts["warning"]) and not texts["error"], lines, *(most or [MAX_ERROR_LINES]), texts["source"])
 
 
 # GCC collects its garbage once it has 2 GB, not at every doubling: that saves time.
@@ -100,9 +101,9 @@ def is_source_echo(line):
 
 def readable(output):
     """The output without repeated source, and with the messages in one piece: compilers print them as string template
-    arguments, with quotes escaped, Clang cut into several: `piece<5>{"layer "}, piece<9>{"\\'dense\\' is "}`."""
+    arguments, with quotes escaped, Clang cut into lines: `piece{{{"layer "}, {"\\'dense\\' is "}}}`."""
     text = "\n".join(line for line in output.splitlines() if not is_source_echo(line))
-    text = re.sub(r'"\}{1,2}, (?:(?:\w+::)*piece(?:<\d+>)?)?\{{1,2}"', "", text)
+    text = re.sub(r'"\}{1,3}, (?:(?:\w+::)*piece(?:<\d+>)?)?\{{1,3}"', "", text)
     return re.sub(r"\\(['\"\\])", r"\1", text)
 
 
@@ -127,7 +128,7 @@ def problems_of_bad_variant(case, compiled, output):
     found = []
     if not case.expected:
         found.append("the case has no `// expect-error:` line")
-    if case.code and not any(f"[{case.code}]" in text for text in case.expected):
+    if case.code and not any(f"[{case.code}]" in text for text in case.expected + case.shown):
         found.append(f"no `// expect-error:` line names [{case.code}]")
     if compiled and not case.is_warning:
         return found + ["the bad variant compiles"]
@@ -141,6 +142,7 @@ def problems_of_bad_variant(case, compiled, output):
                         lambda match: f"{EXAMPLE}:{lines.get(match.group(1), match.group(1))}", expected)
         if " ".join(placed.split()) not in flat:
             found.append(f"the bad variant's output lacks: {placed}")
+    found += [f"the bad variant's output does not show: {text}" for text in case.shown if text not in output]
     for line, (number, _, is_marked) in variant:
         if is_marked and f"{EXAMPLE}:{line}:" not in text:
             found.append(f"the bad variant's output does not name line {number}, which is marked `{HERE}`")

@@ -15,8 +15,8 @@ constexpr operations::formula trace_activation(activation const& function, bool 
   operation_list list;
   growing_array<parameter> weights;
   tracer ops(list, weights);
-  tensor const dy = gradient ? ops.append(input{0}, {}) : tensor{};
-  tensor const x = ops.append(input{gradient ? 1 : 0}, {});
+  tensor const dy = gradient ? ops.append(operations::input{0}, {}) : tensor{};
+  tensor const x = ops.append(operations::input{gradient ? 1 : 0}, {});
   tensor const y = function(x);
   if (!gradient) return {list, {y.id}};
   int const count = list.size();

@@ -3,6 +3,8 @@
 // tf.data. Readers of .npy and IDX files are in headers of their own, <stagecraft/data/npy.hpp> and idx.hpp.
 #pragma once
 
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/data/cardinality.hpp>
 #include <stagecraft/data/csv.hpp>
 #include <stagecraft/data/dataset.hpp>
@@ -14,3 +16,5 @@
 #include <stagecraft/data/text_lines.hpp>
 #include <stagecraft/data/timeseries_dataset_from_array.hpp>
 #include <stagecraft/data/zip.hpp>
+
+#include <stagecraft/diagnostics/end_headers.hpp>

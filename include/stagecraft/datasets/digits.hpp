@@ -5,6 +5,8 @@
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/datasets/detail/digit_canvas.hpp>
 #include <stagecraft/datasets/detail/glyphs.hpp>
 #include <stagecraft/datasets/detail/random_stream.hpp>
@@ -144,3 +146,5 @@ inline labelled_split digits(digits_options const& options = {}) {
 }
 
 }  // namespace stagecraft::datasets
+
+#include <stagecraft/diagnostics/end_headers.hpp>

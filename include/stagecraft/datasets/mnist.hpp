@@ -4,6 +4,8 @@
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/datasets/detail/complaint.hpp>
 #include <stagecraft/datasets/idx_file.hpp>
 #include <stagecraft/datasets/labelled_split.hpp>
@@ -166,3 +168,5 @@ labelled_split mnist(std::string const& folder) {
 }
 
 }  // namespace stagecraft::datasets
+
+#include <stagecraft/diagnostics/end_headers.hpp>

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/diagnostics/rooms.hpp>
 
 #include <stagecraft/description/dtype_policy.hpp>
@@ -68,8 +71,9 @@ namespace stagecraft {
 /// losses, metrics, outputs and loss weights; E4029 inputs of another batch size; E2020 to E2022, E2024, E2026 gradient
 /// accumulation; E2027 to E2039, E2047, E2048, E2059, E2065 the other options of pipelines; E2040 to E2043 queues;
 /// E2044 to E2046, E2049 replicas and devices.
+// Compilers show the next line where a field is wrong.
 template <class Loss = losses::mean_squared_error, class Optimizer = optimizers::rmsprop>
-struct training {
+struct training {  // [E2082] a field is misspelt, or its value has another type, such as one without braces
   /// What updates the weights, with its learning rate: a value, such as `sc::optimizers::adam{}`.
   Optimizer optimizer = {};
   /// One loss for all outputs, or `losses::per_output(...)`.
@@ -173,3 +177,5 @@ struct training<Loss, Optimizer> {
 };
 
 }  // namespace stagecraft
+
+#include <stagecraft/diagnostics/end_headers.hpp>

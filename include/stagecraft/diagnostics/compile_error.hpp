@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a diagnostic reaches the compiler's output: as string template arguments of a class that cannot be constructed,
-// so that both compilers print the text in the line that says `error:`. GCC prints such a string whole, Clang at most
-// 31 characters of it, so that it gets the text in pieces; a C++26 compiler prints the text itself.
+// How a diagnostic reaches the compiler's output: as the text of a static_assert where the compiler takes one that is
+// computed, which Clang does from 20 on and every compiler in C++26. Otherwise it is a template argument of a class
+// that cannot be constructed, so that the text stands in the line that says `error:`. GCC prints such a string whole,
+// Clang up to 36 characters of it, so that it gets the text in lines.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>
@@ -12,11 +13,25 @@
 
 namespace stagecraft {
 
-/// A piece of an error's text.
+#if (defined(__cpp_static_assert) && __cpp_static_assert >= 202306L) || !defined(__clang__) || \
+    (__clang_major__ >= 20 && !defined(__apple_build_version__))
+/// An error's text.
 template <std::size_t Length>
 struct piece {
   char text[Length + 1]{};
 };
+#else
+/// An error's text, or a piece of it: of an array, Clang prints ten elements.
+struct piece {
+  static constexpr std::size_t most_lines = 10;
+  static constexpr std::size_t longest_line = 36;
+
+  struct line {
+    char text[longest_line + 1];
+  };
+  line lines[most_lines];
+};
+#endif
 
 /// The error itself. Its template arguments say what is wrong and what would be right.
 template <piece... Text>
@@ -26,62 +41,85 @@ struct model_error {
 
 namespace detail {
 
-#if defined(__clang__)
-inline constexpr std::size_t longest_piece = 31;
-#else
-inline constexpr std::size_t longest_piece = 500;
-#endif
-
-/// Where piece `index` begins: pieces end behind a space where there is one.
-constexpr std::size_t piece_begin(std::string_view text, std::size_t index) {
-  std::size_t begin = 0;
-  for (; index > 0 && begin < text.size(); --index) {
-    std::size_t end = begin + longest_piece;
-    if (end >= text.size()) return text.size();
-    while (end > begin && text[end - 1] != ' ') --end;
-    begin = end > begin ? end : begin + longest_piece;
-  }
-  return begin;
-}
-
-constexpr std::size_t piece_count(std::string_view text) {
-  std::size_t count = 0;
-  while (piece_begin(text, count) < text.size()) ++count;
-  return count;
-}
-
 /// The whole text: the diagnostic's, and the line of the user's source where it is known.
 template <auto const& Problem>
 inline constexpr auto error_text = Problem.text_with_line();
 
-template <auto const& Problem, std::size_t Index>
+#if (defined(__cpp_static_assert) && __cpp_static_assert >= 202306L) || !defined(__clang__) || \
+    (__clang_major__ >= 20 && !defined(__apple_build_version__))
+constexpr std::size_t piece_count(std::string_view) { return 1; }
+
+template <auto const& Problem, std::size_t>
 constexpr auto cut_piece() {
-  constexpr std::size_t begin = piece_begin(error_text<Problem>, Index);
-  constexpr std::size_t end = piece_begin(error_text<Problem>, Index + 1);
-  piece<end - begin> result;
-  for (std::size_t i = begin; i < end; ++i) result.text[i - begin] = error_text<Problem>.characters[i];
-  result.text[end - begin] = 0;  // Clang prints characters as text only if it has seen the end being written
+  constexpr auto const& text = error_text<Problem>;
+  piece<text.length> result;
+  for (std::size_t i = 0; i < text.length; ++i) result.text[i] = text.characters[i];
   return result;
 }
+#else
+/// Where line `index` begins: lines end after a space where there is one.
+constexpr std::size_t line_begin(std::string_view text, std::size_t index) {
+  std::size_t begin = 0;
+  for (; index > 0 && begin < text.size(); --index) {
+    std::size_t end = begin + piece::longest_line;
+    if (end >= text.size()) return text.size();
+    while (end > begin && text[end - 1] != ' ') --end;
+    begin = end > begin ? end : begin + piece::longest_line;
+  }
+  return begin;
+}
 
-#if defined(__cpp_static_assert) && __cpp_static_assert >= 202306L
+constexpr std::size_t line_count(std::string_view text) {
+  std::size_t count = 0;
+  while (line_begin(text, count) < text.size()) ++count;
+  return count;
+}
+
+constexpr std::size_t piece_count(std::string_view text) {
+  return (line_count(text) + piece::most_lines - 1) / piece::most_lines;
+}
+
+/// Clang prints characters as text only if no more of them are initialized than are printed.
+template <auto const& Problem, std::size_t Index>
+constexpr auto cut_line() {
+  constexpr std::size_t begin = line_begin(error_text<Problem>, Index);
+  constexpr std::size_t end = line_begin(error_text<Problem>, Index + 1);
+  return []<std::size_t... I>(std::index_sequence<I...>) {
+    return piece::line{{error_text<Problem>.characters[begin + I]..., 0}};
+  }(std::make_index_sequence<end - begin>{});
+}
+
+template <auto const& Problem, std::size_t Index>
+constexpr auto cut_piece() {
+  constexpr std::size_t first = Index * piece::most_lines;
+  constexpr std::size_t others = line_count(error_text<Problem>) - first;
+  return []<std::size_t... Row>(std::index_sequence<Row...>) {
+    return piece{{cut_line<Problem, first + Row>()...}};
+  }(std::make_index_sequence<(others < piece::most_lines ? others : piece::most_lines)>{});
+}
+#endif
+
+#if (defined(__cpp_static_assert) && __cpp_static_assert >= 202306L) || \
+    (defined(__clang__) && __clang_major__ >= 20 && !defined(__apple_build_version__))
+#pragma GCC diagnostic push
+#ifdef __clang__
+#pragma GCC diagnostic ignored "-Wc++26-extensions"
+#endif
+/// A function of its own, since a class whose static_assert fails makes Clang refuse what names it.
 template <piece... Text>
 consteval bool fail() {
-  constexpr auto whole = [] {
-    fixed_text<500> result;
-    (result.append(std::string_view(Text.text)), ...);
-    return result;
-  }();
-  static_assert(sizeof...(Text) == 0, whole.view());
+  static_assert(sizeof...(Text) == 0, (std::string_view(Text.text), ...));
   return true;
 }
+#pragma GCC diagnostic pop
 #endif
 
 /// What a check says of a model. This class is known by the text alone: GCC prints the arguments of all templates on
 /// the way to an error, and a model's are long.
 template <piece... Text>
 struct verdict {
-#if defined(__cpp_static_assert) && __cpp_static_assert >= 202306L
+#if (defined(__cpp_static_assert) && __cpp_static_assert >= 202306L) || \
+    (defined(__clang__) && __clang_major__ >= 20 && !defined(__apple_build_version__))
   static_assert(fail<Text...>());
 #else
   static_assert(model_error<Text...>{});

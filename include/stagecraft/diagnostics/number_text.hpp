@@ -6,7 +6,11 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <charconv>
 #include <cstddef>
+#include <cstdlib>
 #include <string_view>
+#ifndef __cpp_lib_to_chars
+#include <locale.h>
+#endif
 
 namespace stagecraft::diagnostics {
 
@@ -51,9 +55,15 @@ class written_number {
 [[nodiscard]] inline double decimal_of(float value) noexcept {
   char text[32];
   auto const end = std::to_chars(text, text + sizeof text, value).ptr;
+#ifdef __cpp_lib_to_chars
   double result = static_cast<double>(value);
   std::from_chars(text, end, result);
   return result;
+#else  // libc++ 19 reads no floating-point numbers with <charconv>
+  *end = '\0';
+  static locale_t const classic = newlocale(LC_ALL_MASK, "C", nullptr);
+  return strtod_l(text, nullptr, classic);
+#endif
 }
 
 }  // namespace stagecraft::diagnostics

@@ -4,6 +4,7 @@
 
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/diagnostic.hpp>
+#include <concepts>
 
 namespace stagecraft::detail {
 
@@ -22,5 +23,17 @@ inline constexpr diagnostic wrong_options_problem = [] {
   problem.report(1025, "layer ", L::class_name, " cannot be made from what its braces hold; write ", L::usage);
   return problem;
 }();
+
+/// A layer's argument that is a whole number: one with a point is E1025, where `int` would take it, or refuse to narrow
+/// it.
+struct whole_number {
+  template <std::convertible_to<int> Number>
+    requires(!std::floating_point<Number>)
+  constexpr whole_number(Number number) : value(static_cast<int>(number)) {}  // NOLINT(google-explicit-constructor)
+
+  constexpr operator int() const noexcept { return value; }  // NOLINT(google-explicit-constructor)
+
+  int value;
+};
 
 }  // namespace stagecraft::detail

@@ -4,6 +4,8 @@
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/kernels/simd/simd.hpp>
 
@@ -44,3 +46,5 @@ template <int Threads = 1, int Devices = 0>
 using host = host_machine<Threads, kernels::default_architecture, Devices>;
 
 }  // namespace stagecraft
+
+#include <stagecraft/diagnostics/end_headers.hpp>

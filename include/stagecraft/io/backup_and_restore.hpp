@@ -5,6 +5,8 @@
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/io/bundle.hpp>
 #include <stagecraft/io/model_checkpoint.hpp>
 #include <stagecraft/training/callbacks/callback.hpp>
@@ -49,3 +51,5 @@ class backup_and_restore : public callback {
 };
 
 }  // namespace stagecraft::callbacks
+
+#include <stagecraft/diagnostics/end_headers.hpp>

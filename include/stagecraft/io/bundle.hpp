@@ -5,6 +5,8 @@
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/io/detail/bundle_contents.hpp>
 #include <stagecraft/io/detail/bundle_folder.hpp>
 #include <stagecraft/io/detail/config_differences.hpp>
@@ -284,3 +286,5 @@ void save_model(Model const& model, std::string const& path) {
 }
 
 }  // namespace stagecraft
+
+#include <stagecraft/diagnostics/end_headers.hpp>

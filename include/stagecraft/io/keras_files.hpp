@@ -6,6 +6,8 @@
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/io/keras/keras_h5.hpp>
 #include <stagecraft/io/keras/read_keras_training.hpp>
 #include <stagecraft/io/keras/read_keras_weights.hpp>
@@ -37,3 +39,5 @@ struct keras_formats {
 inline keras_formats const added_keras_formats;
 
 }  // namespace stagecraft::io
+
+#include <stagecraft/diagnostics/end_headers.hpp>

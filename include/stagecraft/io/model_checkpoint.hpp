@@ -5,11 +5,13 @@
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/diagnostics/number_text.hpp>
 #include <stagecraft/io/bundle.hpp>
 #include <stagecraft/io/detail/path_pattern.hpp>
-#include <stagecraft/training/callbacks/callback.hpp>
 #include <stagecraft/training/callbacks/monitor.hpp>
+#include <stagecraft/training/callbacks/option_callback.hpp>
 #include <stagecraft/training/callbacks/seen_batches.hpp>
 #include <stagecraft/training/callbacks/text_output.hpp>
 #include <cstdio>
@@ -34,6 +36,10 @@ struct model_checkpoint_options {
   int save_freq = 0;
   /// Where messages go: standard output, unless it is given.
   trainers::text_output output{};
+
+  /// The names above, in the order that C++ demands: E4141 says it.
+  static constexpr std::string_view order =
+      "monitor, verbose, save_best_only, save_weights_only, mode, save_freq, output";
 };
 
 namespace detail {
@@ -42,7 +48,7 @@ namespace detail {
 using save_function = void (*)(trainers::trainable& model, std::string const& path, bool weights_only);
 template <class Trainer>
 void save_trainer(trainers::trainable& model, std::string const& path, bool weights_only) {
-  auto* const trainer = dynamic_cast<Trainer*>(&model);
+  auto* const trainer = Trainer::from(model);
   if (trainer == nullptr)
     io::refuse("E5035", path, "the callback was made for another trainer than the one that is trained");
   if (weights_only)
@@ -63,8 +69,9 @@ void save_trainer(trainers::trainable& model, std::string const& path, bool weig
 /// at a time, as in Keras. Throws file_error E5034 for a name with a value that there is not, E5035 with another
 /// trainer, and what `save` and `save_weights` throw; data_error E4012 when `monitor` is not among the logs; E4042 for
 /// save_freq with asynchronous_callbacks. Definition: Keras 2.6.
-class model_checkpoint : public callback {
+class model_checkpoint : public trainers::option_callback<model_checkpoint_options> {
  public:
+  using trainers::option_callback<model_checkpoint_options>::option_callback;  // E4141
   template <class Trainer>
   model_checkpoint(Trainer const&, std::string filepath, model_checkpoint_options options = {})
       : save_(&detail::save_trainer<Trainer>), filepath_(std::move(filepath)), options_(std::move(options)) {
@@ -131,3 +138,5 @@ class model_checkpoint : public callback {
 };
 
 }  // namespace stagecraft::callbacks
+
+#include <stagecraft/diagnostics/end_headers.hpp>

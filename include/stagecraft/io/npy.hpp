@@ -4,6 +4,8 @@
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/io/detail/file_writer.hpp>
 #include <stagecraft/io/detail/npy_format.hpp>
 #include <span>
@@ -32,3 +34,5 @@ inline void write_npy(std::string const& path, stored_tensor const& tensor) {
 }
 
 }  // namespace stagecraft
+
+#include <stagecraft/diagnostics/end_headers.hpp>

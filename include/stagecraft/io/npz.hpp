@@ -4,6 +4,8 @@
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/io/detail/file_writer.hpp>
 #include <stagecraft/io/detail/npy_format.hpp>
 #include <stagecraft/io/detail/zip_archive.hpp>
@@ -74,3 +76,5 @@ inline void write_npz(std::string const& path, tensor_file const& file) {
 }
 
 }  // namespace stagecraft
+
+#include <stagecraft/diagnostics/end_headers.hpp>

@@ -4,6 +4,8 @@
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/io/detail/byte_source.hpp>
 #include <stagecraft/io/detail/file_writer.hpp>
 #include <stagecraft/io/detail/safetensors_header.hpp>
@@ -65,3 +67,5 @@ inline void write_safetensors(std::string const& path, tensor_file const& file) 
 }
 
 }  // namespace stagecraft
+
+#include <stagecraft/diagnostics/end_headers.hpp>

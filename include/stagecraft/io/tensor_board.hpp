@@ -5,8 +5,10 @@
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/io/detail/event_writer.hpp>
-#include <stagecraft/training/callbacks/callback.hpp>
+#include <stagecraft/training/callbacks/option_callback.hpp>
 #include <stagecraft/training/callbacks/seen_batches.hpp>
 #include <algorithm>
 #include <chrono>
@@ -28,6 +30,9 @@ struct tensor_board_options {
   /// Batches, counted over all epochs, between two lines of "batch_loss" and so on; 0: none, which is Keras's "epoch",
   /// and 1 its "batch". With steps_per_execution, an execution in which such a batch ends has a line.
   int update_freq = 0;
+
+  /// The names above, in the order that C++ demands: E4141 says it.
+  static constexpr std::string_view order = "histogram_freq, update_freq";
 };
 
 /// Writes files of events to `log_dir`/train and, with a validation, `log_dir`/validation: "epoch_loss" and the other
@@ -35,8 +40,9 @@ struct tensor_board_options {
 /// training writes new files. Unlike Keras's, it draws no graph, and `evaluate` writes nothing.
 ///
 /// Throws file_error E5040 when a file cannot be written. Costs a copy of all weights per histogram.
-class tensor_board : public callback {
+class tensor_board : public trainers::option_callback<tensor_board_options> {
  public:
+  using trainers::option_callback<tensor_board_options>::option_callback;  // E4141
   explicit tensor_board(std::string log_dir, tensor_board_options options = {})
       : log_dir_(std::move(log_dir)), options_(options) {}
 
@@ -100,3 +106,5 @@ class tensor_board : public callback {
 };
 
 }  // namespace stagecraft::callbacks
+
+#include <stagecraft/diagnostics/end_headers.hpp>

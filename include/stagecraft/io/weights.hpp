@@ -5,6 +5,8 @@
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/io/detail/keras_positions.hpp>
 #include <stagecraft/io/detail/match_weights.hpp>
 #include <stagecraft/io/detail/weight_paths.hpp>
@@ -87,3 +89,5 @@ loaded_weights load_weights_of(file_functions, trained_model<M, Session>& model,
 }  // namespace detail
 
 }  // namespace stagecraft
+
+#include <stagecraft/diagnostics/end_headers.hpp>

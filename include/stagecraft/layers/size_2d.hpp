@@ -2,6 +2,8 @@
 // Keras's "an integer or a tuple of 2 integers": kernel sizes, strides, dilation rates.
 #pragma once
 
+#include <concepts>
+
 namespace stagecraft {
 
 /// Height and width; one number stands for both: `3` is `{3, 3}`.
@@ -10,7 +12,8 @@ struct size_2d {
   int width = 1;
 
   constexpr size_2d() = default;
-  constexpr explicit(false) size_2d(int both) : height(both), width(both) {}
+  template <std::integral Number>  // a number with a point is a mistake of the layer, E1025
+  constexpr explicit(false) size_2d(Number both) : height(static_cast<int>(both)), width(static_cast<int>(both)) {}
   constexpr size_2d(int height_, int width_) : height(height_), width(width_) {}
 
   [[nodiscard]] constexpr int area() const noexcept { return height * width; }

@@ -2,6 +2,8 @@
 // Keras's "an integer or a tuple of 3 integers": kernel sizes, strides, dilation rates of volumes.
 #pragma once
 
+#include <concepts>
+
 namespace stagecraft {
 
 /// Depth, height and width; one number stands for all: `3` is `{3, 3, 3}`.
@@ -11,7 +13,9 @@ struct size_3d {
   int width = 1;
 
   constexpr size_3d() = default;
-  constexpr explicit(false) size_3d(int all) : depth(all), height(all), width(all) {}
+  template <std::integral Number>  // a number with a point is a mistake of the layer, E1025
+  constexpr explicit(false) size_3d(Number all)
+      : depth(static_cast<int>(all)), height(static_cast<int>(all)), width(static_cast<int>(all)) {}
   constexpr size_3d(int depth_, int height_, int width_) : depth(depth_), height(height_), width(width_) {}
 
   /// That along axis 0, 1 or 2.

@@ -29,9 +29,10 @@ concept CallOn = requires(L const& layer, operations::tracer& ops, Tensors... in
   { layer.call(ops, inputs...) } -> std::convertible_to<operations::tensor>;
 };
 
-/// A parameter of any type is meant for one tensor: then this asks no further.
+/// A parameter of any type is meant for one tensor: then this asks no further, whatever the call returns.
 template <class L>
-concept CallOnMany = !CallOn<L, operations::tensor> && CallOn<L, tensor_list>;
+concept CallOnMany = !requires(L const& layer, operations::tracer& ops, operations::tensor x) { layer.call(ops, x); } &&
+                     CallOn<L, tensor_list>;
 
 /// Whether a layer is written as a `call` on one, two or three tensors, or on a `tensor_list`.
 template <class L>
@@ -197,6 +198,12 @@ struct rules_of_trace {
     }
     if (traced.list.problem.failed()) {
       problem = traced.list.problem;
+      if (problem.code == 1070) {
+        std::string_view const text = traced.list.problem.text;
+        problem.text = text.substr(0, text.rfind(" ["));
+        problem.text.append("; a layer is checked with ").append(batch).append(" samples");
+        problem.end();
+      }
       return;
     }
     auto const& result = traced.list.node_of(traced.outputs[0]).shape;

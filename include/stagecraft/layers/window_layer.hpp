@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>
+#include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/layers/argument_layer.hpp>
 #include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/count_limit.hpp>
@@ -31,11 +32,12 @@ struct window_layer : argument_layer<Derived, Options> {
 
   using arguments = argument_list<&window_layer::filters, &window_layer::kernel_size, &window_layer::activation>;
 
-  constexpr window_layer(int filters_, Size const& kernel_size_, Options const& options_ = {})
+  constexpr window_layer(detail::whole_number filters_, Size const& kernel_size_, Options const& options_ = {})
       : base_type(typename base_type::with{}, options_), filters(filters_), kernel_size(kernel_size_) {}
   template <std::convertible_to<stagecraft::activation> Activation>
     requires HasActivation
-  constexpr window_layer(int filters_, Size const& kernel_size_, Activation activation_, Options const& options_ = {})
+  constexpr window_layer(detail::whole_number filters_, Size const& kernel_size_, Activation activation_,
+                         Options const& options_ = {})
       : base_type(typename base_type::with{}, options_),
         filters(filters_),
         kernel_size(kernel_size_),

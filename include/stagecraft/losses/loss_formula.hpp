@@ -20,7 +20,7 @@ struct elementwise_loss {
     growing_array<parameter> weights;
     tracer ops(list, weights);
     extents const place{};
-    tensor const target = ops.append(input{0}, place), output = ops.append(input{1}, place);
+    tensor const target = ops.append(operations::input{0}, place), output = ops.append(operations::input{1}, place);
     tensor const each = Loss.call(target, output);
     growing_array<int> results{each.id};
     if (WithGradient) {

@@ -2,11 +2,32 @@
 // The result of an operation, as a layer's `call` sees it: operators and functions append operations to its list.
 #pragma once
 
+#include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/operations/operation_list.hpp>
 #include <array>
 #include <cstddef>
+#include <type_traits>
+
+namespace stagecraft::detail {
+
+/// E1139.
+template <class>
+inline constexpr diagnostic tensor_as_number_problem = [] {
+  diagnostic problem;
+  problem.report(
+      1139,
+      "a tensor of a call(...) is used as a number, which it is not yet: in place of std::exp(x) and "
+      "its like write exp(x), in place of `?:`, `if` and std::max write where(condition, a, b) and maximum(a, b)");
+  return problem;
+}();
+
+}  // namespace stagecraft::detail
 
 namespace stagecraft::operations {
+
+/// What C++ calls numbers.
+template <class T>
+concept Number = std::is_arithmetic_v<T>;
 
 /// A value that does not exist yet: a number in a list of operations. Copies are the same value.
 struct tensor {
@@ -22,6 +43,14 @@ struct tensor {
     if (shape().has(axis)) return shape()[axis];
     list->fail("axis ", axis, " of a tensor of shape ", shape(), " does not exist");
     return 1;
+  }
+
+  /// What std::exp and a condition ask for: E1139, in a place that GCC looks at before it goes on.
+  template <class T>
+    requires(std::is_same_v<T, double> || std::is_same_v<T, bool>)
+  constexpr explicit(std::is_same_v<T, bool>) operator T() const
+      noexcept(detail::report<detail::tensor_as_number_problem<T>>()) {
+    return {};
   }
 };
 
@@ -50,37 +79,97 @@ constexpr tensor apply(function f, tensor a, More... more) {
 // Operators and functions of numbers. A plain number counts as a tensor of it.
 constexpr tensor operator-(tensor a) { return apply(function::negative, a); }
 constexpr tensor operator+(tensor a, tensor b) { return apply(function::add, a, b); }
-constexpr tensor operator+(tensor a, float b) { return a + number(*a.list, b); }
-constexpr tensor operator+(float a, tensor b) { return number(*b.list, a) + b; }
+template <Number N>
+constexpr tensor operator+(tensor a, N b) {
+  return a + number(*a.list, b);
+}
+template <Number N>
+constexpr tensor operator+(N a, tensor b) {
+  return number(*b.list, a) + b;
+}
 constexpr tensor operator-(tensor a, tensor b) { return apply(function::subtract, a, b); }
-constexpr tensor operator-(tensor a, float b) { return a - number(*a.list, b); }
-constexpr tensor operator-(float a, tensor b) { return number(*b.list, a) - b; }
+template <Number N>
+constexpr tensor operator-(tensor a, N b) {
+  return a - number(*a.list, b);
+}
+template <Number N>
+constexpr tensor operator-(N a, tensor b) {
+  return number(*b.list, a) - b;
+}
 constexpr tensor operator*(tensor a, tensor b) { return apply(function::multiply, a, b); }
-constexpr tensor operator*(tensor a, float b) { return a * number(*a.list, b); }
-constexpr tensor operator*(float a, tensor b) { return number(*b.list, a) * b; }
+template <Number N>
+constexpr tensor operator*(tensor a, N b) {
+  return a * number(*a.list, b);
+}
+template <Number N>
+constexpr tensor operator*(N a, tensor b) {
+  return number(*b.list, a) * b;
+}
 constexpr tensor operator/(tensor a, tensor b) { return apply(function::divide, a, b); }
-constexpr tensor operator/(tensor a, float b) { return a / number(*a.list, b); }
-constexpr tensor operator/(float a, tensor b) { return number(*b.list, a) / b; }
+template <Number N>
+constexpr tensor operator/(tensor a, N b) {
+  return a / number(*a.list, b);
+}
+template <Number N>
+constexpr tensor operator/(N a, tensor b) {
+  return number(*b.list, a) / b;
+}
 constexpr tensor operator<(tensor a, tensor b) { return apply(function::less, a, b); }
-constexpr tensor operator<(tensor a, float b) { return a < number(*a.list, b); }
-constexpr tensor operator<(float a, tensor b) { return number(*b.list, a) < b; }
+template <Number N>
+constexpr tensor operator<(tensor a, N b) {
+  return a < number(*a.list, b);
+}
+template <Number N>
+constexpr tensor operator<(N a, tensor b) {
+  return number(*b.list, a) < b;
+}
 constexpr tensor operator<=(tensor a, tensor b) { return apply(function::less_equal, a, b); }
-constexpr tensor operator<=(tensor a, float b) { return a <= number(*a.list, b); }
-constexpr tensor operator<=(float a, tensor b) { return number(*b.list, a) <= b; }
+template <Number N>
+constexpr tensor operator<=(tensor a, N b) {
+  return a <= number(*a.list, b);
+}
+template <Number N>
+constexpr tensor operator<=(N a, tensor b) {
+  return number(*b.list, a) <= b;
+}
 constexpr tensor operator>(tensor a, tensor b) { return b < a; }
-constexpr tensor operator>(tensor a, float b) { return b < a; }
-constexpr tensor operator>(float a, tensor b) { return b < a; }
+template <Number N>
+constexpr tensor operator>(tensor a, N b) {
+  return b < a;
+}
+template <Number N>
+constexpr tensor operator>(N a, tensor b) {
+  return b < a;
+}
 constexpr tensor operator>=(tensor a, tensor b) { return b <= a; }
-constexpr tensor operator>=(tensor a, float b) { return b <= a; }
-constexpr tensor operator>=(float a, tensor b) { return b <= a; }
+template <Number N>
+constexpr tensor operator>=(tensor a, N b) {
+  return b <= a;
+}
+template <Number N>
+constexpr tensor operator>=(N a, tensor b) {
+  return b <= a;
+}
 constexpr tensor& operator+=(tensor& a, tensor b) { return a = a + b; }
-constexpr tensor& operator+=(tensor& a, float b) { return a = a + b; }
+template <Number N>
+constexpr tensor& operator+=(tensor& a, N b) {
+  return a = a + b;
+}
 constexpr tensor& operator-=(tensor& a, tensor b) { return a = a - b; }
-constexpr tensor& operator-=(tensor& a, float b) { return a = a - b; }
+template <Number N>
+constexpr tensor& operator-=(tensor& a, N b) {
+  return a = a - b;
+}
 constexpr tensor& operator*=(tensor& a, tensor b) { return a = a * b; }
-constexpr tensor& operator*=(tensor& a, float b) { return a = a * b; }
+template <Number N>
+constexpr tensor& operator*=(tensor& a, N b) {
+  return a = a * b;
+}
 constexpr tensor& operator/=(tensor& a, tensor b) { return a = a / b; }
-constexpr tensor& operator/=(tensor& a, float b) { return a = a / b; }
+template <Number N>
+constexpr tensor& operator/=(tensor& a, N b) {
+  return a = a / b;
+}
 
 constexpr tensor equal(tensor a, tensor b) { return apply(function::equal, a, b); }
 constexpr tensor equal(tensor a, float b) { return equal(a, number(*a.list, b)); }

@@ -5,6 +5,8 @@
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/report/chrome_trace.hpp>
 #include <stagecraft/report/plot_model.hpp>
 #include <stagecraft/report/plot_profile.hpp>
@@ -13,3 +15,5 @@
 #include <stagecraft/report/profile_text.hpp>
 #include <stagecraft/report/profile_trace.hpp>
 #include <stagecraft/report/solution_text.hpp>
+
+#include <stagecraft/diagnostics/end_headers.hpp>

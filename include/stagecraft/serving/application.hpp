@@ -5,6 +5,8 @@
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/io/weights.hpp>
 #include <stagecraft/kernels/simd/processor_check.hpp>
@@ -276,3 +278,5 @@ class application {
 };
 
 }  // namespace stagecraft::serving
+
+#include <stagecraft/diagnostics/end_headers.hpp>

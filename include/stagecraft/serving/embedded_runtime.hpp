@@ -4,6 +4,8 @@
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/serving/engine.hpp>
 #include <stagecraft/serving/predictor_program.hpp>
 #include <stagecraft/training/data/data_checks.hpp>
@@ -69,3 +71,5 @@ class embedded_runtime : public engine {
 };
 
 }  // namespace stagecraft::serving
+
+#include <stagecraft/diagnostics/end_headers.hpp>

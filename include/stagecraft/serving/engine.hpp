@@ -3,6 +3,8 @@
 // the embedded application runtime.
 #pragma once
 
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/serving/detail/call_failure.hpp>
 #include <stagecraft/serving/detail/call_queue.hpp>
 #include <stagecraft/serving/engine_statistics.hpp>
@@ -337,3 +339,5 @@ class engine {
 };
 
 }  // namespace stagecraft::serving
+
+#include <stagecraft/diagnostics/end_headers.hpp>

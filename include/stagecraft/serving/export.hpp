@@ -5,6 +5,8 @@
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/io/bundle.hpp>
 #include <stagecraft/serving/application_file.hpp>
 #include <stagecraft/serving/detail/batch_sizes_problem.hpp>
@@ -80,3 +82,5 @@ template <class Model>
 }  // namespace serving
 
 }  // namespace stagecraft
+
+#include <stagecraft/diagnostics/end_headers.hpp>

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/training/weight_views.hpp>
 #include <array>
 #include <cstddef>
@@ -23,8 +24,8 @@ inline constexpr auto all_states = [] {
 
 /// The states of the layers of a name; `layers` counts these.
 template <class M>
-constexpr std::vector<int> find_states(std::string_view name, int& layers) {
-  std::vector<int> result;
+constexpr growing_array<int> find_states(std::string_view name, int& layers) {
+  growing_array<int> result;
   for (auto const& layer : graph_of<M>.layers) {
     if (layer.name != name || layers++ > 0) continue;
     for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i)

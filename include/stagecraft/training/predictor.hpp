@@ -2,6 +2,8 @@
 // Runs a model that is not trained: Keras's `predict` and the call of a model, with a plan and memory of their own.
 #pragma once
 
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/compiler.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -231,3 +233,5 @@ using predictor = typename detail::verdict_on<detail::run_problem<M, Inference, 
     detail::predictor_or_stand_in<M, Inference, Machine>>;
 
 }  // namespace stagecraft
+
+#include <stagecraft/diagnostics/end_headers.hpp>

@@ -20,7 +20,7 @@ namespace stagecraft::detail {
 /// As in Keras, a bar among the user's callbacks stands in for the run's own.
 [[nodiscard]] inline bool needs_bar(int verbose, std::vector<callback*> const& given) {
   bool found = false;
-  for (callback* each : given) found = found || dynamic_cast<callbacks::progbar_logger*>(each) != nullptr;
+  for (callback* each : given) found = found || (each != nullptr && each->is_progress_bar());
   return verbose != 0 && !found;
 }
 

@@ -37,6 +37,11 @@ class trained_model : public trainable {
 
   /// The model's name, as in its summary.
   [[nodiscard]] std::string_view name() const override { return graph_of<M>.name(); }
+  [[nodiscard]] void const* kind() const noexcept override { return &kind_of_this; }
+  /// A model as one of this class; nullptr if it is of another.
+  [[nodiscard]] static trained_model* from(trainable& model) noexcept {
+    return model.kind() == &kind_of_this ? static_cast<trained_model*>(&model) : nullptr;
+  }
 
   /// The optimizer's learning rate at this time.
   [[nodiscard]] float learning_rate() const override {
@@ -292,6 +297,7 @@ class trained_model : public trainable {
   void end_epoch(int epoch) { epochs_ = epoch + 1; }
 
  private:
+  static constexpr char kind_of_this = 0;
   static void check_rate(char const* what, float rate) {
     if (!(rate >= 0 && rate - rate == 0))
       detail::throw_data_error("E4109", "%s: expected a finite learning rate of at least 0, found %s", what,

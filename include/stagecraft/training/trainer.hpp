@@ -2,6 +2,8 @@
 // Trains, evaluates and runs a model: Keras's `fit`, `evaluate`, `predict` and their relatives.
 #pragma once
 
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/compiler.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -191,7 +193,7 @@ class model_trainer
     return detail::call_model(this->session(), x);
   }
 
-  /// Options that do not exist are E4084.
+  /// Options that do not exist are E4084, those of a dataset E4140.
   template <class Options = fit_options>
   training_history fit(detail::any_argument, detail::any_argument, detail::any_options) {
     return detail::no_run<Options>{}, training_history{};
@@ -205,9 +207,15 @@ class model_trainer
     return detail::no_run<Options>{}, evaluation{};
   }
   template <class Options = evaluate_options>
-  evaluation evaluate(detail::any_argument, detail::any_argument, ...) {
-    return detail::no_run<Options>{}, evaluation{};
-  }
+  evaluation evaluate(detail::any_argument, detail::any_argument, ...) { return detail::refuse<Options, evaluation>(); }
+  template <fixed_name F = "fit">
+  training_history fit(detail::any_argument, detail::any_options) { return detail::no_stream<F, training_history>(); }
+  template <fixed_name F = "fit">
+  training_history fit(detail::any_argument, ...) { return detail::no_stream<F, training_history>(); }
+  template <fixed_name F = "evaluate">
+  evaluation evaluate(detail::any_argument, detail::any_options) { return detail::no_stream<F, evaluation>(); }
+  template <fixed_name F = "evaluate">
+  evaluation evaluate(detail::any_argument, ...) { return detail::no_stream<F, evaluation>(); }
   template <class Options = predict_options>
   auto predict(detail::any_argument, detail::any_options) {
     return detail::no_run<Options>{}, predict(sample_set{});
@@ -388,3 +396,4 @@ using trainer = typename detail::verdict_on<detail::run_problem<M, Training, Mac
     detail::trainer_or_stand_in<M, Training, Machine>>;
 
 }  // namespace stagecraft
+#include <stagecraft/diagnostics/end_headers.hpp>

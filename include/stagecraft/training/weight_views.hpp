@@ -7,6 +7,7 @@
 #include <stagecraft/diagnostics/number_text.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/graph/array_view.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/post_order.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/training/callbacks/weight_array.hpp>
@@ -22,7 +23,7 @@
 namespace stagecraft::detail {
 
 /// Appends the weights of a model's layers, and of the models inside it, in the order of Keras's `model.weights`.
-constexpr void append_weights(graph_view const& graph, int model, std::vector<int>& result) {
+constexpr void append_weights(graph_view const& graph, int model, growing_array<int>& result) {
   auto const& kind = graph.nested_models[model].kind;
   auto const append_layer = [&](int call) {
     auto const& layer = graph.layer_of(call);
@@ -60,7 +61,7 @@ constexpr std::size_t count_weights(bool between_batches) {
 
 template <class M>
 constexpr auto order_weights() {
-  std::vector<int> order;
+  growing_array<int> order;
   append_weights(graph_of<M>, 0, order);
   std::array<int, count_weights<M>(false)> result{};
   std::size_t count = 0;
@@ -169,9 +170,9 @@ template <class M, auto const& Weights, class Session>
 
 /// The weights of a layer or nested model, found by its name.
 template <class M>
-constexpr std::vector<int> find_part(std::string_view name, int& count) {
+constexpr growing_array<int> find_part(std::string_view name, int& count) {
   auto const& graph = graph_of<M>;
-  std::vector<int> result, instances;
+  growing_array<int> result, instances;
   for (int i = 1; i < static_cast<int>(graph.nested_models.size()); ++i) {
     auto const& model = graph.nested_models[i];
     bool known = model.name != name;

@@ -4,6 +4,9 @@
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/diagnostics/rooms.hpp>
 
 #include <stagecraft/description/job_on.hpp>
@@ -255,3 +258,5 @@ using auto_pipeline =
     typename detail::auto_pipelined<M, training_on<Training, Machine>, Machine, Options, Devices>::type;
 
 }  // namespace stagecraft
+
+#include <stagecraft/diagnostics/end_headers.hpp>

@@ -4,6 +4,9 @@
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/diagnostics/rooms.hpp>
 
 #include <stagecraft/description/job_on.hpp>
@@ -289,3 +292,5 @@ template <Model M, auto Training, class Machine, execution_mode Mode = detail::m
 inline constexpr tiles::model_profile<jobs::job_on<M, Training, Machine, Mode>> profile{};
 
 }  // namespace stagecraft
+
+#include <stagecraft/diagnostics/end_headers.hpp>

@@ -82,7 +82,8 @@ struct multi_head_attention : layer<multi_head_attention> {
   multi_head_attention_options options;
   tracing::step_masks masks;  ///< of its first call; the library finds them
 
-  constexpr multi_head_attention(int num_heads_, int key_dim_, multi_head_attention_options const& options_ = {})
+  constexpr multi_head_attention(detail::whole_number num_heads_, detail::whole_number key_dim_,
+                                 multi_head_attention_options const& options_ = {})
       : num_heads(num_heads_), key_dim(key_dim_), options(options_) {
     layer_name = options.name;
     trainable = options.trainable;

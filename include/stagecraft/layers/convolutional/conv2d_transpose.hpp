@@ -2,6 +2,7 @@
 // The convolution that leads back, from a small image to a large one: tf.keras.layers.Conv2DTranspose.
 #pragma once
 
+#include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/initializers/glorot_uniform.hpp>
 #include <stagecraft/initializers/zeros.hpp>
 #include <stagecraft/layers/convolutional/convolution_layer.hpp>
@@ -67,12 +68,13 @@ struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d, conv2d_tr
   using arguments =
       argument_list<&conv2d_transpose::filters, &conv2d_transpose::kernel_size, &conv2d_transpose::activation>;
 
-  constexpr conv2d_transpose(int filters_, size_2d const& kernel_size_)
+  constexpr conv2d_transpose(detail::whole_number filters_, size_2d const& kernel_size_)
       : conv2d_transpose(conv2d_transpose_options{}, filters_, kernel_size_, linear) {}
-  constexpr conv2d_transpose(int filters_, size_2d const& kernel_size_, conv2d_transpose_options const& options_)
+  constexpr conv2d_transpose(detail::whole_number filters_, size_2d const& kernel_size_,
+                             conv2d_transpose_options const& options_)
       : conv2d_transpose(options_, filters_, kernel_size_, linear) {}
   template <std::convertible_to<stagecraft::activation> Activation>
-  constexpr conv2d_transpose(int filters_, size_2d const& kernel_size_, Activation activation_,
+  constexpr conv2d_transpose(detail::whole_number filters_, size_2d const& kernel_size_, Activation activation_,
                              conv2d_transpose_options const& options_ = {})
       : conv2d_transpose(options_, filters_, kernel_size_, activation_) {}
 

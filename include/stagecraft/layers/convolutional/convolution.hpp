@@ -2,6 +2,7 @@
 // What conv1d and conv2d have in common: all but the number of axes.
 #pragma once
 
+#include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/initializers/glorot_uniform.hpp>
 #include <stagecraft/initializers/zeros.hpp>
 #include <stagecraft/layers/convolutional/convolution_layer.hpp>
@@ -55,12 +56,12 @@ struct convolution : convolution_layer<Derived, Size, convolution_options<Size>>
   int filters = 1;
   using arguments = argument_list<&convolution::filters, &base::kernel_size, &base::activation>;
 
-  constexpr convolution(int filters_, Size const& kernel_size_)
+  constexpr convolution(detail::whole_number filters_, Size const& kernel_size_)
       : convolution(options_type{}, filters_, kernel_size_, linear) {}
-  constexpr convolution(int filters_, Size const& kernel_size_, options_type const& options_)
+  constexpr convolution(detail::whole_number filters_, Size const& kernel_size_, options_type const& options_)
       : convolution(options_, filters_, kernel_size_, linear) {}
   template <std::convertible_to<stagecraft::activation> Activation>
-  constexpr convolution(int filters_, Size const& kernel_size_, Activation activation_,
+  constexpr convolution(detail::whole_number filters_, Size const& kernel_size_, Activation activation_,
                         options_type const& options_ = {})
       : convolution(options_, filters_, kernel_size_, activation_) {}
 

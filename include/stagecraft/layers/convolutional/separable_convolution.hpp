@@ -2,6 +2,7 @@
 // What separable_conv1d and separable_conv2d have in common: all but the number of axes.
 #pragma once
 
+#include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/initializers/glorot_uniform.hpp>
 #include <stagecraft/initializers/zeros.hpp>
 #include <stagecraft/layers/convolutional/convolution_layer.hpp>
@@ -62,12 +63,12 @@ struct separable_convolution : convolution_layer<Derived, Size, separable_convol
   int filters = 1;
   using arguments = argument_list<&separable_convolution::filters, &base::kernel_size, &base::activation>;
 
-  constexpr separable_convolution(int filters_, Size const& kernel_size_)
+  constexpr separable_convolution(detail::whole_number filters_, Size const& kernel_size_)
       : separable_convolution(options_type{}, filters_, kernel_size_, linear) {}
-  constexpr separable_convolution(int filters_, Size const& kernel_size_, options_type const& options_)
+  constexpr separable_convolution(detail::whole_number filters_, Size const& kernel_size_, options_type const& options_)
       : separable_convolution(options_, filters_, kernel_size_, linear) {}
   template <std::convertible_to<stagecraft::activation> Activation>
-  constexpr separable_convolution(int filters_, Size const& kernel_size_, Activation activation_,
+  constexpr separable_convolution(detail::whole_number filters_, Size const& kernel_size_, Activation activation_,
                                   options_type const& options_ = {})
       : separable_convolution(options_, filters_, kernel_size_, activation_) {}
 

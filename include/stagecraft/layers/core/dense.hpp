@@ -57,11 +57,11 @@ struct dense : layer<dense> {
   dense_options options;
   using arguments = argument_list<&dense::units, &dense::activation>;
 
-  constexpr explicit(false) dense(int units_) : dense(dense_options{}, units_, linear) {}
-  constexpr dense(int units_, dense_options const& options_) : dense(options_, units_, linear) {}
+  constexpr explicit(false) dense(detail::whole_number units_) : dense(dense_options{}, units_, linear) {}
+  constexpr dense(detail::whole_number units_, dense_options const& options_) : dense(options_, units_, linear) {}
   // A template, since inside templates Clang takes `{.name = "..."}` for an activation, too.
   template <std::convertible_to<stagecraft::activation> Activation>
-  constexpr dense(int units_, Activation activation_, dense_options const& options_ = {})
+  constexpr dense(detail::whole_number units_, Activation activation_, dense_options const& options_ = {})
       : dense(options_, units_, activation_) {}
 
   /// Nothing, or anything else: E1025.

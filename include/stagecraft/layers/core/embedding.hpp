@@ -49,7 +49,8 @@ struct embedding : layer<embedding> {
   using arguments = argument_list<&embedding::input_dim, &embedding::output_dim>;
   embedding_options options;
 
-  constexpr embedding(int input_dim_, int output_dim_, embedding_options const& options_ = {})
+  constexpr embedding(detail::whole_number input_dim_, detail::whole_number output_dim_,
+                      embedding_options const& options_ = {})
       : input_dim(input_dim_), output_dim(output_dim_), options(options_) {
     layer_name = options.name;
     trainable = options.trainable;

@@ -4,6 +4,7 @@
 
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/graph/growing_array.hpp>
+#include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/initializers/glorot_uniform.hpp>
 #include <stagecraft/initializers/zeros.hpp>
 #include <stagecraft/layers/argument_layer.hpp>
@@ -59,7 +60,7 @@ struct serial_dense : argument_layer<serial_dense, serial_dense_options> {
   using arguments =
       argument_list<&serial_dense::units, &serial_dense::serialization_factor, &serial_dense::serialization_dimension>;
 
-  constexpr serial_dense(int units_, int factor, stagecraft::serialization_dimension along,
+  constexpr serial_dense(detail::whole_number units_, int factor, stagecraft::serialization_dimension along,
                          serial_dense_options const& options_ = {})
       : argument_layer(with{}, options_), units(units_), serialization_factor(factor), serialization_dimension(along) {}
   using argument_layer::argument_layer;

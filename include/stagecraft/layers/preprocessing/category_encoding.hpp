@@ -2,6 +2,7 @@
 // Whole numbers as vectors of ones and zeros: tf.keras.layers.CategoryEncoding.
 #pragma once
 
+#include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/layers/argument_layer.hpp>
 #include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/count_limit.hpp>
@@ -43,7 +44,7 @@ struct category_encoding : argument_layer<category_encoding, category_encoding_o
   int num_tokens = 1;
   using arguments = argument_list<&category_encoding::num_tokens>;
 
-  constexpr explicit category_encoding(int num_tokens_, category_encoding_options const& options_ = {})
+  constexpr explicit category_encoding(detail::whole_number num_tokens_, category_encoding_options const& options_ = {})
       : argument_layer(with{}, options_), num_tokens(num_tokens_) {}
   using argument_layer::argument_layer;
 

@@ -2,6 +2,7 @@
 // The middle of an image: tf.keras.layers.CenterCrop.
 #pragma once
 
+#include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/layer.hpp>
 
@@ -20,7 +21,7 @@ struct center_crop : layer<center_crop> {
   int height = 1, width = 1;
   using arguments = argument_list<&center_crop::height, &center_crop::width>;
 
-  constexpr center_crop(int height_, int width_) : height(height_), width(width_) {}
+  constexpr center_crop(detail::whole_number height_, detail::whole_number width_) : height(height_), width(width_) {}
 
   /// Nothing, or anything else: E1025.
   template <class L = center_crop>

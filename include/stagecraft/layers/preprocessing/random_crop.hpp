@@ -2,6 +2,7 @@
 // Random parts of images while training: tf.keras.layers.RandomCrop.
 #pragma once
 
+#include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/preprocessing/resizing.hpp>
 #include <cstdint>
@@ -32,7 +33,8 @@ struct random_crop : argument_layer<random_crop, random_crop_options> {
   int height = 1, width = 1;
   using arguments = argument_list<&random_crop::height, &random_crop::width>;
 
-  constexpr random_crop(int height_, int width_, random_crop_options const& options_ = {})
+  constexpr random_crop(detail::whole_number height_, detail::whole_number width_,
+                        random_crop_options const& options_ = {})
       : argument_layer(with{}, options_), height(height_), width(width_) {}
   using argument_layer::argument_layer;
 

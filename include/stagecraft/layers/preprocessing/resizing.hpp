@@ -2,6 +2,7 @@
 // Images of another height and width: tf.keras.layers.Resizing.
 #pragma once
 
+#include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/layers/argument_layer.hpp>
 #include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/count_limit.hpp>
@@ -37,7 +38,7 @@ struct resizing : argument_layer<resizing, resizing_options> {
   int height = 1, width = 1;
   using arguments = argument_list<&resizing::height, &resizing::width>;
 
-  constexpr resizing(int height_, int width_, resizing_options const& options_ = {})
+  constexpr resizing(detail::whole_number height_, detail::whole_number width_, resizing_options const& options_ = {})
       : argument_layer(with{}, options_), height(height_), width(width_) {}
   using argument_layer::argument_layer;
 

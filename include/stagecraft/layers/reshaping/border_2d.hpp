@@ -2,6 +2,8 @@
 // Keras's `padding` and `cropping` arguments of layers that add or remove cells around an image or a sequence.
 #pragma once
 
+#include <concepts>
+
 namespace stagecraft {
 
 /// Cells before and behind one axis; one number stands for both: `2` is `{2, 2}`.
@@ -10,7 +12,8 @@ struct border {
   int after = 0;
 
   constexpr border() = default;
-  constexpr explicit(false) border(int both) : before(both), after(both) {}
+  template <std::integral Number>  // a number with a point is a mistake of the layer, E1025
+  constexpr explicit(false) border(Number both) : before(static_cast<int>(both)), after(static_cast<int>(both)) {}
   constexpr border(int before_, int after_) : before(before_), after(after_) {}
 
   [[nodiscard]] constexpr long long total() const noexcept { return 1LL * before + after; }
@@ -30,7 +33,8 @@ struct border_2d {
   border columns;
 
   constexpr border_2d() = default;
-  constexpr explicit(false) border_2d(int all) : rows(all), columns(all) {}
+  template <std::integral Number>  // a number with a point is a mistake of the layer, E1025
+  constexpr explicit(false) border_2d(Number all) : rows(static_cast<int>(all)), columns(static_cast<int>(all)) {}
   constexpr border_2d(int rows_, int columns_) : rows(rows_), columns(columns_) {}
   constexpr border_2d(border const& rows_, border const& columns_) : rows(rows_), columns(columns_) {}
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/layers/reshaping/border_2d.hpp>
+#include <concepts>
 
 namespace stagecraft {
 
@@ -11,7 +12,9 @@ struct border_3d {
   border along[3];
 
   constexpr border_3d() = default;
-  constexpr explicit(false) border_3d(int all) : along{all, all, all} {}
+  template <std::integral Number>  // a number with a point is a mistake of the layer, E1025
+  constexpr explicit(false) border_3d(Number all)
+      : along{static_cast<int>(all), static_cast<int>(all), static_cast<int>(all)} {}
   constexpr border_3d(border const& depth, border const& rows, border const& columns) : along{depth, rows, columns} {}
 
   [[nodiscard]] constexpr bool has_negative() const noexcept {

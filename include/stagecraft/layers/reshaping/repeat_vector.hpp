@@ -2,6 +2,7 @@
 // The same vector at each step of a sequence: tf.keras.layers.RepeatVector.
 #pragma once
 
+#include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/count_limit.hpp>
 #include <stagecraft/layers/option_layer.hpp>
@@ -19,7 +20,7 @@ struct repeat_vector : layer<repeat_vector> {
   int n = 1;
   using arguments = argument_list<&repeat_vector::n>;
 
-  constexpr explicit repeat_vector(int n_) : n(n_) {}
+  constexpr explicit repeat_vector(detail::whole_number n_) : n(n_) {}
 
   /// Nothing, or anything else: E1025.
   template <class L = repeat_vector>

@@ -89,7 +89,8 @@ struct gru : recurrent_layer<layer<gru>, gru, 1> {
   using arguments = argument_list<&gru::units>;
   gru_options options;
 
-  constexpr explicit(false) gru(int units_, gru_options const& options_ = {}) : units(units_), options(options_) {
+  constexpr explicit(false) gru(detail::whole_number units_, gru_options const& options_ = {})
+      : units(units_), options(options_) {
     layer_name = options.name;
     trainable = options.trainable;
     layer_dtype = options.dtype;

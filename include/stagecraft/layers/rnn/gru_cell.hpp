@@ -2,6 +2,7 @@
 // A step of a gated recurrent unit, for rnn: tf.keras.layers.GRUCell.
 #pragma once
 
+#include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/layers/rnn/cell_weights.hpp>
 #include <stagecraft/layers/rnn/gru_state.hpp>
 
@@ -37,7 +38,8 @@ struct gru_cell {
   int units = 1;
   gru_cell_options options;
 
-  constexpr explicit gru_cell(int units_, gru_cell_options const& options_ = {}) : units(units_), options(options_) {}
+  constexpr explicit gru_cell(detail::whole_number units_, gru_cell_options const& options_ = {})
+      : units(units_), options(options_) {}
 
   [[nodiscard]] constexpr int state_size(int) const { return units; }
   constexpr auto build(auto& ops, operations::extents const& of_step) const {

@@ -87,7 +87,8 @@ struct lstm : recurrent_layer<layer<lstm>, lstm, 2> {
   using arguments = argument_list<&lstm::units>;
   lstm_options options;
 
-  constexpr explicit(false) lstm(int units_, lstm_options const& options_ = {}) : units(units_), options(options_) {
+  constexpr explicit(false) lstm(detail::whole_number units_, lstm_options const& options_ = {})
+      : units(units_), options(options_) {
     layer_name = options.name;
     trainable = options.trainable;
     layer_dtype = options.dtype;

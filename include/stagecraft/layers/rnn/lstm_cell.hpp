@@ -2,6 +2,7 @@
 // A step of long short-term memory, for rnn: tf.keras.layers.LSTMCell.
 #pragma once
 
+#include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/layers/rnn/cell_weights.hpp>
 #include <stagecraft/layers/rnn/lstm_states.hpp>
 
@@ -37,7 +38,8 @@ struct lstm_cell {
   int units = 1;
   lstm_cell_options options;
 
-  constexpr explicit lstm_cell(int units_, lstm_cell_options const& options_ = {}) : units(units_), options(options_) {}
+  constexpr explicit lstm_cell(detail::whole_number units_, lstm_cell_options const& options_ = {})
+      : units(units_), options(options_) {}
 
   [[nodiscard]] constexpr int state_size(int) const { return units; }
   constexpr auto build(auto& ops, operations::extents const& of_step) const {

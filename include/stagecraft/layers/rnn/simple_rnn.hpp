@@ -76,7 +76,7 @@ struct simple_rnn : recurrent_layer<layer<simple_rnn>, simple_rnn, 1> {
   using arguments = argument_list<&simple_rnn::units>;
   simple_rnn_options options;
 
-  constexpr explicit(false) simple_rnn(int units_, simple_rnn_options const& options_ = {})
+  constexpr explicit(false) simple_rnn(detail::whole_number units_, simple_rnn_options const& options_ = {})
       : units(units_), options(options_) {
     layer_name = options.name;
     trainable = options.trainable;

@@ -2,6 +2,7 @@
 // A step of a simple recurrent network, for rnn: tf.keras.layers.SimpleRNNCell.
 #pragma once
 
+#include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/layers/rnn/cell_weights.hpp>
 #include <array>
 
@@ -35,7 +36,7 @@ struct simple_rnn_cell {
   int units = 1;
   simple_rnn_cell_options options;
 
-  constexpr explicit simple_rnn_cell(int units_, simple_rnn_cell_options const& options_ = {})
+  constexpr explicit simple_rnn_cell(detail::whole_number units_, simple_rnn_cell_options const& options_ = {})
       : units(units_), options(options_) {}
 
   [[nodiscard]] constexpr int state_size(int) const { return units; }

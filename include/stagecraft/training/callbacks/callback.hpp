@@ -61,6 +61,9 @@ class callback {
   virtual void on_predict_batch_begin(int /*batch*/, logs&) {}
   virtual void on_predict_batch_end(int /*batch*/, logs&) {}
 
+  /// True for a progress bar, which stands in for the run's own.
+  [[nodiscard]] virtual bool is_progress_bar() const noexcept { return false; }
+
  protected:
   callback() = default;
   callback(callback const&) = default;

@@ -5,7 +5,7 @@
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/graph/growing_array.hpp>
-#include <stagecraft/training/callbacks/callback.hpp>
+#include <stagecraft/training/callbacks/option_callback.hpp>
 #include <stagecraft/training/callbacks/python_number.hpp>
 
 #include <cstddef>
@@ -21,14 +21,18 @@ struct csv_logger_options {
   /// The text between two columns.
   std::string separator = ",";
   bool append = false;  ///< true: adds to a file that is there, without a second header
+
+  /// The names above, in the order that C++ demands: E4141 says it.
+  static constexpr std::string_view order = "separator, append";
 };
 
 /// A header `epoch,<names, sorted>` and one line per epoch, as Python's csv module writes them: numbers in their
 /// shortest form, lines ended by "\r\n". The columns are the names of the first epoch, as in Keras 2.6: there are none
 /// of a validation that does not run in that epoch; one that does not run in a later epoch has NA there. Each line is
 /// flushed. Throws file_error E5040 when the file cannot be opened or written.
-class csv_logger : public callback {
+class csv_logger : public trainers::option_callback<csv_logger_options> {
  public:
+  using trainers::option_callback<csv_logger_options>::option_callback;  // E4141
   explicit csv_logger(std::string filename, csv_logger_options options = {})
       : filename_(std::move(filename)), options_(std::move(options)) {}
 

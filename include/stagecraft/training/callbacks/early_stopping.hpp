@@ -5,13 +5,14 @@
 
 #include <stagecraft/diagnostics/number_text.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
-#include <stagecraft/training/callbacks/callback.hpp>
 #include <stagecraft/training/callbacks/monitor.hpp>
+#include <stagecraft/training/callbacks/option_callback.hpp>
 #include <stagecraft/training/callbacks/text_output.hpp>
 
 #include <cstdio>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -30,6 +31,10 @@ struct early_stopping_options {
   bool restore_best_weights = false;  ///< whether the weights of the best epoch are put back at the stop
   /// Where messages go: standard output, unless it is given.
   trainers::text_output output{};
+
+  /// The names above, in the order that C++ demands: E4141 says it.
+  static constexpr std::string_view order =
+      "monitor, min_delta, patience, verbose, mode, baseline, restore_best_weights, output";
 };
 
 /// Counts the epochs in which the monitored value did not improve, and stops training at `patience` of them.
@@ -37,8 +42,9 @@ struct early_stopping_options {
 /// It is Keras 2.6's, but for one defect that later releases of Keras mended: there, `patience = 0` stopped training
 /// after the first epoch even when that was an improvement. Throws data_error E4012 when `monitor` is not among the
 /// logs, E4110 for a min_delta that is not finite.
-class early_stopping : public callback {
+class early_stopping : public trainers::option_callback<early_stopping_options> {
  public:
+  using trainers::option_callback<early_stopping_options>::option_callback;  // E4141
   explicit early_stopping(early_stopping_options options = {}) : options_(std::move(options)) {
     std::string_view const monitor = options_.monitor;
     larger_is_better_ = options_.mode == monitor_mode::max ||

@@ -5,13 +5,14 @@
 
 #include <stagecraft/diagnostics/number_text.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
-#include <stagecraft/training/callbacks/callback.hpp>
+#include <stagecraft/training/callbacks/option_callback.hpp>
 #include <stagecraft/training/callbacks/python_number.hpp>
 #include <stagecraft/training/callbacks/text_output.hpp>
 
 #include <cstdio>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -21,12 +22,15 @@ struct learning_rate_scheduler_options {
   int verbose = 0;  ///< 1: prints the rate of each epoch
   /// Where messages go: standard output, unless it is given.
   trainers::text_output output{};
+
+  /// The names above, in the order that C++ demands: E4141 says it.
+  static constexpr std::string_view order = "verbose, output";
 };
 
 /// Asks a function for the learning rate: `schedule(epoch, rate so far)` or `schedule(epoch)`, epochs from 0. Adds the
 /// rate to the logs of each epoch, as "lr". Throws data_error E4014 when the function returns a number that is
 /// negative or not finite.
-class learning_rate_scheduler : public callback {
+class learning_rate_scheduler : public trainers::option_callback<learning_rate_scheduler_options> {
  public:
   template <class Schedule>
     requires(std::is_invocable_r_v<double, Schedule&, int, double> || std::is_invocable_r_v<double, Schedule&, int>)
@@ -38,6 +42,8 @@ class learning_rate_scheduler : public callback {
       schedule_ = [schedule = std::move(schedule)](int epoch, double) mutable { return schedule(epoch); };
     }
   }
+
+  using trainers::option_callback<learning_rate_scheduler_options>::option_callback;  // E4141
 
   [[gnu::cold]] void on_epoch_begin(int epoch, logs&) override {
     double const rate = schedule_(epoch, static_cast<double>(model().learning_rate()));

@@ -16,6 +16,7 @@ class progbar_logger : public callback {
  public:
   /// \param options output, clock, width and so on; target and verbose are those of the run
   explicit progbar_logger(progress_bar_options const& options = {}) : output_(options.output), bar_(options) {}
+  [[nodiscard]] bool is_progress_bar() const noexcept override { return true; }
 
   void set_params(callback_params const& params) override {
     callback::set_params(params);

@@ -5,8 +5,8 @@
 
 #include <stagecraft/diagnostics/number_text.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
-#include <stagecraft/training/callbacks/callback.hpp>
 #include <stagecraft/training/callbacks/monitor.hpp>
+#include <stagecraft/training/callbacks/option_callback.hpp>
 #include <stagecraft/training/callbacks/python_number.hpp>
 #include <stagecraft/training/callbacks/text_output.hpp>
 
@@ -32,13 +32,18 @@ struct reduce_lr_on_plateau_options {
   double min_lr = 0;        ///< the rate never gets lower
   /// Where messages go: standard output, unless it is given.
   trainers::text_output output{};
+
+  /// The names above, in the order that C++ demands: E4141 says it.
+  static constexpr std::string_view order =
+      "monitor, factor, patience, verbose, mode, min_delta, cooldown, min_lr, output";
 };
 
 /// Multiplies the learning rate by `factor` after `patience` epochs without improvement of the monitored value. Adds
 /// the rate to the logs of each epoch, as "lr". Throws data_error E4015 for a factor of 1 or more, E4110 for other
 /// numbers that are negative or not finite, and E4012 when `monitor` is not among the logs.
-class reduce_lr_on_plateau : public callback {
+class reduce_lr_on_plateau : public trainers::option_callback<reduce_lr_on_plateau_options> {
  public:
+  using trainers::option_callback<reduce_lr_on_plateau_options>::option_callback;  // E4141
   explicit reduce_lr_on_plateau(reduce_lr_on_plateau_options options = {}) : options_(std::move(options)) {
     if (!(options_.factor < 1)) {
       stagecraft::detail::throw_data_error("E4015", "reduce_lr_on_plateau: expected a factor below 1, found %s",

@@ -35,6 +35,9 @@ class trainable {
   /// Sets to zeros what stateful layers keep from batch to batch, such as at an epoch's end.
   virtual void reset_states() = 0;
 
+  /// An address for each class of trained models, by which one is found without the compiler's own type information.
+  [[nodiscard]] virtual void const* kind() const noexcept { return nullptr; }
+
  protected:
   trainable() = default;
   trainable(trainable const&) = default;

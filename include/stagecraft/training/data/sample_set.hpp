@@ -74,11 +74,11 @@ class sample_set {
         std::forward<Tuple>(tuple));
   }
 
-  /// Anything else: E4086.
+  /// Anything else: E4086. Functions that take datasets say so themselves.
   template <class Data>
     requires(!trainers::SampleData<Data> && !trainers::SampleTuple<Data> &&
              !std::is_convertible_v<Data, trainers::sample_source> &&
-             !std::is_same_v<std::remove_cvref_t<Data>, sample_set>)
+             !std::is_same_v<std::remove_cvref_t<Data>, sample_set> && !requires { typename Data::predict_options; })
   sample_set(Data const&) {
     static_assert(detail::report<detail::no_data_problem<Data>>());
   }

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What callbacks have in common that are made from options in braces: what they say of options that they do not have.
+#pragma once
+
+#include <stagecraft/diagnostics/any_argument.hpp>
+#include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/diagnostics/type_name.hpp>
+#include <stagecraft/training/callbacks/callback.hpp>
+#include <string_view>
+
+namespace stagecraft::detail {
+
+/// E4141, for the struct `early_stopping_options` of the callback `early_stopping`.
+template <class Options>
+inline constexpr diagnostic wrong_callback_options_problem = [] {
+  constexpr std::string_view type = type_name<Options>();
+  diagnostic problem;
+  problem.report(
+      4141, "the callback ", type.substr(0, type.rfind("_options")),
+      " is given something that it does not take, such as an option that it does not have, or one of another "
+      "type; its options, in this order: ",
+      Options::order);
+  return problem;
+}();
+
+}  // namespace stagecraft::detail
+
+namespace stagecraft::trainers {
+
+/// Base of callbacks with the options `Options`, which says their names in `order`. A callback takes its constructors
+/// (`using option_callback::option_callback`) after its own; they report E4141 and stand in.
+template <class Options>
+class option_callback : public callback {
+ protected:
+  option_callback() = default;
+
+ public:
+  template <class O = Options>
+  explicit option_callback(detail::any_options) : option_callback(refused<O>{}) {}
+  template <class O = Options>
+  option_callback(detail::any_argument, detail::any_options) : option_callback(refused<O>{}) {}
+  template <class O = Options>
+  option_callback(detail::any_argument, detail::any_argument, detail::any_options) : option_callback(refused<O>{}) {}
+  template <class O = Options>
+  explicit option_callback(...) : option_callback(refused<O>{}) {}
+
+ private:
+  template <class O>
+  struct refused {
+    static_assert(detail::report<detail::wrong_callback_options_problem<O>>());
+  };
+  template <class O>
+  explicit option_callback(refused<O>) {}
+};
+
+}  // namespace stagecraft::trainers
