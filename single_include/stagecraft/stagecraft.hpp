@@ -37,16 +37,19 @@
 // file that does not exist, ends the compilation. Read first by the headers that programs begin with.
 
 #if !defined(__GNUC__)
-#error stagecraft needs GCC 12 or newer, or Clang 17 or newer
+#error stagecraft needs GCC 12 or newer, or Clang 19 or newer
 #include <see the error above>
-#elif defined(__apple_build_version__) && __apple_build_version__ < 16000000
-#error stagecraft needs Xcode 16 or newer (Clang 17)
+#elif defined(__apple_build_version__) && __apple_build_version__ < 17000000
+#error stagecraft needs Xcode 16.3 or newer (Clang 19)
 #include <see the error above>
-#elif defined(__clang__) && !defined(__apple_build_version__) && __clang_major__ < 17
-#error stagecraft needs Clang 17 or newer, or GCC 12 or newer
+#elif defined(__clang__) && !defined(__apple_build_version__) && __clang_major__ < 19
+#error stagecraft needs Clang 19 or newer, or GCC 12 or newer
 #include <see the error above>
 #elif !defined(__clang__) && __GNUC__ < 12
-#error stagecraft needs GCC 12 or newer, or Clang 17 or newer
+#error stagecraft needs GCC 12 or newer, or Clang 19 or newer
+#include <see the error above>
+#elif defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error stagecraft looks for NaN and rounds in a set order: replace -ffast-math by -fno-math-errno -fno-trapping-math
 #include <see the error above>
 #elif __cplusplus < 202002L
 #error stagecraft needs C++20: compile with -std=c++20
@@ -92,6 +95,33 @@
 #include <unordered_map>
 #include <utility>
 #include <vector>
+
+#pragma push_macro("check")
+#pragma push_macro("expect")
+#pragma push_macro("far")
+#pragma push_macro("input")
+#pragma push_macro("max")
+#pragma push_macro("min")
+#pragma push_macro("near")
+#pragma push_macro("output")
+#pragma push_macro("require")
+#pragma push_macro("small")
+#pragma push_macro("verify")
+#undef check
+#undef expect
+#undef far
+#undef input
+#undef max
+#undef min
+#undef near
+#undef output
+#undef require
+#undef small
+#undef verify
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wdouble-promotion"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
 
 // ---- stagecraft/diagnostics/rooms.hpp
 // The namespaces of the rooms: what no user names is in its room's, and each room sees those below it. stagecraft:: has
@@ -321,17 +351,32 @@ struct diagnostic {
 }  // namespace stagecraft::diagnostics
 
 // ---- stagecraft/diagnostics/compile_error.hpp
-// How a diagnostic reaches the compiler's output: as string template arguments of a class that cannot be constructed,
-// so that both compilers print the text in the line that says `error:`. GCC prints such a string whole, Clang at most
-// 31 characters of it, so that it gets the text in pieces; a C++26 compiler prints the text itself.
+// How a diagnostic reaches the compiler's output: as the text of a static_assert where the compiler takes one that is
+// computed, which Clang does from 20 on and every compiler in C++26. Otherwise it is a template argument of a class
+// that cannot be constructed, so that the text stands in the line that says `error:`. GCC prints such a string whole,
+// Clang up to 36 characters of it, so that it gets the text in lines.
 
 namespace stagecraft {
 
-/// A piece of an error's text.
+#if (defined(__cpp_static_assert) && __cpp_static_assert >= 202306L) || !defined(__clang__) || \
+    (__clang_major__ >= 20 && !defined(__apple_build_version__))
+/// An error's text.
 template <std::size_t Length>
 struct piece {
   char text[Length + 1]{};
 };
+#else
+/// An error's text, or a piece of it: of an array, Clang prints ten elements.
+struct piece {
+  static constexpr std::size_t most_lines = 10;
+  static constexpr std::size_t longest_line = 36;
+
+  struct line {
+    char text[longest_line + 1];
+  };
+  line lines[most_lines];
+};
+#endif
 
 /// The error itself. Its template arguments say what is wrong and what would be right.
 template <piece... Text>
@@ -341,62 +386,85 @@ struct model_error {
 
 namespace detail {
 
-#if defined(__clang__)
-inline constexpr std::size_t longest_piece = 31;
-#else
-inline constexpr std::size_t longest_piece = 500;
-#endif
-
-/// Where piece `index` begins: pieces end behind a space where there is one.
-constexpr std::size_t piece_begin(std::string_view text, std::size_t index) {
-  std::size_t begin = 0;
-  for (; index > 0 && begin < text.size(); --index) {
-    std::size_t end = begin + longest_piece;
-    if (end >= text.size()) return text.size();
-    while (end > begin && text[end - 1] != ' ') --end;
-    begin = end > begin ? end : begin + longest_piece;
-  }
-  return begin;
-}
-
-constexpr std::size_t piece_count(std::string_view text) {
-  std::size_t count = 0;
-  while (piece_begin(text, count) < text.size()) ++count;
-  return count;
-}
-
 /// The whole text: the diagnostic's, and the line of the user's source where it is known.
 template <auto const& Problem>
 inline constexpr auto error_text = Problem.text_with_line();
 
-template <auto const& Problem, std::size_t Index>
+#if (defined(__cpp_static_assert) && __cpp_static_assert >= 202306L) || !defined(__clang__) || \
+    (__clang_major__ >= 20 && !defined(__apple_build_version__))
+constexpr std::size_t piece_count(std::string_view) { return 1; }
+
+template <auto const& Problem, std::size_t>
 constexpr auto cut_piece() {
-  constexpr std::size_t begin = piece_begin(error_text<Problem>, Index);
-  constexpr std::size_t end = piece_begin(error_text<Problem>, Index + 1);
-  piece<end - begin> result;
-  for (std::size_t i = begin; i < end; ++i) result.text[i - begin] = error_text<Problem>.characters[i];
-  result.text[end - begin] = 0;  // Clang prints characters as text only if it has seen the end being written
+  constexpr auto const& text = error_text<Problem>;
+  piece<text.length> result;
+  for (std::size_t i = 0; i < text.length; ++i) result.text[i] = text.characters[i];
   return result;
 }
+#else
+/// Where line `index` begins: lines end after a space where there is one.
+constexpr std::size_t line_begin(std::string_view text, std::size_t index) {
+  std::size_t begin = 0;
+  for (; index > 0 && begin < text.size(); --index) {
+    std::size_t end = begin + piece::longest_line;
+    if (end >= text.size()) return text.size();
+    while (end > begin && text[end - 1] != ' ') --end;
+    begin = end > begin ? end : begin + piece::longest_line;
+  }
+  return begin;
+}
 
-#if defined(__cpp_static_assert) && __cpp_static_assert >= 202306L
+constexpr std::size_t line_count(std::string_view text) {
+  std::size_t count = 0;
+  while (line_begin(text, count) < text.size()) ++count;
+  return count;
+}
+
+constexpr std::size_t piece_count(std::string_view text) {
+  return (line_count(text) + piece::most_lines - 1) / piece::most_lines;
+}
+
+/// Clang prints characters as text only if no more of them are initialized than are printed.
+template <auto const& Problem, std::size_t Index>
+constexpr auto cut_line() {
+  constexpr std::size_t begin = line_begin(error_text<Problem>, Index);
+  constexpr std::size_t end = line_begin(error_text<Problem>, Index + 1);
+  return []<std::size_t... I>(std::index_sequence<I...>) {
+    return piece::line{{error_text<Problem>.characters[begin + I]..., 0}};
+  }(std::make_index_sequence<end - begin>{});
+}
+
+template <auto const& Problem, std::size_t Index>
+constexpr auto cut_piece() {
+  constexpr std::size_t first = Index * piece::most_lines;
+  constexpr std::size_t others = line_count(error_text<Problem>) - first;
+  return []<std::size_t... Row>(std::index_sequence<Row...>) {
+    return piece{{cut_line<Problem, first + Row>()...}};
+  }(std::make_index_sequence<(others < piece::most_lines ? others : piece::most_lines)>{});
+}
+#endif
+
+#if (defined(__cpp_static_assert) && __cpp_static_assert >= 202306L) || \
+    (defined(__clang__) && __clang_major__ >= 20 && !defined(__apple_build_version__))
+#pragma GCC diagnostic push
+#ifdef __clang__
+#pragma GCC diagnostic ignored "-Wc++26-extensions"
+#endif
+/// A function of its own, since a class whose static_assert fails makes Clang refuse what names it.
 template <piece... Text>
 consteval bool fail() {
-  constexpr auto whole = [] {
-    fixed_text<500> result;
-    (result.append(std::string_view(Text.text)), ...);
-    return result;
-  }();
-  static_assert(sizeof...(Text) == 0, whole.view());
+  static_assert(sizeof...(Text) == 0, (std::string_view(Text.text), ...));
   return true;
 }
+#pragma GCC diagnostic pop
 #endif
 
 /// What a check says of a model. This class is known by the text alone: GCC prints the arguments of all templates on
 /// the way to an error, and a model's are long.
 template <piece... Text>
 struct verdict {
-#if defined(__cpp_static_assert) && __cpp_static_assert >= 202306L
+#if (defined(__cpp_static_assert) && __cpp_static_assert >= 202306L) || \
+    (defined(__clang__) && __clang_major__ >= 20 && !defined(__apple_build_version__))
   static_assert(fail<Text...>());
 #else
   static_assert(model_error<Text...>{});
@@ -1077,6 +1145,16 @@ enum class dtype : unsigned char { float32, float16, int32, uint8, boolean, bflo
 }
 
 }  // namespace stagecraft
+
+namespace stagecraft::tracing {
+
+/// Numbers of this size and more are infinities when they are rounded to a floating-point type: halfway between its
+/// largest number and the power of two that would be the next one.
+[[nodiscard]] constexpr double end_of_numbers(dtype type) noexcept {
+  return type == dtype::float16 ? 65520.0 : type == dtype::bfloat16 ? 0x1.ffp127 : 0x1.ffffffp127;
+}
+
+}  // namespace stagecraft::tracing
 
 // ---- stagecraft/ipu/machine/ipu_target.hpp
 // What an IPU is, in numbers: the counterpart of Poplar's Target and IPUModel.
@@ -1914,13 +1992,18 @@ class own_processor {
 
 namespace stagecraft::detail {
 
-/// How often a thread looks before it sleeps: for ten or twenty microseconds; once where `threads` have to take turns.
-[[nodiscard]] inline int patience_of(int threads) {
-  auto processors = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+/// How many processors the threads of this process may run on; 0 or less if it is not known.
+[[nodiscard]] inline int processors_of_process() noexcept {
 #if defined(__linux__)
   cpu_set_t allowed;
-  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) processors = CPU_COUNT(&allowed);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return CPU_COUNT(&allowed);
 #endif
+  return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+/// How often a thread looks before it sleeps: for ten or twenty microseconds; once where `threads` have to take turns.
+[[nodiscard]] inline int patience_of(int threads) {
+  auto const processors = processors_of_process();
   return processors > 0 && threads > processors ? 0 : 1000;
 }
 
@@ -2313,13 +2396,37 @@ class aligned_block {
   }
   /// The memory keeps its place.
   aligned_block(aligned_block&& other) noexcept
-      : size_(std::exchange(other.size_, 0)), data_(std::exchange(other.data_, nullptr)) {}
+      : size_(std::exchange(other.size_, 0)),
+        data_(std::exchange(other.data_, nullptr)),
+        owners_(std::exchange(other.owners_, nullptr)) {}
   aligned_block& operator=(aligned_block&& other) noexcept {
     std::swap(size_, other.size_);
     std::swap(data_, other.data_);
+    std::swap(owners_, other.owners_);
     return *this;
   }
-  ~aligned_block() { ::operator delete(data_, alignment); }
+  ~aligned_block() {
+    if (owners_ != nullptr) {
+      if (owners_->fetch_sub(1, std::memory_order_acq_rel) > 1) return;
+      delete owners_;
+    }
+    ::operator delete(data_, alignment);
+  }
+
+  /// The same memory, which lasts as long as one of its blocks. By one thread at a time for each of them.
+  [[nodiscard]] aligned_block share() {
+    if (owners_ == nullptr) owners_ = new std::atomic<int>(1);
+    aligned_block other;
+    owners_->fetch_add(1, std::memory_order_relaxed);
+    other.size_ = size_;
+    other.data_ = data_;
+    other.owners_ = owners_;
+    return other;
+  }
+  /// Whether another block has this memory, too. What it has done there is seen when it has none of it any more.
+  [[nodiscard]] bool is_shared() const noexcept {
+    return owners_ != nullptr && owners_->load(std::memory_order_acquire) > 1;
+  }
 
   [[nodiscard]] float* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -2333,6 +2440,7 @@ class aligned_block {
 
   std::size_t size_ = 0;
   float* data_ = nullptr;
+  std::atomic<int>* owners_ = nullptr;  // of memory that has been shared
 };
 
 }  // namespace stagecraft::cpu
@@ -2364,6 +2472,7 @@ struct host_memory {
   float learning_rate = 0;
   double const* norms = nullptr;           ///< of the weight that is updated, as its optimizer reads them
   float loss_scale = 1;                    ///< by which the loss is multiplied, if that changes
+  float const* prepared = nullptr;         ///< what steps have made of the weights once (prepared_weights)
   float const* samples = nullptr;          ///< of an input that may stay where the caller has it
   int valid_samples = 0;                   ///< samples of this step; the rest of the batch only fills it
   kernels::share share = {};               ///< which part of the work this is
@@ -3187,6 +3296,7 @@ inline constexpr shape no_shape{};
 namespace stagecraft {
 
 enum class initializer_kind : unsigned char {
+  unsaid,  ///< none is named: Keras's None: a weight then has the rule of `parameter::initializer`
   zeros,
   ones,
   constant,
@@ -3218,6 +3328,7 @@ class tracer;
 }  // namespace operations
 
 /// How a weight tensor gets its first values. Written through the factories: `initializers::he_normal{.seed = 1}`.
+/// `{}` names none: a weight then begins as `parameter::initializer` says.
 struct initializer {
   using own_call = operations::tensor(operations::tracer&, operations::extents const&);
   static constexpr auto own_kind = initializer_kind::own;
@@ -3225,7 +3336,7 @@ struct initializer {
   static constexpr std::string_view own_usage = "constexpr auto call(auto& ops, auto const& shape) const";
 
   /// The formula that weights begin with.
-  initializer_kind kind = initializer_kind::zeros;
+  initializer_kind kind = initializer_kind::unsaid;
   float a = 0;  ///< constant: value; normal: mean; uniform: minval; variance scaling: scale; orthogonal, identity: gain
   float b = 0;  ///< normal: stddev; uniform: maxval
   fan_mode mode = fan_mode::fan_in;                                                    ///< variance scaling
@@ -3240,6 +3351,7 @@ struct initializer {
   /// Keras's class name, as in a model's configuration.
   [[nodiscard]] constexpr std::string_view name() const {
     switch (kind) {
+      case initializer_kind::unsaid: return "None";
       case initializer_kind::zeros: return "Zeros";
       case initializer_kind::ones: return "Ones";
       case initializer_kind::constant: return "Constant";
@@ -3262,12 +3374,48 @@ struct initializer {
 
   /// True if the values are drawn, false if they are the same for every seed.
   [[nodiscard]] constexpr bool is_random() const {
-    return kind != initializer_kind::zeros && kind != initializer_kind::ones && kind != initializer_kind::constant &&
-           kind != initializer_kind::identity;
+    return kind != initializer_kind::unsaid && kind != initializer_kind::zeros && kind != initializer_kind::ones &&
+           kind != initializer_kind::constant && kind != initializer_kind::identity;
   }
 };
 
 }  // namespace stagecraft
+
+// ---- stagecraft/initializers/glorot_uniform.hpp
+// Uniform weights with variance 1 / fan, fan = (fan_in + fan_out) / 2.
+// Keras counterpart: tf.keras.initializers.GlorotUniform.
+
+namespace stagecraft::initializers {
+
+/// Uniform in +-sqrt(3 / fan) with fan = (fan_in + fan_out) / 2. Keras's default for kernels.
+struct glorot_uniform {
+  std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
+
+  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    return {.kind = initializer_kind::glorot_uniform,
+            .a = 1.0F,
+            .mode = fan_mode::fan_avg,
+            .distribution = initializer_distribution::uniform,
+            .seed = seed};
+  }
+};
+
+}  // namespace stagecraft::initializers
+
+// ---- stagecraft/initializers/zeros.hpp
+// All weights 0.
+// Keras counterpart: tf.keras.initializers.Zeros.
+
+namespace stagecraft::initializers {
+
+/// All 0. The default of biases.
+struct zeros {
+  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    return {.kind = initializer_kind::zeros};
+  }
+};
+
+}  // namespace stagecraft::initializers
 
 // ---- stagecraft/regularizers/regularizer.hpp
 // A weight penalty as a compile-time value: l1 * sum|w| + l2 * sum w^2, or one of the user's own.
@@ -3321,6 +3469,8 @@ namespace stagecraft {
 struct parameter {
   fixed_name name;          ///< Keras's name of it, such as "kernel"
   stagecraft::shape shape;  ///< without a batch dimension
+  /// How it begins. If none is named: glorot_uniform, which is the default of Keras's `add_weight`, whether it is
+  /// trainable or not; but zeros if the last word of its name is "bias", as in "bias", "recurrent_bias", "scope/bias".
   stagecraft::initializer initializer = {};
   stagecraft::regularizer regularizer = {};
   bool trainable = true;
@@ -3351,6 +3501,17 @@ struct parameter {
             .groups = groups};
   }
 
+  /// The rule of `initializer`, for one that is not named. States, which are no weights in Keras, begin with 0.
+  constexpr void choose_initializer() {
+    if (initializer.kind != initializer_kind::unsaid) return;
+    auto const word = name.view();
+    bool const is_bias =
+        word.ends_with("bias") && (word.size() == 4 || word[word.size() - 5] == '_' || word[word.size() - 5] == '/');
+    stagecraft::initializer chosen = initializers::glorot_uniform{};
+    if (is_bias || between_batches) chosen = initializers::zeros{};
+    chosen.unit_forget_bias = initializer.unit_forget_bias;
+    initializer = chosen;
+  }
   /// Makes it a weight of a layer that is not trainable, which keeps its states from batch to batch all the same.
   constexpr void freeze() noexcept {
     if (between_batches) return;
@@ -3595,12 +3756,24 @@ struct layer_base {
   /// What all layers' options have.
   constexpr void take_base_options(auto const& options) {
     layer_name = options.name;
-    trainable = options.trainable;
+    if constexpr (requires { options.trainable; }) trainable = options.trainable;
     if constexpr (requires { options.dtype; }) layer_dtype = options.dtype;
   }
 };
 
 }  // namespace stagecraft::tracing
+
+namespace stagecraft::detail {
+
+/// layers::input, of which only the layers know: what a model's input is, as one value.
+template <class T>
+concept DescribedInput = requires(T const& given) {
+  given.dimensions;
+  given.batch_size;
+  given.of_batch_size(1);
+};
+
+}  // namespace stagecraft::detail
 
 // ---- stagecraft/graph/step_mask.hpp
 // Which steps of a sequence count: Keras's mask, as what it follows from.
@@ -4191,6 +4364,7 @@ namespace stagecraft::detail {
 constexpr parameter whole_weight(parameter const& weight, nested_model_info const& model, fixed_name const& layer,
                                  diagnostic& problem) {
   parameter result = weight;
+  result.choose_initializer();
   if (!weight.between_batches || problem.failed()) return result;
   if (model.batch_size < 1)
     problem.report(1087, "layer '", layer, "' keeps its state '", weight.name,
@@ -4242,7 +4416,7 @@ class model_builder {
                      shape::most_elements, " elements");
     if (batch_size != 0) fix_batch_size(batch_size);
     ++made_in_scopes;
-    if (auto* frame = bound_frame()) return next_bound_input(*frame, dimensions, name);
+    if (!frames_.empty() && frames_.back().model != 0) return next_bound_input(frames_.back(), dimensions, name);
     auto const index = add_layer(name.empty() ? names_.next("input") : fixed_name(name), "InputLayer", no_type);
     call_info call;
     call.layer = index;
@@ -4251,6 +4425,12 @@ class model_builder {
     call.shape = dimensions;
     call.nested_model = current_model();
     return append(call);
+  }
+
+  /// The same of an input as it stands in a `sequential`: `model.input(input{4}.of_batch_size(1).named("image"))`.
+  template <detail::DescribedInput Input>
+  constexpr symbolic_tensor input(Input const& given) {
+    return input(given.dimensions, given.layer_name, given.type, given.batch_size);
   }
 
   /// A layer constructed here: it remembers the stage of the scope that is open, for all its calls.
@@ -4329,10 +4509,6 @@ class model_builder {
   constexpr int instance_of(detail::model_description const& model);
   constexpr bool is_layer_again(int known, detail::call_record const& record);
   constexpr void check_shared_weights(int layer, parameter_list const& weights);
-
-  constexpr detail::nested_frame* bound_frame() {
-    return frames_.empty() || frames_.back().model == 0 ? nullptr : &frames_.back();
-  }
 
   constexpr symbolic_tensor next_bound_input(detail::nested_frame& frame, shape const& dimensions,
                                              std::string_view name) {
@@ -4514,10 +4690,8 @@ constexpr int model_builder::instance_of(detail::model_description const& model)
     instances_[scope.instance].models.push_back(made);
     ++scope.next_model;
   }
-  instances_.emplace_back();
-  instances_.back().name = name;
-  instances_.back().name_counter = counter;
-  instances_.back().class_name = model.class_name;
+  auto& instance = instances_.emplace_back();
+  instance.name = name, instance.name_counter = counter, instance.class_name = model.class_name;
   return made;
 }
 
@@ -5340,6 +5514,18 @@ inline constexpr diagnostic wrong_options_problem = [] {
   return problem;
 }();
 
+/// A layer's argument that is a whole number: one with a point is E1025, where `int` would take it, or refuse to narrow
+/// it.
+struct whole_number {
+  template <std::convertible_to<int> Number>
+    requires(!std::floating_point<Number>)
+  constexpr whole_number(Number number) : value(static_cast<int>(number)) {}  // NOLINT(google-explicit-constructor)
+
+  constexpr operator int() const noexcept { return value; }  // NOLINT(google-explicit-constructor)
+
+  int value;
+};
+
 }  // namespace stagecraft::detail
 
 // ---- stagecraft/layers/core/input.hpp
@@ -5348,7 +5534,8 @@ inline constexpr diagnostic wrong_options_problem = [] {
 namespace stagecraft::layers {
 
 /// An input of the given shape, without the batch dimension: the first entry of `sequential`, or an argument of
-/// `build`. In a functional model's `build` it is spelled `model.input(28, 28)` or `input{28, 28}(model)`.
+/// `build`. In a functional model's `build` it is spelled `model.input(28, 28)`, `model.input(input{28, 28})` or
+/// `input{28, 28}(model)`.
 /// E1003 if a dimension is below 1, E1029 if a batch size is, or differs from that of another input.
 struct input : tracing::layer_base {
   static constexpr std::string_view class_name = "InputLayer";
@@ -6662,7 +6849,26 @@ struct matmul_options {
 // ---- stagecraft/operations/tensor.hpp
 // The result of an operation, as a layer's `call` sees it: operators and functions append operations to its list.
 
+namespace stagecraft::detail {
+
+/// E1139.
+template <class>
+inline constexpr diagnostic tensor_as_number_problem = [] {
+  diagnostic problem;
+  problem.report(
+      1139,
+      "a tensor of a call(...) is used as a number, which it is not yet: in place of std::exp(x) and "
+      "its like write exp(x), in place of `?:`, `if` and std::max write where(condition, a, b) and maximum(a, b)");
+  return problem;
+}();
+
+}  // namespace stagecraft::detail
+
 namespace stagecraft::operations {
+
+/// What C++ calls numbers.
+template <class T>
+concept Number = std::is_arithmetic_v<T>;
 
 /// A value that does not exist yet: a number in a list of operations. Copies are the same value.
 struct tensor {
@@ -6679,13 +6885,21 @@ struct tensor {
     list->fail("axis ", axis, " of a tensor of shape ", shape(), " does not exist");
     return 1;
   }
+
+  /// What std::exp and a condition ask for: E1139, in a place that GCC looks at before it goes on.
+  template <class T>
+    requires(std::is_same_v<T, double> || std::is_same_v<T, bool>)
+  constexpr explicit(std::is_same_v<T, bool>) operator T() const
+      noexcept(detail::report<detail::tensor_as_number_problem<T>>()) {
+    return {};
+  }
 };
 
 /// What a scan gives: each state after all trips, along the axis that it ran over, and after the last one.
 template <std::size_t States>
 struct scanned {
-  std::array<tensor, States> all{};
-  std::array<tensor, States> last{};
+  std::array<tensor, States> all{};   ///< each state after all trips, along the axis
+  std::array<tensor, States> last{};  ///< each state after the last trip
 };
 
 /// The number `value`, wherever it is needed.
@@ -6706,37 +6920,97 @@ constexpr tensor apply(function f, tensor a, More... more) {
 // Operators and functions of numbers. A plain number counts as a tensor of it.
 constexpr tensor operator-(tensor a) { return apply(function::negative, a); }
 constexpr tensor operator+(tensor a, tensor b) { return apply(function::add, a, b); }
-constexpr tensor operator+(tensor a, float b) { return a + number(*a.list, b); }
-constexpr tensor operator+(float a, tensor b) { return number(*b.list, a) + b; }
+template <Number N>
+constexpr tensor operator+(tensor a, N b) {
+  return a + number(*a.list, b);
+}
+template <Number N>
+constexpr tensor operator+(N a, tensor b) {
+  return number(*b.list, a) + b;
+}
 constexpr tensor operator-(tensor a, tensor b) { return apply(function::subtract, a, b); }
-constexpr tensor operator-(tensor a, float b) { return a - number(*a.list, b); }
-constexpr tensor operator-(float a, tensor b) { return number(*b.list, a) - b; }
+template <Number N>
+constexpr tensor operator-(tensor a, N b) {
+  return a - number(*a.list, b);
+}
+template <Number N>
+constexpr tensor operator-(N a, tensor b) {
+  return number(*b.list, a) - b;
+}
 constexpr tensor operator*(tensor a, tensor b) { return apply(function::multiply, a, b); }
-constexpr tensor operator*(tensor a, float b) { return a * number(*a.list, b); }
-constexpr tensor operator*(float a, tensor b) { return number(*b.list, a) * b; }
+template <Number N>
+constexpr tensor operator*(tensor a, N b) {
+  return a * number(*a.list, b);
+}
+template <Number N>
+constexpr tensor operator*(N a, tensor b) {
+  return number(*b.list, a) * b;
+}
 constexpr tensor operator/(tensor a, tensor b) { return apply(function::divide, a, b); }
-constexpr tensor operator/(tensor a, float b) { return a / number(*a.list, b); }
-constexpr tensor operator/(float a, tensor b) { return number(*b.list, a) / b; }
+template <Number N>
+constexpr tensor operator/(tensor a, N b) {
+  return a / number(*a.list, b);
+}
+template <Number N>
+constexpr tensor operator/(N a, tensor b) {
+  return number(*b.list, a) / b;
+}
 constexpr tensor operator<(tensor a, tensor b) { return apply(function::less, a, b); }
-constexpr tensor operator<(tensor a, float b) { return a < number(*a.list, b); }
-constexpr tensor operator<(float a, tensor b) { return number(*b.list, a) < b; }
+template <Number N>
+constexpr tensor operator<(tensor a, N b) {
+  return a < number(*a.list, b);
+}
+template <Number N>
+constexpr tensor operator<(N a, tensor b) {
+  return number(*b.list, a) < b;
+}
 constexpr tensor operator<=(tensor a, tensor b) { return apply(function::less_equal, a, b); }
-constexpr tensor operator<=(tensor a, float b) { return a <= number(*a.list, b); }
-constexpr tensor operator<=(float a, tensor b) { return number(*b.list, a) <= b; }
+template <Number N>
+constexpr tensor operator<=(tensor a, N b) {
+  return a <= number(*a.list, b);
+}
+template <Number N>
+constexpr tensor operator<=(N a, tensor b) {
+  return number(*b.list, a) <= b;
+}
 constexpr tensor operator>(tensor a, tensor b) { return b < a; }
-constexpr tensor operator>(tensor a, float b) { return b < a; }
-constexpr tensor operator>(float a, tensor b) { return b < a; }
+template <Number N>
+constexpr tensor operator>(tensor a, N b) {
+  return b < a;
+}
+template <Number N>
+constexpr tensor operator>(N a, tensor b) {
+  return b < a;
+}
 constexpr tensor operator>=(tensor a, tensor b) { return b <= a; }
-constexpr tensor operator>=(tensor a, float b) { return b <= a; }
-constexpr tensor operator>=(float a, tensor b) { return b <= a; }
+template <Number N>
+constexpr tensor operator>=(tensor a, N b) {
+  return b <= a;
+}
+template <Number N>
+constexpr tensor operator>=(N a, tensor b) {
+  return b <= a;
+}
 constexpr tensor& operator+=(tensor& a, tensor b) { return a = a + b; }
-constexpr tensor& operator+=(tensor& a, float b) { return a = a + b; }
+template <Number N>
+constexpr tensor& operator+=(tensor& a, N b) {
+  return a = a + b;
+}
 constexpr tensor& operator-=(tensor& a, tensor b) { return a = a - b; }
-constexpr tensor& operator-=(tensor& a, float b) { return a = a - b; }
+template <Number N>
+constexpr tensor& operator-=(tensor& a, N b) {
+  return a = a - b;
+}
 constexpr tensor& operator*=(tensor& a, tensor b) { return a = a * b; }
-constexpr tensor& operator*=(tensor& a, float b) { return a = a * b; }
+template <Number N>
+constexpr tensor& operator*=(tensor& a, N b) {
+  return a = a * b;
+}
 constexpr tensor& operator/=(tensor& a, tensor b) { return a = a / b; }
-constexpr tensor& operator/=(tensor& a, float b) { return a = a / b; }
+template <Number N>
+constexpr tensor& operator/=(tensor& a, N b) {
+  return a = a / b;
+}
 
 constexpr tensor equal(tensor a, tensor b) { return apply(function::equal, a, b); }
 constexpr tensor equal(tensor a, float b) { return equal(a, number(*a.list, b)); }
@@ -6787,6 +7061,78 @@ using operations::minimum;
 
 }  // namespace stagecraft
 
+// ---- stagecraft/operations/ctc_loss.hpp
+// Connectionist temporal classification: the probability of a sequence of labels, whatever steps they stand at.
+// Keras counterpart: keras.ops.ctc_loss, and tf.keras.backend.ctc_batch_cost.
+
+namespace stagecraft::operations {
+
+/// - `target`: (batch, labels), class numbers, of which the first `target_length` of a sample count;
+/// - `output`: (batch, steps, classes), logits;
+/// - `target_length`: (batch, 1); `output_length`: (batch, 1), the steps that count, or nothing: all of them;
+/// - `mask_index`: the class that stands for no label, from the end if negative.
+///
+/// Returns (batch, 1): -log of the sum, over all ways to place the labels in their order on the steps, each for one
+/// step or several, with the blank class elsewhere and between equal labels, of the product of the steps'
+/// probabilities. A sample whose labels need more steps than it has gives infinity and a gradient of 0; TensorFlow
+/// gives a number above 700. `ctc_batch_cost(y_true, y_pred, input_length, label_length)` of probabilities is
+/// `ops.ctc_loss(y_true, log(y_pred + 1e-7F), label_length, input_length, -1)`. Errors: E1070.
+///
+/// Alpha of Graves's paper, in logarithms: one trip of a scan for each step, and a state for each label and each blank
+/// before, between and after them.
+constexpr tensor tracer::ctc_loss(tensor target, tensor output, tensor target_length, tensor output_length,
+                                  int mask_index) {
+  if (target.rank() != 2 || output.rank() != 3 || target.length(0) != output.length(0))
+    return failed(output, "are no logits (batch, steps, classes) of labels ", target.shape());
+  int const batch = output.length(0), steps = output.length(1), classes = output.length(2), labels = target.length(1);
+  int const states = 2 * labels + 1, blank = mask_index < 0 ? mask_index + classes : mask_index;
+  if (blank < 0 || blank >= classes) return failed(output, "has no class ", mask_index, ", the mask index");
+  extents const column{batch, 1}, row{batch, states};
+  if (target_length.shape() != column || (output_length.list != nullptr && output_length.shape() != column))
+    return failed(output, "has lengths of another shape than ", column);
+
+  // The logarithm of 0: far below that of any product of probabilities, and finite, so that differences are numbers.
+  constexpr float none = -1e30F;
+  tensor const shifted = output - stop_gradient(max(output, -1));
+  tensor const logarithms = maximum(shifted - log(sum(exp(shifted), -1)), none);
+
+  tensor const pairs =
+      concatenate({full({batch, labels, 1}, static_cast<float>(blank)), reshape(target, {batch, labels, 1})});
+  tensor const class_of_state =
+      concatenate({reshape(pairs, {batch, 2 * labels}), full(column, static_cast<float>(blank))});
+  tensor const table = reshape(transpose(logarithms, {0, 2, 1}), {batch * classes, steps});
+  tensor const emitted =
+      take(table, batch == 1 ? class_of_state : class_of_state + iota(column, 0) * static_cast<float>(classes));
+
+  // A label follows the one before it without a blank, if they differ.
+  tensor const two_before =
+      concatenate({full({batch, 2}, static_cast<float>(blank)), slice(class_of_state, 1, 0, states - 2)});
+  tensor const is_other = 1.0F - equal(class_of_state, two_before);
+  tensor const skips = is_other * (1.0F - equal(class_of_state, static_cast<float>(blank)));
+  auto const after = [&](tensor x, int count) {
+    return concatenate({full({batch, count}, none), slice(x, 1, 0, states - count)});
+  };
+  auto const step = [&](tensor here, std::array<tensor, 1> const& before) {
+    tensor const same = before[0], next = after(same, 1), skipped = where(skips, after(same, 2), none);
+    tensor const most = stop_gradient(maximum(maximum(same, next), skipped));
+    tensor const paths = exp(same - most) + exp(next - most) + exp(skipped - most);
+    return std::array{most + log(paths) + here};
+  };
+  tensor const number = iota(row);
+  tensor counts;
+  if (output_length.list != nullptr) counts = reshape(iota({batch, steps}) < output_length, {batch, 1, steps});
+  auto const scanned = scan(emitted, 2, std::array{where(number < 0.5F, 0.0F, none)}, step, false, counts);
+
+  // Paths end with the last label, or with the blank after it.
+  tensor const last = target_length * 2.0F;
+  tensor const ends = where(equal(number, last) + equal(number, last - 1.0F), scanned.last[0], none);
+  tensor const most = stop_gradient(max(ends, -1));
+  tensor const loss = -(most + log(sum(exp(ends - most), -1)));
+  return where(loss > -none / 2, std::numeric_limits<float>::infinity(), loss);
+}
+
+}  // namespace stagecraft::operations
+
 // ---- stagecraft/operations/tracer.hpp
 // What a layer's `call` is given beside its tensors: weights, and the operations that need more than operands.
 
@@ -6813,7 +7159,6 @@ class tracer {
   [[nodiscard]] constexpr bool training() const noexcept { return training_; }
 
   // Leaves.
-
   /// A weight of the layer: Keras's `add_weight`, in the order of the calls. Both compilers evaluate a sum from left to
   /// right in constant evaluation; C++ does not say so, and a statement for each weight does.
   constexpr tensor weight(parameter const& described) {
@@ -6857,8 +7202,7 @@ class tracer {
     return drawn({random_distribution::normal, seed}, shape);
   }
 
-  // Movement.
-
+  /// The same elements in another shape.
   constexpr tensor reshape(tensor x, extents const& shape) {
     if (x.shape() == shape) return x;
     if (x.shape().size() != shape.size()) return failed(x, "cannot be reshaped to ", shape);
@@ -6926,6 +7270,7 @@ class tracer {
     if (x.shape() == shape && where.step == 1) return x;
     return append(where, shape, {x.id});
   }
+  /// Tensors one after the other along an axis, whose other lengths are the same.
   constexpr tensor concatenate(tracing::array_view<tensor const> parts, int axis = -1) {
     tensor const first = parts[0];
     if (!first.shape().has(axis)) return failed(first, "has no axis ", axis, " to concatenate along");
@@ -6954,11 +7299,13 @@ class tracer {
     return append(gather{}, shape, {table.id, indices.id});
   }
 
-  // Reductions. The axes stay, with length 1.
-
+  /// The sum over axes, which stay with length 1, as in all reductions.
   constexpr tensor sum(tensor x, axis_list const& axes) { return reduced(x, reduction::sum, axes); }
+  /// The largest element along axes.
   constexpr tensor max(tensor x, axis_list const& axes) { return reduced(x, reduction::max, axes); }
+  /// The smallest element along axes.
   constexpr tensor min(tensor x, axis_list const& axes) { return -reduced(-x, reduction::max, axes); }
+  /// The sum over axes, divided by the number of elements.
   constexpr tensor mean(tensor x, axis_list const& axes) {
     tensor const total = sum(x, axes);
     long long const count = x.shape().size() / total.shape().size();
@@ -6967,8 +7314,7 @@ class tracer {
   /// The variance, divided by the number of elements: Keras's `var`.
   constexpr tensor var(tensor x, axis_list const& axes) { return mean(square(x - mean(x, axes)), axes); }
 
-  // Products and windows.
-
+  /// The matrix products of the last two axes; axes before them are broadcast.
   constexpr tensor matmul(tensor a, tensor b, matmul_options const& options = {}) {
     product const what{options.transpose_a, options.transpose_b};
     extents shape;
@@ -6989,7 +7335,9 @@ class tracer {
       return failed(x, "does not fit a transposed filter of ", filter.shape(), " that gives ", shape);
     return append(convolution_input_gradient{over, groups}, shape, {x.id, filter.id});
   }
+  /// The largest element of each window of x (batch, places..., channels).
   constexpr tensor max_pool(tensor x, windows const& over) { return pooled(x, {pooling_kind::max, over}); }
+  /// The mean of each window of x, without places outside of it.
   constexpr tensor average_pool(tensor x, windows const& over) { return pooled(x, {pooling_kind::average, over}); }
 
   /// Several results of a layer as one, the rows of which stand side by side: `return ops.outputs({y, state})`, where
@@ -7007,7 +7355,6 @@ class tracer {
     }
     return concatenate(rows);
   }
-
   /// Adds the mean of a tensor, over its elements and the batch, to the loss: Keras's `add_loss` of a layer. Its first
   /// axis is the batch.
   constexpr void add_loss(tensor value) {
@@ -7050,7 +7397,9 @@ class tracer {
     return composite("dropout", {drawn, x}, inside, dropout_rule, {rate}, is_gradient);
   }
 
-  // Weights that change.
+  /// Losses of labels that have no places in time, (batch, 1): see operations/ctc_loss.hpp.
+  constexpr tensor ctc_loss(tensor target, tensor output, tensor target_length, tensor output_length = {},
+                            int mask_index = 0);
 
   /// The weight has this value when the step of training has ended; a `state` when any step has.
   constexpr void update(tensor written, tensor value) {
@@ -7062,8 +7411,6 @@ class tracer {
       append(operations::update{}, value.shape(),
              {written.id, value.id, append(operations::broadcast{}, written.shape(), {written.id}).id});
   }
-
-  // Loops.
 
   /// One tensor of a loop: x at this trip, without the axis.
   constexpr tensor at(tensor loop, tensor x, operations::at const& where) {
@@ -7100,7 +7447,6 @@ class tracer {
     return append(operations::last{}, state.shape(), {loop.id, state.id});
   }
   [[nodiscard]] static constexpr int trips_of(tensor loop) { return loop.node().what.as<operations::loop>().trips; }
-
   /// Runs along an axis of x: `step(x_t, states)` gives the states after one place, from x at it and the states before.
   /// `reversed` begins at the end: Keras's `go_backwards`, whose results are in the order of the trips, too. Where
   /// `counts`, which has the axis, too, is 0 at a place, the states stay as they are.
@@ -7578,9 +7924,10 @@ concept CallOn = requires(L const& layer, operations::tracer& ops, Tensors... in
   { layer.call(ops, inputs...) } -> std::convertible_to<operations::tensor>;
 };
 
-/// A parameter of any type is meant for one tensor: then this asks no further.
+/// A parameter of any type is meant for one tensor: then this asks no further, whatever the call returns.
 template <class L>
-concept CallOnMany = !CallOn<L, operations::tensor> && CallOn<L, tensor_list>;
+concept CallOnMany = !requires(L const& layer, operations::tracer& ops, operations::tensor x) { layer.call(ops, x); } &&
+                     CallOn<L, tensor_list>;
 
 /// Whether a layer is written as a `call` on one, two or three tensors, or on a `tensor_list`.
 template <class L>
@@ -7746,6 +8093,12 @@ struct rules_of_trace {
     }
     if (traced.list.problem.failed()) {
       problem = traced.list.problem;
+      if (problem.code == 1070) {
+        std::string_view const text = traced.list.problem.text;
+        problem.text = text.substr(0, text.rfind(" ["));
+        problem.text.append("; a layer is checked with ").append(batch).append(" samples");
+        problem.end();
+      }
       return;
     }
     auto const& result = traced.list.node_of(traced.outputs[0]).shape;
@@ -9689,42 +10042,6 @@ constexpr bool is_on_host(Graph const& graph, int call) {
 
 }  // namespace stagecraft::detail
 
-// ---- stagecraft/initializers/glorot_uniform.hpp
-// Uniform weights with variance 1 / fan, fan = (fan_in + fan_out) / 2.
-// Keras counterpart: tf.keras.initializers.GlorotUniform.
-
-namespace stagecraft::initializers {
-
-/// Uniform in +-sqrt(3 / fan) with fan = (fan_in + fan_out) / 2. Keras's default for kernels.
-struct glorot_uniform {
-  std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
-
-  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::glorot_uniform,
-            .a = 1.0F,
-            .mode = fan_mode::fan_avg,
-            .distribution = initializer_distribution::uniform,
-            .seed = seed};
-  }
-};
-
-}  // namespace stagecraft::initializers
-
-// ---- stagecraft/initializers/zeros.hpp
-// All weights 0.
-// Keras counterpart: tf.keras.initializers.Zeros.
-
-namespace stagecraft::initializers {
-
-/// All 0. The default of biases.
-struct zeros {
-  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::zeros};
-  }
-};
-
-}  // namespace stagecraft::initializers
-
 // ---- stagecraft/layers/argument_list.hpp
 // What a layer is given in front of its options in braces.
 
@@ -9816,11 +10133,11 @@ struct dense : layer<dense> {
   dense_options options;
   using arguments = argument_list<&dense::units, &dense::activation>;
 
-  constexpr explicit(false) dense(int units_) : dense(dense_options{}, units_, linear) {}
-  constexpr dense(int units_, dense_options const& options_) : dense(options_, units_, linear) {}
+  constexpr explicit(false) dense(detail::whole_number units_) : dense(dense_options{}, units_, linear) {}
+  constexpr dense(detail::whole_number units_, dense_options const& options_) : dense(options_, units_, linear) {}
   // A template, since inside templates Clang takes `{.name = "..."}` for an activation, too.
   template <std::convertible_to<stagecraft::activation> Activation>
-  constexpr dense(int units_, Activation activation_, dense_options const& options_ = {})
+  constexpr dense(detail::whole_number units_, Activation activation_, dense_options const& options_ = {})
       : dense(options_, units_, activation_) {}
 
   /// Nothing, or anything else: E1025.
@@ -9927,7 +10244,8 @@ struct embedding : layer<embedding> {
   using arguments = argument_list<&embedding::input_dim, &embedding::output_dim>;
   embedding_options options;
 
-  constexpr embedding(int input_dim_, int output_dim_, embedding_options const& options_ = {})
+  constexpr embedding(detail::whole_number input_dim_, detail::whole_number output_dim_,
+                      embedding_options const& options_ = {})
       : input_dim(input_dim_), output_dim(output_dim_), options(options_) {
     layer_name = options.name;
     trainable = options.trainable;
@@ -11478,7 +11796,8 @@ struct size_2d {
   int width = 1;
 
   constexpr size_2d() = default;
-  constexpr explicit(false) size_2d(int both) : height(both), width(both) {}
+  template <std::integral Number>  // a number with a point is a mistake of the layer, E1025
+  constexpr explicit(false) size_2d(Number both) : height(static_cast<int>(both)), width(static_cast<int>(both)) {}
   constexpr size_2d(int height_, int width_) : height(height_), width(width_) {}
 
   [[nodiscard]] constexpr int area() const noexcept { return height * width; }
@@ -11698,12 +12017,12 @@ struct convolution : convolution_layer<Derived, Size, convolution_options<Size>>
   int filters = 1;
   using arguments = argument_list<&convolution::filters, &base::kernel_size, &base::activation>;
 
-  constexpr convolution(int filters_, Size const& kernel_size_)
+  constexpr convolution(detail::whole_number filters_, Size const& kernel_size_)
       : convolution(options_type{}, filters_, kernel_size_, linear) {}
-  constexpr convolution(int filters_, Size const& kernel_size_, options_type const& options_)
+  constexpr convolution(detail::whole_number filters_, Size const& kernel_size_, options_type const& options_)
       : convolution(options_, filters_, kernel_size_, linear) {}
   template <std::convertible_to<stagecraft::activation> Activation>
-  constexpr convolution(int filters_, Size const& kernel_size_, Activation activation_,
+  constexpr convolution(detail::whole_number filters_, Size const& kernel_size_, Activation activation_,
                         options_type const& options_ = {})
       : convolution(options_, filters_, kernel_size_, activation_) {}
 
@@ -11893,7 +12212,9 @@ struct size_3d {
   int width = 1;
 
   constexpr size_3d() = default;
-  constexpr explicit(false) size_3d(int all) : depth(all), height(all), width(all) {}
+  template <std::integral Number>  // a number with a point is a mistake of the layer, E1025
+  constexpr explicit(false) size_3d(Number all)
+      : depth(static_cast<int>(all)), height(static_cast<int>(all)), width(static_cast<int>(all)) {}
   constexpr size_3d(int depth_, int height_, int width_) : depth(depth_), height(height_), width(width_) {}
 
   /// That along axis 0, 1 or 2.
@@ -11933,11 +12254,12 @@ struct window_layer : argument_layer<Derived, Options> {
 
   using arguments = argument_list<&window_layer::filters, &window_layer::kernel_size, &window_layer::activation>;
 
-  constexpr window_layer(int filters_, Size const& kernel_size_, Options const& options_ = {})
+  constexpr window_layer(detail::whole_number filters_, Size const& kernel_size_, Options const& options_ = {})
       : base_type(typename base_type::with{}, options_), filters(filters_), kernel_size(kernel_size_) {}
   template <std::convertible_to<stagecraft::activation> Activation>
     requires HasActivation
-  constexpr window_layer(int filters_, Size const& kernel_size_, Activation activation_, Options const& options_ = {})
+  constexpr window_layer(detail::whole_number filters_, Size const& kernel_size_, Activation activation_,
+                         Options const& options_ = {})
       : base_type(typename base_type::with{}, options_),
         filters(filters_),
         kernel_size(kernel_size_),
@@ -12221,12 +12543,13 @@ struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d, conv2d_tr
   using arguments =
       argument_list<&conv2d_transpose::filters, &conv2d_transpose::kernel_size, &conv2d_transpose::activation>;
 
-  constexpr conv2d_transpose(int filters_, size_2d const& kernel_size_)
+  constexpr conv2d_transpose(detail::whole_number filters_, size_2d const& kernel_size_)
       : conv2d_transpose(conv2d_transpose_options{}, filters_, kernel_size_, linear) {}
-  constexpr conv2d_transpose(int filters_, size_2d const& kernel_size_, conv2d_transpose_options const& options_)
+  constexpr conv2d_transpose(detail::whole_number filters_, size_2d const& kernel_size_,
+                             conv2d_transpose_options const& options_)
       : conv2d_transpose(options_, filters_, kernel_size_, linear) {}
   template <std::convertible_to<stagecraft::activation> Activation>
-  constexpr conv2d_transpose(int filters_, size_2d const& kernel_size_, Activation activation_,
+  constexpr conv2d_transpose(detail::whole_number filters_, size_2d const& kernel_size_, Activation activation_,
                              conv2d_transpose_options const& options_ = {})
       : conv2d_transpose(options_, filters_, kernel_size_, activation_) {}
 
@@ -12398,12 +12721,12 @@ struct separable_convolution : convolution_layer<Derived, Size, separable_convol
   int filters = 1;
   using arguments = argument_list<&separable_convolution::filters, &base::kernel_size, &base::activation>;
 
-  constexpr separable_convolution(int filters_, Size const& kernel_size_)
+  constexpr separable_convolution(detail::whole_number filters_, Size const& kernel_size_)
       : separable_convolution(options_type{}, filters_, kernel_size_, linear) {}
-  constexpr separable_convolution(int filters_, Size const& kernel_size_, options_type const& options_)
+  constexpr separable_convolution(detail::whole_number filters_, Size const& kernel_size_, options_type const& options_)
       : separable_convolution(options_, filters_, kernel_size_, linear) {}
   template <std::convertible_to<stagecraft::activation> Activation>
-  constexpr separable_convolution(int filters_, Size const& kernel_size_, Activation activation_,
+  constexpr separable_convolution(detail::whole_number filters_, Size const& kernel_size_, Activation activation_,
                                   options_type const& options_ = {})
       : separable_convolution(options_, filters_, kernel_size_, activation_) {}
 
@@ -12671,12 +12994,152 @@ struct average_pooling2d : pooling_layer<average_pooling2d, size_2d> {
 
 }  // namespace stagecraft::layers
 
+// ---- stagecraft/graph/fields.hpp
+// The fields of a struct, such as that of a layer's options: their names, as the compiler knows them, and their values.
+
+namespace stagecraft::detail {
+
+struct any_field {
+  template <class T>
+  constexpr operator T() const;  // never called
+};
+
+template <class T, std::size_t... Index>
+constexpr bool has_fields(std::index_sequence<Index...>) {
+  return requires { T{(static_cast<void>(Index), any_field{})...}; };
+}
+
+/// How many fields an aggregate has; at most `most_fields`.
+inline constexpr std::size_t most_fields = 26;
+template <class T, std::size_t Count = most_fields>
+constexpr std::size_t count_fields() {
+  if constexpr (Count == 0 || has_fields<T>(std::make_index_sequence<Count>{}))
+    return Count;
+  else
+    return count_fields<T, Count - 1>();
+}
+
+/// f(fields...) of an aggregate.
+template <class T, class F>
+constexpr decltype(auto) with_fields(T& of, F&& f) {
+  constexpr std::size_t count = count_fields<std::remove_const_t<T>>();
+#define STAGECRAFT_FIELDS(N, ...)           \
+  if constexpr (count == N) {               \
+    auto& [__VA_ARGS__] = of;               \
+    return std::forward<F>(f)(__VA_ARGS__); \
+  } else
+  // clang-format off
+  STAGECRAFT_FIELDS(1, a)
+  STAGECRAFT_FIELDS(2, a, b)
+  STAGECRAFT_FIELDS(3, a, b, c)
+  STAGECRAFT_FIELDS(4, a, b, c, d)
+  STAGECRAFT_FIELDS(5, a, b, c, d, e)
+  STAGECRAFT_FIELDS(6, a, b, c, d, e, g)
+  STAGECRAFT_FIELDS(7, a, b, c, d, e, g, h)
+  STAGECRAFT_FIELDS(8, a, b, c, d, e, g, h, i)
+  STAGECRAFT_FIELDS(9, a, b, c, d, e, g, h, i, j)
+  STAGECRAFT_FIELDS(10, a, b, c, d, e, g, h, i, j, k)
+  STAGECRAFT_FIELDS(11, a, b, c, d, e, g, h, i, j, k, l)
+  STAGECRAFT_FIELDS(12, a, b, c, d, e, g, h, i, j, k, l, m)
+  STAGECRAFT_FIELDS(13, a, b, c, d, e, g, h, i, j, k, l, m, n)
+  STAGECRAFT_FIELDS(14, a, b, c, d, e, g, h, i, j, k, l, m, n, o)
+  STAGECRAFT_FIELDS(15, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p)
+  STAGECRAFT_FIELDS(16, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q)
+  STAGECRAFT_FIELDS(17, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r)
+  STAGECRAFT_FIELDS(18, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s)
+  STAGECRAFT_FIELDS(19, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t)
+  STAGECRAFT_FIELDS(20, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u)
+  STAGECRAFT_FIELDS(21, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v)
+  STAGECRAFT_FIELDS(22, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w)
+  STAGECRAFT_FIELDS(23, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x)
+  STAGECRAFT_FIELDS(24, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y)
+  STAGECRAFT_FIELDS(25, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z)
+  STAGECRAFT_FIELDS(26, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, z1)
+  static_assert(count > 0 && count <= most_fields, "stagecraft: options have 1 to 26 fields");
+  // clang-format on
+#undef STAGECRAFT_FIELDS
+}
+
+// An object that does not exist: its fields have addresses, whose spelling holds their names.
+#ifdef __clang__
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wundefined-var-template"
+#pragma clang diagnostic ignored "-Wundefined-internal"
+#endif
+template <class T>
+struct unmade {
+  T value;
+  static unmade const object;
+};
+template <class T>
+struct field_address {
+  T const* of;
+};
+
+template <auto Field>
+constexpr std::string_view spelling() {
+  return __PRETTY_FUNCTION__;
+}
+/// The last name in such a spelling.
+constexpr std::string_view last_name(std::string_view text) {
+  std::size_t end = text.rfind("; std::");  // GCC says what the result is, too
+  if (end == std::string_view::npos) end = text.rfind(']');
+  while (text[end - 1] == ')' || text[end - 1] == '}') --end;
+  std::size_t begin = end;
+  while (text[begin - 1] != '.' && text[begin - 1] != ':') --begin;
+  return text.substr(begin, end - begin);
+}
+
+template <class T>
+inline constexpr auto addresses_of_fields =
+    with_fields(unmade<T>::object.value, [](auto const&... field) { return std::tuple(&field...); });
+
+// Constants, so that no program refers to the addresses.
+template <class T>
+inline constexpr auto names_of_fields = []<std::size_t... Index>(std::index_sequence<Index...>) {
+  return std::array{last_name(spelling<field_address{std::get<Index>(addresses_of_fields<T>)}>())...};
+}(std::make_index_sequence<count_fields<T>()>{});
+
+/// f(name, value) for each field of an aggregate, in their order.
+template <class T, class F>
+constexpr void for_each_field(T& of, F const& f) {
+  with_fields(of, [&](auto&... value) {
+    auto const* name = names_of_fields<std::remove_const_t<T>>.data();
+    (f(*name++, value), ...);
+  });
+}
+#ifdef __clang__
+#pragma clang diagnostic pop
+#endif
+
+}  // namespace stagecraft::detail
+
 // ---- stagecraft/layers/option_layer.hpp
 // What layers have in common that are made from options in braces.
 
+namespace stagecraft::detail {
+
+struct first_field {
+  constexpr auto& operator()(auto& first, auto&...) const { return first; }
+};
+template <class Options>
+using first_option = std::remove_cvref_t<decltype(with_fields(std::declval<Options&>(), first_field{}))>;
+
+/// What may stand in front of options in braces, as Keras's first positional argument: a value of the first option, or
+/// any number where that is a float. A name is none.
+template <class Given, class Options>
+concept FirstOption = !std::same_as<Given, Options> && !std::same_as<first_option<Options>, fixed_name> &&
+                      (std::same_as<first_option<Options>, float>
+                           ? (std::integral<Given> || std::floating_point<Given>) && !std::same_as<Given, bool>
+                       : std::same_as<first_option<Options>, bool> ? std::same_as<Given, bool>
+                                                                   : std::convertible_to<Given, first_option<Options>>);
+
+}  // namespace stagecraft::detail
+
 namespace stagecraft::layers {
 
-/// Base of layers whose keyword arguments are the struct Options, the member `options`. Errors: E1025.
+/// Base of layers whose keyword arguments are the struct Options, the member `options`; the first of them may stand in
+/// front, as in Keras: `masking{-1.0F}` is `masking{{.mask_value = -1.0F}}`. Errors: E1025.
 template <class Derived, class Options>
 struct option_layer : layer<Derived> {
   Options options;
@@ -12684,6 +13147,11 @@ struct option_layer : layer<Derived> {
   constexpr option_layer() : option_layer(Options{}) {}
   constexpr explicit(false) option_layer(Options const& options_) : options(options_) {
     this->take_base_options(options);
+  }
+
+  template <detail::FirstOption<Options> First>
+  constexpr explicit option_layer(First const& first, Options const& others = {}) : option_layer(others) {
+    detail::with_fields(options, detail::first_field{}) = static_cast<detail::first_option<Options>>(first);
   }
 
   /// Anything else: E1025.
@@ -13657,7 +14125,8 @@ struct multi_head_attention : layer<multi_head_attention> {
   multi_head_attention_options options;
   tracing::step_masks masks;  ///< of its first call; the library finds them
 
-  constexpr multi_head_attention(int num_heads_, int key_dim_, multi_head_attention_options const& options_ = {})
+  constexpr multi_head_attention(detail::whole_number num_heads_, detail::whole_number key_dim_,
+                                 multi_head_attention_options const& options_ = {})
       : num_heads(num_heads_), key_dim(key_dim_), options(options_) {
     layer_name = options.name;
     trainable = options.trainable;
@@ -14283,22 +14752,12 @@ struct masking_options {
 /// have to take the mask into account, and cannot; E4093 an output of a trained model whose mask does not follow
 /// from an input of the model.
 /// Definition: Keras API, layers/core_layers/masking.
-struct masking : layer<masking> {
+struct masking : option_layer<masking, masking_options> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Masking";
-  static constexpr std::string_view usage = "masking{} or masking{{.mask_value = -1, .name = ...}}"sv;
+  static constexpr std::string_view usage = "masking{}, masking{-1.0F} or masking{{.mask_value = -1, .name = ...}}"sv;
 
-  masking_options options;
-
-  constexpr masking() : masking(masking_options{}) {}
-  constexpr explicit masking(masking_options const& options_) : options(options_) { layer_name = options.name; }
-
-  using layer::layer;
-  /// Anything else: E1025.
-  template <class L = masking>
-  constexpr explicit masking(detail::wrong_options, ...) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
+  using option_layer::option_layer;
 
   [[nodiscard]] constexpr tracing::mask_rule compute_mask() const { return {options.mask_value, true}; }
 
@@ -14388,7 +14847,7 @@ struct serial_dense : argument_layer<serial_dense, serial_dense_options> {
   using arguments =
       argument_list<&serial_dense::units, &serial_dense::serialization_factor, &serial_dense::serialization_dimension>;
 
-  constexpr serial_dense(int units_, int factor, stagecraft::serialization_dimension along,
+  constexpr serial_dense(detail::whole_number units_, int factor, stagecraft::serialization_dimension along,
                          serial_dense_options const& options_ = {})
       : argument_layer(with{}, options_), units(units_), serialization_factor(factor), serialization_dimension(along) {}
   using argument_layer::argument_layer;
@@ -15689,7 +16148,7 @@ struct category_encoding : argument_layer<category_encoding, category_encoding_o
   int num_tokens = 1;
   using arguments = argument_list<&category_encoding::num_tokens>;
 
-  constexpr explicit category_encoding(int num_tokens_, category_encoding_options const& options_ = {})
+  constexpr explicit category_encoding(detail::whole_number num_tokens_, category_encoding_options const& options_ = {})
       : argument_layer(with{}, options_), num_tokens(num_tokens_) {}
   using argument_layer::argument_layer;
 
@@ -15733,7 +16192,7 @@ struct center_crop : layer<center_crop> {
   int height = 1, width = 1;
   using arguments = argument_list<&center_crop::height, &center_crop::width>;
 
-  constexpr center_crop(int height_, int width_) : height(height_), width(width_) {}
+  constexpr center_crop(detail::whole_number height_, detail::whole_number width_) : height(height_), width(width_) {}
 
   /// Nothing, or anything else: E1025.
   template <class L = center_crop>
@@ -15862,7 +16321,10 @@ struct discretization : option_layer<discretization, discretization_options> {
       return ops.error(1075, "has num_bins ", options.num_bins, " and ", options.bin_boundaries.count,
                        " bin_boundaries; give it boundaries, or at least 2 bins"),
              x;
-    auto const bounds = ops.weight({.name = "bin_boundaries", .shape = {options.num_bins - 1}, .trainable = false});
+    auto const bounds = ops.weight({.name = "bin_boundaries",
+                                    .shape = {options.num_bins - 1},
+                                    .initializer = initializers::zeros{},
+                                    .trainable = false});
     operations::extents apart = x.shape();
     apart.push_back(1);
     return ops.reshape(ops.sum(ops.reshape(x, apart) >= bounds, -1), x.shape());
@@ -15938,10 +16400,11 @@ struct normalization : option_layer<normalization, normalization_options> {
                x;
       return scaled(x, constant(ops, options.mean, aligned), constant(ops, options.variance, aligned));
     }
-    auto const mean = ops.weight({.name = "mean", .shape = lengths, .trainable = false});
+    auto const mean =
+        ops.weight({.name = "mean", .shape = lengths, .initializer = initializers::zeros{}, .trainable = false});
     auto const variance =
         ops.weight({.name = "variance", .shape = lengths, .initializer = initializers::ones{}, .trainable = false});
-    ops.weight({.name = "count", .shape = {}, .trainable = false});
+    ops.weight({.name = "count", .shape = {}, .initializer = initializers::zeros{}, .trainable = false});
     return scaled(x, ops.reshape(mean, aligned), ops.reshape(variance, aligned));
   }
 
@@ -16084,7 +16547,7 @@ struct resizing : argument_layer<resizing, resizing_options> {
   int height = 1, width = 1;
   using arguments = argument_list<&resizing::height, &resizing::width>;
 
-  constexpr resizing(int height_, int width_, resizing_options const& options_ = {})
+  constexpr resizing(detail::whole_number height_, detail::whole_number width_, resizing_options const& options_ = {})
       : argument_layer(with{}, options_), height(height_), width(width_) {}
   using argument_layer::argument_layer;
 
@@ -16182,7 +16645,8 @@ struct random_crop : argument_layer<random_crop, random_crop_options> {
   int height = 1, width = 1;
   using arguments = argument_list<&random_crop::height, &random_crop::width>;
 
-  constexpr random_crop(int height_, int width_, random_crop_options const& options_ = {})
+  constexpr random_crop(detail::whole_number height_, detail::whole_number width_,
+                        random_crop_options const& options_ = {})
       : argument_layer(with{}, options_), height(height_), width(width_) {}
   using argument_layer::argument_layer;
 
@@ -16890,7 +17354,8 @@ struct border {
   int after = 0;
 
   constexpr border() = default;
-  constexpr explicit(false) border(int both) : before(both), after(both) {}
+  template <std::integral Number>  // a number with a point is a mistake of the layer, E1025
+  constexpr explicit(false) border(Number both) : before(static_cast<int>(both)), after(static_cast<int>(both)) {}
   constexpr border(int before_, int after_) : before(before_), after(after_) {}
 
   [[nodiscard]] constexpr long long total() const noexcept { return 1LL * before + after; }
@@ -16910,7 +17375,8 @@ struct border_2d {
   border columns;
 
   constexpr border_2d() = default;
-  constexpr explicit(false) border_2d(int all) : rows(all), columns(all) {}
+  template <std::integral Number>  // a number with a point is a mistake of the layer, E1025
+  constexpr explicit(false) border_2d(Number all) : rows(static_cast<int>(all)), columns(static_cast<int>(all)) {}
   constexpr border_2d(int rows_, int columns_) : rows(rows_), columns(columns_) {}
   constexpr border_2d(border const& rows_, border const& columns_) : rows(rows_), columns(columns_) {}
 
@@ -17038,7 +17504,9 @@ struct border_3d {
   border along[3];
 
   constexpr border_3d() = default;
-  constexpr explicit(false) border_3d(int all) : along{all, all, all} {}
+  template <std::integral Number>  // a number with a point is a mistake of the layer, E1025
+  constexpr explicit(false) border_3d(Number all)
+      : along{static_cast<int>(all), static_cast<int>(all), static_cast<int>(all)} {}
   constexpr border_3d(border const& depth, border const& rows, border const& columns) : along{depth, rows, columns} {}
 
   [[nodiscard]] constexpr bool has_negative() const noexcept {
@@ -17190,7 +17658,7 @@ struct repeat_vector : layer<repeat_vector> {
   int n = 1;
   using arguments = argument_list<&repeat_vector::n>;
 
-  constexpr explicit repeat_vector(int n_) : n(n_) {}
+  constexpr explicit repeat_vector(detail::whole_number n_) : n(n_) {}
 
   /// Nothing, or anything else: E1025.
   template <class L = repeat_vector>
@@ -18119,7 +18587,8 @@ struct gru : recurrent_layer<layer<gru>, gru, 1> {
   using arguments = argument_list<&gru::units>;
   gru_options options;
 
-  constexpr explicit(false) gru(int units_, gru_options const& options_ = {}) : units(units_), options(options_) {
+  constexpr explicit(false) gru(detail::whole_number units_, gru_options const& options_ = {})
+      : units(units_), options(options_) {
     layer_name = options.name;
     trainable = options.trainable;
     layer_dtype = options.dtype;
@@ -18239,7 +18708,8 @@ struct gru_cell {
   int units = 1;
   gru_cell_options options;
 
-  constexpr explicit gru_cell(int units_, gru_cell_options const& options_ = {}) : units(units_), options(options_) {}
+  constexpr explicit gru_cell(detail::whole_number units_, gru_cell_options const& options_ = {})
+      : units(units_), options(options_) {}
 
   [[nodiscard]] constexpr int state_size(int) const { return units; }
   constexpr auto build(auto& ops, operations::extents const& of_step) const {
@@ -18332,7 +18802,8 @@ struct lstm : recurrent_layer<layer<lstm>, lstm, 2> {
   using arguments = argument_list<&lstm::units>;
   lstm_options options;
 
-  constexpr explicit(false) lstm(int units_, lstm_options const& options_ = {}) : units(units_), options(options_) {
+  constexpr explicit(false) lstm(detail::whole_number units_, lstm_options const& options_ = {})
+      : units(units_), options(options_) {
     layer_name = options.name;
     trainable = options.trainable;
     layer_dtype = options.dtype;
@@ -18402,7 +18873,8 @@ struct lstm_cell {
   int units = 1;
   lstm_cell_options options;
 
-  constexpr explicit lstm_cell(int units_, lstm_cell_options const& options_ = {}) : units(units_), options(options_) {}
+  constexpr explicit lstm_cell(detail::whole_number units_, lstm_cell_options const& options_ = {})
+      : units(units_), options(options_) {}
 
   [[nodiscard]] constexpr int state_size(int) const { return units; }
   constexpr auto build(auto& ops, operations::extents const& of_step) const {
@@ -18588,7 +19060,7 @@ struct simple_rnn : recurrent_layer<layer<simple_rnn>, simple_rnn, 1> {
   using arguments = argument_list<&simple_rnn::units>;
   simple_rnn_options options;
 
-  constexpr explicit(false) simple_rnn(int units_, simple_rnn_options const& options_ = {})
+  constexpr explicit(false) simple_rnn(detail::whole_number units_, simple_rnn_options const& options_ = {})
       : units(units_), options(options_) {
     layer_name = options.name;
     trainable = options.trainable;
@@ -18654,7 +19126,7 @@ struct simple_rnn_cell {
   int units = 1;
   simple_rnn_cell_options options;
 
-  constexpr explicit simple_rnn_cell(int units_, simple_rnn_cell_options const& options_ = {})
+  constexpr explicit simple_rnn_cell(detail::whole_number units_, simple_rnn_cell_options const& options_ = {})
       : units(units_), options(options_) {}
 
   [[nodiscard]] constexpr int state_size(int) const { return units; }
@@ -18844,6 +19316,210 @@ time_distributed(Each, time_distributed_options) -> time_distributed<Each>;
 
 // ---- stagecraft/layers/layers.hpp
 // All layers.
+
+namespace stagecraft {
+
+// `sc::dense` is `sc::layers::dense`, as keras.Input stands beside keras.layers.Input: the same class, so that programs
+// which use both namespaces see one. `sc::activation` is the option.
+using layers::activity_regularization;
+using layers::add;
+using layers::additive_attention;
+using layers::alpha_dropout;
+using layers::attention;
+using layers::average;
+using layers::average_pooling1d;
+using layers::average_pooling2d;
+using layers::average_pooling3d;
+using layers::batch_normalization;
+using layers::bidirectional;
+using layers::capture_upstream_gradients;
+using layers::category_encoding;
+using layers::center_crop;
+using layers::concatenate;
+using layers::conv1d;
+using layers::conv1d_transpose;
+using layers::conv2d;
+using layers::conv2d_transpose;
+using layers::conv3d;
+using layers::conv3d_transpose;
+using layers::conv_lstm1d;
+using layers::conv_lstm2d;
+using layers::conv_lstm3d;
+using layers::cropping1d;
+using layers::cropping2d;
+using layers::cropping3d;
+using layers::dense;
+using layers::depthwise_conv2d;
+using layers::discretization;
+using layers::dot;
+using layers::dropout;
+using layers::einsum_dense;
+using layers::elu_layer;
+using layers::embedding;
+using layers::flatten;
+using layers::gaussian_dropout;
+using layers::gaussian_noise;
+using layers::global_average_pooling1d;
+using layers::global_average_pooling2d;
+using layers::global_average_pooling3d;
+using layers::global_max_pooling1d;
+using layers::global_max_pooling2d;
+using layers::global_max_pooling3d;
+using layers::group_normalization;
+using layers::gru;
+using layers::input;
+using layers::instance_normalization;
+using layers::lambda;
+using layers::layer_normalization;
+using layers::leaky_re_lu;
+using layers::locally_connected1d;
+using layers::locally_connected2d;
+using layers::lstm;
+using layers::masking;
+using layers::max_pooling1d;
+using layers::max_pooling2d;
+using layers::max_pooling3d;
+using layers::maximum;
+using layers::minimum;
+using layers::multi_head_attention;
+using layers::multiply;
+using layers::normalization;
+using layers::permute;
+using layers::prelu;
+using layers::random_contrast;
+using layers::random_crop;
+using layers::random_flip;
+using layers::random_rotation;
+using layers::random_translation;
+using layers::random_zoom;
+using layers::re_lu;
+using layers::recomputation_checkpoint;
+using layers::repeat_vector;
+using layers::rescaling;
+using layers::reshape;
+using layers::resizing;
+using layers::rnn;
+using layers::separable_conv1d;
+using layers::separable_conv2d;
+using layers::serial_dense;
+using layers::simple_rnn;
+using layers::softmax_layer;
+using layers::spatial_dropout1d;
+using layers::spatial_dropout2d;
+using layers::spatial_dropout3d;
+using layers::subtract;
+using layers::thresholded_re_lu;
+using layers::time_distributed;
+using layers::unit_normalization;
+using layers::up_sampling1d;
+using layers::up_sampling2d;
+using layers::up_sampling3d;
+using layers::zero_padding1d;
+using layers::zero_padding2d;
+using layers::zero_padding3d;
+
+}  // namespace stagecraft
+
+#ifndef __clang__
+namespace stagecraft::layers::detail {
+
+/// GCC 12 refuses, in `sequential` within a template, a constructor that a layer inherits or that C++ makes for it
+/// ("used before its definition"), unless something outside of templates has called it: this does.
+inline void call_constructors() {
+  static_cast<void>(additive_attention{});
+  static_cast<void>(additive_attention{{.name = ""}});
+  static_cast<void>(attention{});
+  static_cast<void>(attention{{.name = ""}});
+  static_cast<void>(conv1d{4, 3});
+  static_cast<void>(conv1d{4, 3, {.name = ""}});
+  static_cast<void>(conv1d_transpose{4, 3});
+  static_cast<void>(conv1d_transpose{4, 3, {.name = ""}});
+  static_cast<void>(conv2d{4, 3});
+  static_cast<void>(conv2d{4, 3, {.name = ""}});
+  static_cast<void>(conv3d{4, 3});
+  static_cast<void>(conv3d{4, 3, {.name = ""}});
+  static_cast<void>(conv3d{4, {3, 3, 3}});
+  static_cast<void>(conv3d_transpose{4, 3});
+  static_cast<void>(conv3d_transpose{4, 3, {.name = ""}});
+  static_cast<void>(conv3d_transpose{4, {3, 3, 3}});
+  static_cast<void>(separable_conv1d{4, 3});
+  static_cast<void>(separable_conv1d{4, 3, {.name = ""}});
+  static_cast<void>(separable_conv2d{4, 3});
+  static_cast<void>(separable_conv2d{4, 3, {.name = ""}});
+  static_cast<void>(capture_upstream_gradients{});
+  static_cast<void>(capture_upstream_gradients{{.name = ""}});
+  static_cast<void>(locally_connected1d{4, 3});
+  static_cast<void>(locally_connected1d{4, 3, {.name = ""}});
+  static_cast<void>(locally_connected2d{4, 3});
+  static_cast<void>(locally_connected2d{4, 3, {.name = ""}});
+  static_cast<void>(instance_normalization{});
+  static_cast<void>(instance_normalization{{.name = ""}});
+  static_cast<void>(unit_normalization{});
+  static_cast<void>(unit_normalization{{.name = ""}});
+  static_cast<void>(average_pooling1d{});
+  static_cast<void>(average_pooling1d{2});
+  static_cast<void>(average_pooling1d{2, {.name = ""}});
+  static_cast<void>(average_pooling2d{});
+  static_cast<void>(average_pooling2d{2, {.name = ""}});
+  static_cast<void>(average_pooling3d{});
+  static_cast<void>(average_pooling3d{{.name = ""}});
+  static_cast<void>(average_pooling3d{2});
+  static_cast<void>(average_pooling3d{2, {.name = ""}});
+  static_cast<void>(average_pooling3d{{2, 2, 2}});
+  static_cast<void>(average_pooling3d{{2, 2, 2}, {.name = ""}});
+  static_cast<void>(global_average_pooling1d{});
+  static_cast<void>(global_average_pooling1d{{.name = ""}});
+  static_cast<void>(global_average_pooling2d{});
+  static_cast<void>(global_average_pooling2d{{.name = ""}});
+  static_cast<void>(global_average_pooling3d{});
+  static_cast<void>(global_average_pooling3d{{.name = ""}});
+  static_cast<void>(global_max_pooling1d{});
+  static_cast<void>(global_max_pooling1d{{.name = ""}});
+  static_cast<void>(global_max_pooling2d{});
+  static_cast<void>(global_max_pooling2d{{.name = ""}});
+  static_cast<void>(global_max_pooling3d{});
+  static_cast<void>(global_max_pooling3d{{.name = ""}});
+  static_cast<void>(max_pooling1d{});
+  static_cast<void>(max_pooling1d{2});
+  static_cast<void>(max_pooling1d{2, {.name = ""}});
+  static_cast<void>(max_pooling2d{});
+  static_cast<void>(max_pooling2d{2, {.name = ""}});
+  static_cast<void>(max_pooling3d{});
+  static_cast<void>(max_pooling3d{{.name = ""}});
+  static_cast<void>(max_pooling3d{2});
+  static_cast<void>(max_pooling3d{2, {.name = ""}});
+  static_cast<void>(max_pooling3d{{2, 2, 2}});
+  static_cast<void>(max_pooling3d{{2, 2, 2}, {.name = ""}});
+  static_cast<void>(discretization{});
+  static_cast<void>(discretization{{.name = ""}});
+  static_cast<void>(discretization{{2, 2, 2}});
+  static_cast<void>(normalization{});
+  static_cast<void>(normalization{{.name = ""}});
+  static_cast<void>(normalization{{2, 2, 2}});
+  static_cast<void>(random_flip{});
+  static_cast<void>(random_flip{{.name = ""}});
+  static_cast<void>(activity_regularization{});
+  static_cast<void>(activity_regularization{{.name = ""}});
+  static_cast<void>(alpha_dropout{0.5F});
+  static_cast<void>(gaussian_dropout{0.5F});
+  static_cast<void>(gaussian_noise{0.5F});
+  static_cast<void>(spatial_dropout1d{0.5F});
+  static_cast<void>(spatial_dropout2d{0.5F});
+  static_cast<void>(spatial_dropout3d{0.5F});
+  static_cast<void>(cropping3d{});
+  static_cast<void>(up_sampling3d{});
+  static_cast<void>(zero_padding3d{});
+  static_cast<void>(conv_lstm1d{4, 3});
+  static_cast<void>(conv_lstm1d{4, 3, {.name = ""}});
+  static_cast<void>(conv_lstm2d{4, 3});
+  static_cast<void>(conv_lstm2d{4, 3, {.name = ""}});
+  static_cast<void>(conv_lstm3d{4, 3});
+  static_cast<void>(conv_lstm3d{4, 3, {.name = ""}});
+  static_cast<void>(conv_lstm3d{4, {3, 3, 3}});
+}
+
+}  // namespace stagecraft::layers::detail
+#endif
 
 // ---- stagecraft/operations/plan/segments.hpp
 // Which operations of a step can be carried out for a few samples at a time, and which see the whole batch.
@@ -20522,7 +21198,8 @@ constexpr bool is_summed(Loss const& loss) {
 }  // namespace stagecraft::losses
 
 // ---- stagecraft/losses/along_axis.hpp
-// Losses along an axis that is not the last one. Keras counterpart: the argument `axis` of losses.
+// Losses of which a row is a whole sample: along an axis that is not the last one, which is Keras's argument `axis` of
+// losses, and those that have an `of_sample`, as ctc.
 
 namespace stagecraft::losses::detail {
 
@@ -20584,6 +21261,24 @@ struct along_axis {
 
   friend constexpr bool operator==(along_axis const&, along_axis const&) = default;
 };
+
+/// Whether a loss is one of whole samples, and says what it is for samples of a shape.
+template <class Loss>
+concept HasLossOfSample = requires(Loss const& loss, shape const& sample) { loss.of_sample(sample); };
+
+/// Whether each row of a loss is a sample.
+template <class Loss>
+constexpr bool takes_samples(Loss const& loss, shape const& sample) {
+  return HasLossOfSample<Loss> || has_sample_as_row(axis_of(loss), sample);
+}
+/// The loss of a sample as a row, where it is one.
+template <class Loss>
+constexpr auto loss_of_sample(Loss const& loss, shape const& sample) {
+  if constexpr (HasLossOfSample<Loss>)
+    return loss.of_sample(sample);
+  else
+    return along_axis(loss, sample, loss.axis);
+}
 
 }  // namespace stagecraft::losses::detail
 
@@ -20718,6 +21413,66 @@ struct cosine_similarity {
     return -ops.sum(unit(target) * unit(output), -1);
   }
 };
+
+}  // namespace stagecraft::losses
+
+// ---- stagecraft/losses/ctc.hpp
+// Connectionist temporal classification: sequences of labels that no one has placed in time, as in speech and writing.
+// Keras counterpart: keras.losses.CTC.
+
+namespace stagecraft::losses {
+
+namespace detail {
+struct ctc_of_sample;
+}  // namespace detail
+
+/// -log p(labels), summed over all ways to place the labels on the steps; prediction (steps, classes), logits. Targets
+/// are (max_label_length) class numbers from 1 on, and 0, the class of the blank, after the last label. The loss of a
+/// sample is one number, its reduction that over samples; a sample weight counts for the sample.
+/// `ctc_decode` makes labels of logits. Other lengths of samples, or another blank, as in Keras 2's `ctc_batch_cost`:
+/// `ops.ctc_loss` in a layer's `add_loss`.
+/// Errors: E1130 for outputs that are no sequences, E1131 max_label_length, E1132 for masked steps, E4131 beside
+/// metrics; when data come, E4004 for labels that are no classes, E4132 a label after a 0, E4133 more labels than
+/// steps.
+struct ctc {
+  int max_label_length = 0;          ///< labels of a sample at most, the width of targets; 0: as many as steps
+  losses::reduction reduction = {};  ///< how the losses of samples become one: their sum, divided by the batch size
+
+  static constexpr std::string_view name = "ctc";
+  static constexpr bool sparse_targets = true;
+  static constexpr bool from_logits = true;  ///< as Keras's, which has no option for it
+
+  /// The loss of one sample, whose row is all of it.
+  [[nodiscard]] constexpr detail::ctc_of_sample of_sample(shape const& sample) const;
+};
+
+namespace detail {
+
+/// A sample as one row: (1, labels) and (1, steps classes).
+struct ctc_of_sample {
+  static constexpr std::string_view name = ctc::name;
+  static constexpr bool sparse_targets = true;
+
+  losses::reduction reduction;  ///< that of the loss
+  int steps, classes, labels;
+  int length;  ///< values that one loss is of: all of the sample
+
+  constexpr auto call(auto& ops, auto target, auto output) const {
+    auto const count = ops.sum(1.0F - equal(target, 0.0F), -1);
+    return ops.ctc_loss(target, ops.reshape(output, {1, steps, classes}), count);
+  }
+  /// Class numbers of a sample.
+  [[nodiscard]] constexpr int class_numbers() const { return labels; }
+
+  friend constexpr bool operator==(ctc_of_sample const&, ctc_of_sample const&) = default;
+};
+
+}  // namespace detail
+
+constexpr detail::ctc_of_sample ctc::of_sample(shape const& sample) const {
+  int const steps = sample[0], classes = sample.back();
+  return {reduction, steps, classes, max_label_length == 0 ? steps : max_label_length, sample.size()};
+}
 
 }  // namespace stagecraft::losses
 
@@ -21199,17 +21954,16 @@ template <class Job, std::size_t Output>
 inline constexpr bool takes_logits =
     (detail::outputs_with_logits<typename Job::described> >> (Output & 63U) & 1U) != 0 && Output < 64;
 
-/// Whether each row of the loss of an end is a whole sample: its axis is not the last one.
+/// Whether each row of the loss of an end is a whole sample: its axis is not the last one, or it has no axis.
 template <class Job, std::size_t End>
 inline constexpr bool loss_takes_samples = [] {
-  if constexpr (End >= Job::graph.outputs_of(0).size()) {
+  if constexpr (End >= Job::graph.outputs_of(0).size())
     return false;
-  } else {
-    constexpr int axis = losses::detail::axis_of(losses::loss_of_output<End>(Job::training.loss));
-    return losses::detail::has_sample_as_row(axis, Job::graph.call(Job::graph.ends[End]).shape);
-  }
+  else
+    return losses::detail::takes_samples(losses::loss_of_output<End>(Job::training.loss),
+                                         Job::graph.call(Job::graph.ends[End]).shape);
 }();
-/// The axis of a sample along which it is.
+/// The axis of a sample along which it has a number for each class.
 template <class Job, std::size_t End>
 inline constexpr int class_axis_of = [] {
   shape const& sample = Job::graph.call(Job::graph.ends[End]).shape;
@@ -21234,10 +21988,18 @@ inline constexpr auto computed_loss_of = [] {
     auto loss = losses::loss_of_output<End>(Job::training.loss);
     if constexpr (takes_logits<Job, End>) loss.from_logits = true;
     if constexpr (loss_takes_samples<Job, End>)
-      return losses::detail::along_axis(loss, Job::graph.call(Job::graph.ends[End]).shape, loss.axis);
+      return losses::detail::loss_of_sample(loss, Job::graph.call(Job::graph.ends[End]).shape);
     else
       return loss;
   }
+}();
+/// Steps on which the labels of a sample must find places, of a loss that places them itself; else 0.
+template <class Job, std::size_t End>
+inline constexpr int label_steps_of = [] {
+  if constexpr (requires { computed_loss_of<Job, End>.steps; })
+    return computed_loss_of<Job, End>.steps;
+  else
+    return 0;
 }();
 /// What it counts in the total.
 template <class Job>
@@ -22358,12 +23120,17 @@ class timetable {
       : timetable(schedule, stages.size(), micro_batches, trains, batch_serialization, recomputation, overlaps_io,
                   [&](std::size_t stage) { return stages[stage]; }) {}
 
+  /// The order of passes that it follows.
   [[nodiscard]] constexpr stagecraft::schedule schedule() const { return schedule_; }
+  /// How many stages there are; 1 without a pipeline.
   [[nodiscard]] constexpr int stages() const { return stages_; }
   /// Devices that the pipeline takes: the highest of a stage, plus one.
   [[nodiscard]] constexpr int devices() const { return devices_; }
+  /// N: those of a weight update, or of an execution.
   [[nodiscard]] constexpr int micro_batches() const { return micro_batches_; }
+  /// Whether there are backward passes and a weight update.
   [[nodiscard]] constexpr bool trains() const { return trains_; }
+  /// Parts that each micro-batch is divided into.
   [[nodiscard]] constexpr int batch_serialization() const { return serialized_; }
   /// `none`, or how: automatic has become what it stands for.
   [[nodiscard]] constexpr recomputation_mode recomputation() const { return recomputation_; }
@@ -22373,19 +23140,26 @@ class timetable {
   // Passes.
   /// S in inference, 2 S in training.
   [[nodiscard]] constexpr int passes() const { return trains_ ? 2 * stages_ : stages_; }
+  /// The number of a stage's forward pass.
   [[nodiscard]] constexpr int forward_pass(int stage) const { return stage; }
+  /// The number of a stage's backward pass.
   [[nodiscard]] constexpr int backward_pass(int stage) const { return 2 * stages_ - 1 - stage; }
+  /// Whether a pass is a backward one.
   [[nodiscard]] constexpr bool is_backward(int pass) const { return pass >= stages_; }
+  /// The stage of a pass.
   [[nodiscard]] constexpr int stage_of_pass(int pass) const { return is_backward(pass) ? backward_pass(pass) : pass; }
+  /// The device of a stage.
   [[nodiscard]] constexpr int device_of_stage(int stage) const { return device_of_stage_[stage]; }
+  /// The device of a pass.
   [[nodiscard]] constexpr int device_of_pass(int pass) const { return device_of_stage_[stage_of_pass(pass)]; }
-  /// The first stage of a device, and the one after another; stages() if there is none.
+  /// The first stage of a device; stages() if there is none.
   [[nodiscard]] constexpr int first_stage_on(int device) const {
     if (device >= 0 && device < capacity) return first_stage_[device];
     int stage = 0;
     while (stage < stages_ && device_of_stage_[stage] != device) ++stage;
     return stage;
   }
+  /// The stage of the same device after another; stages() if there is none.
   [[nodiscard]] constexpr int next_stage_on_device(int stage) const { return next_stage_[stage]; }
   /// Stages that follow each other: S, or fewer where stages are beside each other.
   [[nodiscard]] constexpr int places() const { return places_; }
@@ -22489,6 +23263,7 @@ class timetable {
   [[nodiscard]] constexpr int ramp_down_slots() const {
     return start(micro_batches_ - 1) - start(micro_batches_ - most_in_flight());
   }
+  /// Slots in between.
   [[nodiscard]] constexpr int steady_slots() const { return slots() - ramp_up_slots() - ramp_down_slots(); }
   /// Passes for which a slot has time: the most that a device carries out in one. 1, except in a grouped pipeline:
   /// there 2 in training (a device alternates between forward and backward), times the stages of the busiest device.
@@ -23558,9 +24333,10 @@ namespace stagecraft {
 
 /// Sums over the rows of an epoch, each times the row's weight: of each column that the metric's `call` gives.
 struct metric_sums {
-  tracing::array_view<double const> values;
-  double weight = 0;  ///< the sum of the rows' weights: their number, where they have none
+  tracing::array_view<double const> values;  ///< one for each column; `sums[1]` is that of the second
+  double weight = 0;                         ///< the sum of the rows' weights: their number, where they have none
 
+  /// The sum of a column.
   [[nodiscard]] constexpr double operator[](int column) const { return values[column]; }
   /// The mean over the rows; 0 if there are none.
   [[nodiscard]] constexpr double mean(int column) const { return weight != 0 ? (*this)[column] / weight : 0; }
@@ -23647,7 +24423,7 @@ struct metric {
   static constexpr std::string_view own_usage = "constexpr auto call(auto target, auto output) const";
 
   metric_kind kind = metric_kind::accuracy;
-  int k = 5;                    ///< top-k accuracies only
+  int k = 0;                    ///< top-k accuracies, and others that have a number
   bool has_short_name = false;  ///< accuracy is reported as "acc"
   bool scales_columns = false;  ///< `call` with `ops` only: each column is multiplied with its one of `numbers`
   // Not last: Clang 19 reads a member of a template argument in a wrong place if the argument has holes inside and at
@@ -24513,7 +25289,7 @@ struct metric_list {
   /// Outputs that `per_output` takes.
   static constexpr int entry_capacity = 8;
 
-  // What is not used is zero, which compilers leave out of long names.
+  // What is not used is zero and never written, so that compilers leave it out of long names and messages.
   metric items[capacity]{};
   int count = 0;
   int entries = 0;                       ///< of `per_output`; 0: all metrics are those of every output
@@ -24521,11 +25297,10 @@ struct metric_list {
   fixed_name outputs[entry_capacity]{};  ///< of each entry; no name: the output at the entry's place
   bool is_too_long = false;              ///< E4083 where it meets a model
 
-  constexpr metric_list() { clear(); }
+  constexpr metric_list() = default;
   template <Metric... Metrics>
     requires(sizeof...(Metrics) >= 1 && sizeof...(Metrics) <= capacity)
   constexpr metric_list(Metrics const&... list) {
-    clear();
     (append(list), ...);
   }
 
@@ -24558,11 +25333,6 @@ struct metric_list {
     }
     entry_of[count] = static_cast<unsigned char>(entry);
     items[count++] = more;
-  }
-
- private:
-  constexpr void clear() {
-    for (auto& item : items) item.k = 0;
   }
 };
 
@@ -25105,6 +25875,54 @@ struct learning_rate {
 
 }  // namespace stagecraft
 
+// ---- stagecraft/optimizers/option_checks.hpp
+// What the numbers of optimizers may be. Keras checks some of them (decay, clipnorm, SGD's momentum), and trains to NaN
+// with others.
+
+namespace stagecraft::detail {
+
+/// Reports an option of an optimizer that is NaN, or not from 0 to `most`.
+struct optimizer_option_check {
+  diagnostic& problem;  ///< where it is reported
+  static constexpr float finite = std::numeric_limits<float>::max();
+
+  constexpr void operator()(std::string_view option, float value, float most = finite) const {
+    if (!(value >= 0 && value <= most))
+      problem.report(4089, "the training's optimizer has ", option == "epsilon" ? "an " : "a ", option,
+                     value != value  ? " that is not a number"
+                     : most == 1     ? " that is not from 0 to 1"
+                     : value > most  ? " that is infinite"
+                                     : " below 0");
+  }
+  constexpr void operator()(learning_rate const& rate) const {
+    (*this)("learning_rate", rate.initial);
+    (*this)("learning_rate's warmup", rate.warmup_steps);
+    for (float const number : rate.numbers)
+      if (!(number >= -finite && number <= finite))
+        problem.report(4089, "the training's learning rate schedule has a number that is not finite");
+  }
+};
+
+/// E4089: the numbers that optimizers of the library have, of any optimizer that has some of that name.
+template <class O>
+constexpr void check_optimizer_options(O const& optimizer, diagnostic& problem) {
+  optimizer_option_check const check{problem};
+  check(learning_rate(optimizer.learning_rate));
+  if constexpr (requires { optimizer.optimizer; }) check_optimizer_options(optimizer.optimizer, problem);
+  if constexpr (requires { optimizer.momentum; }) check("momentum", optimizer.momentum, 1);
+  if constexpr (requires { optimizer.rho; }) check("rho", optimizer.rho, 1);
+  if constexpr (requires { optimizer.beta_1; }) check("beta_1", optimizer.beta_1, 1);
+  if constexpr (requires { optimizer.beta_2; }) check("beta_2", optimizer.beta_2, 1);
+  if constexpr (requires { optimizer.epsilon; }) check("epsilon", optimizer.epsilon);
+  if constexpr (requires { optimizer.decay; }) check("decay", optimizer.decay);
+  if constexpr (requires { optimizer.weight_decay; }) check("weight_decay", optimizer.weight_decay);
+  if constexpr (requires { optimizer.clipnorm; }) check("clipnorm", optimizer.clipnorm);
+  if constexpr (requires { optimizer.clipvalue; }) check("clipvalue", optimizer.clipvalue);
+  if constexpr (requires { optimizer.global_clipnorm; }) check("global_clipnorm", optimizer.global_clipnorm);
+}
+
+}  // namespace stagecraft::detail
+
 // ---- stagecraft/optimizers/optimizer.hpp
 // What makes a struct an optimizer: its step, in operations on one weight. Keras counterpart:
 // tf.keras.optimizers.Optimizer and its `_resource_apply_dense`.
@@ -25349,8 +26167,11 @@ struct normed_step {
 /// E4089: what is wrong with an optimizer's step.
 template <auto Optimizer>
 inline constexpr diagnostic optimizer_problem = [] {
+  diagnostic problem;
+  check_optimizer_options(Optimizer, problem);
+  if (problem.failed()) return problem;
   auto const step = optimizer_step<Optimizer>{}();
-  diagnostic problem = step.problem;
+  problem = step.problem;
   if (typename optimizer_step<Optimizer>::traced const update; update.slots > update_tracer::most_slots)
     problem.report(4089, "the training's optimizer keeps ", update.slots, " slots with a weight; there are at most ",
                    update_tracer::most_slots);
@@ -26739,8 +27560,9 @@ namespace stagecraft {
 /// losses, metrics, outputs and loss weights; E4029 inputs of another batch size; E2020 to E2022, E2024, E2026 gradient
 /// accumulation; E2027 to E2039, E2047, E2048, E2059, E2065 the other options of pipelines; E2040 to E2043 queues;
 /// E2044 to E2046, E2049 replicas and devices.
+// Compilers show the next line where a field is wrong.
 template <class Loss = losses::mean_squared_error, class Optimizer = optimizers::rmsprop>
-struct training {
+struct training {  // [E2082] a field is misspelt, or its value has another type, such as one without braces
   /// What updates the weights, with its learning rate: a value, such as `sc::optimizers::adam{}`.
   Optimizer optimizer = {};
   /// One loss for all outputs, or `losses::per_output(...)`.
@@ -29939,6 +30761,8 @@ struct step_plan {
   static constexpr auto const& options = Job::options;
   /// The type of 16 bits in which values and gradients lie in the block; float32 if none does.
   static constexpr dtype stored = detail::stored_types_of<Job>.narrow;
+  /// Whether one pass has all calls.
+  static constexpr bool is_whole = detail::is_whole<model, machine>;
   /// That work on the device together.
   static constexpr int threads = detail::threads_of_device<Job>;
   /// Whether gradients are accumulated in halves: then backward steps write them, and they are added afterwards.
@@ -29966,7 +30790,7 @@ struct step_plan {
 
   /// Whether what a call gives are samples that may lie outside of the block: host_memory::samples.
   [[nodiscard]] static constexpr bool stays_in_place(int call) {
-    return detail::is_whole<model, machine> && program.calls[root(call)].stays_in_place;
+    return is_whole && program.calls[root(call)].stays_in_place;
   }
 
   [[nodiscard]] static constexpr buffer_place value(int call) { return pass.places.value[root(call)]; }
@@ -30188,18 +31012,19 @@ namespace stagecraft::tiles {
 /// Cycles of one IPU: in each compute set and each exchange those of the tile that takes longest. Sums of costs are
 /// those of one operation after the other, which need their temporary memory one after the other.
 struct operation_cost {
-  std::int64_t compute_cycles = 0;
-  std::int64_t exchange_cycles = 0;
-  std::int64_t sync_cycles = 0;
+  std::int64_t compute_cycles = 0;   ///< in compute sets, of the tile that takes longest in each
+  std::int64_t exchange_cycles = 0;  ///< in exchanges, of the tile that receives most in each
+  std::int64_t sync_cycles = 0;      ///< in the syncs before exchanges
   std::int64_t flops = 0;            ///< of all tiles
   std::int64_t bytes_exchanged = 0;  ///< received by the tile that receives most, in all exchanges
-  std::int64_t exchanges = 0;
-  std::int64_t compute_sets = 0;
+  std::int64_t exchanges = 0;        ///< how many there are
+  std::int64_t compute_sets = 0;     ///< how many there are
   std::int64_t temporary_bytes =
       0;  ///< of a tile, at once: copies of operands, partial results; no tensors of the step
 
   friend constexpr bool operator==(operation_cost const&, operation_cost const&) = default;
 
+  /// All cycles, one after the other.
   [[nodiscard]] constexpr std::int64_t cycles() const noexcept {
     return compute_cycles + exchange_cycles + sync_cycles;
   }
@@ -31362,7 +32187,7 @@ template <operations::function F, class Arch>
   else if constexpr (F == equal)
     return detail::indicator<Arch>(a == b);
   else if constexpr (F == select)
-    return xsimd::select(a != value(0.0F), b, c);
+    return xsimd::select(a == value(0.0F), c, b);  // NaN is not 0, as in NumPy
   else if constexpr (F == multiply_add)
     return fused_multiply_add(a, b, c);
   else if constexpr (F == multiply_subtract)
@@ -32302,8 +33127,8 @@ template <class Arch>
   for (std::int64_t i = 0; i < size; ++i) x[i] = 0;
 }
 
-/// dx = the gradient of `pool_windows`. The first of a window's largest elements gets all; `given` is workspace for as
-/// many floats as y has.
+/// dx = the gradient of `pool_windows`. The first of a window's largest elements gets all, its first NaN if there is
+/// one; `given` is workspace for as many floats as y has.
 template <class Arch = default_architecture>
 inline void pool_windows_gradient(bool is_max, window_walk<Arch> const& walk, float const* x, float const* y,
                                   float const* dy, float* dx, float* given) {
@@ -32317,7 +33142,7 @@ inline void pool_windows_gradient(bool is_max, window_walk<Arch> const& walk, fl
       auto const from = output * channels + c, to = image * channels + c;
       if (!is_max) {
         dx[to] += dy[from] / given[output * channels];
-      } else if (given[from] == 0 && x[to] == y[from]) {
+      } else if (given[from] == 0 && (x[to] == y[from] || (x[to] != x[to] && y[from] != y[from]))) {
         dx[to] += dy[from];
         given[from] = 1;
       }
@@ -33075,6 +33900,71 @@ inline void average_pooling_gradient(float const* dy, float* dx, share part = {}
 
 }  // namespace stagecraft::kernels
 
+// ---- stagecraft/kernels/simd/nan.hpp
+// NaN among numbers that are compared: the processors' maximum of two drops one of them.
+
+namespace stagecraft::kernels {
+
+/// The larger of two in each lane, and NaN where one of them is. Definition: numpy.maximum.
+template <class Arch>
+[[nodiscard]] inline xsimd::batch<float, Arch> larger(xsimd::batch<float, Arch> const& a,
+                                                      xsimd::batch<float, Arch> const& b) {
+  return xsimd::select(xsimd::isnan(a), a, at_least(b, a));
+}
+
+/// The lanes in which one of many numbers is NaN. Two numbers cost one comparison, which is half of what a maximum that
+/// looks at each number costs.
+template <class Arch>
+class lanes_with_nan {
+ public:
+  using value = xsimd::batch<float, Arch>;
+
+  void add(value const& a, value const& b) {
+#if defined(__AVX512F__)
+    if constexpr (has_avx512<Arch>)
+      ordered_ = _mm512_mask_cmp_ps_mask(ordered_, a, b, _CMP_ORD_Q);
+    else
+#endif
+#if defined(__AVX__)
+        if constexpr (lanes<Arch> == 8)
+      some_ = _mm256_or_ps(some_, _mm256_cmp_ps(a, b, _CMP_UNORD_Q));
+    else
+#endif
+      some_ = some_ | (xsimd::select(xsimd::isnan(a), a, value(0.0F)) | xsimd::select(xsimd::isnan(b), b, value(0.0F)));
+  }
+  /// Whether there is one in any lane.
+  [[nodiscard]] bool any() const {
+#if defined(__AVX512F__)
+    if constexpr (has_avx512<Arch>)
+      return ordered_ != 0xFFFF;
+    else
+#endif
+#if defined(__AVX__)
+        if constexpr (lanes<Arch> == 8)
+      return _mm256_movemask_ps(some_) != 0;
+    else
+#endif
+      return xsimd::any(xsimd::isnan(some_));
+  }
+  /// The numbers, but NaN in these lanes.
+  [[nodiscard]] value set_in(value const& x) const {
+#if defined(__AVX512F__)
+    if constexpr (has_avx512<Arch>)
+      return _mm512_mask_blend_ps(ordered_, _mm512_set1_ps(__builtin_nanf("")), x);
+    else
+#endif
+      return x | some_;  // where there is none, all bits are 0
+  }
+
+ private:
+#if defined(__AVX512F__)
+  std::conditional_t<has_avx512<Arch>, __mmask16, bool> ordered_ = static_cast<__mmask16>(0xFFFF);
+#endif
+  value some_ = value(0.0F);
+};
+
+}  // namespace stagecraft::kernels
+
 // ---- stagecraft/kernels/simd/small_integers.hpp
 // Batches of whole numbers that lie in memory as unsigned integers of 8, 16 or 32 bits.
 
@@ -33146,6 +34036,23 @@ namespace stagecraft::kernels {
 
 namespace detail {
 
+/// Mends the positions of windows with NaN, which is larger than any number: the first NaN is the winner. `cells` are
+/// those of the first row in `rows` and `columns`, `count` channels of them.
+template <pooling_shape Shape>
+[[gnu::cold, gnu::noinline]] void find_nan_of_window(float const* x, std::int64_t begin, index_range rows,
+                                                     index_range columns, int count,
+                                                     pooling_position<Shape>* positions) {
+  for (int channel = 0; channel < count; ++channel) {
+    bool found = false;
+    for (int row = rows.first; row < rows.last && !found; ++row)
+      for (int column = columns.first; column < columns.last && !found; ++column) {
+        float const cell = x[begin + (row * Shape.width + column) * Shape.channels + channel];
+        found = cell != cell;
+        if (found) positions[channel] = static_cast<pooling_position<Shape>>(row * Shape.pool_width + column);
+      }
+  }
+}
+
 /// The largest of the window's cells in `rows` and `columns`, or of all its cells if it is Inside the input, for Count
 /// channels. `x` is the sample, `begin` where the window begins in it, which may lie in the padding.
 template <pooling_shape Shape, int Count, bool KeepsPositions, bool Inside, class Arch>
@@ -33156,15 +34063,20 @@ inline void max_of_window(float const* x, std::int64_t begin, index_range rows, 
     rows = {0, Shape.pool_height};
     columns = {0, Shape.pool_width};
   }
-  value largest(-std::numeric_limits<float>::max());
-  value winner = load_lanes<Count, Arch>(x + begin + (rows.first * Shape.width + columns.first) * Shape.channels);
+  value largest = load_lanes<Count, Arch>(x + begin + (rows.first * Shape.width + columns.first) * Shape.channels);
+  value winner = largest, before = largest;
+  lanes_with_nan<Arch> nan;
+  int number = 0;  // of a cell: each second one is compared with the one before it
   value position(static_cast<float>(rows.first * Shape.pool_width + columns.first));
 #pragma GCC unroll 4
   for (int row = rows.first; row < rows.last; ++row) {
 #pragma GCC unroll 4
     for (int column = columns.first; column < columns.last; ++column) {
       value const cell = load_lanes<Count, Arch>(x + begin + (row * Shape.width + column) * Shape.channels);
-      largest = at_least(largest, cell);
+      if (number > 0) largest = at_least(largest, cell);
+      if (number % 2 != 0) nan.add(before, cell);
+      before = cell;
+      if (number++ == 0) continue;
       if constexpr (KeepsPositions) {
         auto const wins = winner < cell;
         winner = xsimd::select(wins, cell, winner);
@@ -33172,8 +34084,13 @@ inline void max_of_window(float const* x, std::int64_t begin, index_range rows, 
       }
     }
   }
-  store_lanes<Count>(largest, y);
-  if constexpr (KeepsPositions) store_integers<Count>(position, positions);
+  if (number % 2 != 0) nan.add(before, before);
+  store_lanes<Count>(nan.set_in(largest), y);
+  if constexpr (KeepsPositions) {
+    store_integers<Count>(position, positions);
+    if (nan.any()) [[unlikely]]
+      find_nan_of_window<Shape>(x, begin, rows, columns, Count, positions);
+  }
 }
 
 /// One pixel of one sample's output: all channels.
@@ -33214,9 +34131,8 @@ inline void max_pooling_row(float const* x, int output_row, float* y,
 /// y = the largest value of each window, channel by channel. If `positions` is not null, the number of the winning cell
 /// in its window is written there, for `max_pooling_gradient`.
 ///
-/// As TensorFlow's CPU kernels have it: NaN is no candidate, and the least value is -FLT_MAX, but a NaN in the first
-/// cell of a window gets its gradient; of equal values the first gets it.
-/// Items of `part`: rows of the output, of all samples.
+/// A window with a NaN gives NaN, whose gradient its first NaN gets, so that no number that went wrong is lost; of
+/// equal values the first gets it. Items of `part`: rows of the output, of all samples.
 template <int Batch, pooling_shape Shape, class Arch = default_architecture>
 inline void max_pooling(float const* x, float* y, pooling_position<Shape>* positions = nullptr, share part = {}) {
   constexpr int rows = Shape.output_height();
@@ -33722,15 +34638,13 @@ class list_runner : list_rows<Arch> {
   }
   static bool has_no_work(operations::operation const& what) {
     return is_alias(what) || what.is<operations::input>() || what.is<operations::weight>() ||
-           what.is<operations::constant>() || what.is<operations::last>() ||
-           what.is<operations::update>();  // the layer's, when the step has ended
+           what.is<operations::constant>() || what.is<operations::update>();  // the layer's, when the step has ended
   }
   void step(operations::input const&) {}
   void step(operations::weight const&) {}
   void step(operations::composite const&) {}
   void step(operations::reshape const&) {}
   void step(operations::update const&) {}
-  void step(operations::last const&) {}
   void step(operations::constant const&) {}
   void step(operations::iota const& what) {
     std::int64_t const inner = stride(shape(), what.axis), length = shape()[what.axis];
@@ -33917,6 +34831,8 @@ class list_runner : list_rows<Arch> {
     if (loop_of(0).trip == 0) copy(x(1), y(), size(shape()));
   }
   void step(operations::next const&) { copy(x(2), y(), size(shape())); }
+  /// Lies where the state is handed on, unless the gradient keeps it.
+  void step(operations::last const&) { copy(x(1), y(), size(shape())); }
   /// The axes of one trip's values, beside those of all trips.
   static extents with_one(extents one, int axis) {
     one.insert(axis, 1);
@@ -34322,6 +35238,17 @@ class traced_loss_row {
   plan_runner<Arch> runner_;
 };
 
+/// What one thread's rows of one loss are computed in, one after the other.
+struct row_memory {
+  explicit row_memory(std::size_t count)
+      : floats(static_cast<float*>(::operator new(count * sizeof(float), std::align_val_t{64}))) {}
+  row_memory(row_memory const&) = delete;
+  row_memory& operator=(row_memory const&) = delete;
+  ~row_memory() { ::operator delete(floats, std::align_val_t{64}); }
+
+  float* floats;
+};
+
 }  // namespace stagecraft::cpu
 
 namespace stagecraft::kernels {
@@ -34337,10 +35264,20 @@ struct loss_row<Loss, Columns, Arch, Type> {
   }
   static float evaluate(float const* target, float const* prediction, float scale, float* gradient) {
     constexpr auto const& plan = stagecraft::detail::plan_of_loss<Loss, Columns>::value;
-    alignas(64) std::array<float, static_cast<std::size_t>(cpu::traced_loss_row<Arch>::floats(plan)) + 1> memory;
+    constexpr auto floats = static_cast<std::size_t>(cpu::traced_loss_row<Arch>::floats(plan)) + 1;
     std::array<float*, plan.nodes.size()> addresses;
-    return cpu::traced_loss_row<Arch>(plan, memory.data(), addresses).evaluate(target, prediction, scale, gradient);
+    if constexpr (floats <= most_on_stack) {
+      alignas(64) std::array<float, floats> memory;
+      return cpu::traced_loss_row<Arch>(plan, memory.data(), addresses).evaluate(target, prediction, scale, gradient);
+    } else {
+      static thread_local cpu::row_memory const memory(floats);
+      return cpu::traced_loss_row<Arch>(plan, memory.floats, addresses).evaluate(target, prediction, scale, gradient);
+    }
   }
+
+ private:
+  /// 512 KiB; threads may have stacks of 8 MiB or less. Rows of long sequences need more.
+  static constexpr std::size_t most_on_stack = std::size_t{1} << 17U;
 };
 
 }  // namespace stagecraft::kernels
@@ -34356,8 +35293,8 @@ constexpr operations::formula trace_activation(activation const& function, bool 
   operation_list list;
   growing_array<parameter> weights;
   tracer ops(list, weights);
-  tensor const dy = gradient ? ops.append(input{0}, {}) : tensor{};
-  tensor const x = ops.append(input{gradient ? 1 : 0}, {});
+  tensor const dy = gradient ? ops.append(operations::input{0}, {}) : tensor{};
+  tensor const x = ops.append(operations::input{gradient ? 1 : 0}, {});
   tensor const y = function(x);
   if (!gradient) return {list, {y.id}};
   int const count = list.size();
@@ -35337,7 +36274,7 @@ struct elementwise_loss {
     growing_array<parameter> weights;
     tracer ops(list, weights);
     extents const place{};
-    tensor const target = ops.append(input{0}, place), output = ops.append(input{1}, place);
+    tensor const target = ops.append(operations::input{0}, place), output = ops.append(operations::input{1}, place);
     tensor const each = Loss.call(target, output);
     growing_array<int> results{each.id};
     if (WithGradient) {
@@ -35536,8 +36473,24 @@ struct session_shape {
       }(std::make_index_sequence<end_count>{});
   }
   /// Class numbers of a sample of an output.
-  [[nodiscard]] static constexpr int class_numbers(std::size_t output) {
-    return output_shape(output).size() / output_shape(output)[class_axis(output)];
+  [[nodiscard]] static constexpr int class_numbers(std::size_t output) { return class_shape(output).size(); }
+  /// The shape of these: that of a sample without the axis of the classes, or the labels of a sequence.
+  [[nodiscard]] static constexpr shape class_shape(std::size_t output) {
+    if (label_steps(output) > 0) return {labels_of_sequence(output)};
+    shape result;
+    for (int axis = 0; axis < output_shape(output).rank(); ++axis)
+      if (axis != class_axis(output)) result.push_back(output_shape(output)[axis]);
+    return result;
+  }
+  /// Steps of an output whose loss finds the places of labels itself; else 0.
+  [[nodiscard]] static constexpr int label_steps(std::size_t output) {
+    if constexpr (!has_losses)
+      return 0;
+    else
+      return [output]<std::size_t... End>(std::index_sequence<End...>) {
+        constexpr int steps[]{label_steps_of<Job, End>...};
+        return steps[output];
+      }(std::make_index_sequence<end_count>{});
   }
   /// Whether the targets of an output are class numbers.
   [[nodiscard]] static constexpr bool sparse_targets(std::size_t output) {
@@ -35570,6 +36523,20 @@ struct session_shape {
       return samples * rows_per_sample(End);
   }
 
+  /// Labels that targets of such an output have for a sample.
+  [[nodiscard]] static constexpr int labels_of_sequence(std::size_t output) {
+    return [output]<std::size_t... End>(std::index_sequence<End...>) {
+      constexpr int labels[]{labels_of<End>()...};
+      return labels[output];
+    }(std::make_index_sequence<end_count>{});
+  }
+  template <std::size_t End>
+  [[nodiscard]] static constexpr int labels_of() {
+    if constexpr (label_steps_of<Job, End> > 0)
+      return computed_loss_of<Job, End>.labels;
+    else
+      return 0;
+  }
   /// The call of the graph that stands for an input.
   [[nodiscard]] static constexpr std::size_t input_call(int index) {
     for (std::size_t i = 0; i < graph.calls.size(); ++i)
@@ -36328,6 +37295,99 @@ struct host_call {
 
 }  // namespace stagecraft::cpu
 
+// ---- stagecraft/diagnostics/shown_text.hpp
+// Texts of files, clients and systems as messages and terminals may have them.
+
+namespace stagecraft::diagnostics {
+
+/// The number of bytes of the UTF-8 character that a text begins with; 0 if it begins with none.
+[[nodiscard]] constexpr std::size_t character_length(std::string_view text) noexcept {
+  auto const byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (text.empty()) return 0;
+  unsigned const first = byte(0);
+  if (first < 0x80) return 1;
+  std::size_t const length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i)
+    if ((byte(i) & 0xc0U) != 0x80) return 0;
+  unsigned const second = byte(1);  // no character is written in more bytes than it needs, and there are no surrogates
+  if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) || (first == 0xf0 && second < 0x90) ||
+      (first == 0xf4 && second > 0x8f))
+    return 0;
+  return length;
+}
+
+/// Whether a character is shown as itself: no control character, and none that turns the direction of what follows.
+[[nodiscard]] constexpr bool is_visible(std::string_view character) noexcept {
+  if (character.size() == 1)
+    return (character[0] >= ' ' && character[0] != '\x7f') || character[0] == '\n' || character[0] == '\t';
+  if (character.size() == 2) return character[0] != '\xc2' || static_cast<unsigned char>(character[1]) >= 0xa0;
+  if (character.size() != 3 || character[0] != '\xe2') return true;
+  auto const last = static_cast<unsigned char>(character[2]);
+  if (character[1] == '\x80') return !(last == 0x8e || last == 0x8f || (last >= 0xa8 && last <= 0xae));
+  return character[1] != '\x81' || last < 0xa6 || last > 0xa9;
+}
+
+/// Appends a character as "\x1b", or each byte of it.
+inline void append_shown_bytes(std::string& to, std::string_view character) {
+  constexpr char const* digits = "0123456789abcdef";
+  for (char const c : character) {
+    auto const byte = static_cast<unsigned char>(c);
+    to.append("\\x").push_back(digits[byte >> 4]);
+    to.push_back(digits[byte & 15]);
+  }
+}
+
+/// Appends a line; of a longer one, the middle is left out.
+inline void append_cut_line(std::string& to, std::string_view line, std::size_t longest) {
+  if (line.size() <= longest) {
+    to.append(line);
+    return;
+  }
+  auto head = longest / 2, tail = line.size() - longest / 2;
+  while (head > 0 && (line[head] & 0xc0) == 0x80) --head;  // no character is cut
+  while (tail < line.size() && (line[tail] & 0xc0) == 0x80) ++tail;
+  to.append(line.substr(0, head)).append("... (").append(std::to_string(tail - head)).append(" bytes) ...");
+  to.append(line.substr(tail));
+}
+
+/// A text with each control character, turn of direction, and byte that is no UTF-8 as "\x1b", and the middle of each
+/// line of more than `longest` bytes left out. Ends of lines and tabs stay.
+[[nodiscard, gnu::cold, gnu::noinline]] inline std::string shown_text(std::string_view text,
+                                                                      std::size_t longest = 4000) {
+  std::string result, line;
+  while (!text.empty()) {
+    auto const length = character_length(text);
+    auto const character = text.substr(0, length == 0 ? 1 : length);
+    text.remove_prefix(character.size());
+    if (character == "\n") {
+      append_cut_line(result, line, longest);
+      result.push_back('\n');
+      line.clear();
+    } else if (length > 0 && is_visible(character)) {
+      line.append(character);
+    } else {
+      append_shown_bytes(line, character);
+    }
+  }
+  append_cut_line(result, line, longest);
+  return result;
+}
+
+/// The same of a name, which is one line: ends of lines and tabs are shown as "\x0a" and "\x09", too.
+[[nodiscard, gnu::cold, gnu::noinline]] inline std::string shown_name(std::string_view name,
+                                                                      std::size_t longest = 200) {
+  std::string line;
+  for (char const c : name)
+    if (c == '\n' || c == '\t')
+      append_shown_bytes(line, std::string_view(&c, 1));
+    else
+      line.push_back(c);
+  return shown_text(line, longest);
+}
+
+}  // namespace stagecraft::diagnostics
+
 // ---- stagecraft/diagnostics/exceptions.hpp
 // The library's run-time errors. Everything that a compiler can know is a compile error instead; what is left (data,
 // files, weights given at run time) throws one of these few types.
@@ -36335,7 +37395,8 @@ struct host_call {
 namespace stagecraft {
 
 /// Base of all exceptions of this library. `what()` says what was expected and what came, and ends with the code,
-/// for example "[E4001]", which has a section in docs/errors.md.
+/// for example "[E4001]", which has a section in docs/errors.md. What a file or a client calls something is in it as
+/// `shown_text` shows it: no control characters, and long lines without their middle.
 class error : public std::runtime_error {
  public:
   [[gnu::cold]] error(std::string_view code, std::string const& text)
@@ -36346,8 +37407,8 @@ class error : public std::runtime_error {
 
  private:
   // One function for all strings, and no operator of theirs, which compilers instantiate for each mix of types.
-  [[gnu::cold, gnu::noinline]] static std::string with_code(std::string_view code, std::string text) {
-    return text.append(" [").append(code).append("]");
+  [[gnu::cold, gnu::noinline]] static std::string with_code(std::string_view code, std::string const& text) {
+    return diagnostics::shown_text(text).append(" [").append(code).append("]");
   }
 
   std::string code_;
@@ -41847,6 +42908,18 @@ constexpr vertex_work rows_work(lowered_step const& step, tile_operation const& 
   return work;
 }
 
+/// Floats that a tile's workers need for values between those of a loss that is a plan of rows, each for the row that
+/// it works on: long sequences need much.
+constexpr std::int64_t floats_of_workers(tile_operation const& operation, std::int64_t rows, ipu_target const& target) {
+  auto const& what = operation.what.as<row_operation>();
+  if (!what.is_loss() || what.loss != loss_kind::traced) return 0;
+  auto const& plan = *operation.row_plan;
+  std::int64_t const workers = target.num_worker_contexts < rows ? target.num_worker_contexts : rows;
+  bool const with_gradient = what.function == rows_function::loss_gradient;
+  return workers *
+         (plan.kept_floats + larger(plan.forward_workspace, with_gradient ? plan.backward_workspace : std::int64_t{0}));
+}
+
 /// Elements of an operand in a row.
 constexpr std::int64_t row_elements(lowered_step const& step, tile_operation const& operation, int input) {
   return step.input_of(operation, input).elements / operation.what.as<row_operation>().rows();
@@ -41869,6 +42942,8 @@ namespace stagecraft::tiles {
     received += bytes;
     cost.temporary_bytes += rounded_bytes(bytes);
   }
+  cost.temporary_bytes +=
+      rounded_bytes(detail::floats_of_workers(operation, shares.of(0), target) * size_of(dtype::float32));
   cost.add_exchange(target, received);
   detail::add_compute_set(cost, shares,
                           [&](std::int64_t rows) { return detail::rows_work(step, operation, rows, target); });
@@ -50345,6 +51420,851 @@ class elementwise_layer {
 
 }  // namespace stagecraft::detail
 
+// ---- stagecraft/host/steps/plan_of_call.hpp
+// The plan of the steps of a layer that is written as a `call`, once for all calls that are alike.
+
+namespace stagecraft::detail {
+
+/// The plan of a layer's steps on inputs of these shapes, once for all calls that are alike. Bit i of `Wanted`: the
+/// gradient of input i is wanted, and of `Written`, that it may be written where it belongs; then come those of the
+/// weights. `FindsLosses`: not for predictions alone.
+template <class Layer, int Batch, bool FindsLosses, bool TrainsModel, bool Trains, std::uint64_t Wanted,
+          std::uint64_t Written, shape... Inputs>
+class plan_of_layer {
+  struct make {
+    constexpr operations::traced_plan operator()() const {
+      shape const shapes[]{Inputs...};
+      auto traced = trace_layer(Layer::value, shapes, Batch, TrainsModel, FindsLosses);
+      bool wanted[64]{}, written[64]{};
+      for (std::size_t i = 0; i < std::size(wanted); ++i) {
+        wanted[i] = (Wanted >> i & 1U) != 0;
+        written[i] = (Written >> i & 1U) != 0;
+      }
+      return operations::traced_plan(std::move(traced), Trains, wanted, Batch, written);
+    }
+  };
+
+ public:
+  static constexpr auto const& value = frozen<make>;
+};
+
+/// A bit for each gradient of a call for which `is(index)`, of inputs and then of weights.
+template <class Call, class Is>
+constexpr std::uint64_t gradient_bits(Is const& is) {
+  std::uint64_t bits = 0;
+  for (int i = 0; i < Call::input_count + Call::parameter_count && i < 64; ++i)
+    if (is(i)) bits |= std::uint64_t{1} << i;
+  return bits;
+}
+template <class Call>
+constexpr bool wants_gradient(int index) {
+  return index < Call::input_count ? Call::wants_input_gradient(index)
+                                   : Call::wants_parameter_gradient(index - Call::input_count);
+}
+template <class Call>
+constexpr bool writes_gradient(int index) {
+  if (!wants_gradient<Call>(index)) return false;
+  if (index >= Call::input_count) return !Call::adds_parameter_gradient;
+  // The same tensor may stand twice among the inputs: then the second gradient is added to the first.
+  for (int i = 0; i < Call::input_count; ++i)
+    if (i != index && Call::input_call(i) == Call::input_call(index)) return false;
+  return !Call::adds_input_gradient(index);
+}
+
+/// Whether the gradient of an input has been written already, since the same tensor stands twice among the inputs: then
+/// the second gradient is added to the first.
+template <class Call>
+bool is_written_before(Call const& call, int index) {
+  for (int i = 0; i < index; ++i)
+    if (Call::wants_input_gradient(i) && call.input_gradient(i) == call.input_gradient(index)) return true;
+  return false;
+}
+/// A layer, which is the same for calls that are alike.
+template <class Call>
+struct layer_of_call {
+  static constexpr auto const& value = Call::layer;
+};
+template <auto Layer>
+struct layer_of_calls {
+  static constexpr auto value = Layer;
+};
+template <class Call>
+layer_of_call<Call> layer_of_plan(Call const*);
+template <LayerIsArgument Call>
+layer_of_calls<anonymous(Call::layer)> layer_of_plan(Call const*);
+
+template <class Call, std::size_t... Input>
+plan_of_layer<decltype(layer_of_plan(static_cast<Call const*>(nullptr))), Call::batch,
+              !leaves_out_penalties<typename Call::plan::job>, Call::plan::trains, Call::trains,
+              gradient_bits<Call>(wants_gradient<Call>), gradient_bits<Call>(writes_gradient<Call>),
+              Call::input_shape(Input)...>
+    plan_type_of_call(std::index_sequence<Input...>);
+
+/// The plan of a call's steps. `Call` is a host_call.
+template <class Call>
+class plan_of_call : public decltype(plan_type_of_call<Call>(std::make_index_sequence<Call::input_count>{})) {};
+/// A call on a tile has the plan of the call on the host.
+template <class Call>
+  requires requires { typename Call::constants; }
+class plan_of_call<Call> : public plan_of_call<typename Call::constants> {};
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/kernels/simd/parts_of_registers.hpp
+// Parts of a register whose number of lanes is a constant, for code that keeps few numbers in registers.
+
+// GCC 12 warns of the undefined operand inside its own AVX-512 intrinsics, where they are inlined (see simd.hpp).
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
+namespace stagecraft::kernels {
+
+#if defined(__AVX512F__)
+/// Whether half a register does for few lanes: half the bytes of weights, and no mask.
+template <class Arch>
+inline constexpr bool has_half_registers = has_avx512<Arch>;
+/// Half a register.
+using half_register = xsimd::batch<float, xsimd::fma3<xsimd::avx2>>;
+#else
+template <class Arch>
+inline constexpr bool has_half_registers = false;
+using half_register = batch<>;
+#endif
+
+/// The lanes of half a register, and zeros or anything else in the others.
+template <class Arch>
+[[nodiscard, gnu::always_inline]] inline batch<Arch> widened(half_register const& x) {
+#if defined(__AVX512F__)
+  if constexpr (has_half_registers<Arch>)
+    return _mm512_castps256_ps512(x);
+  else
+#endif
+    return batch<Arch>(x.get(0));
+}
+
+/// The first Lanes floats at p; the other lanes are 0. Halves and quarters are read without a mask.
+template <int Lanes, class Arch>
+[[nodiscard, gnu::always_inline]] inline batch<Arch> load_part(float const* p) {
+#if defined(__AVX512F__)
+  if constexpr (has_avx512<Arch> && Lanes == 8)
+    return _mm512_zextps256_ps512(_mm256_loadu_ps(p));
+  else if constexpr (has_avx512<Arch> && Lanes == 4)
+    return _mm512_zextps128_ps512(_mm_loadu_ps(p));
+  else
+#endif
+    return load_lanes<Lanes, Arch>(p);
+}
+
+/// Writes the first Lanes lanes of x to p. Halves and quarters are written without a mask: processors do not forward
+/// what a masked store has written to the load that follows it.
+template <int Lanes, class Arch>
+[[gnu::always_inline]] inline void store_part(xsimd::batch<float, Arch> const& x, float* p) {
+#if defined(__AVX512F__)
+  if constexpr (has_avx512<Arch> && Lanes == 8)
+    _mm256_storeu_ps(p, _mm512_castps512_ps256(x));
+  else if constexpr (has_avx512<Arch> && Lanes == 4)
+    _mm_storeu_ps(p, _mm512_castps512_ps128(x));
+  else
+#endif
+    store_lanes<Lanes>(x, p);
+}
+
+}  // namespace stagecraft::kernels
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+// ---- stagecraft/host/steps/inlined_plan.hpp
+// Which lists of operations are compiled to inlined code, and where their values lie in registers.
+
+namespace stagecraft::detail {
+
+/// How the columns of a row lie in registers: one that is sliced into gates has each gate in registers of its own, so
+/// that slices cost nothing.
+template <class Arch>
+struct row_layout {
+  static constexpr int width = kernels::lanes<Arch>;
+  /// Registers of sums that a product keeps at once, beside a register of weights and one of the left operand.
+  static constexpr int most_sums = kernels::has_avx512<Arch> ? 24 : 12;
+
+  int group = 1;      ///< columns of a gate
+  int groups = 1;     ///< gates
+  int per_group = 1;  ///< registers of a gate
+
+  constexpr row_layout(int columns, int columns_of_group)
+      : group(columns_of_group), groups(columns / columns_of_group), per_group((group + width - 1) / width) {}
+
+  [[nodiscard]] constexpr int registers() const { return groups * per_group; }
+  [[nodiscard]] constexpr int lanes_of(int index) const {
+    int const rest = group - index % per_group * width;
+    return rest < width ? rest : width;
+  }
+  [[nodiscard]] constexpr int column_of(int index) const {
+    return index / per_group * group + index % per_group * width;
+  }
+
+  // Packed weights: a row for each term, of the registers that are summed at once.
+  [[nodiscard]] constexpr bool is_half(int index) const {
+    return kernels::has_half_registers<Arch> && lanes_of(index) <= width / 2;
+  }
+  [[nodiscard]] constexpr int packed_floats(int index) const { return is_half(index) ? width / 2 : width; }
+  [[nodiscard]] constexpr int packed_before(int index) const {
+    int sum = 0;
+    for (int i = 0; i < index; ++i) sum += packed_floats(i);
+    return sum;
+  }
+  /// Behind the last register that is summed together with `first`: all such parts are about as large.
+  [[nodiscard]] constexpr int part_end(int first) const {
+    int const parts = (registers() + most_sums - 1) / most_sums, at_once = (registers() + parts - 1) / parts;
+    return first + at_once < registers() ? first + at_once : registers();
+  }
+  [[nodiscard]] constexpr int row_of_part(int first) const {
+    return packed_before(part_end(first)) - packed_before(first);
+  }
+  /// Floats of a row of all parts; parts begin at cache lines as far as this is a whole number of them.
+  [[nodiscard]] constexpr int packed_row() const { return (packed_before(registers()) + 15) / 16 * 16; }
+};
+
+/// The forward plan of a call, seen as rows: each operation of a sample is a row of columns, or a row for each trip of
+/// its one loop. `Call`: a host_call.
+template <class Call>
+struct inlined_plan {
+  using arch = typename Call::architecture;
+  using layout = row_layout<arch>;
+  static constexpr auto const& plan = plan_of_call<Call>::value;
+  static constexpr int count = static_cast<int>(plan.forward.size());
+
+  static constexpr auto const& what(int id) { return plan.nodes[id].what; }
+  template <class What>
+  static constexpr bool is(int id) {
+    return what(id).template is<What>();
+  }
+  template <class What>
+  static constexpr auto const& as(int id) {
+    return what(id).template as<What>();
+  }
+  static constexpr int operand(int id, int index) { return plan.operands[plan.nodes[id].first_operand + index]; }
+  /// The operation whose memory a value is.
+  static constexpr int source(int id) {
+    while (is_alias(what(id))) id = operand(id, 0);
+    return id;
+  }
+  static constexpr operations::extents const& shape_of(int id) { return plan.nodes[id].shape; }
+  static constexpr int columns(int id) { return shape_of(id).rank == 0 ? 1 : shape_of(id)[-1]; }
+  static constexpr int rows(int id) { return static_cast<int>(shape_of(id).size() / columns(id)); }
+  static constexpr bool is_computed(int id) {
+    return (is<operations::map>(id) && !is_alias(what(id))) || is<operations::product>(id);
+  }
+
+  static constexpr int position_of(bool (*is_there)(int)) {
+    for (int i = 0; i < count; ++i)
+      if (is_there(plan.forward[i])) return i;
+    return -1;
+  }
+  /// Where the loop begins and ends in the plan's order; -1 without one.
+  static constexpr int loop_position = position_of([](int id) { return is<operations::loop>(id); });
+  static constexpr int end_position = position_of([](int id) { return is<operations::loop_end>(id); });
+  static constexpr int trips = [] {
+    if constexpr (loop_position < 0)
+      return 1;
+    else
+      return as<operations::loop>(plan.forward[loop_position]).trips;
+  }();
+  static constexpr bool is_inside(int position) { return position > loop_position && position < end_position; }
+  /// Whether the operation at a position before the loop has a row for each trip: then the trip computes its own.
+  static constexpr bool is_of_trip(int position) {
+    return position < loop_position && is_computed(plan.forward[position]) && rows(plan.forward[position]) == trips;
+  }
+  /// Whether the loop goes through its tensors from the end, as all that it reads of them says.
+  static constexpr bool is_reversed = [] {
+    for (int const id : plan.forward)
+      if (is<operations::at>(id)) return as<operations::at>(id).reversed;
+    return false;
+  }();
+
+  /// Whether the product of all trips' rows is made before the loop, by the kernel for products: weights of so many
+  /// floats would come from far away in each trip. (An LSTM of 256 units reads 128 columns in 14 us a trip this way,
+  /// and in 20 us in the trip; below, the trip is faster.)
+  static constexpr bool is_at_once(int id) {
+    constexpr int most_near_floats = 8192;
+    return is<operations::product>(id) && trips >= 4 && rows(id) == trips &&
+           is<operations::input>(source(operand(id, 0))) && is<operations::weight>(source(operand(id, 1))) &&
+           columns(operand(id, 0)) * columns(id) > most_near_floats;
+  }
+  static constexpr kernels::product_shape shape_at_once(int id) {
+    return {.rows = rows(id), .inner = columns(operand(id, 0)), .columns = columns(id)};
+  }
+  static constexpr long long result_at_once(int id) { return (shape_of(id).size() + 63) / 64 * 64; }
+  /// Floats of workspace: of such products, and what the kernel needs for one.
+  static constexpr long long workspace = [] {
+    long long floats = 0, largest = 0;
+    for (int const id : plan.forward)
+      if (is_at_once(id)) {
+        floats += result_at_once(id);
+        auto const own = static_cast<long long>(kernels::product_workspace<arch>(shape_at_once(id)));
+        largest = own > largest ? own : largest;
+      }
+    return floats + largest;
+  }();
+  static constexpr long long place_at_once(int id) {
+    long long floats = 0;
+    for (int const other : plan.forward) {
+      if (other == id) break;
+      if (is_at_once(other)) floats += result_at_once(other);
+    }
+    return floats;
+  }
+
+  static constexpr layout layout_of(int id) {
+    int const of_row = columns(id);
+    int group = of_row;
+    for (int const other : plan.forward)
+      if (is<operations::slice>(other) && columns(operand(other, 0)) == of_row && columns(other) != of_row)
+        group = std::gcd(std::gcd(group, columns(other)), as<operations::slice>(other).begin);
+    return {of_row, group};
+  }
+  static constexpr int inner(int product) { return columns(operand(product, 0)); }
+  /// The right operand of a product: columns of a matrix of weights.
+  struct right_operand {
+    int weight = 0;        ///< the operation
+    int first_column = 0;  /// of those that are multiplied by
+  };
+  static constexpr right_operand right_of(int product) {
+    int const right = source(operand(product, 1));
+    if (!is<operations::slice>(right)) return {right, 0};
+    return {source(operand(right, 0)), as<operations::slice>(right).begin};
+  }
+
+  // Places: of values in registers, of states, and of packed weights.
+  static constexpr int place(int id, bool (*counts)(int)) {
+    int sum = 0;
+    for (int const other : plan.forward) {
+      if (other == id) break;
+      if (counts(other)) sum += layout_of(other).registers();
+    }
+    return sum;
+  }
+  static constexpr int register_of(int id) { return place(id, is_computed); }
+  static constexpr int state_of(int id) { return place(id, is<operations::carry>); }
+  static constexpr int registers = register_of(-1), state_registers = state_of(-1);
+  static constexpr int packed_place(int id) {
+    int sum = 0;
+    for (int const other : plan.forward) {
+      if (other == id) break;
+      if (is<operations::product>(other) && !is_at_once(other)) sum += inner(other) * layout_of(other).packed_row();
+    }
+    return sum;
+  }
+  /// Floats that the call's products have packed, once until weights change.
+  static constexpr int packed_floats = packed_place(-1);
+
+ private:
+  // What can be inlined.
+
+  /// A row for each trip: no other axis than that of the trips has a length.
+  static constexpr bool is_of_trips(int id, int axis) {
+    auto const& shape = shape_of(id);
+    return axis >= 0 && axis + 1 < shape.rank && shape[axis] == trips && rows(id) == trips;
+  }
+  /// Rows of a value as all that reads it in its place expects them: one, or, before the loop, one for each trip.
+  static constexpr bool has_right_rows(int position) {
+    int const all = rows(plan.forward[position]);
+    return all == 1 || (position < loop_position && all == trips);
+  }
+  static constexpr bool is_plain_weight(int id) {
+    return is<operations::weight>(id) &&
+           Call::parameter_info(as<operations::weight>(id).index).layout == parameter_layout::plain;
+  }
+  /// Rows of a matrix of weights.
+  static constexpr bool is_part_of_weight(int id) {
+    return is<operations::slice>(id) && is_plain_weight(operand(id, 0)) && as<operations::slice>(id).axis == 0 &&
+           shape_of(operand(id, 0)).rank == 2 && as<operations::slice>(id).step == 1 && rows(id) == 1;
+  }
+  /// Columns of a matrix of weights, which only products read.
+  static constexpr bool is_right_operand(int id) {
+    return is<operations::slice>(id) && is_plain_weight(source(operand(id, 0))) &&
+           as<operations::slice>(id).axis == 1 && shape_of(id).rank == 2 && shape_of(id)[0] > 1;
+  }
+  static constexpr bool is_part_of_row(int id) {
+    if (!is<operations::slice>(id)) return false;
+    auto const& slice = as<operations::slice>(id);
+    int const whole = operand(id, 0);
+    if (slice.axis + 1 != shape_of(id).rank || slice.step != 1 || rows(whole) != rows(id) || !is_row(whole))
+      return false;
+    auto const wide = layout_of(whole), own = layout_of(id);
+    return wide.group == own.group ||
+           (columns(id) % wide.group == 0 && wide.group % layout::width == 0 && own.group % layout::width == 0);
+  }
+  /// Whether `read` has a value row by row.
+  static constexpr bool is_row(int id) {
+    int const from = source(id);
+    if (columns(from) != columns(id) || rows(from) != rows(id)) return false;
+    return is_computed(from) || is<operations::input>(from) || is<operations::constant>(from) ||
+           is<operations::carry>(from) || is<operations::last>(from) || is<operations::at>(from) || is_repeated(from) ||
+           (is_plain_weight(from) && rows(from) == 1) || is_part_of_weight(from) || is_part_of_row(from);
+  }
+  /// A row that stands at each place, or one number of a constant.
+  static constexpr bool is_repeated(int id) {
+    if (!is<operations::broadcast>(id) || rows(id) != 1) return false;
+    return is<operations::constant>(source(operand(id, 0))) ||
+           (is_row(operand(id, 0)) && columns(operand(id, 0)) == columns(id));
+  }
+  /// Whether a map of `of` columns and rows can read an operand: a row of as many, or one number of a constant or
+  /// weight.
+  static constexpr bool is_operand_of_map(int id, int of) {
+    if (is<operations::constant>(source(id))) return true;
+    if (is_plain_weight(source(id)) && shape_of(id).size() == 1) return true;
+    return is_row(id) && columns(id) == columns(of) && (rows(id) == 1 || rows(id) == rows(of));
+  }
+  static constexpr bool is_known_product(int id) {
+    auto const& product = as<operations::product>(id);
+    int const left = operand(id, 0), right = source(operand(id, 1)), weight = right_of(id).weight;
+    bool const is_part = is<operations::slice>(right);
+    if (is_part && (as<operations::slice>(right).axis != 1 || as<operations::slice>(right).step != 1)) return false;
+    return !product.transpose_a && !product.transpose_b && is_row(left) && rows(left) == rows(id) &&
+           is_plain_weight(weight) && shape_of(weight).rank == 2 && shape_of(right) == shape_of(operand(id, 1)) &&
+           shape_of(weight)[0] == columns(left) && columns(right) == columns(id);
+  }
+  static constexpr bool are_operands_known(int id) {
+    for (int i = 0; i < plan.nodes[id].operand_count; ++i)
+      if (!is_operand_of_map(operand(id, i), id)) return false;
+    return true;
+  }
+  /// Whether the operation at a position is one of those that inlined_list carries out.
+  static constexpr bool is_known(int position) {
+    int const id = plan.forward[position];
+    if (columns(id) > most_columns) return false;
+    if (is<operations::input>(id) || is<operations::constant>(id) || is<operations::weight>(id) ||
+        is<operations::loop>(id) || is<operations::loop_end>(id) || is<operations::update>(id))
+      return true;
+    if (is_alias(what(id))) return is_row(id) || is_plain_weight(source(id)) || is_stacked_output(id);
+    if (is<operations::slice>(id))
+      return is_part_of_weight(id) || is_right_operand(id) || (is_part_of_row(id) && has_right_rows(position));
+    if (is<operations::broadcast>(id)) return is_repeated(id);
+    if (is_computed(id))
+      return has_right_rows(position) && (is<operations::product>(id) ? is_known_product(id) : are_operands_known(id));
+    if (is<operations::carry>(id))
+      return is_row(operand(id, 1)) && rows(id) == 1 && columns(id) == columns(operand(id, 1));
+    if (is<operations::next>(id))
+      return is_computed(source(operand(id, 2))) && columns(operand(id, 1)) == columns(operand(id, 2)) && rows(id) == 1;
+    if (is<operations::at>(id)) {
+      int const all = operand(id, 1);
+      auto const& at = as<operations::at>(id);
+      return is_row(all) && is_of_trips(all, at.axis) && columns(all) == columns(id) && at.reversed == is_reversed;
+    }
+    if (is<operations::stack>(id))
+      return id == source(plan.output) && is_row(operand(id, 1)) && rows(operand(id, 1)) == 1 &&
+             is_of_trips(id, as<operations::stack>(id).axis);
+    return is<operations::last>(id) && rows(id) == 1 && is<operations::carry>(operand(id, 1));
+  }
+  static constexpr bool is_stacked_output(int id) {
+    return is<operations::stack>(source(id)) && source(id) == source(plan.output);
+  }
+
+  // Longer rows, and more of them, are left to kernels: what is unrolled for each register takes long to compile.
+  static constexpr int most_columns = 1024, most_registers = 1024;
+
+ public:
+  /// Whether all operations are known, with at most one loop, and few enough.
+  static constexpr bool holds = [] {
+    if (Call::batch != 1) return false;
+    int loops = 0;
+    for (int i = 0; i < count; ++i) {
+      loops += is<operations::loop>(plan.forward[i]) ? 1 : 0;
+      if (loops > 1 || !is_known(i)) return false;
+    }
+    for (auto const& each : plan.updates)
+      if (!is_row(each.value) || rows(each.value) != 1) return false;
+    int const output = source(plan.output);
+    bool const is_output_known =
+        loop_position >= 0 && is<operations::stack>(output) ? true : is_row(plan.output) && rows(plan.output) == 1;
+    return is_output_known && registers <= most_registers;
+  }();
+};
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/host/steps/inlined_list.hpp
+// Carries out the forward step of one sample as inlined code: a function for each operation of its plan, values in
+// registers, a loop for the trips. It has the bits of list_runner, which interprets the same plan: products add the
+// terms of an element one after the other, functions are the same, and each operation rounds by itself.
+
+namespace stagecraft::detail {
+
+/// `Call`: a host_call whose inlined_plan holds. `packed`: floats of its own that `pack` has written since the weights
+/// changed, aligned to 64 bytes.
+template <class Call>
+class inlined_list {
+  using of_call = inlined_plan<Call>;
+  using arch = typename of_call::arch;
+  using layout = typename of_call::layout;
+  using value = kernels::batch<arch>;
+  using half = kernels::half_register;
+  static constexpr auto const& plan = of_call::plan;
+  static constexpr int trips = of_call::trips;
+
+  template <class What>
+  static constexpr bool is(int id) {
+    return of_call::template is<What>(id);
+  }
+  template <class What>
+  static constexpr auto const& as(int id) {
+    return of_call::template as<What>(id);
+  }
+  static constexpr int operand(int id, int index) { return of_call::operand(id, index); }
+  static constexpr int source(int id) { return of_call::source(id); }
+  static constexpr int columns(int id) { return of_call::columns(id); }
+  static constexpr layout layout_of(int id) { return of_call::layout_of(id); }
+
+  /// The longest left operand of a product that is stored for it.
+  static constexpr int most_left = [] {
+    int most = 1;
+    for (int const id : plan.forward)
+      if (is<operations::product>(id) && of_call::inner(id) > most) most = of_call::inner(id);
+    return (most + 15) / 16 * 16;
+  }();
+
+  /// Values of a row; nothing is set before it is computed.
+  struct values {
+    values(Call const& of, float const* packed_weights) : call(of), packed(packed_weights) {}
+
+    Call const& call;
+    float const* packed;
+    value registers[of_call::registers + 1];
+    alignas(64) float states[(of_call::state_registers + 1) * layout::width];
+    alignas(64) float left[most_left];
+  };
+
+ public:
+  static constexpr int packed_floats = of_call::packed_floats;
+  static constexpr long long workspace = of_call::workspace;
+
+  /// Packs what the products multiply by, in the order in which they read it.
+  static void pack(Call const& call, float* packed) {
+    for (int const id : plan.forward) {
+      if (!is<operations::product>(id) || of_call::is_at_once(id)) continue;
+      auto const of = layout_of(id);
+      auto const [weight, first_column] = of_call::right_of(id);
+      int const all_columns = columns(weight);
+      float const* const weights = call.weight(as<operations::weight>(weight).index) + first_column;
+      for (int first = 0; first < of.registers(); first = of.part_end(first))
+        for (int k = 0; k < of_call::inner(id); ++k)
+          for (int r = first; r < of.part_end(first); ++r) {
+            float* const to = packed + of_call::inner(id) * of.packed_before(first) + k * of.row_of_part(first) +
+                              of.packed_before(r) - of.packed_before(first);
+            for (int lane = 0; lane < of.packed_floats(r); ++lane)
+              to[lane] = lane < of.lanes_of(r) ? weights[k * all_columns + of.column_of(r) + lane] : 0.0F;
+          }
+      packed += of_call::inner(id) * of.packed_row();
+    }
+  }
+
+  static void forward(Call const& call, float const* packed) {
+    values all(call, packed);
+    if constexpr (of_call::loop_position < 0) {
+      each<0, of_call::count>([&]<int I>() { evaluate<plan.forward[I]>(all, 0); });
+      store<plan.output>(all, 0, call.output());
+    } else {
+      each<0, of_call::loop_position>([&]<int I>() {
+        if constexpr (of_call::is_at_once(plan.forward[I]))
+          multiply_at_once<plan.forward[I]>(call);
+        else if constexpr (!of_call::is_of_trip(I))
+          evaluate<plan.forward[I]>(all, 0);
+      });
+      each<of_call::loop_position, of_call::end_position>([&]<int I>() {
+        constexpr int id = plan.forward[I];
+        if constexpr (is<operations::carry>(id)) keep<operand(id, 1), id>(all, 0);
+      });
+#pragma GCC unroll 1
+      for (int trip = 0; trip < trips; ++trip) run_trip(all, of_call::is_reversed ? trips - 1 - trip : trip);
+      each<of_call::end_position, of_call::count>([&]<int I>() { evaluate<plan.forward[I]>(all, 0); });
+      if constexpr (!is<operations::stack>(source(plan.output))) store<plan.output>(all, 0, call.output());
+    }
+    each<0, static_cast<int>(plan.updates.size())>(
+        [&]<int I>() { store<plan.updates[I].value>(all, 0, call.mutable_weight(plan.updates[I].weight)); });
+  }
+
+ private:
+  template <int First, int Last, class Each>
+  [[gnu::always_inline]] static inline void each(Each const& one) {
+    if constexpr (Last > First)
+      [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
+        (one.template operator()<First + I>(), ...);
+      }(std::make_integer_sequence<int, Last - First>{});
+  }
+
+  /// One trip of the loop, on the row at its place.
+  [[gnu::always_inline]] static inline void run_trip(values& all, int row) {
+    each<0, of_call::loop_position>([&]<int I>() __attribute__((always_inline)) {
+      if constexpr (of_call::is_of_trip(I)) evaluate<plan.forward[I]>(all, row);
+    });
+    each<of_call::loop_position, of_call::end_position>(
+        [&]<int I>() __attribute__((always_inline)) { evaluate<plan.forward[I]>(all, row); });
+    each<of_call::loop_position, of_call::end_position>([&]<int I>() __attribute__((always_inline)) {
+      constexpr int id = plan.forward[I];
+      if constexpr (is<operations::next>(id)) keep<operand(id, 2), operand(id, 1)>(all, row);
+    });
+  }
+
+  /// Where a row of a tensor of rows begins, if it has several.
+  template <int Id>
+  static constexpr long long begin_of(int row) {
+    return of_call::rows(Id) > 1 ? static_cast<long long>(row) * columns(Id) : 0;
+  }
+  template <int Id>
+  [[gnu::always_inline]] static inline float const* input_row(values const& all, int row) {
+    return all.call.input(as<operations::input>(Id).index) + begin_of<Id>(row);
+  }
+  template <int Id>
+  [[gnu::always_inline]] static inline float const* weight_of(values const& all) {
+    return all.call.weight(as<operations::weight>(Id).index);
+  }
+  template <layout Of, int Register>
+  [[gnu::always_inline]] static inline value load(float const* row) {
+    return kernels::load_part<Of.lanes_of(Register), arch>(row + Of.column_of(Register));
+  }
+  /// A register of a value, of `row` if it has several.
+  template <int Id, int Register>
+  [[gnu::always_inline]] static inline value read(values const& all, int row) {
+    constexpr layout of = layout_of(Id);
+    if constexpr (is_alias(of_call::what(Id)) || is<operations::broadcast>(Id)) {
+      return read<operand(Id, 0), is<operations::constant>(source(operand(Id, 0))) ? 0 : Register>(all, row);
+    } else if constexpr (of_call::is_computed(Id)) {
+      return all.registers[of_call::register_of(Id) + Register];
+    } else if constexpr (is<operations::constant>(Id)) {
+      return value(as<operations::constant>(Id).value);
+    } else if constexpr (is<operations::input>(Id)) {
+      return load<of, Register>(input_row<Id>(all, row));
+    } else if constexpr (is<operations::weight>(Id)) {
+      return load<of, Register>(weight_of<Id>(all));
+    } else if constexpr (is<operations::carry>(Id)) {
+      return value::load_aligned(all.states + (of_call::state_of(Id) + Register) * layout::width);
+    } else if constexpr (is<operations::last>(Id) || is<operations::at>(Id)) {
+      return read<operand(Id, 1), Register>(all, row);
+    } else {
+      constexpr auto slice = as<operations::slice>(Id);
+      constexpr int whole = operand(Id, 0);
+      if constexpr (is<operations::weight>(whole)) {
+        return load<of, Register>(weight_of<whole>(all) + slice.begin * columns(Id));
+      } else {
+        constexpr layout wide = layout_of(whole);
+        return read<whole, slice.begin / wide.group * wide.per_group + Register>(all, row);
+      }
+    }
+  }
+  /// A register of an operand of a map of `Columns`, which may be one number.
+  template <int Id, int Register, int Columns>
+  [[gnu::always_inline]] static inline value read_for(values const& all, int row) {
+    if constexpr (columns(Id) == Columns || is<operations::constant>(source(Id)))
+      return read<Id, Register>(all, row);
+    else
+      return value(weight_of<source(Id)>(all)[0]);
+  }
+
+  /// Writes a row in the order of its columns.
+  template <int Id>
+  [[gnu::always_inline]] static inline void store(values const& all, int row, float* to) {
+    constexpr layout of = layout_of(Id);
+    each<0, of.registers()>([&]<int R>() __attribute__((always_inline)) {
+      kernels::store_part<of.lanes_of(R), arch>(read<Id, R>(all, row), to + of.column_of(R));
+    });
+  }
+  /// Hands a value to a state.
+  template <int Id, int Carry>
+  [[gnu::always_inline]] static inline void keep(values& all, int row) {
+    each<0, layout_of(Carry).registers()>([&]<int R>() __attribute__((always_inline)) {
+      read<Id, R>(all, row).store_aligned(all.states + (of_call::state_of(Carry) + R) * layout::width);
+    });
+  }
+  /// The numbers of a row in memory, one after the other.
+  template <int Id>
+  [[gnu::always_inline]] static inline float const* numbers(values& all, int row) {
+    constexpr int from = source(Id);
+    if constexpr (is<operations::input>(from)) {
+      return input_row<from>(all, row);
+    } else if constexpr (is<operations::carry>(from) && layout_of(Id).groups == 1) {
+      return all.states + of_call::state_of(from) * layout::width;
+    } else {
+      store<Id>(all, row, all.left);
+      return all.left;
+    }
+  }
+
+  template <int Id>
+  static float* rows_at_once(Call const& call) {
+    return call.memory.workspace + of_call::place_at_once(Id);
+  }
+  template <int Id>
+  static void multiply_at_once(Call const& call) {
+    constexpr int left = source(operand(Id, 0)), right = source(operand(Id, 1));
+    kernels::product<arch>(of_call::shape_at_once(Id), call.input(as<operations::input>(left).index),
+                           call.weight(as<operations::weight>(right).index), rows_at_once<Id>(call),
+                           call.memory.workspace + of_call::place_at_once(-1));
+  }
+
+  template <int Id>
+  [[gnu::always_inline]] static inline void evaluate([[maybe_unused]] values& all, [[maybe_unused]] int row) {
+    constexpr layout of = layout_of(Id);
+    if constexpr (of_call::is_at_once(Id)) {
+      float const* const from = rows_at_once<Id>(all.call) + begin_of<Id>(row);
+      each<0, of.registers()>([&]<int R>() __attribute__((always_inline)) {
+        all.registers[of_call::register_of(Id) + R] = load<of, R>(from);
+      });
+    } else if constexpr (is<operations::product>(Id)) {
+      multiply<Id, 0>(all, numbers<operand(Id, 0)>(all, row));
+    } else if constexpr (of_call::is_computed(Id)) {
+      constexpr auto apply = as<operations::map>(Id).apply;
+      constexpr int operands = plan.nodes[Id].operand_count;
+      constexpr int a = operand(Id, 0), b = operand(Id, operands > 1 ? 1 : 0), c = operand(Id, operands > 2 ? 2 : 0);
+      each<0, of.registers()>([&]<int R>() __attribute__((always_inline)) {
+        value const y = kernels::function_value<apply, arch>(read_for<a, R, columns(Id)>(all, row),
+                                                             read_for<b, R, columns(Id)>(all, row),
+                                                             read_for<c, R, columns(Id)>(all, row));
+        // Compilers would fuse a product with the sum that reads it.
+        all.registers[of_call::register_of(Id) + R] =
+            apply == operations::function::multiply ? kernels::rounded<arch>(y) : y;
+      });
+    } else if constexpr (is<operations::stack>(Id)) {
+      constexpr bool same_end = as<operations::stack>(Id).reversed == of_call::is_reversed;
+      store<operand(Id, 1)>(all, row, all.call.output() + (same_end ? row : trips - 1 - row) * columns(Id));
+    }
+  }
+  /// The registers of a product from `First` on, as many as are summed at once, and then the others.
+  template <int Id, int First>
+  [[gnu::always_inline]] static inline void multiply(values& all, float const* left) {
+    constexpr layout of = layout_of(Id);
+    constexpr int some = of.part_end(First) - First, row = of.row_of_part(First), before = of.packed_before(First);
+    constexpr bool is_aligned = row % layout::width == 0 && before % layout::width == 0;
+    float const* weights = all.packed + of_call::packed_place(Id) + of_call::inner(Id) * before;
+    value sums[some];
+    [[maybe_unused]] half halves[some];
+    each<0, some>([&]<int R>() __attribute__((always_inline)) {
+      if constexpr (of.is_half(First + R))
+        halves[R] = half(0.0F);
+      else
+        sums[R] = value(0.0F);
+    });
+    auto const add = [&](int k) __attribute__((always_inline)) {
+      value const term(left[k]);
+      each<0, some>([&]<int R>() __attribute__((always_inline)) {
+        constexpr int at = of.packed_before(First + R) - before;
+        if constexpr (of.is_half(First + R))
+          halves[R] = kernels::fused_multiply_add(half(left[k]), half::load_unaligned(weights + at), halves[R]);
+        else if constexpr (is_aligned && at % layout::width == 0)
+          sums[R] = kernels::fused_multiply_add(term, value::load_aligned(weights + at), sums[R]);
+        else
+          sums[R] = kernels::fused_multiply_add(term, value::load_unaligned(weights + at), sums[R]);
+      });
+      weights += row;
+    };
+    if constexpr (of_call::inner(Id) <= 4) {
+      each<0, of_call::inner(Id)>([&]<int K>() __attribute__((always_inline)) { add(K); });
+    } else {
+      for (int k = 0; k < of_call::inner(Id); ++k) add(k);
+    }
+    each<0, some>([&]<int R>() __attribute__((always_inline)) {
+      constexpr int to = of_call::register_of(Id) + First + R;
+      if constexpr (of.is_half(First + R))
+        all.registers[to] = kernels::widened<arch>(halves[R]);
+      else
+        all.registers[to] = sums[R];
+    });
+    if constexpr (First + some < of.registers()) multiply<Id, First + some>(all, left);
+  }
+};
+
+/// Whether the forward step of a call is inlined: one sample of a model that only predicts, whole, on one thread, in
+/// floats. There, weights are packed once; larger batches are products of many rows, for which there are
+/// kernels.
+template <class Call>
+inline constexpr bool is_inlined = [] {
+  if constexpr (requires { typename Call::constants; }) {
+    return false;  // a call on a tile
+  } else if constexpr (Call::plan::trains || Call::batch != 1 || Call::plan::threads != 1 ||
+                       is_half(Call::plan::stored) || multiplies_bfloat16<Call>) {
+    return false;
+  } else if constexpr (!only_infers<Call::plan::training> || !Call::plan::is_whole) {
+    return false;
+  } else {
+    return inlined_plan<Call>::holds;
+  }
+}();
+
+}  // namespace stagecraft::detail
+
+// ---- stagecraft/host/steps/prepared_weights.hpp
+// What steps make of weights once, as long as these do not change: products of single samples have them packed.
+
+namespace stagecraft::detail {
+
+/// Floats that the forward step of a call reads in place of weights; whole cache lines.
+template <class Plan, int Call>
+inline constexpr long long prepared_floats = [] {
+  if constexpr (Plan::trains || Plan::graph.call(Call).is_input) {
+    return 0LL;
+  } else {
+    using call = host_call<Plan, Call>;
+    if constexpr (requires { cpu::operation_of<call>::template prepared_floats<call>(); })
+      return (cpu::operation_of<call>::template prepared_floats<call>() + 15) / 16 * 16;
+    else
+      return 0LL;
+  }
+}();
+
+/// Where they begin among those of all calls.
+template <class Plan, int Call>
+inline constexpr long long prepared_place = [] {
+  return []<std::size_t... Before>(std::index_sequence<Before...>) {
+    long long floats = 0;
+    for (long long const each : {0LL, prepared_floats<Plan, static_cast<int>(Before)>...}) floats += each;
+    return floats;
+  }(std::make_index_sequence<static_cast<std::size_t>(Call)>{});
+}();
+
+/// The memory of all calls of a plan, where a session runs all of them by that plan.
+template <class Plan>
+class prepared_weights {
+  static constexpr int calls = static_cast<int>(Plan::graph.calls.size());
+
+ public:
+  static constexpr long long floats = [] {
+    if constexpr (Plan::is_whole && only_infers<Plan::training>)
+      return prepared_place<Plan, calls>;
+    else
+      return 0LL;
+  }();
+
+  [[nodiscard]] float const* data() const noexcept { return memory_.data(); }
+
+  /// Makes them of those that are given, in the layout of the session.
+  void prepare([[maybe_unused]] float* given) {
+    if constexpr (floats > 0) {
+      host_memory memory;
+      memory.weights = given;
+      [&]<std::size_t... Call>(std::index_sequence<Call...>) {
+        (prepare_call<static_cast<int>(Call)>(memory), ...);
+      }(std::make_index_sequence<static_cast<std::size_t>(calls)>{});
+    }
+  }
+
+ private:
+  template <int Call>
+  void prepare_call(host_memory const& memory) {
+    if constexpr (prepared_floats<Plan, Call> > 0) {
+      using call = host_call<Plan, Call>;
+      cpu::operation_of<call>::prepare(call{memory}, memory_.data() + prepared_place<Plan, Call>);
+    }
+  }
+
+  aligned_block memory_{floats};
+};
+
+}  // namespace stagecraft::detail
+
 // ---- stagecraft/kernels/product/bfloat16_product.hpp
 // Products of row-major matrices of floats whose sizes are known at run time only, rounded to bfloat16 where the
 // processor multiplies pairs of them. Keras counterpart: tf.matmul of what tf.cast makes tf.bfloat16.
@@ -50892,89 +52812,6 @@ class row_chains {
 
 namespace stagecraft::detail {
 
-/// The plan of a layer's steps on inputs of these shapes, once for all calls that are alike. Bit i of `Wanted`: the
-/// gradient of input i is wanted, and of `Written`, that it may be written where it belongs; then come those of the
-/// weights. `FindsLosses`: not for predictions alone.
-template <class Layer, int Batch, bool FindsLosses, bool TrainsModel, bool Trains, std::uint64_t Wanted,
-          std::uint64_t Written, shape... Inputs>
-class plan_of_layer {
-  struct make {
-    constexpr operations::traced_plan operator()() const {
-      shape const shapes[]{Inputs...};
-      auto traced = trace_layer(Layer::value, shapes, Batch, TrainsModel, FindsLosses);
-      bool wanted[64]{}, written[64]{};
-      for (std::size_t i = 0; i < std::size(wanted); ++i) {
-        wanted[i] = (Wanted >> i & 1U) != 0;
-        written[i] = (Written >> i & 1U) != 0;
-      }
-      return operations::traced_plan(std::move(traced), Trains, wanted, Batch, written);
-    }
-  };
-
- public:
-  static constexpr auto const& value = frozen<make>;
-};
-
-/// A bit for each gradient of a call for which `is(index)`, of inputs and then of weights.
-template <class Call, class Is>
-constexpr std::uint64_t gradient_bits(Is const& is) {
-  std::uint64_t bits = 0;
-  for (int i = 0; i < Call::input_count + Call::parameter_count && i < 64; ++i)
-    if (is(i)) bits |= std::uint64_t{1} << i;
-  return bits;
-}
-template <class Call>
-constexpr bool wants_gradient(int index) {
-  return index < Call::input_count ? Call::wants_input_gradient(index)
-                                   : Call::wants_parameter_gradient(index - Call::input_count);
-}
-template <class Call>
-constexpr bool writes_gradient(int index) {
-  if (!wants_gradient<Call>(index)) return false;
-  if (index >= Call::input_count) return !Call::adds_parameter_gradient;
-  // The same tensor may stand twice among the inputs: then the second gradient is added to the first.
-  for (int i = 0; i < Call::input_count; ++i)
-    if (i != index && Call::input_call(i) == Call::input_call(index)) return false;
-  return !Call::adds_input_gradient(index);
-}
-
-/// Whether the gradient of an input has been written already, since the same tensor stands twice among the inputs: then
-/// the second gradient is added to the first.
-template <class Call>
-bool is_written_before(Call const& call, int index) {
-  for (int i = 0; i < index; ++i)
-    if (Call::wants_input_gradient(i) && call.input_gradient(i) == call.input_gradient(index)) return true;
-  return false;
-}
-/// A layer, which is the same for calls that are alike.
-template <class Call>
-struct layer_of_call {
-  static constexpr auto const& value = Call::layer;
-};
-template <auto Layer>
-struct layer_of_calls {
-  static constexpr auto value = Layer;
-};
-template <class Call>
-layer_of_call<Call> layer_of_plan(Call const*);
-template <LayerIsArgument Call>
-layer_of_calls<anonymous(Call::layer)> layer_of_plan(Call const*);
-
-template <class Call, std::size_t... Input>
-plan_of_layer<decltype(layer_of_plan(static_cast<Call const*>(nullptr))), Call::batch,
-              !leaves_out_penalties<typename Call::plan::job>, Call::plan::trains, Call::trains,
-              gradient_bits<Call>(wants_gradient<Call>), gradient_bits<Call>(writes_gradient<Call>),
-              Call::input_shape(Input)...>
-    plan_type_of_call(std::index_sequence<Input...>);
-
-/// The plan of a call's steps. `Call` is a host_call.
-template <class Call>
-class plan_of_call : public decltype(plan_type_of_call<Call>(std::make_index_sequence<Call::input_count>{})) {};
-/// A call on a tile has the plan of the call on the host.
-template <class Call>
-  requires requires { typename Call::constants; }
-class plan_of_call<Call> : public plan_of_call<typename Call::constants> {};
-
 /// `Call` is a host_call, or has its interface. Threads share each segment of a step: parts of the batch, of the
 /// columns of a product, or, where an operation sees all samples, the work is that of one thread.
 template <class Call>
@@ -51082,7 +52919,6 @@ class traced_layer {
   static constexpr std::int64_t floats_of_samples =
       samples_at_once * std::max(plan.forward_sample_floats, plan.backward_sample_floats);
 
- public:
   /// Values of whole tensors, which threads share. Behind them, a thread has values of the samples that it works on,
   /// and what an operation needs.
   static constexpr std::int64_t shared_floats = [] {
@@ -51091,27 +52927,32 @@ class traced_layer {
       floats = std::max(floats, kernels::row_chains<arch>::floats(plan.nodes[id].shape[0], shape_of(id, 1).size()));
     return floats;
   }();
+
+ public:
   static constexpr long long workspace() {
-    return shared_floats + floats_of_samples +
-           std::max(runner::floats::of(plan.nodes, plan.operands, plan.forward, parts > 1, windows()),
-                    runner::floats::of(plan.nodes, plan.operands, plan.backward, parts > 1, windows()));
+    if constexpr (is_inlined<Call>)
+      return inlined_list<Call>::workspace;
+    else
+      return interpreter_workspace();
+  }
+  /// Floats of it that threads share.
+  static constexpr long long shared_workspace() { return is_inlined<Call> ? 0 : shared_floats; }
+  /// Floats that the forward step reads in place of weights.
+  static constexpr long long prepared_floats() {
+    if constexpr (is_inlined<Call>)
+      return inlined_list<Call>::packed_floats;
+    else
+      return 0;
+  }
+  static void prepare([[maybe_unused]] Call const& call, [[maybe_unused]] float* to) {
+    if constexpr (is_inlined<Call>) inlined_list<Call>::pack(call, to);
   }
 
   static void forward(Call const& call) {
-    run(call, forward_step);
-    constexpr auto floats = static_cast<long long>(Call::batch) * Call::size;
-    call.divide([](Call const& part) {
-      if (float const* const result = shared_address(part, forward_step.places[plan.output]); result != part.output()) {
-        auto const [first, last] = part.elements(floats);
-        std::copy(result + first, result + last, part.output() + first);
-      }
-      if constexpr (plan.updates.size() > 0)
-        for (auto const& [weight, value] : plan.updates) {
-          auto const [first, last] = part.elements(plan.nodes[value].shape.size());
-          float const* const from = shared_address(part, forward_step.places[value]);
-          std::copy(from + first, from + last, part.mutable_weight(weight) + first);
-        }
-    });
+    if constexpr (is_inlined<Call>)
+      inlined_list<Call>::forward(call, call.memory.prepared + prepared_place<typename Call::plan, Call::call>);
+    else
+      interpret(call);
   }
 
   static void backward(Call const& call) {
@@ -51130,6 +52971,28 @@ class traced_layer {
   }
 
  private:
+  static constexpr long long interpreter_workspace() {
+    return shared_floats + floats_of_samples +
+           std::max(runner::floats::of(plan.nodes, plan.operands, plan.forward, parts > 1, windows()),
+                    runner::floats::of(plan.nodes, plan.operands, plan.backward, parts > 1, windows()));
+  }
+  static void interpret(Call const& call) {
+    run(call, forward_step);
+    constexpr auto floats = static_cast<long long>(Call::batch) * Call::size;
+    call.divide([](Call const& part) {
+      if (float const* const result = shared_address(part, forward_step.places[plan.output]); result != part.output()) {
+        auto const [first, last] = part.elements(floats);
+        std::copy(result + first, result + last, part.output() + first);
+      }
+      if constexpr (plan.updates.size() > 0)
+        for (auto const& [weight, value] : plan.updates) {
+          auto const [first, last] = part.elements(plan.nodes[value].shape.size());
+          float const* const from = shared_address(part, forward_step.places[value]);
+          std::copy(from + first, from + last, part.mutable_weight(weight) + first);
+        }
+    });
+  }
+
   /// The update of a table, whose gradient is a sum of rows of the output's.
   template <int Parameter>
   static void update_rows([[maybe_unused]] Call const& call) {
@@ -52152,12 +54015,24 @@ struct call_operation {
     else
       return traced_layer<Call>::workspace();
   }
+  /// See prepared_weights.
+  template <class Call>
+  static constexpr long long prepared_floats() {
+    if constexpr (is_elementwise<Call> || transfers_of_call<Call>::holds)
+      return 0;
+    else
+      return traced_layer<Call>::prepared_floats();
+  }
+  template <class Call>
+  static void prepare(Call const& call, float* to) {
+    traced_layer<Call>::prepare(call, to);
+  }
   template <class Call>
   static constexpr long long shared_workspace() {
     if constexpr (is_elementwise<Call> || transfers_of_call<Call>::holds)
       return 0;
     else
-      return traced_layer<Call>::shared_floats;
+      return traced_layer<Call>::shared_workspace();
   }
   template <class Call>
   static void forward(Call const& call) {
@@ -52816,15 +54691,14 @@ class pool_vertex {
                   window.column * columns.stride + columns.before);
   }
 
-  // NaN is no candidate for the largest, but is the winner if it comes first; of equal values the first wins.
+  // The first NaN wins, which is larger than any number; of equal values the first wins.
   void largest(pool_place const& at) const {
-    float most = -std::numeric_limits<float>::max(), winner = 0;
+    float most = 0;
     std::int64_t position = -1;
     for_each_cell(at, [&](pool_place const& cell, std::int64_t number) {
       float const value = inputs_[0][cell];
-      if (value > most) most = value;
-      if (position < 0 || winner < value) {
-        winner = value;
+      if (position < 0 || most < value || (value != value && most == most)) {
+        most = value;
         position = number;
       }
     });
@@ -53394,6 +55268,8 @@ inline void run(tile_machine& machine, tile_operation const& operation, row_oper
                                });
       copies[tile].push_back(copy);
     }
+    if (auto const floats = detail::floats_of_workers(operation, shares.of(tile), machine.target()); floats > 0)
+      static_cast<void>(machine.allocate(tile, floats, dtype::float32));
     if (is_loss) sums.push_back(machine.allocate(tile, 1, dtype::float32));
   }
   machine.end_exchange();
@@ -54870,14 +56746,14 @@ namespace stagecraft::tiles {
 
 /// A layer's step in a pass, or a loss behind the steps.
 struct profiled_step {
-  int call = 0;  ///< of the graph; of a loss, that of the output
-  bool backward = false;
-  bool recomputed = false;  ///< a forward step in a backward pass
-  bool is_loss = false;
-  operation_cost cost;
+  int call = 0;                      ///< of the graph; of a loss, that of the output
+  bool backward = false;             ///< a backward step
+  bool recomputed = false;           ///< a forward step in a backward pass
+  bool is_loss = false;              ///< the loss of an output
+  operation_cost cost;               ///< what the step's operations cost
   std::int64_t live_bytes = 0;       ///< of a tile: what is in use beside the step's own memory
   std::int64_t temporary_bytes = 0;  ///< of a tile: what the step makes for itself
-  step_code code;
+  step_code code;                    ///< of a tile: code and vertices of the step
 
   /// Of a tile, while the step runs.
   [[nodiscard]] constexpr std::int64_t bytes() const noexcept { return live_bytes + temporary_bytes; }
@@ -54885,20 +56761,20 @@ struct profiled_step {
 
 /// A pass over one micro-batch.
 struct pass_profile {
-  int stage = 0;
-  int device = 0;
-  bool backward = false;
-  operation_cost steps;         ///< forward steps of a forward pass, backward steps of a backward pass
-  operation_cost recompute;     ///< forward steps of a backward pass
-  operation_cost losses;        ///< behind the last forward pass
-  operation_cost additions;     ///< of gradients that come from other passes
-  std::int64_t host_bytes = 0;  ///< from or to the host
-  std::int64_t host_cycles = 0;
-  std::int64_t infeed_cycles = 0;  ///< of these, for what comes from the host
-  std::int64_t fetched_bytes = 0;  ///< from streaming memory
-  std::int64_t stored_bytes = 0;   ///< to streaming memory
-  std::int64_t stashed_bytes = 0;  ///< of these, what a backward pass will fetch
-  std::int64_t streaming_cycles = 0;
+  int stage = 0;                                ///< whose layers it runs
+  int device = 0;                               ///< the IPU of the replica that it runs on
+  bool backward = false;                        ///< whether it is the stage's backward pass
+  operation_cost steps;                         ///< forward steps of a forward pass, backward steps of a backward pass
+  operation_cost recompute;                     ///< forward steps of a backward pass
+  operation_cost losses;                        ///< behind the last forward pass
+  operation_cost additions;                     ///< of gradients that come from other passes
+  std::int64_t host_bytes = 0;                  ///< from or to the host
+  std::int64_t host_cycles = 0;                 ///< cycles for these
+  std::int64_t infeed_cycles = 0;               ///< of these, for what comes from the host
+  std::int64_t fetched_bytes = 0;               ///< from streaming memory
+  std::int64_t stored_bytes = 0;                ///< to streaming memory
+  std::int64_t stashed_bytes = 0;               ///< of these, what a backward pass will fetch
+  std::int64_t streaming_cycles = 0;            ///< cycles for what is fetched and stored
   std::int64_t recompute_streaming_cycles = 0;  ///< of these, for what is recomputed a slot ahead
   std::int64_t gather_cycles = 0;               ///< weights of which each replica holds a part
   std::int64_t sent_bytes = 0;                  ///< to other IPUs of the replica
@@ -55770,7 +57646,7 @@ namespace stagecraft::tiles {
 
 /// On what one IPU spends its cycles.
 struct ipu_cycles {
-  std::int64_t compute = 0;
+  std::int64_t compute = 0;    ///< in compute sets
   std::int64_t exchange = 0;   ///< between its tiles
   std::int64_t sync = 0;       ///< of its tiles, and of all IPUs before they send to each other
   std::int64_t inter_ipu = 0;  ///< transfers between IPUs; of replicas, with their syncs
@@ -55780,6 +57656,7 @@ struct ipu_cycles {
 
   friend constexpr bool operator==(ipu_cycles const&, ipu_cycles const&) = default;
 
+  /// All of them.
   [[nodiscard]] constexpr std::int64_t total() const noexcept {
     return compute + exchange + sync + inter_ipu + host + streaming + idle;
   }
@@ -55962,15 +57839,15 @@ namespace stagecraft::tiles {
 
 /// Bytes of the tile with most, which is tile 0 (tile_mapping). All but the last is there all the time.
 struct tile_memory_profile {
-  std::int64_t weights = 0;
-  std::int64_t optimizer_state = 0;
-  std::int64_t gradient_accumulators = 0;
-  std::int64_t activations = 0;  ///< rings: kept for later passes, or on their way between stages
-  std::int64_t batches = 0;      ///< targets, their scales, and losses
-  std::int64_t code = 0;         ///< assumed, see tile_code
-  std::int64_t vertex_state = 0;
-  std::int64_t exchange_code = 0;
-  std::int64_t not_always_live = 0;  ///< in the step that needs most
+  std::int64_t weights = 0;                ///< the model's weights, as they lie for the steps that read them
+  std::int64_t optimizer_state = 0;        ///< what the optimizer keeps with them, such as momenta
+  std::int64_t gradient_accumulators = 0;  ///< sums of gradients over micro-batches
+  std::int64_t activations = 0;            ///< rings: kept for later passes, or on their way between stages
+  std::int64_t batches = 0;                ///< targets, their scales, and losses
+  std::int64_t code = 0;                   ///< assumed, see tile_code
+  std::int64_t vertex_state = 0;           ///< vertices and their pointers
+  std::int64_t exchange_code = 0;          ///< what tiles execute to send and receive
+  std::int64_t not_always_live = 0;        ///< in the step that needs most
 
   friend constexpr bool operator==(tile_memory_profile const&, tile_memory_profile const&) = default;
 
@@ -55978,6 +57855,7 @@ struct tile_memory_profile {
   [[nodiscard]] constexpr std::int64_t always_live_data() const noexcept {
     return weights + optimizer_state + gradient_accumulators + activations + batches;
   }
+  /// The same with code and vertices.
   [[nodiscard]] constexpr std::int64_t always_live() const noexcept {
     return always_live_data() + code + vertex_state + exchange_code;
   }
@@ -57576,6 +59454,7 @@ constexpr void check_numbers_of_metric(metrics::metric const& of, std::string_vi
 /// E4023: a metric that wants class numbers where the loss takes floats, or the other way round.
 template <class Job, std::size_t Output>
 constexpr void check_metrics_of_output(diagnostic& problem) {
+  if constexpr (losses::detail::HasLossOfSample<decltype(losses::loss_of_output<Output>(Job::training.loss))>) return;
   constexpr bool sparse = losses::loss_of_output<Output>(Job::training.loss).sparse_targets;
   constexpr int axis_of_loss = losses::detail::axis_of(losses::loss_of_output<Output>(Job::training.loss));
   constexpr int call = outputs_of<typename Job::model>[Output];
@@ -57607,10 +59486,43 @@ constexpr void check_metrics_of_output(diagnostic& problem) {
   }
 }
 
+/// E1130 to E1132, E4131: an output that is no sequence of logits, or one with masks or metrics; a number of labels
+/// that does not fit it.
+template <class Job, std::size_t Output>
+constexpr void check_sequence_loss(std::string_view name, int labels, diagnostic& problem) {
+  constexpr int call = outputs_of<typename Job::model>[Output];
+  shape const& sample = Job::graph.call(call).shape;
+  auto const& layer = Job::graph.layer_of(call).name;
+  if (sample.rank() != 2 || sample[1] < 2)
+    problem.report(1130, "loss '", name,
+                   "' takes an output of shape (steps, classes), of two classes or more, but output '", layer,
+                   "' has shape ", sample);
+  else if (labels < 0 || labels > sample[0])
+    problem.report(1131, "loss '", name, "' has max_label_length ", labels, ", but output '", layer, "' has ",
+                   sample[0], sample[0] == 1 ? " step" : " steps", ", of which each has one label at most");
+  else if (Job::graph.mask_of(call) != nullptr)
+    problem.report(
+        1132, "loss '", name, "' counts all steps of a sample, but output '", layer,
+        "' has masked steps; end the mask with a lambda layer, or compute ops.ctc_loss in a layer's add_loss");
+  for (auto const& each : reported_metrics<Job>)
+    if (each.output == Output && !problem.failed())
+      problem.report(4131, "metric '", each.metric.name(), "' is of output '", layer, "', whose loss '", name,
+                     "' takes labels that have no places on its steps; decode predictions with sc::ctc_decode, and "
+                     "compare the labels");
+}
+
+template <class Job, std::size_t Output>
+constexpr void check_loss_of_sequences(diagnostic& problem) {
+  auto const& loss = losses::loss_of_output<Output>(Job::training.loss);
+  if constexpr (requires { loss.max_label_length; })
+    if (!problem.failed()) check_sequence_loss<Job, Output>(loss.name, loss.max_label_length, problem);
+}
+
 /// E1070: a loss that is written as a `call` and does not fit the output.
 template <class Job, std::size_t Output>
 constexpr void check_loss_of_output(diagnostic& problem) {
   constexpr auto loss = losses::loss_of_output<Output>(Job::training.loss);
+  if constexpr (losses::detail::HasLossOfSample<decltype(loss)>) return;
   check_axis_of_loss<Job, Output>(losses::detail::axis_of(loss), "loss", loss.name, problem);
   if constexpr (HasLossCall<decltype(loss)>)
     if (auto const found =
@@ -57802,6 +59714,9 @@ constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
     problem.report(4025, "the training has ", weights, weights == 1 ? " loss weight" : " loss weights", ", but model '",
                    Job::graph.name(), "' has ", static_cast<int>(sizeof...(Output)),
                    sizeof...(Output) == 1 ? " output" : " outputs", "; give one weight for each output, or none");
+  for (float const weight : Job::training.loss_weights.values)
+    if (!(weight >= -std::numeric_limits<float>::max() && weight <= std::numeric_limits<float>::max()))
+      problem.report(4025, "the training has a loss weight that is not a finite number");
   if (sizeof...(Output) > output_weights::capacity)
     problem.report(4024, "model '", Job::graph.name(), "' has ", static_cast<int>(sizeof...(Output)),
                    " outputs; a model that is trained has at most ", output_weights::capacity);
@@ -57813,6 +59728,7 @@ constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
                      "to count");
   check_metrics_per_output<typename Job::model>(Job::training.metrics, "metrics", problem);
   check_metrics_per_output<typename Job::model>(Job::training.weighted_metrics, "weighted_metrics", problem);
+  if (!problem.failed()) (check_loss_of_sequences<Job, Output>(problem), ...);
   if (!problem.failed()) (check_metrics_of_output<Job, Output>(problem), ...);
   if (!problem.failed()) (check_loss_of_output<Job, Output>(problem), ...);
   if (!problem.failed()) check_calls_of_metrics<Job>(problem);
@@ -57894,7 +59810,10 @@ constexpr void check_layers_on_machine(graph_view const& graph, dtype_policy con
 /// E2062: what has kernels for the host alone.
 template <auto Training, std::size_t... Output>
 constexpr void check_functions_on_tiles(std::index_sequence<Output...>, diagnostic& problem) {
-  if (!(HasLossCall<std::remove_cvref_t<decltype(losses::loss_of_output<Output>(Training.loss))>> && ...))
+  auto const has_call = []<class Loss>(Loss const&) {
+    return HasLossCall<Loss> || losses::detail::HasLossOfSample<Loss>;
+  };
+  if (!(has_call(losses::loss_of_output<Output>(Training.loss)) && ...))
     problem.report(2062,
                    "the training has a loss of its own, which emulated IPUs cannot compute; write it as a `call`, "
                    "choose one of this library, or the host as the machine");
@@ -57955,21 +59874,24 @@ namespace stagecraft::tiles {
 
 /// What a stage does with one micro-batch.
 struct stage_profile {
-  pass_profile forward;
+  pass_profile forward;   ///< over one micro-batch
   pass_profile backward;  ///< of a training
 
+  /// The IPU of the replica that the stage is on.
   [[nodiscard]] constexpr int ipu() const noexcept { return forward.device; }
   /// With the losses, behind the last stage: those of an evaluation, too.
   [[nodiscard]] constexpr std::int64_t forward_cycles() const noexcept { return forward.work().cycles(); }
   /// Forward steps that the backward pass carries out again.
   [[nodiscard]] constexpr std::int64_t recompute_cycles() const noexcept { return backward.recompute.cycles(); }
-  /// Without these.
+  /// Backward steps, without what is carried out again.
   [[nodiscard]] constexpr std::int64_t backward_cycles() const noexcept {
     return backward.steps.cycles() + backward.additions.cycles();
   }
+  /// All cycles for one micro-batch.
   [[nodiscard]] constexpr std::int64_t cycles() const noexcept {
     return forward_cycles() + recompute_cycles() + backward_cycles();
   }
+  /// Floating-point operations for one micro-batch.
   [[nodiscard]] constexpr std::int64_t flops() const noexcept { return forward.work().flops + backward.work().flops; }
 };
 
@@ -58064,8 +59986,11 @@ class model_profile {
   // Who works.
   /// IPUs of one replica, up to the highest that has a stage.
   [[nodiscard]] static constexpr int ipus() { return static_cast<int>(time().devices.size()); }
+  /// Copies of the model, each on IPUs of its own.
   [[nodiscard]] static constexpr int replicas() { return Job::replicas; }
+  /// Stages of the pipeline; 1 without one.
   [[nodiscard]] static constexpr int stages() { return table().stages(); }
+  /// Passes over a micro-batch: a forward one for each stage, and a backward one in training.
   [[nodiscard]] static constexpr int passes() { return table().passes(); }
   /// Of a replica, per weight update; in inference, per execution.
   [[nodiscard]] static constexpr int micro_batches() { return table().micro_batches(); }
@@ -58087,6 +60012,7 @@ class model_profile {
   // How long it takes.
   /// Of a weight update with all its micro-batches; in inference, of an execution.
   [[nodiscard]] static constexpr std::int64_t cycles() { return time().cycles(); }
+  /// The same as a time.
   [[nodiscard]] static constexpr double seconds() { return Job::machine::target.seconds(cycles()); }
   /// Of the weight update alone, behind the micro-batches.
   [[nodiscard]] static constexpr std::int64_t update_cycles() { return time().update; }
@@ -58099,6 +60025,7 @@ class model_profile {
   /// pass or with overlapped input and output the one before, to the end of the slot in which its results leave. Slots
   /// are as long as what others do in them meanwhile.
   [[nodiscard]] static constexpr std::int64_t latency_cycles() { return time().latency; }
+  /// The same in seconds.
   [[nodiscard]] static constexpr double latency() { return Job::machine::target.seconds(latency_cycles()); }
 
   // On what.
@@ -58111,13 +60038,19 @@ class model_profile {
   }
   /// What one IPU does in `cycles()`.
   [[nodiscard]] static constexpr ipu_cycles cycles_of(int ipu) { return time().devices[ipu]; }
-  // Sums over the IPUs of a replica.
+  /// Cycles of computing, summed over the IPUs of a replica.
   [[nodiscard]] static constexpr std::int64_t compute_cycles() { return sum_of(&ipu_cycles::compute); }
+  /// Cycles of exchanges on the IPUs, summed over the IPUs of a replica.
   [[nodiscard]] static constexpr std::int64_t exchange_cycles() { return sum_of(&ipu_cycles::exchange); }
+  /// Cycles of syncs, summed over the IPUs of a replica.
   [[nodiscard]] static constexpr std::int64_t sync_cycles() { return sum_of(&ipu_cycles::sync); }
+  /// Cycles of transfers between IPUs, summed over the IPUs of a replica.
   [[nodiscard]] static constexpr std::int64_t inter_ipu_cycles() { return sum_of(&ipu_cycles::inter_ipu); }
+  /// Cycles of transfers from and to the host, summed over the IPUs of a replica.
   [[nodiscard]] static constexpr std::int64_t host_cycles() { return sum_of(&ipu_cycles::host); }
+  /// Cycles of transfers from and to streaming memory, summed over the IPUs of a replica.
   [[nodiscard]] static constexpr std::int64_t streaming_cycles() { return sum_of(&ipu_cycles::streaming); }
+  /// Cycles of waiting, summed over the IPUs of a replica.
   [[nodiscard]] static constexpr std::int64_t idle_cycles() { return sum_of(&ipu_cycles::idle); }
 
   // How much is computed.
@@ -58152,7 +60085,9 @@ class model_profile {
   // Parts of the program.
   /// When which pass works on which micro-batch, as it is on the machine.
   [[nodiscard]] static constexpr stagecraft::timetable const& timetable() { return table(); }
+  /// One pass over a micro-batch, by its number in the timetable.
   [[nodiscard]] static constexpr pass_profile const& pass(int number) { return *detail::pass_profiles<Job>[number]; }
+  /// Both passes of a stage.
   [[nodiscard]] static constexpr stage_profile stage(int number) {
     stage_profile result{pass(table().forward_pass(number)), {}};
     if (table().trains()) result.backward = pass(table().backward_pass(number));
@@ -58162,9 +60097,11 @@ class model_profile {
   [[nodiscard]] static constexpr tracing::array_view<profiled_step const> steps(int number) {
     return detail::profiled_steps<Job>[number];
   }
+  /// The name of a step's layer.
   [[nodiscard]] static constexpr std::string_view name_of(profiled_step const& step) {
     return Job::graph.layer_of(step.call).name;
   }
+  /// The weight update of an IPU.
   [[nodiscard]] static constexpr update_profile const& update(int ipu) { return detail::update_profiles<Job>[ipu]; }
 
   // Memory.
@@ -58175,6 +60112,7 @@ class model_profile {
   [[nodiscard]] static constexpr std::int64_t io_bytes(int ipu) { return device(ipu).io_bytes; }
   /// Bytes that an IPU keeps in streaming memory.
   [[nodiscard]] static constexpr std::int64_t streaming_bytes(int ipu) { return device(ipu).streaming_bytes; }
+  /// Where an IPU's fullest tile needs most.
   [[nodiscard]] static constexpr memory_peak peak(int ipu) { return device(ipu).peak; }
   /// The name of the layer whose step needs most memory of an IPU.
   template <int Ipu = 0>
@@ -58521,8 +60459,8 @@ namespace stagecraft::datasets {
 
 /// What to train with, and what to judge the trained model with.
 struct labelled_split {
-  labelled_data train;
-  labelled_data test;
+  labelled_data train;  ///< samples to train with
+  labelled_data test;   ///< samples that training does not see
 };
 
 }  // namespace stagecraft::datasets
@@ -61823,8 +63761,8 @@ namespace stagecraft::plan {
 
 /// Bytes of one kind of data: in the device's own memory, all the time or while it is worked on, and in remote memory.
 struct memory_bytes {
-  long long on_device = 0;
-  long long remote = 0;
+  long long on_device = 0;  ///< bytes in the device's own memory
+  long long remote = 0;     ///< bytes in remote memory, of what is offloaded
 };
 
 }  // namespace stagecraft::plan
@@ -61835,19 +63773,21 @@ namespace stagecraft {
 /// Offloaded data stand in remote memory, and have a copy on the device while a pass, or the weight update, works on
 /// them.
 struct device_memory {
-  plan::memory_bytes weights;
-  plan::memory_bytes optimizer_state;
-  plan::memory_bytes gradient_accumulators;
+  plan::memory_bytes weights;                ///< the weights of the device's stages
+  plan::memory_bytes optimizer_state;        ///< what the optimizer keeps with them
+  plan::memory_bytes gradient_accumulators;  ///< sums of their gradients over micro-batches
   /// Rings: what passes keep for later passes, and what is on its way between stages; for all micro-batches that are
   /// alive at once.
   plan::memory_bytes activations;
   /// What one pass alone needs, at most.
   plan::memory_bytes working;
 
+  /// All of it in the device's own memory.
   [[nodiscard]] constexpr long long on_device() const {
     return weights.on_device + optimizer_state.on_device + gradient_accumulators.on_device + activations.on_device +
            working.on_device;
   }
+  /// All of it in remote memory.
   [[nodiscard]] constexpr long long remote() const {
     return weights.remote + optimizer_state.remote + gradient_accumulators.remote + activations.remote + working.remote;
   }
@@ -61980,8 +63920,8 @@ namespace stagecraft {
 class logs {
  public:
   struct entry {
-    std::string name;
-    double value = 0;
+    std::string name;  ///< "loss", "val_accuracy" ...
+    double value = 0;  ///< a mean over samples, unless the metric is another
   };
 
   logs() = default;
@@ -61993,6 +63933,7 @@ class logs {
       if (e.name == name) return &e.value;
     return nullptr;
   }
+  /// Whether there is a value of that name.
   [[nodiscard]] bool contains(std::string_view name) const noexcept { return find(name) != nullptr; }
 
   /// The value of that name. Throws data_error E4013, with the names that there are.
@@ -62011,6 +63952,7 @@ class logs {
   /// The value at a position; the way to set values without looking for names.
   double& value(std::size_t index) { return entries_[index].value; }
   [[nodiscard]] double value(std::size_t index) const { return entries_[index].value; }
+  /// The name at a position.
   [[nodiscard]] std::string_view name(std::size_t index) const { return entries_[index].name; }
 
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
@@ -62050,9 +63992,9 @@ namespace stagecraft {
 /// Name, shape and values (row-major) of one weight, in Keras's layout, independent of how kernels store it.
 /// `xt::adapt(weight.values, weight.shape)` makes an xtensor adaptor of it.
 struct weight_array {
-  std::string name;  ///< as Keras names it, for example "dense/kernel:0"
-  std::vector<int> shape;
-  std::vector<float> values;
+  std::string name;           ///< as Keras names it, for example "dense/kernel:0"
+  std::vector<int> shape;     ///< Keras's shape of it, for example (inputs, units)
+  std::vector<float> values;  ///< all of it, row-major
 
   friend bool operator==(weight_array const&, weight_array const&) = default;
 };
@@ -62078,6 +64020,7 @@ class trainable {
 
   /// The optimizer's learning rate (Keras: `model.optimizer.lr`).
   [[nodiscard]] virtual float learning_rate() const = 0;
+  /// Sets the rate of the steps that follow.
   virtual void set_learning_rate(float value) = 0;
 
   /// Copies of all weights, in Keras's order.
@@ -62087,6 +64030,9 @@ class trainable {
 
   /// Sets to zeros what stateful layers keep from batch to batch, such as at an epoch's end.
   virtual void reset_states() = 0;
+
+  /// An address for each class of trained models, by which one is found without the compiler's own type information.
+  [[nodiscard]] virtual void const* kind() const noexcept { return nullptr; }
 
  protected:
   trainable() = default;
@@ -62104,8 +64050,8 @@ namespace stagecraft {
 
 /// What callbacks are told before a run (Keras: the `params` dictionary).
 struct callback_params {
-  int verbose = 0;
-  int epochs = 1;
+  int verbose = 0;          ///< what the run's option `verbose` says: 0 nothing is printed, 1 a bar, 2 a line
+  int epochs = 1;           ///< the number of the epoch at which `fit` ends
   int steps = 0;            ///< batches per epoch; 0 when not known
   bool validation = false;  ///< whether epochs end with a validation (not necessarily every one)
 };
@@ -62155,6 +64101,9 @@ class callback {
   virtual void on_predict_batch_begin(int /*batch*/, logs&) {}
   virtual void on_predict_batch_end(int /*batch*/, logs&) {}
 
+  /// True for a progress bar, which stands in for the run's own.
+  [[nodiscard]] virtual bool is_progress_bar() const noexcept { return false; }
+
  protected:
   callback() = default;
   callback(callback const&) = default;
@@ -62170,6 +64119,56 @@ class callback {
 };
 
 }  // namespace stagecraft
+
+// ---- stagecraft/training/callbacks/option_callback.hpp
+// What callbacks have in common that are made from options in braces: what they say of options that they do not have.
+
+namespace stagecraft::detail {
+
+/// E4141, for the struct `early_stopping_options` of the callback `early_stopping`.
+template <class Options>
+inline constexpr diagnostic wrong_callback_options_problem = [] {
+  constexpr std::string_view type = type_name<Options>();
+  diagnostic problem;
+  problem.report(
+      4141, "the callback ", type.substr(0, type.rfind("_options")),
+      " is given something that it does not take, such as an option that it does not have, or one of another "
+      "type; its options, in this order: ",
+      Options::order);
+  return problem;
+}();
+
+}  // namespace stagecraft::detail
+
+namespace stagecraft::trainers {
+
+/// Base of callbacks with the options `Options`, which says their names in `order`. A callback takes its constructors
+/// (`using option_callback::option_callback`) after its own; they report E4141 and stand in.
+template <class Options>
+class option_callback : public callback {
+ protected:
+  option_callback() = default;
+
+ public:
+  template <class O = Options>
+  explicit option_callback(detail::any_options) : option_callback(refused<O>{}) {}
+  template <class O = Options>
+  option_callback(detail::any_argument, detail::any_options) : option_callback(refused<O>{}) {}
+  template <class O = Options>
+  option_callback(detail::any_argument, detail::any_argument, detail::any_options) : option_callback(refused<O>{}) {}
+  template <class O = Options>
+  explicit option_callback(...) : option_callback(refused<O>{}) {}
+
+ private:
+  template <class O>
+  struct refused {
+    static_assert(detail::report<detail::wrong_callback_options_problem<O>>());
+  };
+  template <class O>
+  explicit option_callback(refused<O>) {}
+};
+
+}  // namespace stagecraft::trainers
 
 // ---- stagecraft/training/callbacks/python_number.hpp
 // Numbers as Python prints them, for texts and files that are to look like Keras's.
@@ -62227,14 +64226,18 @@ struct csv_logger_options {
   /// The text between two columns.
   std::string separator = ",";
   bool append = false;  ///< true: adds to a file that is there, without a second header
+
+  /// The names above, in the order that C++ demands: E4141 says it.
+  static constexpr std::string_view order = "separator, append";
 };
 
 /// A header `epoch,<names, sorted>` and one line per epoch, as Python's csv module writes them: numbers in their
 /// shortest form, lines ended by "\r\n". The columns are the names of the first epoch, as in Keras 2.6: there are none
 /// of a validation that does not run in that epoch; one that does not run in a later epoch has NA there. Each line is
 /// flushed. Throws file_error E5040 when the file cannot be opened or written.
-class csv_logger : public callback {
+class csv_logger : public trainers::option_callback<csv_logger_options> {
  public:
+  using trainers::option_callback<csv_logger_options>::option_callback;  // E4141
   explicit csv_logger(std::string filename, csv_logger_options options = {})
       : filename_(std::move(filename)), options_(std::move(options)) {}
 
@@ -62322,6 +64325,70 @@ class csv_logger : public callback {
 };
 
 }  // namespace stagecraft::callbacks
+
+// ---- stagecraft/diagnostics/number_text.hpp
+// Numbers as texts, and back, that no locale changes: neither setlocale nor std::locale::global nor a thread's own.
+// Everything that writes or reads a number with a point in it comes here or uses <charconv> itself.
+
+#ifndef __cpp_lib_to_chars
+#include <locale.h>
+#endif
+
+namespace stagecraft::diagnostics {
+
+/// A number as printf writes it in the C locale, but for a NaN with a sign, which is "nan".
+class written_number {
+ public:
+  /// `digits` as the precision of printf's %f, %e or %g (fixed, scientific, general): at most 99.
+  written_number(double value, std::chars_format format, int digits) noexcept {
+    if (value != value) value = __builtin_nan("");
+    auto const written = std::to_chars(characters_, characters_ + sizeof characters_ - 1, value, format,
+                                       digits < 0    ? 0
+                                       : digits > 99 ? 99
+                                                     : digits);
+    length_ = static_cast<std::size_t>(written.ptr - characters_);
+    characters_[length_] = '\0';
+  }
+
+  [[nodiscard]] std::string_view view() const noexcept { return {characters_, length_}; }
+  operator std::string_view() const noexcept { return view(); }
+  [[nodiscard]] char const* c_str() const noexcept { return characters_; }
+
+ private:
+  char characters_[416];  // a sign, 309 digits, the point, 99 digits
+  std::size_t length_;
+};
+
+/// printf's "%.<digits>f".
+[[nodiscard]] inline written_number fixed_digits(double value, int digits) noexcept {
+  return {value, std::chars_format::fixed, digits};
+}
+/// printf's "%.<digits>e".
+[[nodiscard]] inline written_number scientific_digits(double value, int digits) noexcept {
+  return {value, std::chars_format::scientific, digits};
+}
+/// printf's "%.<digits>g".
+[[nodiscard]] inline written_number general_digits(double value, int digits) noexcept {
+  return {value, std::chars_format::general, digits};
+}
+
+/// The double next to the shortest decimal that is this float: 0.1, not 0.10000000149, as Python has numbers that were
+/// written in a program. What is not finite stays what it is.
+[[nodiscard]] inline double decimal_of(float value) noexcept {
+  char text[32];
+  auto const end = std::to_chars(text, text + sizeof text, value).ptr;
+#ifdef __cpp_lib_to_chars
+  double result = static_cast<double>(value);
+  std::from_chars(text, end, result);
+  return result;
+#else  // libc++ 19 reads no floating-point numbers with <charconv>
+  *end = '\0';
+  static locale_t const classic = newlocale(LC_ALL_MASK, "C", nullptr);
+  return strtod_l(text, nullptr, classic);
+#endif
+}
+
+}  // namespace stagecraft::diagnostics
 
 // ---- stagecraft/training/callbacks/monitor.hpp
 // The value that a callback watches, and what is better. Keras counterpart: the `monitor` and `mode` arguments.
@@ -62428,20 +64495,28 @@ struct early_stopping_options {
   bool restore_best_weights = false;  ///< whether the weights of the best epoch are put back at the stop
   /// Where messages go: standard output, unless it is given.
   trainers::text_output output{};
+
+  /// The names above, in the order that C++ demands: E4141 says it.
+  static constexpr std::string_view order =
+      "monitor, min_delta, patience, verbose, mode, baseline, restore_best_weights, output";
 };
 
 /// Counts the epochs in which the monitored value did not improve, and stops training at `patience` of them.
 ///
 /// It is Keras 2.6's, but for one defect that later releases of Keras mended: there, `patience = 0` stopped training
 /// after the first epoch even when that was an improvement. Throws data_error E4012 when `monitor` is not among the
-/// logs.
-class early_stopping : public callback {
+/// logs, E4110 for a min_delta that is not finite.
+class early_stopping : public trainers::option_callback<early_stopping_options> {
  public:
+  using trainers::option_callback<early_stopping_options>::option_callback;  // E4141
   explicit early_stopping(early_stopping_options options = {}) : options_(std::move(options)) {
     std::string_view const monitor = options_.monitor;
     larger_is_better_ = options_.mode == monitor_mode::max ||
                         (options_.mode == monitor_mode::automatic &&
                          (monitor.ends_with("acc") || monitor.ends_with("accuracy") || monitor.ends_with("auc")));
+    if (!(options_.min_delta - options_.min_delta == 0))
+      stagecraft::detail::throw_data_error("E4110", "early_stopping: expected a finite min_delta, found %s",
+                                           diagnostics::general_digits(options_.min_delta, 15).c_str());
     if (options_.min_delta < 0) options_.min_delta = -options_.min_delta;
   }
 
@@ -62516,7 +64591,9 @@ struct lambda_callback_options {
 
   /// Called before and after each epoch, with its number, from 0, and the logs.
   numbered on_epoch_begin{}, on_epoch_end{};
-  numbered on_batch_begin{}, on_batch_end{};  ///< of training
+  /// Called before and after each batch of `fit`, with its number, from 0, and the logs.
+  numbered on_train_batch_begin{}, on_train_batch_end{};
+  numbered on_batch_begin{}, on_batch_end{};  ///< Keras 2's names of these two; both are called where both are given
   /// Called before the first epoch and after the last one.
   plain on_train_begin{}, on_train_end{};
   /// Called before and after each evaluation or validation.
@@ -62542,6 +64619,14 @@ class lambda_callback : public callback {
   void on_predict_end(logs& values) override { call(functions_.on_predict_end, values); }
   void on_epoch_begin(int epoch, logs& values) override { call(functions_.on_epoch_begin, epoch, values); }
   void on_epoch_end(int epoch, logs& values) override { call(functions_.on_epoch_end, epoch, values); }
+  void on_train_batch_begin(int batch, logs& values) override {
+    call(functions_.on_train_batch_begin, batch, values);
+    callback::on_train_batch_begin(batch, values);
+  }
+  void on_train_batch_end(int batch, logs& values) override {
+    call(functions_.on_train_batch_end, batch, values);
+    callback::on_train_batch_end(batch, values);
+  }
   void on_batch_begin(int batch, logs& values) override { call(functions_.on_batch_begin, batch, values); }
   void on_batch_end(int batch, logs& values) override { call(functions_.on_batch_end, batch, values); }
   void on_test_batch_begin(int batch, logs& values) override { call(functions_.on_test_batch_begin, batch, values); }
@@ -62591,12 +64676,15 @@ struct learning_rate_scheduler_options {
   int verbose = 0;  ///< 1: prints the rate of each epoch
   /// Where messages go: standard output, unless it is given.
   trainers::text_output output{};
+
+  /// The names above, in the order that C++ demands: E4141 says it.
+  static constexpr std::string_view order = "verbose, output";
 };
 
 /// Asks a function for the learning rate: `schedule(epoch, rate so far)` or `schedule(epoch)`, epochs from 0. Adds the
-/// rate to the logs of each epoch, as "lr". Throws data_error E4014 when the function returns a number that is not
-/// finite.
-class learning_rate_scheduler : public callback {
+/// rate to the logs of each epoch, as "lr". Throws data_error E4014 when the function returns a number that is
+/// negative or not finite.
+class learning_rate_scheduler : public trainers::option_callback<learning_rate_scheduler_options> {
  public:
   template <class Schedule>
     requires(std::is_invocable_r_v<double, Schedule&, int, double> || std::is_invocable_r_v<double, Schedule&, int>)
@@ -62609,11 +64697,14 @@ class learning_rate_scheduler : public callback {
     }
   }
 
+  using trainers::option_callback<learning_rate_scheduler_options>::option_callback;  // E4141
+
   [[gnu::cold]] void on_epoch_begin(int epoch, logs&) override {
     double const rate = schedule_(epoch, static_cast<double>(model().learning_rate()));
-    if (rate - rate != 0) {
+    if (!(rate >= 0 && rate - rate == 0)) {
       stagecraft::detail::throw_data_error(
-          "E4014", "learning_rate_scheduler: expected a finite learning rate for epoch %d, found %g", epoch, rate);
+          "E4014", "learning_rate_scheduler: expected a finite learning rate of at least 0 for epoch %d, found %s",
+          epoch, diagnostics::general_digits(rate, 6).c_str());
     }
     model().set_learning_rate(static_cast<float>(rate));
     if (options_.verbose == 0) return;
@@ -62782,7 +64873,8 @@ class progress_bar {
     }
     double const time_per_unit = estimate_step_duration(current, now);
     if (target <= 0 || finalize) {
-      append(" - %.0fs", now - start_);
+      write(" - ");
+      append_number(now - start_, "s");
       append_duration(time_per_unit);
     } else {
       append_eta(time_per_unit * (target - current));
@@ -62797,7 +64889,8 @@ class progress_bar {
   [[gnu::cold, gnu::noinline]] void show_line(int current, double now) {
     text_.clear();
     append_count(current);
-    append(" - %.0fs", now - start_);
+    write(" - ");
+    append_number(now - start_, "s");
     for (std::size_t i = 0; i < value_count_; ++i) append_value(values_[i], false);
     text_.push_back('\n');
     show();
@@ -62816,21 +64909,19 @@ class progress_bar {
     write(shown.name);
     // Keras looks at the magnitude for the bar, but at the value itself for the single line of verbose = 2.
     bool const fixed = mean > 1e-3 || (by_magnitude && mean < -1e-3);
-    if (mean != mean)
-      write(": nan");
-    else
-      append(fixed ? ": %.4f" : ": %.4e", mean);
+    write(": ");
+    write(fixed ? diagnostics::fixed_digits(mean, 4) : diagnostics::scientific_digits(mean, 4));
   }
 
   [[gnu::cold]] void append_duration(double seconds) {
-    auto const unit = static_cast<int>(options_.unit_name.size());
-    char const* const name = options_.unit_name.data();
+    write(" ");
     if (seconds >= 1 || seconds == 0)
-      append(" %.0fs/%.*s", seconds, unit, name);
+      append_number(seconds, "s/");
     else if (seconds >= 1e-3)
-      append(" %.0fms/%.*s", seconds * 1e3, unit, name);
+      append_number(seconds * 1e3, "ms/");
     else
-      append(" %.0fus/%.*s", seconds * 1e6, unit, name);
+      append_number(seconds * 1e6, "us/");
+    write(options_.unit_name);
   }
 
   [[gnu::cold]] void append_eta(double seconds) {
@@ -62856,8 +64947,15 @@ class progress_bar {
   void write(std::size_t count, char c) { text_.resize(text_.size() + count, c); }
   void show() const { options_.output({text_.data(), text_.size()}); }
 
+  /// A whole number and its unit.
+  [[gnu::cold, gnu::noinline]] void append_number(double number, std::string_view unit) {
+    write(diagnostics::fixed_digits(number, 0));
+    write(unit);
+  }
+
+  /// For whole numbers alone: how the others are written would depend on the locale.
   [[gnu::cold, gnu::noinline, gnu::format(printf, 2, 3)]] void append(char const* format, ...) {
-    char buffer[352];  // the longest double, in %.4f, has 314 characters
+    char buffer[96];
     std::va_list arguments;
     va_start(arguments, format);
     int const length = std::vsnprintf(buffer, sizeof(buffer), format, arguments);
@@ -62893,6 +64991,7 @@ class progbar_logger : public callback {
  public:
   /// \param options output, clock, width and so on; target and verbose are those of the run
   explicit progbar_logger(progress_bar_options const& options = {}) : output_(options.output), bar_(options) {}
+  [[nodiscard]] bool is_progress_bar() const noexcept override { return true; }
 
   void set_params(callback_params const& params) override {
     callback::set_params(params);
@@ -62983,18 +65082,30 @@ struct reduce_lr_on_plateau_options {
   double min_lr = 0;        ///< the rate never gets lower
   /// Where messages go: standard output, unless it is given.
   trainers::text_output output{};
+
+  /// The names above, in the order that C++ demands: E4141 says it.
+  static constexpr std::string_view order =
+      "monitor, factor, patience, verbose, mode, min_delta, cooldown, min_lr, output";
 };
 
 /// Multiplies the learning rate by `factor` after `patience` epochs without improvement of the monitored value. Adds
-/// the rate to the logs of each epoch, as "lr". Throws data_error E4015 for a factor of 1 or more, and E4012 when
-/// `monitor` is not among the logs.
-class reduce_lr_on_plateau : public callback {
+/// the rate to the logs of each epoch, as "lr". Throws data_error E4015 for a factor of 1 or more, E4110 for other
+/// numbers that are negative or not finite, and E4012 when `monitor` is not among the logs.
+class reduce_lr_on_plateau : public trainers::option_callback<reduce_lr_on_plateau_options> {
  public:
+  using trainers::option_callback<reduce_lr_on_plateau_options>::option_callback;  // E4141
   explicit reduce_lr_on_plateau(reduce_lr_on_plateau_options options = {}) : options_(std::move(options)) {
     if (!(options_.factor < 1)) {
-      stagecraft::detail::throw_data_error("E4015", "reduce_lr_on_plateau: expected a factor below 1, found %.15g",
-                                           options_.factor);
+      stagecraft::detail::throw_data_error("E4015", "reduce_lr_on_plateau: expected a factor below 1, found %s",
+                                           diagnostics::general_digits(options_.factor, 15).c_str());
     }
+    for (auto const& [option, value] :
+         {std::pair("min_lr", options_.min_lr), std::pair("min_delta", options_.min_delta),
+          std::pair("factor", options_.factor)})
+      if (!(value >= 0 && value - value == 0))
+        stagecraft::detail::throw_data_error("E4110",
+                                             "reduce_lr_on_plateau: expected a finite %s of at least 0, found %s",
+                                             option, diagnostics::general_digits(value, 15).c_str());
     larger_is_better_ = options_.mode == monitor_mode::max ||
                         (options_.mode == monitor_mode::automatic &&
                          std::string_view(options_.monitor).find("acc") != std::string_view::npos);
@@ -63125,6 +65236,103 @@ class throughput_estimator : public callback {
 // All callbacks.
 // Keras counterpart: tf.keras.callbacks.
 
+// ---- stagecraft/training/callbacks/hooks.hpp
+// Whether a callback's members that look like hooks are hooks.
+
+namespace stagecraft::detail {
+
+/// A hook that a callback declares with other parameters than the library calls, so that it is never called.
+/// What is private, or has several overloads, is not looked at.
+template <class C>
+constexpr std::string_view find_uncalled_hook() {
+  using of_run = void (C::*)(logs&);
+  using of_part = void (C::*)(int, logs&);
+#define STAGECRAFT_HOOK(HOOK, TYPE)                            \
+  if constexpr (requires { &C::HOOK; }) {                      \
+    if constexpr (!requires { TYPE{&C::HOOK}; }) return #HOOK; \
+  }
+  STAGECRAFT_HOOK(on_train_begin, of_run)
+  STAGECRAFT_HOOK(on_train_end, of_run)
+  STAGECRAFT_HOOK(on_epoch_begin, of_part)
+  STAGECRAFT_HOOK(on_epoch_end, of_part)
+  STAGECRAFT_HOOK(on_train_batch_begin, of_part)
+  STAGECRAFT_HOOK(on_train_batch_end, of_part)
+  STAGECRAFT_HOOK(on_batch_begin, of_part)
+  STAGECRAFT_HOOK(on_batch_end, of_part)
+  STAGECRAFT_HOOK(on_test_begin, of_run)
+  STAGECRAFT_HOOK(on_test_end, of_run)
+  STAGECRAFT_HOOK(on_test_batch_begin, of_part)
+  STAGECRAFT_HOOK(on_test_batch_end, of_part)
+  STAGECRAFT_HOOK(on_predict_begin, of_run)
+  STAGECRAFT_HOOK(on_predict_end, of_run)
+  STAGECRAFT_HOOK(on_predict_batch_begin, of_part)
+  STAGECRAFT_HOOK(on_predict_batch_end, of_part)
+#undef STAGECRAFT_HOOK
+  return {};
+}
+
+/// A name that other libraries, or a slip, have for a hook, and the hook's own.
+struct misnamed_hook {
+  std::string_view found, meant;
+};
+template <class C>
+constexpr misnamed_hook find_misnamed_hook() {
+#define STAGECRAFT_NO_HOOK(NAME, MEANT) \
+  if constexpr (requires { &C::NAME; }) return {#NAME, MEANT};
+  STAGECRAFT_NO_HOOK(on_epoch_start, "on_epoch_begin")
+  STAGECRAFT_NO_HOOK(on_epoch_finish, "on_epoch_end")
+  STAGECRAFT_NO_HOOK(on_epochs_begin, "on_epoch_begin")
+  STAGECRAFT_NO_HOOK(on_epochs_end, "on_epoch_end")
+  STAGECRAFT_NO_HOOK(on_train_epoch_start, "on_epoch_begin")
+  STAGECRAFT_NO_HOOK(on_train_epoch_begin, "on_epoch_begin")
+  STAGECRAFT_NO_HOOK(on_train_epoch_end, "on_epoch_end")
+  STAGECRAFT_NO_HOOK(on_train_start, "on_train_begin")
+  STAGECRAFT_NO_HOOK(on_training_begin, "on_train_begin")
+  STAGECRAFT_NO_HOOK(on_training_end, "on_train_end")
+  STAGECRAFT_NO_HOOK(on_fit_begin, "on_train_begin")
+  STAGECRAFT_NO_HOOK(on_fit_start, "on_train_begin")
+  STAGECRAFT_NO_HOOK(on_fit_end, "on_train_end")
+  STAGECRAFT_NO_HOOK(on_batch_start, "on_train_batch_begin")
+  STAGECRAFT_NO_HOOK(on_train_batch_start, "on_train_batch_begin")
+  STAGECRAFT_NO_HOOK(on_batch_train_begin, "on_train_batch_begin")
+  STAGECRAFT_NO_HOOK(on_batch_train_end, "on_train_batch_end")
+  STAGECRAFT_NO_HOOK(on_training_batch_begin, "on_train_batch_begin")
+  STAGECRAFT_NO_HOOK(on_training_batch_end, "on_train_batch_end")
+  STAGECRAFT_NO_HOOK(on_step_begin, "on_train_batch_begin")
+  STAGECRAFT_NO_HOOK(on_step_end, "on_train_batch_end")
+  STAGECRAFT_NO_HOOK(on_test_start, "on_test_begin")
+  STAGECRAFT_NO_HOOK(on_test_batch_start, "on_test_batch_begin")
+  STAGECRAFT_NO_HOOK(on_evaluate_begin, "on_test_begin")
+  STAGECRAFT_NO_HOOK(on_evaluate_end, "on_test_end")
+  STAGECRAFT_NO_HOOK(on_validation_begin, "on_test_begin")
+  STAGECRAFT_NO_HOOK(on_validation_start, "on_test_begin")
+  STAGECRAFT_NO_HOOK(on_validation_end, "on_test_end")
+  STAGECRAFT_NO_HOOK(on_validation_batch_begin, "on_test_batch_begin")
+  STAGECRAFT_NO_HOOK(on_validation_batch_end, "on_test_batch_end")
+  STAGECRAFT_NO_HOOK(on_predict_start, "on_predict_begin")
+  STAGECRAFT_NO_HOOK(on_prediction_begin, "on_predict_begin")
+  STAGECRAFT_NO_HOOK(on_prediction_end, "on_predict_end")
+  STAGECRAFT_NO_HOOK(on_predict_batch_start, "on_predict_batch_begin")
+#undef STAGECRAFT_NO_HOOK
+  return {};
+}
+
+/// E4137, E4138: a member that was meant as a hook, and that nothing calls.
+template <class C>
+inline constexpr diagnostic hook_problem = [] {
+  diagnostic problem;
+  if (constexpr std::string_view hook = find_uncalled_hook<C>(); !hook.empty())
+    problem.report(4137, "callback '", type_name<C>(), "' has a function ", hook,
+                   " with other parameters than the hook, which is never called; hooks of runs take (sc::logs&), those "
+                   "of epochs and batches (int, sc::logs&), and are written with override");
+  if (constexpr misnamed_hook name = find_misnamed_hook<C>(); !name.found.empty())
+    problem.report(4138, "callback '", type_name<C>(), "' has a function ", name.found,
+                   ", which no run calls; the hook is ", name.meant);
+  return problem;
+}();
+
+}  // namespace stagecraft::detail
+
 // ---- stagecraft/training/callbacks/callback_pointers.hpp
 // The callbacks of one run, by their addresses.
 // Keras counterpart: the `callbacks` argument of Model.fit.
@@ -63133,6 +65341,11 @@ namespace stagecraft::detail {
 
 template <class Given>
 concept CallbackValue = std::derived_from<std::remove_cvref_t<Given>, callback>;
+
+/// The address of a callback, or of what derives from it.
+template <class Given>
+concept CallbackAddress =
+    std::is_pointer_v<std::remove_cvref_t<Given>> && CallbackValue<std::remove_pointer_t<std::remove_cvref_t<Given>>>;
 
 /// E4085: a callback itself, where its address belongs.
 template <class Given>
@@ -63147,20 +65360,27 @@ inline constexpr diagnostic callback_value_problem = [] {
 
 namespace stagecraft::trainers {
 
-/// `.callbacks = {&stopping, &log}`: variables of the user's, which outlive the run. E4085: a callback itself.
+/// `.callbacks = {&stopping, &log}`: variables of the user's, which outlive the run. E4085: a callback itself; E4137,
+/// E4138: a callback with a member that looks like a hook, and that nothing calls.
 struct callback_pointers : std::vector<callback*> {
-  using std::vector<callback*>::vector;
-  template <std::same_as<callback*> Pointer>
-  callback_pointers(std::vector<Pointer> const& pointers) : std::vector<callback*>(pointers) {}
+  callback_pointers() = default;
+  callback_pointers(std::vector<callback*> pointers) : std::vector<callback*>(std::move(pointers)) {}
 
-  template <detail::CallbackValue First, class... Others>
-  callback_pointers(First const&, Others const&...) {
-    static_assert(detail::report<detail::callback_value_problem<First>>());
-  }
-  template <class First, detail::CallbackValue Second, class... Others>
-    requires(!detail::CallbackValue<First>)
-  callback_pointers(First const&, Second const&, Others const&...) {
-    static_assert(detail::report<detail::callback_value_problem<Second>>());
+  template <class... Given>
+    requires(sizeof...(Given) > 0 && ((detail::CallbackValue<Given> || detail::CallbackAddress<Given>) && ...))
+  callback_pointers(Given&&... given) : std::vector<callback*>{address_of(given)...} {}
+
+ private:
+  template <class Given>
+  static callback* address_of([[maybe_unused]] Given& given) {
+    if constexpr (detail::CallbackValue<Given>) {
+      static_assert(detail::report<detail::callback_value_problem<Given>>());
+      return nullptr;
+    } else {
+      using type = std::remove_pointer_t<std::remove_cvref_t<Given>>;
+      static_assert(detail::report<detail::hook_problem<type>>());
+      return given;
+    }
   }
 };
 
@@ -63466,11 +65686,11 @@ class sample_set {
         std::forward<Tuple>(tuple));
   }
 
-  /// Anything else: E4086.
+  /// Anything else: E4086. Functions that take datasets say so themselves.
   template <class Data>
     requires(!trainers::SampleData<Data> && !trainers::SampleTuple<Data> &&
              !std::is_convertible_v<Data, trainers::sample_source> &&
-             !std::is_same_v<std::remove_cvref_t<Data>, sample_set>)
+             !std::is_same_v<std::remove_cvref_t<Data>, sample_set> && !requires { typename Data::predict_options; })
   sample_set(Data const&) {
     static_assert(detail::report<detail::no_data_problem<Data>>());
   }
@@ -63728,6 +65948,7 @@ struct invalid_predictor : Base {
   tensor predict_on_batch(sample_set const&) { return {}; }
   tensor operator()(sample_set const&) { return {}; }
 
+  [[nodiscard]] invalid_predictor sharing_weights() { return invalid_predictor(); }
   [[nodiscard]] std::string_view name() const { return {}; }
   [[nodiscard]] std::vector<weight_array> get_weights() const { return {}; }
   void set_weights(std::vector<weight_array> const&) {}
@@ -63744,6 +65965,9 @@ struct invalid_predictor : Base {
   void set_weights(std::vector<weight_array> const&) {}
   template <fixed_name Name>
   void adapt(sample_set const&) {}
+  template <fixed_name Name, class Data>
+    requires requires { typename Data::adapt_options; }
+  void adapt(Data const&, typename Data::adapt_options const& = {}) {}
   template <fixed_name Name>
   [[nodiscard]] tensor weight() const {
     return {};
@@ -63896,8 +66120,8 @@ class row_weights {
       target = targets.at(row);
     }
     if (!(target >= -0.5 && target < classes - 0.5))
-      detail::throw_data_error("E4006", "class_weight: expected targets from 0 to %d, found %.15g at sample %td",
-                               classes - 1, target, row);
+      detail::throw_data_error("E4006", "class_weight: expected targets from 0 to %d, found %s at sample %td",
+                               classes - 1, diagnostics::general_digits(target, 15).c_str(), row);
     return static_cast<std::size_t>(target + 0.5);
   }
 
@@ -64023,16 +66247,45 @@ namespace stagecraft::trainers {
   }
 }
 
-/// E4004: every number is a class, a whole number from 0 to classes - 1. `first`: the number of the first sample.
-inline void check_labels(char const* argument, sample_source const& labels, int classes, std::ptrdiff_t first = 0) {
+/// What class numbers an output's targets are.
+struct label_rule {
+  int classes = 0;
+  int steps = 0;  ///< of a sequence whose loss finds the labels' places on them, where 0 is no label; else 0
+};
+
+/// E4132, E4133: the labels of one sequence.
+inline void check_sequence(char const* argument, sample_source const& labels, std::ptrdiff_t row, int steps,
+                           std::ptrdiff_t sample) {
+  int const width = labels.sample_size();
+  int count = 0;
+  while (count < width && labels.at(row, count) != 0) ++count;
+  int needed = count;
+  for (int i = 1; i < count; ++i) needed += labels.at(row, i) == labels.at(row, i - 1);
+  for (int i = count; i < width; ++i)
+    if (labels.at(row, i) != 0)
+      detail::throw_data_error("E4132",
+                               "%s: expected 0 only after the last label, found label %s after a 0 at sample %td",
+                               argument, diagnostics::general_digits(labels.at(row, i), 15).c_str(), sample);
+  if (needed > steps)
+    detail::throw_data_error("E4133",
+                             "%s: expected labels that fit the output's %d steps, found %d labels at sample %td, which "
+                             "need %d, as equal neighbours have a blank between them",
+                             argument, steps, count, sample, needed);
+}
+
+/// E4004: every number is a class, a whole number from 0 to classes - 1. E4132, E4133: sequences that are none.
+/// `first`: the number of the first sample.
+inline void check_labels(char const* argument, sample_source const& labels, label_rule const& rule,
+                         std::ptrdiff_t first = 0) {
   int const width = labels.sample_size();
   for (std::ptrdiff_t row = 0; row < labels.count(); ++row) {
     for (int i = 0; i < width; ++i) {
       double const label = labels.at(row, i);
-      if (label >= 0 && label < classes && label == static_cast<double>(static_cast<int>(label))) continue;
-      detail::throw_data_error("E4004", "%s: expected class numbers from 0 to %d, found %.15g at sample %td", argument,
-                               classes - 1, label, first + row);
+      if (label >= 0 && label < rule.classes && label == static_cast<double>(static_cast<int>(label))) continue;
+      detail::throw_data_error("E4004", "%s: expected class numbers from 0 to %d, found %s at sample %td", argument,
+                               rule.classes - 1, diagnostics::general_digits(label, 15).c_str(), first + row);
     }
+    if (rule.steps > 0) check_sequence(argument, labels, row, rule.steps, first + row);
   }
 }
 
@@ -64077,11 +66330,12 @@ inline void check_labels(char const* argument, sample_source const& labels, int 
 [[nodiscard]] inline std::ptrdiff_t training_count(std::ptrdiff_t samples, double split) {
   if (split == 0) return samples;
   if (!(split > 0 && split < 1))
-    detail::throw_data_error("E4007", "validation_split: expected a number from 0 to below 1, found %.15g", split);
+    detail::throw_data_error("E4007", "validation_split: expected a number from 0 to below 1, found %s",
+                             diagnostics::general_digits(split, 15).c_str());
   auto const left = static_cast<std::ptrdiff_t>(static_cast<double>(samples) * (1.0 - split));
   if (left == 0 || left == samples) {
-    detail::throw_data_error("E4007", "validation_split: %.15g of %td samples leaves none to %s with", split, samples,
-                             left == 0 ? "train" : "validate");
+    detail::throw_data_error("E4007", "validation_split: %s of %td samples leaves none to %s with",
+                             diagnostics::general_digits(split, 15).c_str(), samples, left == 0 ? "train" : "validate");
   }
   return left;
 }
@@ -64911,6 +67165,47 @@ class epoch_order {
 
 namespace stagecraft::trainers {
 
+/// What targets of an output are, if its loss takes class numbers.
+template <class Session>
+[[nodiscard]] constexpr label_rule label_rule_of(std::size_t output) {
+  return {Session::output_shape(output)[Session::class_axis(output)], Session::label_steps(output)};
+}
+
+/// What the arguments of a run are called in errors.
+struct argument_names {
+  char const* x = "x";
+  char const* y = "y";
+  char const* sample_weight = "sample_weight";
+};
+
+/// Throws data_error E4001 to E4003, E4010 for inputs that do not fit.
+template <class Session>
+[[gnu::noinline]] void check_inputs(sample_set const& x, argument_names const& names = {}) {
+  std::array<shape, Session::input_count()> inputs;
+  for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = Session::input_shape(static_cast<int>(i));
+  check_shapes(names.x, x, inputs);
+  check_count(names.x, x.count());
+  check_lengths(names.x, x, names.x, {});
+}
+
+/// Brings these rows of the inputs to a destination, see batch_loader. A session's steps may read a whole batch where
+/// it is.
+template <class Session, class Destination>
+[[gnu::noinline]] void load_inputs(sample_set const& x, Destination& to, tracing::array_view<std::int32_t const> rows) {
+  constexpr auto batch = static_cast<std::size_t>(Session::batch);
+  to.set_valid_samples(static_cast<int>(rows.size()));
+  if constexpr (requires { to.takes_loans(); })
+    if (to.takes_loans() && rows.size() == batch)
+      if (float const* const samples = x[0].in_place(rows)) return to.lend(samples);
+  for (int i = 0; i < Session::input_count(); ++i) {
+    float* const input = to.input(i);
+    x[i].gather(rows, input);
+    auto const size = static_cast<std::size_t>(Session::input_shape(i).size());
+    for (std::size_t row = rows.size(); row < batch; ++row)
+      std::memcpy(input + row * size, input, size * sizeof(float));
+  }
+}
+
 /// Fills whole batches: of a partial one, the rows without a sample repeat the first one, and their weight in the loss
 /// is 0. Zeros would not do: a layer may have no finite value, or gradient, there.
 /// A destination has `input(i)`, `target<Output>()`, `scale(output)` and `set_valid_samples(count)`: a session, or one
@@ -64918,41 +67213,29 @@ namespace stagecraft::trainers {
 template <class Session>
 class batch_loader {
  public:
-  /// What the arguments are called in errors.
-  struct argument_names {
-    char const* x = "x";
-    char const* y = "y";
-    char const* sample_weight = "sample_weight";
-  };
+  using argument_names = trainers::argument_names;
   static constexpr argument_names validation_names{"validation_data.x", "validation_data.y",
                                                    "validation_data.sample_weight"};
 
   /// No targets: for prediction. Throws data_error E4001 to E4003, E4010.
   [[gnu::cold]] explicit batch_loader(sample_set const& x, argument_names const& names = {}) : x_(x) {
-    std::array<shape, Session::input_count()> inputs;
-    for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = Session::input_shape(static_cast<int>(i));
-    check_shapes(names.x, x, inputs);
-    check_count(names.x, x.count());
-    check_lengths(names.x, x, names.x, {});
+    check_inputs<Session>(x, names);
   }
 
-  /// Throws data_error E4001 to E4006 and E4010, with the arguments' names.
+  /// Throws data_error E4001 to E4006, E4010, E4132 and E4133, with the arguments' names.
   [[gnu::cold]] batch_loader(sample_set const& x, sample_set const& y, sample_source const& sample_weight,
                              std::vector<class_weight_entry> const& class_weight, argument_names const& names = {})
       : batch_loader(x, names) {
     y_ = y;
     std::array<shape, outputs> targets;
-    for (std::size_t i = 0; i < outputs; ++i) {
-      for (int axis = 0; axis < Session::output_shape(i).rank(); ++axis)
-        if (!Session::sparse_targets(i) || axis != Session::class_axis(i))
-          targets[i].push_back(Session::output_shape(i)[axis]);
-    }
+    for (std::size_t i = 0; i < outputs; ++i)
+      targets[i] = Session::sparse_targets(i) ? Session::class_shape(i) : Session::output_shape(i);
     check_shapes(names.y, y, targets);
     check_lengths(names.x, x, names.y, y);
     for (std::size_t i = 0; i < outputs; ++i)
       if (Session::sparse_targets(i))
         check_labels(detail::array_name(names.y, static_cast<int>(i), static_cast<int>(outputs)).text,
-                     y[static_cast<int>(i)], Session::output_shape(i)[Session::class_axis(i)]);
+                     y[static_cast<int>(i)], label_rule_of<Session>(i));
     check_sample_weight(names.sample_weight, sample_weight, x.count());
     if (!class_weight.empty()) check_classes(class_weight);
     weights_ = row_weights(sample_weight, class_weight, y[0]);
@@ -64960,20 +67243,9 @@ class batch_loader {
 
   [[nodiscard]] std::ptrdiff_t count() const noexcept { return x_.count(); }
 
-  // One per kind of destination, whatever brings batches there. A session's steps may read a whole batch where it is.
   template <class Destination>
-  [[gnu::noinline]] void load_inputs(Destination& to, tracing::array_view<std::int32_t const> rows) const {
-    to.set_valid_samples(static_cast<int>(rows.size()));
-    if constexpr (requires { to.takes_loans(); })
-      if (to.takes_loans() && rows.size() == batch)
-        if (float const* const samples = x_[0].in_place(rows)) return to.lend(samples);
-    for (int i = 0; i < Session::input_count(); ++i) {
-      float* const input = to.input(i);
-      x_[i].gather(rows, input);
-      auto const size = static_cast<std::size_t>(Session::input_shape(i).size());
-      for (std::size_t row = rows.size(); row < batch; ++row)
-        std::memcpy(input + row * size, input, size * sizeof(float));
-    }
+  void load_inputs(Destination& to, tracing::array_view<std::int32_t const> rows) const {
+    trainers::load_inputs<Session>(x_, to, rows);
   }
 
   template <class Destination>
@@ -66129,7 +68401,7 @@ namespace stagecraft::detail {
 /// As in Keras, a bar among the user's callbacks stands in for the run's own.
 [[nodiscard]] inline bool needs_bar(int verbose, std::vector<callback*> const& given) {
   bool found = false;
-  for (callback* each : given) found = found || dynamic_cast<callbacks::progbar_logger*>(each) != nullptr;
+  for (callback* each : given) found = found || (each != nullptr && each->is_progress_bar());
   return verbose != 0 && !found;
 }
 
@@ -66151,16 +68423,17 @@ inline constexpr auto samples_of_batch = [] {
 /// The outputs for one batch, where they lie in the session's memory.
 template <class Session>
 auto call_model(Session& session, sample_set const& x) {
-  batch_loader<Session> const data(x);
-  check_one_batch(data.count(), Session::batch);
-  if constexpr (Session::graph.is_stateful()) check_full_batches("x", data.count(), Session::batch, Session::batch);
-  auto const rows = tracing::array_view<std::int32_t const>(samples_of_batch<Session::batch>).first(data.count());
+  trainers::check_inputs<Session>(x);
+  auto const count = x.count();
+  check_one_batch(count, Session::batch);
+  if constexpr (Session::graph.is_stateful()) check_full_batches("x", count, Session::batch, Session::batch);
+  auto const rows = tracing::array_view<std::int32_t const>(samples_of_batch<Session::batch>).first(count);
   std::array<float const*, Session::output_count> results{};
-  session.call([&](auto& to, int, int) { data.load_inputs(to, rows); },
+  session.call([&](auto& to, int, int) { trainers::load_inputs<Session>(x, to, rows); },
                [&](auto const& step) {
                  for (std::size_t i = 0; i < results.size(); ++i) results[i] = step.prediction(i);
                });
-  return view_outputs<Session>(results, data.count());
+  return view_outputs<Session>(results, count);
 }
 
 /// The outputs for `taken` batches, in their order. No batch is left out: replicas that have no batch in the last step
@@ -66579,6 +68852,22 @@ struct pipeline_memory {
     samples_in_place.store(lent != nullptr ? lent : copy, std::memory_order_relaxed);
   }
 
+  /// Takes the weights of another replica, in the same memory or as copies. A machine has been given those that are
+  /// shared by whoever had them first.
+  void share_weights_of(pipeline_memory& other, bool as_copies) {
+    if (as_copies)
+      std::copy_n(other.weights.data(), Sizes::weights.floats, weights.data());
+    else
+      weights = other.weights.share();
+  }
+  /// True. Errors: E4108 another session has the same weights.
+  [[nodiscard]] bool may_change_weights() const {
+    if constexpr (!Sizes::trains)
+      if (weights.is_shared())
+        detail::throw_data_error("E4108", "weights: expected those of one predictor, found weights that several share");
+    return true;
+  }
+
   int replica;
   aligned_block weights, gradients, halves, state;
   /// What a pass works on where these stand in remote memory.
@@ -66759,6 +69048,145 @@ class device_threads {
 
 }  // namespace stagecraft::engine
 
+// ---- stagecraft/engine/trace.hpp
+// What the threads of a run did when: one event per pass, copy, update and so on, recorded while it runs and looked at
+// afterwards, for example with report/chrome_trace.hpp. Graphcore's counterpart: the execution trace of PopVision.
+
+namespace stagecraft::engine {
+
+/// Something that a thread did from `begin_ns` to `end_ns`, in nanoseconds of trace::now().
+struct trace_event {
+  int replica = 0;
+  int device = 0;  ///< -1: no device, but the host itself
+  int worker = 0;  ///< the thread that did it, from 0
+  pass_kind kind = pass_kind::forward;
+  int stage = -1;        ///< -1: it belongs to no stage
+  int micro_batch = -1;  ///< -1: it belongs to no micro-batch
+  std::int64_t begin_ns = 0;
+  std::int64_t end_ns = 0;
+
+  friend bool operator==(trace_event const&, trace_event const&) = default;
+};
+
+}  // namespace stagecraft::engine
+
+namespace stagecraft {
+
+/// Room for the events of some threads. Each thread writes to its own part: nothing is locked, and nothing is allocated
+/// while a program runs. A part that is full takes no more; `dropped` counts what it did not take.
+///
+///     sc::trace record;
+///     pipeline.record(&record);   // from now on; nullptr: no more
+///     ...
+///     sc::write_chrome_trace(record, "run.json");
+///
+/// What has been recorded may be looked at when no thread is recording: between two executions, or after the run.
+class trace {
+ public:
+  /// @param events_per_worker  how many events of one thread are kept: 40 bytes each
+  explicit trace(std::size_t events_per_worker = 65'536) : events_per_worker_(events_per_worker) {}
+
+  trace(trace const&) = delete;
+  trace& operator=(trace const&) = delete;
+
+  /// Makes room for the events of threads 0 to `workers` - 1; what has been recorded stays. What runs a program calls
+  /// it, before its threads record.
+  void reserve(int workers) {
+    while (static_cast<int>(parts_.size()) < workers)
+      parts_.push_back(threads::owned<part>(new part(events_per_worker_)));
+  }
+  /// The threads for which there is room.
+  [[nodiscard]] int workers() const noexcept { return static_cast<int>(parts_.size()); }
+
+  /// Records an event of thread `event.worker`, which is the thread that calls this, and less than workers().
+  void record(engine::trace_event const& event) noexcept {
+    auto& own = *parts_[event.worker];
+    if (own.count == events_per_worker_)
+      ++own.dropped;
+    else
+      own.events[own.count++] = event;
+  }
+
+  /// The time, on a clock that never goes back.
+  [[nodiscard]] static std::int64_t now() noexcept {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+  }
+
+  /// All events, in the order in which they began.
+  // A template, so that only programs that ask for them compile the sorting.
+  template <class Event = engine::trace_event>
+  [[nodiscard]] std::vector<Event> events() const {
+    std::vector<Event> all;
+    all.reserve(size());
+    for (auto const& own : parts_) all.insert(all.end(), own->events.data(), own->events.data() + own->count);
+    std::sort(all.begin(), all.end(), [](auto const& a, auto const& b) {
+      return a.begin_ns != b.begin_ns ? a.begin_ns < b.begin_ns : a.end_ns < b.end_ns;
+    });
+    return all;
+  }
+  /// How many events were recorded.
+  [[nodiscard]] std::size_t size() const noexcept {
+    std::size_t count = 0;
+    for (auto const& own : parts_) count += own->count;
+    return count;
+  }
+  /// How many events came when there was no room left.
+  [[nodiscard]] std::size_t dropped() const noexcept {
+    std::size_t count = 0;
+    for (auto const& own : parts_) count += own->dropped;
+    return count;
+  }
+  /// Forgets all events, and keeps the room.
+  void clear() noexcept {
+    for (auto const& own : parts_) own->count = own->dropped = 0;
+  }
+
+ private:
+  /// In cache lines of its own, so that threads do not wait for each other's writes.
+  struct alignas(64) part {
+    explicit part(std::size_t capacity) : events(capacity) {}
+
+    tracing::growing_array<engine::trace_event> events;
+    std::size_t count = 0;
+    std::size_t dropped = 0;
+  };
+
+  std::size_t events_per_worker_;
+  tracing::growing_array<threads::owned<part>> parts_;
+};
+
+}  // namespace stagecraft
+
+// ---- stagecraft/engine/pass_recorder.hpp
+// Records what a pass does when, if somebody wants to know.
+
+namespace stagecraft::engine {
+
+/// One pass of one micro-batch, on one thread. `pass` names its replica, device, thread, stage and micro-batch.
+class pass_recorder {
+ public:
+  pass_recorder(trace* to, trace_event const& pass) : to_(to), pass_(pass) {}
+
+  [[nodiscard]] std::int64_t now() const { return to_ == nullptr ? 0 : trace::now(); }
+  /// Ends something that began then, and returns when the next thing begins.
+  std::int64_t add(pass_kind kind, std::int64_t begin) const {
+    if (to_ == nullptr) return 0;
+    trace_event event = pass_;
+    event.kind = kind;
+    event.begin_ns = begin;
+    event.end_ns = trace::now();
+    to_->record(event);
+    return event.end_ns;
+  }
+
+ private:
+  trace* to_;
+  trace_event pass_;
+};
+
+}  // namespace stagecraft::engine
+
 // ---- stagecraft/engine/pass_weights.hpp
 // The weights of one pass, and their gradients: those that are fetched from remote memory, and accumulators.
 
@@ -66882,116 +69310,6 @@ class pass_weights {
 };
 
 }  // namespace stagecraft::engine
-
-// ---- stagecraft/engine/trace.hpp
-// What the threads of a run did when: one event per pass, copy, update and so on, recorded while it runs and looked at
-// afterwards, for example with report/chrome_trace.hpp. Graphcore's counterpart: the execution trace of PopVision.
-
-namespace stagecraft::engine {
-
-/// Something that a thread did from `begin_ns` to `end_ns`, in nanoseconds of trace::now().
-struct trace_event {
-  int replica = 0;
-  int device = 0;  ///< -1: no device, but the host itself
-  int worker = 0;  ///< the thread that did it, from 0
-  pass_kind kind = pass_kind::forward;
-  int stage = -1;        ///< -1: it belongs to no stage
-  int micro_batch = -1;  ///< -1: it belongs to no micro-batch
-  std::int64_t begin_ns = 0;
-  std::int64_t end_ns = 0;
-
-  friend bool operator==(trace_event const&, trace_event const&) = default;
-};
-
-}  // namespace stagecraft::engine
-
-namespace stagecraft {
-
-/// Room for the events of some threads. Each thread writes to its own part: nothing is locked, and nothing is allocated
-/// while a program runs. A part that is full takes no more; `dropped` counts what it did not take.
-///
-///     sc::trace record;
-///     pipeline.record(&record);   // from now on; nullptr: no more
-///     ...
-///     sc::write_chrome_trace(record, "run.json");
-///
-/// What has been recorded may be looked at when no thread is recording: between two executions, or after the run.
-class trace {
- public:
-  /// @param events_per_worker  how many events of one thread are kept: 40 bytes each
-  explicit trace(std::size_t events_per_worker = 65'536) : events_per_worker_(events_per_worker) {}
-
-  trace(trace const&) = delete;
-  trace& operator=(trace const&) = delete;
-
-  /// Makes room for the events of threads 0 to `workers` - 1; what has been recorded stays. What runs a program calls
-  /// it, before its threads record.
-  void reserve(int workers) {
-    while (static_cast<int>(parts_.size()) < workers)
-      parts_.push_back(threads::owned<part>(new part(events_per_worker_)));
-  }
-  /// The threads for which there is room.
-  [[nodiscard]] int workers() const noexcept { return static_cast<int>(parts_.size()); }
-
-  /// Records an event of thread `event.worker`, which is the thread that calls this, and less than workers().
-  void record(engine::trace_event const& event) noexcept {
-    auto& own = *parts_[event.worker];
-    if (own.count == events_per_worker_)
-      ++own.dropped;
-    else
-      own.events[own.count++] = event;
-  }
-
-  /// The time, on a clock that never goes back.
-  [[nodiscard]] static std::int64_t now() noexcept {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-  }
-
-  /// All events, in the order in which they began.
-  // A template, so that only programs that ask for them compile the sorting.
-  template <class Event = engine::trace_event>
-  [[nodiscard]] std::vector<Event> events() const {
-    std::vector<Event> all;
-    all.reserve(size());
-    for (auto const& own : parts_) all.insert(all.end(), own->events.data(), own->events.data() + own->count);
-    std::sort(all.begin(), all.end(), [](auto const& a, auto const& b) {
-      return a.begin_ns != b.begin_ns ? a.begin_ns < b.begin_ns : a.end_ns < b.end_ns;
-    });
-    return all;
-  }
-  /// How many events were recorded.
-  [[nodiscard]] std::size_t size() const noexcept {
-    std::size_t count = 0;
-    for (auto const& own : parts_) count += own->count;
-    return count;
-  }
-  /// How many events came when there was no room left.
-  [[nodiscard]] std::size_t dropped() const noexcept {
-    std::size_t count = 0;
-    for (auto const& own : parts_) count += own->dropped;
-    return count;
-  }
-  /// Forgets all events, and keeps the room.
-  void clear() noexcept {
-    for (auto const& own : parts_) own->count = own->dropped = 0;
-  }
-
- private:
-  /// In cache lines of its own, so that threads do not wait for each other's writes.
-  struct alignas(64) part {
-    explicit part(std::size_t capacity) : events(capacity) {}
-
-    tracing::growing_array<engine::trace_event> events;
-    std::size_t count = 0;
-    std::size_t dropped = 0;
-  };
-
-  std::size_t events_per_worker_;
-  tracing::growing_array<threads::owned<part>> parts_;
-};
-
-}  // namespace stagecraft
 
 // ---- stagecraft/threads/thread_team.hpp
 // Threads that carry out one step after another together.
@@ -67208,8 +69526,9 @@ struct pipeline_execution {
   std::int64_t updates = 0;      ///< of the weights, before this execution
   int accumulated = 0;           ///< micro-batches before this execution whose weight update is still to come
   float learning_rate = 0;
-  float const* shared_weights = nullptr;  ///< of all replicas together, where each holds a part
-  float* folded_weights = nullptr;        ///< those that steps read, if others' normalizations are in them
+  float const* shared_weights = nullptr;    ///< of all replicas together, where each holds a part
+  float const* prepared_weights = nullptr;  ///< what steps have made of them once
+  float* folded_weights = nullptr;          ///< those that steps read, if others' normalizations are in them
   trace* record = nullptr;
 };
 
@@ -71043,7 +73362,7 @@ namespace stagecraft::kernels {
 template <int Batch, int Positions, int Channels, class Arch = default_architecture>
 inline void global_max_pooling(float const* x, float* y, share part = {}) {
   using value = batch<Arch>;
-  auto const larger = [](value const& a, value const& b) { return xsimd::select(xsimd::isnan(a), a, at_least(b, a)); };
+  auto const larger = [](value const& a, value const& b) { return kernels::larger(a, b); };
   auto const [first, last] = part.of(Batch);
   for (std::int64_t sample = first; sample < last; ++sample)
     detail::for_channel_blocks<Channels, Arch>([&]<int Vectors, int Last>(int channel) {
@@ -72160,7 +74479,8 @@ class pipeline_pass {
   /// One thread's part. False if another thread has failed.
   static bool run(execution const& all, memory_type& own, std::int64_t micro_batch, device_thread const& self) {
     host_memory memory = memory_of(own, all, micro_batch, self);
-    recorder const record(all.record, own.replica, self.worker, micro_batch);
+    trace_event const what{own.replica, device, self.worker, {}, stage, static_cast<int>(micro_batch)};
+    pass_recorder const record(all.record, what);
     auto& samples = own.samples[micro_batch % sizes::template samples_alive<Mode>];
     std::int64_t begin = 0;
     if constexpr (waits || Pass == 0 || pass.fetches.size() > 0 || sizes::fetches_weights ||
@@ -72188,6 +74508,27 @@ class pipeline_pass {
     return true;
   }
 
+  /// Whether `call` can run this pass: forward steps on floats, on one thread, of weights that lie where they are.
+  static constexpr bool runs_alone = sizes::is_whole && !trains && plan::threads == 1 && !is_narrow &&
+                                     Session::input_count() == 1 && Session::output_count == 1 &&
+                                     !sizes::fetches_weights && !sizes::keeps_copies;
+
+  /// One batch and nothing beside its steps: no feed, results, trace or counts. `x` and `y` hold the whole batch.
+  static void call(memory_type& own, host_memory& memory, float const* x, float* y) {
+    policy::template begin_pass<sizes>(own.of_policy, trains, Pass, device, memory);
+    constexpr int input = static_cast<int>(sizes::input_call(0));
+    if constexpr (reads_in_place)
+      memory.samples = x;
+    else
+      std::copy_n(x, 1LL * Session::batch * Session::input_shape(0).size(), plan::address(memory, plan::value(input)));
+    policy::template inputs<plan>(memory);
+    [&]<std::size_t... Step>(std::index_sequence<Step...>) {
+      (step<pass.steps[Step].call, false>(memory), ...);
+    }(std::make_index_sequence<pass.steps.size()>{});
+    finish_output<0>(memory);
+    std::copy_n(prediction<0>(memory), 1LL * Session::batch * graph.call(Session::outputs[0]).shape.size(), y);
+  }
+
   /// What the steps of this pass need, one at a time.
   static constexpr detail::workspace_size workspace_floats() {
     return [&]<std::size_t... Step>(std::index_sequence<Step...>) {
@@ -72198,32 +74539,6 @@ class pipeline_pass {
   }
 
  private:
-  /// Says what this pass did when, if somebody wants to know.
-  class recorder {
-   public:
-    recorder(trace* to, int replica, int worker, std::int64_t micro_batch)
-        : to_(to), replica_(replica), worker_(worker), micro_batch_(static_cast<int>(micro_batch)) {}
-    [[nodiscard]] std::int64_t now() const { return to_ == nullptr ? 0 : trace::now(); }
-    /// Ends something that began then; gives when the next thing begins.
-    std::int64_t add(pass_kind kind, std::int64_t begin) const {
-      if (to_ == nullptr) return 0;
-      auto const end = trace::now();
-      to_->record({.replica = replica_,
-                   .device = device,
-                   .worker = worker_,
-                   .kind = kind,
-                   .stage = stage,
-                   .micro_batch = micro_batch_,
-                   .begin_ns = begin,
-                   .end_ns = end});
-      return end;
-    }
-
-   private:
-    trace* to_;
-    int replica_, worker_, micro_batch_;
-  };
-
   template <int Call>
   static constexpr detail::workspace_size workspace_of() {
     using call = host_call<plan, Call>;
@@ -72233,7 +74548,7 @@ class pipeline_pass {
 
   /// On the first thread, before the steps: what they need is there. False if another device has failed.
   static bool begin_pass(execution const& all, memory_type& own, host_memory& memory, std::atomic<int>& samples,
-                         recorder const& record, std::int64_t& begin) {
+                         pass_recorder const& record, std::int64_t& begin) {
     if constexpr (waits)
       if (all.team != nullptr)
         for (auto const& wait : pass.waits)
@@ -72260,7 +74575,7 @@ class pipeline_pass {
   }
 
   /// On the first thread, behind the steps: what others wait for.
-  static void end_pass(execution const& all, memory_type& own, host_memory const& memory, recorder const& record,
+  static void end_pass(execution const& all, memory_type& own, host_memory const& memory, pass_recorder const& record,
                        std::int64_t begin) {
     if constexpr (is_last_forward) {
       finish_forward(all, own, memory);
@@ -72297,6 +74612,7 @@ class pipeline_pass {
         .learning_rate = all.learning_rate,
         .member = self.member};
     if constexpr (Session::folds) memory.weights = all.folded_weights;
+    if constexpr (Session::prepares) memory.prepared = all.prepared_weights;
     if (self.leads()) policy::template begin_pass<sizes>(own.of_policy, trains, Pass, device, memory);
     return memory;
   }
@@ -73497,9 +75813,12 @@ class host_pipeline : public session_shape<typename Job::described> {
   template <int Call>
   using plan_of_call = plan<execution_mode::inference, detail::stage_of_graph_call<typename Job::model>(Call)>;
   using folded_type = detail::folded_weights<typename Job::model, Job::training, architecture, plan_of_call>;
+  using prepared_type = detail::prepared_weights<plan<execution_mode::inference, 0>>;
   static constexpr int devices = sizes::devices;
   /// Whether batch normalizations are parts of other layers' weights.
   static constexpr bool folds = folded_type::count > 0;
+  /// Whether steps read what they have made of weights once.
+  static constexpr bool prepares = prepared_type::floats > 0;
   /// The threads that work.
   static constexpr int threads = sizes::threads;
   using shape_type::batch, shape_type::graph, shape_type::outputs, shape_type::output_count;
@@ -73570,13 +75889,48 @@ class host_pipeline : public session_shape<typename Job::described> {
     }
   }
 
+  /// Whether `call(x, y)` can run the model: its forward steps alone, on one thread and floats, from one input to one
+  /// output.
+  static constexpr bool calls_alone = [] {
+    if constexpr (sizes::stages == 1 && sizes::workers == 1)
+      return pipeline_pass<host_pipeline, execution_mode::inference, 0>::runs_alone;
+    else
+      return false;
+  }();
+  /// One micro-batch of the first replica, forward, by the caller's thread: the steps and nothing else. `x` and `y`
+  /// hold the whole batch. Denormal numbers are what the caller's thread has set.
+  void call(float const* x, float* y)
+    requires calls_alone
+  {
+    if (weights_changed_) [[unlikely]]
+      begin_run();
+    pipeline_pass<host_pipeline, execution_mode::inference, 0>::call(*pointers_[0], alone_, x, y);
+  }
+
   /// All replicas get the weights of the first one. Called before the first execution of a run, and by `call`.
   void begin_run() {
-    policy::template given_weights<first_plan>(replicas_[0]->weights.data());
+    if (!replicas_[0]->weights.is_shared()) policy::template given_weights<first_plan>(replicas_[0]->weights.data());
     for (int i = 1; i < replicas; ++i)
       std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
     for (auto& replica : replicas_) replica->copied.fill(0);
-    if (std::exchange(weights_changed_, false)) folded_.fold(replicas_[0]->weights.data());
+    if (!std::exchange(weights_changed_, false)) return;
+    folded_.fold(replicas_[0]->weights.data());
+    float* const weights = folds ? folded_.data() : replicas_[0]->weights.data();
+    prepared_.prepare(weights);
+    if constexpr (calls_alone) {
+      alone_ = {.block = replicas_[0]->blocks[0].data(),
+                .weights = weights,
+                .workspace = replicas_[0]->workspaces[0].data(),
+                .seed = seed_,
+                .prepared = prepared_.data(),
+                .valid_samples = batch};
+    }
+  }
+  /// Takes the weights of another session, in the same memory; copies of them, if the model keeps states among them.
+  void share_weights_of(host_pipeline& other) {
+    other.begin_run();
+    replicas_[0]->share_weights_of(*other.replicas_[0], graph.is_stateful());
+    weights_changed_ = true;
   }
   /// Forgets micro-batches whose weights have not been updated yet.
   void begin_accumulation() { accumulated_ = 0; }
@@ -73596,7 +75950,7 @@ class host_pipeline : public session_shape<typename Job::described> {
 
   /// The stored weights of one parameter of the first replica.
   [[nodiscard]] float* weight(std::size_t parameter) {
-    weights_changed_ = true;
+    weights_changed_ = replicas_[0]->may_change_weights();
     return replicas_[0]->weights.data() + layout::storage.offset[parameter];
   }
   [[nodiscard]] float const* weight(std::size_t parameter) const {
@@ -73609,7 +75963,7 @@ class host_pipeline : public session_shape<typename Job::described> {
   }
   template <std::size_t Parameter>
   void write_weight(float const* row_major) {
-    weights_changed_ = true;
+    weights_changed_ = replicas_[0]->may_change_weights();
     layout::template write<Parameter>(row_major, replicas_[0]->weights.data());
   }
   template <std::size_t Parameter>
@@ -73759,6 +76113,7 @@ class host_pipeline : public session_shape<typename Job::described> {
     all.record = trace_;
     all.shared_weights = replicas_[0]->weights.data();
     all.folded_weights = folded_.data();
+    all.prepared_weights = prepared_.data();
     return all;
   }
 
@@ -73795,6 +76150,8 @@ class host_pipeline : public session_shape<typename Job::described> {
   execution_counts done_;  // of the execution that runs
   float learning_rate_;
   folded_type folded_;
+  prepared_type prepared_;
+  host_memory alone_;  // of `call(x, y)`
   bool weights_changed_ = true;
   trace* trace_ = nullptr;
   // At the end: they stop before what late threads look at is gone.
@@ -73890,7 +76247,24 @@ constexpr diagnostic const& run_problem() {
 
 namespace stagecraft::detail {
 
-// Templates, so that only programs that adapt a layer compile them.
+// Templates, so that only programs that adapt a layer compile them. `data(visit)` reads all samples, as often as it is
+// called, and calls `visit(numbers, count)` with `count` samples, one after the other.
+
+/// The samples of an array, as many at a time as Keras's `adapt` of arrays takes.
+struct samples_of_array {
+  sample_source const& array;
+
+  template <class Visit>
+  void operator()(Visit const& visit) const {
+    constexpr std::ptrdiff_t at_once = 32;
+    std::vector<float> numbers(static_cast<std::size_t>(at_once) * static_cast<std::size_t>(array.sample_size()));
+    for (std::ptrdiff_t i = 0; i < array.count(); i += at_once) {
+      auto const rows = std::min(at_once, array.count() - i);
+      array.gather(i, rows, numbers.data());
+      visit(numbers.data(), rows);
+    }
+  }
+};
 
 /// Mean, variance and count of all samples, in double precision. `sample` is the shape of one.
 template <class Source>
@@ -73910,13 +76284,16 @@ template <class Source>
     slots *= length;
   }
   std::vector<double> mean(slots, 0), variance(slots, 0);
-  std::vector<float> row(size);
-  double const count = static_cast<double>(data.count()) * static_cast<double>(size / slots);
+  std::ptrdiff_t samples = 0;
+  double count = 0;
   auto const add_up = [&](std::vector<double>& sums, auto const& value) {
-    for (std::ptrdiff_t i = 0; i < data.count(); ++i) {
-      data.gather(i, 1, row.data());
-      for (std::size_t k = 0; k < size; ++k) sums[slot[k]] += value(static_cast<double>(row[k]), slot[k]);
-    }
+    samples = 0;
+    data([&](float const* row, std::ptrdiff_t rows) {
+      for (std::ptrdiff_t i = 0; i < rows; ++i, row += size)
+        for (std::size_t k = 0; k < size; ++k) sums[slot[k]] += value(static_cast<double>(row[k]), slot[k]);
+      samples += rows;
+    });
+    count = static_cast<double>(samples) * static_cast<double>(size / slots);
     for (double& sum : sums) sum /= count;
   };
   add_up(mean, [](double x, std::size_t) { return x; });
@@ -73990,21 +76367,18 @@ class number_summary {
   std::vector<Number> values_, weights_;
 };
 
-/// Boundaries between bins that hold about as many of the numbers each. As in Keras, 32 samples at a time.
+/// Boundaries between bins that hold about as many of the numbers each. They depend a little on how many samples come
+/// at a time, as in Keras.
 template <class Source>
 [[gnu::cold]] std::vector<weight_array> adapt_layer(layers::discretization const& layer, shape const& sample,
                                                     Source const& data) {
-  constexpr std::ptrdiff_t at_once = 32;
   float const epsilon = layer.options.epsilon;
   number_summary<> all({}, epsilon);
-  for (std::ptrdiff_t i = 0; i < data.count(); i += at_once) {
-    auto const rows = std::min(at_once, data.count() - i);
-    std::vector<float> numbers(static_cast<std::size_t>(rows) * static_cast<std::size_t>(sample.size()));
-    data.gather(i, rows, numbers.data());
-    number_summary<> some(std::move(numbers), epsilon);
+  data([&](float const* numbers, std::ptrdiff_t rows) {
+    number_summary<> some({numbers, numbers + rows * sample.size()}, epsilon);
     some.merge(all, epsilon);
     all = std::move(some);
-  }
+  });
   all.compress(1.0 / layer.options.num_bins);
   int const bounds = layer.options.num_bins - 1;
   return {{"", {bounds}, {all.values().begin(), all.values().begin() + bounds}}};
@@ -74015,7 +76389,7 @@ template <class M, int Call>
 inline constexpr diagnostic adapted_layer_problem = [] {
   diagnostic problem;
   constexpr bool has_rule =
-      requires(sample_source const& data) { adapt_layer(layer_of<M, Call>, output_shape_of<M, Call>, data); };
+      requires(samples_of_array const& data) { adapt_layer(layer_of<M, Call>, output_shape_of<M, Call>, data); };
   if (!has_rule || graph_of<M>.layer_of(Call).parameter_count == 0)
     problem.report(
         1086, "layer '", graph_of<M>.layer_of(Call).name, "' (", graph_of<M>.layer_of(Call).class_name,
@@ -74033,7 +76407,33 @@ std::vector<weight_array> adapted_weights(sample_set const& data) {
     constexpr auto const& sample = output_shape_of<M, inputs_of<M, Call>[0]>;
     check_shapes("data", data, tracing::array_view<shape const>(&sample, 1));
     check_count("data", data[0].count());
-    return adapt_layer(layer_of<M, Call>, sample, data[0]);
+    return adapt_layer(layer_of<M, Call>, sample, samples_of_array{data[0]});
+  }
+}
+
+/// The same of a dataset, <stagecraft/data/dataset.hpp>, which is read once for each of the sums. Errors: E1086; E4001,
+/// E4003, E4010 elements that do not fit, E4063 a dataset without an end and no `steps`.
+template <class M, int Call, class Data>
+std::vector<weight_array> weights_adapted_to_stream(Data const& dataset, typename Data::adapt_options const& options) {
+  static_assert(report<adapted_layer_problem<M, Call>>());
+  if constexpr (adapted_layer_problem<M, Call>.failed()) {
+    return {};
+  } else {
+    constexpr auto const& sample = output_shape_of<M, inputs_of<M, Call>[0]>;
+    check_at_least("steps", options.steps, 0);
+    std::ptrdiff_t count = 0;
+    auto const read = [&](auto const& visit) {
+      count = 0;
+      dataset.visit_inputs(options.steps, [&](shape const& found, float const* numbers, std::ptrdiff_t rows) {
+        if (!same_but_for_a_last_one(found, sample))
+          throw_data_error("E4001", "data: expected samples of shape %s, found %s", shape_text(sample).c_str(),
+                           shape_text(found).c_str());
+        visit(numbers, rows);
+        count += rows;
+      });
+      check_count("data", count);
+    };
+    return adapt_layer(layer_of<M, Call>, sample, read);
   }
 }
 
@@ -74045,7 +76445,7 @@ std::vector<weight_array> adapted_weights(sample_set const& data) {
 namespace stagecraft::detail {
 
 /// Appends the weights of a model's layers, and of the models inside it, in the order of Keras's `model.weights`.
-constexpr void append_weights(graph_view const& graph, int model, std::vector<int>& result) {
+constexpr void append_weights(graph_view const& graph, int model, growing_array<int>& result) {
   auto const& kind = graph.nested_models[model].kind;
   auto const append_layer = [&](int call) {
     auto const& layer = graph.layer_of(call);
@@ -74083,7 +76483,7 @@ constexpr std::size_t count_weights(bool between_batches) {
 
 template <class M>
 constexpr auto order_weights() {
-  std::vector<int> order;
+  growing_array<int> order;
   append_weights(graph_of<M>, 0, order);
   std::array<int, count_weights<M>(false)> result{};
   std::size_t count = 0;
@@ -74162,6 +76562,18 @@ template <class M, auto const& Weights, class Session>
                      found.values.size());
 }
 
+/// E5206: a finite value that would be an infinity in the half-precision type in which its weight is kept.
+[[gnu::cold, gnu::noinline]] inline void check_half_values(weight_array const& found, std::string const& name,
+                                                           dtype type) {
+  double const end = tracing::end_of_numbers(type);
+  for (std::size_t i = 0; i < found.values.size(); ++i) {
+    auto const value = static_cast<double>(found.values[i]);
+    if ((value < end && value > -end) || value - value != 0) continue;
+    throw_data_error("E5206", "set_weights: value %zu of weight '%s' is %s, and beyond %s, in which it is kept", i,
+                     name.c_str(), diagnostics::general_digits(value, 6).c_str(), stagecraft::name(type).data());
+  }
+}
+
 /// `check_names`: whether the names of weights that have one must be the model's.
 template <class M, auto const& Weights, class Session>
 [[gnu::cold]] void assign_weights(Session& session, std::vector<weight_array> const& weights, bool check_names = true) {
@@ -74170,6 +76582,9 @@ template <class M, auto const& Weights, class Session>
   for (std::size_t i = 0; i < weights.size(); ++i)
     check_weight(weights[i], check_names ? weight_name<M>(Weights[i]) : weights[i].name,
                  graph_of<M>.parameters[Weights[i]].shape);
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    if (auto const type = variable_types_of<typename Session::described>[Weights[i]]; is_half(type))
+      check_half_values(weights[i], weight_name<M>(Weights[i]), type);
   for_each_weight<Weights>(session, [&]<std::size_t Weight>(Session& to, std::size_t index) {
     to.template write_weight<Weight>(weights[index].values.data());
   });
@@ -74177,9 +76592,9 @@ template <class M, auto const& Weights, class Session>
 
 /// The weights of a layer or nested model, found by its name.
 template <class M>
-constexpr std::vector<int> find_part(std::string_view name, int& count) {
+constexpr growing_array<int> find_part(std::string_view name, int& count) {
   auto const& graph = graph_of<M>;
-  std::vector<int> result, instances;
+  growing_array<int> result, instances;
   for (int i = 1; i < static_cast<int>(graph.nested_models.size()); ++i) {
     auto const& model = graph.nested_models[i];
     bool known = model.name != name;
@@ -74348,8 +76763,8 @@ inline constexpr auto all_states = [] {
 
 /// The states of the layers of a name; `layers` counts these.
 template <class M>
-constexpr std::vector<int> find_states(std::string_view name, int& layers) {
-  std::vector<int> result;
+constexpr growing_array<int> find_states(std::string_view name, int& layers) {
+  growing_array<int> result;
   for (auto const& layer : graph_of<M>.layers) {
     if (layer.name != name || layers++ > 0) continue;
     for (int i = layer.first_parameter; i < layer.first_parameter + layer.parameter_count; ++i)
@@ -74399,6 +76814,65 @@ void clear_states(Session& session) {
 }
 
 }  // namespace stagecraft::detail
+
+// ---- stagecraft/training/one_caller.hpp
+// Trainers and predictors work in memory of their own, so that one thread at a time may call them: who calls during
+// another thread's call is told, instead of getting numbers of both.
+
+namespace stagecraft::trainers {
+
+/// Knows the thread that a call runs on. Callbacks may call the model that calls them: they are on its thread. Costs an
+/// exchange of one number for a call, and allocates nothing. A call sees what the one before it has done.
+class one_caller {
+ public:
+  one_caller() = default;
+  // A call belongs to the object that it was made of.
+  one_caller(one_caller&&) noexcept {}
+  one_caller& operator=(one_caller&&) noexcept { return *this; }
+
+  /// A call, as long as it lives; also if the call throws.
+  class [[nodiscard]] call {
+   public:
+    explicit call(std::atomic<void const*>* ends) noexcept : ends_(ends) {}
+    call(call const&) = delete;
+    call& operator=(call const&) = delete;
+    ~call() {
+      if (ends_ != nullptr) ends_->store(nullptr, std::memory_order_release);
+    }
+
+   private:
+    std::atomic<void const*>* ends_;  // null within another call of the same thread
+  };
+
+  /// Errors: E4107 another thread's call is not over.
+  call begin(char const* what) {
+    void const* running = nullptr;
+    if (caller_.compare_exchange_strong(running, &mark_, std::memory_order_acquire, std::memory_order_relaxed))
+      return call(&caller_);
+    if (running != &mark_) refuse(what);
+    return call(nullptr);
+  }
+  /// The same for what only reads, and may do so on several threads at once.
+  void check(char const* what) const {
+    void const* const running = caller_.load(std::memory_order_relaxed);
+    if (running != nullptr && running != &mark_) refuse(what);
+  }
+
+ private:
+  [[noreturn, gnu::cold, gnu::noinline]] static void refuse(char const* what) {
+    detail::throw_data_error("E4107",
+                             "%s: expected that no other thread is in a call of this model, found one that is; give "
+                             "each thread a predictor of its own: predictor.sharing_weights()",
+                             what);
+  }
+
+  // Its address is the thread's name.
+  static inline constinit thread_local char mark_ = 0;
+
+  std::atomic<void const*> caller_ = nullptr;
+};
+
+}  // namespace stagecraft::trainers
 
 // ---- stagecraft/training/optimizer_weights.hpp
 // What an optimizer keeps with each weight, as the user sees it: copies in Keras's order, under Keras's names.
@@ -74503,8 +76977,10 @@ void assign_optimizer_weights(Session& session, std::vector<weight_array> const&
 
 namespace stagecraft::trainers {
 
-/// Owns the session that carries out a model's steps. Can be moved, and views of weights stay valid then; what was
-/// moved from can only be assigned to or destroyed.
+/// Owns the session that carries out a model's steps, in memory of its own: a call of one thread while another's runs
+/// is E4107, and changes nothing. Functions that only read may be called by several threads at once, as long as no
+/// thread runs or changes the model. Can be moved, and views of weights stay valid then; what was moved from can only
+/// be assigned to or destroyed.
 template <class M, class Session>
 class trained_model : public trainable {
  public:
@@ -74513,17 +76989,28 @@ class trained_model : public trainable {
 
   [[gnu::cold]] explicit trained_model(std::uint64_t seed) : session_(new session_type(seed)) {}
 
+  /// The model's name, as in its summary.
   [[nodiscard]] std::string_view name() const override { return graph_of<M>.name(); }
+  [[nodiscard]] void const* kind() const noexcept override { return &kind_of_this; }
+  /// A model as one of this class; nullptr if it is of another.
+  [[nodiscard]] static trained_model* from(trainable& model) noexcept {
+    return model.kind() == &kind_of_this ? static_cast<trained_model*>(&model) : nullptr;
+  }
 
+  /// The optimizer's learning rate at this time.
   [[nodiscard]] float learning_rate() const override {
     return beside_steps_ ? std::atomic_ref(next_rate_).load() : session_->learning_rate();
   }
-  /// From asynchronous batch callbacks: for the executions that follow.
+  /// Sets the rate of the steps that follow; in asynchronous batch callbacks that of the executions that follow.
+  /// Errors: E4109 a rate that is negative or not finite, E4107 from another thread while a call runs.
   void set_learning_rate(float rate) override {
+    check_rate("set_learning_rate", rate);
     if (beside_steps_)
       std::atomic_ref(next_rate_).store(rate);
-    else
+    else {
+      caller_.check("set_learning_rate");
       session_->set_learning_rate(rate);
+    }
   }
 
   /// By what losses are multiplied before gradients are found: what optimizers::loss_scale_optimizer and als_optimizer
@@ -74540,9 +77027,10 @@ class trained_model : public trainable {
     check_at_rest("get_weights");
     return detail::copy_weights<M, detail::weight_order<M>>(*session_);
   }
-  /// Of all replicas. Throws data_error E4009 if number, names or shapes differ from the model's; E4042 as get_weights.
+  /// Of all replicas. Throws data_error E4009 if number, names or shapes differ from the model's; E5206 a value that is
+  /// finite, and no longer so in the half precision in which its weight is kept; E4042 as get_weights.
   void set_weights(std::vector<weight_array> const& weights) override {
-    check_at_rest("set_weights");
+    auto const calling = begin_call("set_weights");
     detail::assign_weights<M, detail::weight_order<M>>(*session_, weights);
     session_->begin_run();
   }
@@ -74560,7 +77048,7 @@ class trained_model : public trainable {
   /// The other way round: `both.set_weights<"encoder">(encoder.get_weights());`. Shapes must agree, names need not.
   template <fixed_name Name>
   void set_weights(std::vector<weight_array> const& weights) {
-    check_at_rest("set_weights");
+    auto const calling = begin_call("set_weights");
     detail::assign_weights<M, detail::weights_of_part<M, Name>>(*session_, weights, false);
     session_->begin_run();
   }
@@ -74575,25 +77063,35 @@ class trained_model : public trainable {
     if constexpr (constexpr int call{find_call<M>(Name)}; call >= 0)
       set_weights<Name>(detail::adapted_weights<M, call>(data));
   }
+  /// The same of a dataset, <stagecraft/data/data.hpp>, which is read batch by batch, or in groups of 32 samples: of
+  /// elements (x, y) it takes x. Options: `.steps`, how many of these are read, needed if the dataset has no end
+  /// (E4063).
+  template <fixed_name Name, class Data>
+    requires requires { typename Data::adapt_options; }
+  void adapt(Data const& dataset, typename Data::adapt_options const& options = {}) {
+    static_assert(detail::report<detail::part_name_problem<M, Name>>());
+    if constexpr (constexpr int call{find_call<M>(Name)}; call >= 0)
+      set_weights<Name>(detail::weights_adapted_to_stream<M, call>(dataset, options));
+  }
 
   /// Sets to zeros what stateful layers keep from batch to batch; nothing, if there are none. Definition:
   /// tf.keras.Model.reset_states. Errors: E4042 as get_weights.
   void reset_states() override {
-    check_at_rest("reset_states");
+    auto const calling = begin_call("reset_states");
     detail::clear_states<M, detail::all_states<M>>(*session_);
   }
   /// The same of one layer, by its name: Keras's `model.get_layer("lstm").reset_states()`.
   /// Errors: E1067 a name that no layer has, E1090 a layer without states, E4042 as above.
   template <fixed_name Name>
   void reset_states() {
-    check_at_rest("reset_states");
+    auto const calling = begin_call("reset_states");
     detail::clear_states<M, detail::states_of_layer<M, Name>>(*session_);
   }
   /// Sets the states of a layer, (batch, units) each, in the order of `get_states`: Keras's `reset_states(states)`.
   /// Errors: as above, E4009 another number or shapes.
   template <fixed_name Name>
   void reset_states(std::vector<weight_array> const& states) {
-    check_at_rest("reset_states");
+    auto const calling = begin_call("reset_states");
     detail::assign_weights<M, detail::states_of_layer<M, Name>>(*session_, states, false);
   }
   /// Copies of what a stateful layer keeps, such as h and c of an lstm: Keras's `layer.states`. Errors: as above.
@@ -74628,8 +77126,10 @@ class trained_model : public trainable {
     result.epochs = epochs_;
     return result;
   }
+  /// Goes on from where `progress` was; weights and the optimizer's numbers are set beside it.
   void set_progress(training_progress const& from) {
-    check_at_rest("set_progress");
+    auto const calling = begin_call("set_progress");
+    check_rate("set_progress", from.learning_rate);
     session_->set_progress(from);
     fits_ = from.fits;
     epochs_ = from.epochs;
@@ -74644,7 +77144,7 @@ class trained_model : public trainable {
   }
   /// Of all replicas. Throws data_error E4009 if number, names or shapes differ from the model's; E4042 as get_weights.
   void set_optimizer_weights(std::vector<weight_array> const& weights) {
-    check_at_rest("set_optimizer_weights");
+    auto const calling = begin_call("set_optimizer_weights");
     detail::assign_optimizer_weights<M, detail::trained_weight_order<M>>(*session_, weights);
   }
 
@@ -74660,6 +77160,7 @@ class trained_model : public trainable {
   /// Needs <stagecraft/io/weights.hpp>. Definition: tf.keras.Model.load_weights.
   loaded_weights load_weights(std::string const& path, load_weights_options const& options = {}) {
     if constexpr (requires { load_weights_of(detail::file_functions{}, *this, path, options); }) {
+      auto const calling = begin_call("load_weights");
       return load_weights_of(detail::file_functions{}, *this, path, options);
     } else {
       detail::refuse_files<M, "load_weights", "stagecraft/io/weights.hpp">();
@@ -74680,10 +77181,12 @@ class trained_model : public trainable {
   /// its training description, nothing is read (E5032). Needs <stagecraft/io/bundle.hpp>. Definition:
   /// tf.keras.models.load_model.
   void load(std::string const& path) {
-    if constexpr (requires { load_bundle_of(detail::file_functions{}, *this, path); })
+    if constexpr (requires { load_bundle_of(detail::file_functions{}, *this, path); }) {
+      auto const calling = begin_call("load");
       load_bundle_of(detail::file_functions{}, *this, path);
-    else
+    } else {
       detail::refuse_files<M, "load", "stagecraft/io/bundle.hpp">();
+    }
   }
 
   /// Compiles the model with its weights as an application in a folder, which needs no compiler to run and can be
@@ -74730,6 +77233,13 @@ class trained_model : public trainable {
   trained_model(trained_model&&) noexcept = default;
   trained_model& operator=(trained_model&&) noexcept = default;
 
+  /// Called at the begin of each call that runs or changes the model, which lasts as long as what is returned.
+  /// Errors: E4042 from asynchronous batch callbacks, E4107 from another thread than that of a call that runs.
+  [[nodiscard]] one_caller::call begin_call(char const* what) {
+    if (beside_steps_) check_at_rest(what);
+    return caller_.begin(what);
+  }
+
   /// Called when a `fit` begins: the seed of its orders of samples. Training that is continued with initial_epoch goes
   /// on where it was; another one has orders of its own.
   [[nodiscard]] std::uint64_t begin_fit(int initial_epoch) {
@@ -74741,14 +77251,22 @@ class trained_model : public trainable {
   void end_epoch(int epoch) { epochs_ = epoch + 1; }
 
  private:
+  static constexpr char kind_of_this = 0;
+  static void check_rate(char const* what, float rate) {
+    if (!(rate >= 0 && rate - rate == 0))
+      detail::throw_data_error("E4109", "%s: expected a finite learning rate of at least 0, found %s", what,
+                               diagnostics::general_digits(static_cast<double>(rate), 6).c_str());
+  }
   void check_at_rest(char const* what) const {
     if (beside_steps_)
       detail::throw_data_error("E4042",
                                "%s: expected a call while no step runs, found one in a batch's callback, which "
                                "asynchronous_callbacks calls beside the steps",
                                what);
+    caller_.check(what);
   }
 
+  one_caller caller_;
   std::uint64_t fits_ = 0;
   std::int64_t epochs_ = 0;
   owned<session_type> session_;  // does not move: its threads and weight views know where it is
@@ -74771,7 +77289,24 @@ inline constexpr diagnostic wrong_run_options_problem = [] {
                                                                                     : "predict";
   diagnostic problem;
   problem.report(4084, function, " is given an option that it does not have, or one of another type; its options, in ",
-                 "this order: ", Options::order);
+                 "this order: ", Options::order,
+                 std::is_same_v<Options, predict_options> ? "; a dataset has no batch_size among them" : "");
+  return problem;
+}();
+
+/// E4140: `Function` is fit or evaluate. What the dataset's options are stands in a header that this one does not
+/// include.
+template <fixed_name Function>
+inline constexpr diagnostic wrong_streamed_options_problem = [] {
+  bool const fits = Function == "fit";
+  diagnostic problem;
+  problem.report(4140, Function.view(),
+                 " is given a dataset with an option that it does not have there, or arrays without labels; its "
+                 "options for a dataset, in this order: ",
+                 fits ? "epochs, verbose, callbacks, validation_data, class_weight, initial_epoch, steps_per_epoch, "
+                        "validation_steps, validation_freq, drop_remainder"
+                      : "verbose, steps, callbacks",
+                 "; the dataset's own batch(n) says the batch size");
   return problem;
 }();
 
@@ -74780,6 +77315,16 @@ template <class Options>
 struct no_run {
   static_assert(report<wrong_run_options_problem<Options>>());
 };
+
+template <class Options, class Result>
+Result refuse() {
+  return no_run<Options>{}, Result{};
+}
+template <fixed_name Function, class Result>
+Result no_stream() {
+  static_assert(report<wrong_streamed_options_problem<Function>>());
+  return {};
+}
 
 }  // namespace stagecraft::detail
 
@@ -74803,6 +77348,27 @@ struct no_loss {
   std::array<double, 2> result{};
 };
 
+/// E4151: a model whose call is more than the steps of one thread from one input to one output.
+template <class Session>
+inline constexpr diagnostic lone_call_problem = [] {
+  diagnostic problem;
+  if (!Session::calls_alone)
+    problem.report(4151, "call(x, y) runs models with one input and one output on one thread of the host, in float32, ",
+                   "without stages and weights in remote memory; call this predictor with tensors: model(x)");
+  return problem;
+}();
+
+struct numbers_of_call {
+  std::size_t inputs = 0, outputs = 0;
+};
+/// Numbers of the first input and output of a batch.
+template <class Session>
+constexpr numbers_of_call call_floats() {
+  constexpr auto batch = static_cast<std::size_t>(Session::batch);
+  return {batch * static_cast<std::size_t>(Session::input_shape(0).size()),
+          batch * static_cast<std::size_t>(Session::graph.call(Session::outputs[0]).shape.size())};
+}
+
 }  // namespace stagecraft::detail
 
 namespace stagecraft::trainers {
@@ -74817,12 +77383,23 @@ class model_predictor
   using typename base::session_type;
   /// How the model is run.
   static constexpr auto inference = Inference;
-  static constexpr int replicas = session_type::replicas;
+  static constexpr int replicas = session_type::replicas;  ///< copies of the model, which share the batches
 
   /// Weights get their initial values; all memory is taken here.
   explicit model_predictor(std::uint64_t seed = inference.seed) : base(seed) {}
   model_predictor(model_predictor&&) noexcept = default;
   model_predictor& operator=(model_predictor&&) noexcept = default;
+
+  /// Another predictor of the same weights, for another thread: it has the memory that a run needs to itself, but no
+  /// weights of its own. From then on nobody may change them (E4108), until all predictors but one are gone; that one
+  /// may be any of them. States between batches are not shared, so that the weights of a stateful model are copied.
+  /// Allocates as the constructor does. Errors: E4107.
+  [[nodiscard]] model_predictor sharing_weights() {
+    auto const calling = this->begin_call("sharing_weights");
+    model_predictor other;
+    other.session().share_weights_of(this->session());
+    return other;
+  }
 
   /// The name of the model, and its weights: those of a trainer of the same model can be given.
   using base::adapt, base::get_weights, base::name, base::session, base::set_weights;
@@ -74845,12 +77422,14 @@ class model_predictor
   /// of that. All is checked before anything runs: data_error E4001 to E4003, E4008, E4010, E4011, E4019.
   /// Definition: tf.keras.Model.predict.
   auto predict(sample_set const& x, predict_options const& options = {}) {
+    auto const calling = this->begin_call("predict");
     return detail::run_prediction<base>(*this, x, options);
   }
   /// The same of a dataset, <stagecraft/data/data.hpp>. Of elements (x, y) it takes x. Errors: E4063 to E4066, too.
   template <class Data>
     requires requires { typename Data::predict_options; }
   auto predict(Data const& dataset, typename Data::predict_options const& options = {}) {
+    auto const calling = this->begin_call("predict");
     return detail::run_streamed_prediction<base>(*this, dataset, options);
   }
 
@@ -74860,7 +77439,33 @@ class model_predictor
   /// returned is an xtensor adaptor (samples, shape...) of the model's own memory, or a std::tuple of them, valid until
   /// the model runs again. Errors as `predict`.
   /// Definition: tf.keras.Model.__call__.
-  auto operator()(sample_set const& x) { return detail::call_model(this->session(), x); }
+  auto operator()(sample_set const& x) {
+    auto const calling = this->begin_call("a call of the model");
+    return detail::call_model(this->session(), x);
+  }
+
+  /// How many numbers of a whole batch, that is of `batch_size` samples, `call` takes.
+  static constexpr std::size_t call_inputs = detail::call_floats<session_type>().inputs;
+  /// How many it returns.
+  static constexpr std::size_t call_outputs = detail::call_floats<session_type>().outputs;
+
+  /// The outputs of one whole batch and nothing beside the model's steps, on the caller's thread: for control, audio
+  /// and other loops of small models. `x` has `batch_size` samples, row by row, and so has `y`; arrays and spans of
+  /// that length convert. Nothing is checked at run time, allocated or locked: not even a call during another thread's
+  /// call, which is E4107 elsewhere, is noticed. The weights that steps read are packed by the first call after they
+  /// have changed, or by any other run. Denormal numbers are not flushed: construct a `sc::kernels::flush_denormals` in
+  /// the thread that calls.
+  /// Errors: E4151, at compile time, for a model with several inputs, outputs, stages or threads, or of 16 bits.
+  void call(std::span<float const, call_inputs> x, std::span<float, call_outputs> y) noexcept {
+    static_assert(detail::report<detail::lone_call_problem<session_type>>());
+    if constexpr (session_type::calls_alone) this->session().call(x.data(), y.data());
+  }
+  /// The same, returned.
+  [[nodiscard]] std::array<float, call_outputs> call(std::span<float const, call_inputs> x) noexcept {
+    std::array<float, call_outputs> y;
+    call(x, y);
+    return y;
+  }
 
   /// The same, copied to a tensor, or a std::tuple of tensors. Definition: tf.keras.Model.predict_on_batch.
   auto predict_on_batch(sample_set const& x) {
@@ -74868,6 +77473,7 @@ class model_predictor
       using view_type = std::remove_cvref_t<decltype(view)>;
       return xt::xtensor<float, xt::get_rank<view_type>::value>(view);
     };
+    auto const calling = this->begin_call("predict_on_batch");
     if constexpr (session_type::output_count == 1)
       return copy((*this)(x));
     else
@@ -74922,6 +77528,9 @@ namespace stagecraft {
 ///     model.set_weights(trained.get_weights());
 ///     xt::xtensor<float, 2> logits = model.predict(test.x);
 ///     auto const one = model(digit);                        // at once, without allocation
+///
+/// A predictor is one thread's: a call during a call of another thread is E4107. `model.sharing_weights()` makes one
+/// for another thread, and <stagecraft/serving/serving.hpp> has what any number of threads may call.
 ///
 /// It has no gradients, no optimizer's state and no losses, in memory or anywhere else: `evaluate` is a trainer's.
 ///
@@ -74981,6 +77590,7 @@ class named_series {
     std::vector<double> values;
   };
 
+  /// Whether any epoch has reported a number of that name.
   [[nodiscard]] bool contains(std::string_view name) const noexcept { return find(name) != nullptr; }
 
   /// The numbers of that name, one per epoch that reported it. Throws data_error E4013, with the names that there are.
@@ -74991,6 +77601,7 @@ class named_series {
   /// Same as `at`.
   [[nodiscard]] std::vector<double> const& operator[](std::string_view name) const { return at(name); }
 
+  /// Adds a number to those of a name.
   [[gnu::cold]] void append(std::string_view name, double value) {
     series* one = const_cast<series*>(find(name));
     if (one == nullptr) {
@@ -75129,7 +77740,7 @@ struct epoch_batches {
     else
       stream.begin_epoch(epoch);
     for (std::size_t i = 0; i < Session::output_count; ++i)
-      if (Session::sparse_targets(i)) stream.expect_classes(i, Session::output_shape(i)[Session::class_axis(i)]);
+      if (Session::sparse_targets(i)) stream.expect_classes(i, label_rule_of<Session>(i));
     loader data(stream.x(), stream.y(), stream.sample_weight(), class_weight, names);
     int const steps = steps_of_replica("dataset", option, asked, batches, Session::replicas);
     stream.expect_batches(steps * Session::replicas);
@@ -75225,7 +77836,7 @@ class model_trainer
   using results = replica_results<session_type, Kind>;
   /// What the model is trained with.
   static constexpr auto training = Training;
-  static constexpr int replicas = session_type::replicas;
+  static constexpr int replicas = session_type::replicas;  ///< copies of the model, which share the batches
   /// What `evaluate` gives: the loss and the metrics, `auto [loss, accuracy] = model.evaluate(x, y);` If the values of
   /// all replicas are listed, an array of numbers for each.
   using evaluation = typename results<run_kind::evaluation>::report_type;
@@ -75262,6 +77873,7 @@ class model_trainer
   /// to E4019, E4041. Definition: tf.keras.Model.fit.
   [[gnu::cold]] training_history fit(sample_set const& x, sample_set const& y, fit_options const& options = {}) {
     static_assert(detail::report<detail::fit_problem<job<M, Training>>>());
+    auto const calling = this->begin_call("fit");
     check_options(options);
     int const batch_size = batch_size_to_use(options.batch_size, training.batch_size);
     loader const whole(x, y, options.sample_weight, options.class_weight);
@@ -75305,6 +77917,7 @@ class model_trainer
     requires requires { typename Data::fit_options; }
   training_history fit(Data const& dataset, typename Data::fit_options const& options = {}) {
     static_assert(detail::report<detail::fit_problem<job<M, Training>>>());
+    auto const calling = this->begin_call("fit");
     fit_options const common = options.common();
     check_options(common);
     auto const stream = dataset.open(training.batch_size, options.drop_remainder);
@@ -75328,6 +77941,7 @@ class model_trainer
   /// execution may be shorter, also one of a pipeline, where Keras on IPU refuses it. With replicas, batches that do
   /// not fill all of them are left out, with a warning. Errors as `fit`. Definition: tf.keras.Model.evaluate.
   [[gnu::cold]] evaluation evaluate(sample_set const& x, sample_set const& y, evaluate_options const& options = {}) {
+    auto const calling = this->begin_call("evaluate");
     int const batch_size = batch_size_to_use(options.batch_size, training.batch_size);
     auto of =
         batches_to_run::to_evaluate(loader(x, y, options.sample_weight, {}), "x", batch_size, "steps", options.steps);
@@ -75337,6 +77951,7 @@ class model_trainer
   template <class Data>
     requires requires { typename Data::fit_options; }
   evaluation evaluate(Data const& dataset, typename Data::evaluate_options const& options = {}) {
+    auto const calling = this->begin_call("evaluate");
     auto const stream = dataset.open(training.batch_size, false);
     auto of = batches_to_run::of_stream(*stream, "steps", options.steps, 0, false);
     return run_evaluation(options.common(), of);
@@ -75347,21 +77962,26 @@ class model_trainer
   /// replicas that have no batch in the last step repeat the last one, and nothing is made of that.
   /// Definition: tf.keras.Model.predict.
   auto predict(sample_set const& x, predict_options const& options = {}) {
+    auto const calling = this->begin_call("predict");
     return detail::run_prediction<base>(*this, x, options);
   }
   /// The same of a dataset: see `fit`. Of elements (x, y) it takes x.
   template <class Data>
     requires requires { typename Data::predict_options; }
   auto predict(Data const& dataset, typename Data::predict_options const& options = {}) {
+    auto const calling = this->begin_call("predict");
     return detail::run_streamed_prediction<base>(*this, dataset, options);
   }
 
   /// The outputs for at most `batch_size` samples, at once: Keras's `model(x)`. The stages of a pipelined model follow
   /// each other, whatever its schedule. What is returned is an xtensor adaptor of the model's own memory, or a
   /// std::tuple of them, valid until the model runs again. Definition: tf.keras.Model.__call__.
-  auto operator()(sample_set const& x) { return detail::call_model(this->session(), x); }
+  auto operator()(sample_set const& x) {
+    auto const calling = this->begin_call("a call of the model");
+    return detail::call_model(this->session(), x);
+  }
 
-  /// Options that do not exist are E4084.
+  /// Options that do not exist are E4084, those of a dataset E4140.
   template <class Options = fit_options>
   training_history fit(detail::any_argument, detail::any_argument, detail::any_options) {
     return detail::no_run<Options>{}, training_history{};
@@ -75375,9 +77995,15 @@ class model_trainer
     return detail::no_run<Options>{}, evaluation{};
   }
   template <class Options = evaluate_options>
-  evaluation evaluate(detail::any_argument, detail::any_argument, ...) {
-    return detail::no_run<Options>{}, evaluation{};
-  }
+  evaluation evaluate(detail::any_argument, detail::any_argument, ...) { return detail::refuse<Options, evaluation>(); }
+  template <fixed_name F = "fit">
+  training_history fit(detail::any_argument, detail::any_options) { return detail::no_stream<F, training_history>(); }
+  template <fixed_name F = "fit">
+  training_history fit(detail::any_argument, ...) { return detail::no_stream<F, training_history>(); }
+  template <fixed_name F = "evaluate">
+  evaluation evaluate(detail::any_argument, detail::any_options) { return detail::no_stream<F, evaluation>(); }
+  template <fixed_name F = "evaluate">
+  evaluation evaluate(detail::any_argument, ...) { return detail::no_stream<F, evaluation>(); }
   template <class Options = predict_options>
   auto predict(detail::any_argument, detail::any_options) {
     return detail::no_run<Options>{}, predict(sample_set{});
@@ -75394,12 +78020,14 @@ class model_trainer
                                                   sample_source const& sample_weight = {},
                                                   std::vector<class_weight_entry> const& class_weight = {}) {
     static_assert(detail::report<detail::single_batch_problem<M, Training, Machine>>());
+    auto const calling = this->begin_call("train_on_batch");
     loader const data(x, y, sample_weight, class_weight);
     return run_single<run_kind::training>(data);
   }
   /// The same without training. Definition: tf.keras.Model.test_on_batch.
   batch_values<run_kind::evaluation> test_on_batch(sample_set const& x, sample_set const& y,
                                                    sample_source const& sample_weight = {}) {
+    auto const calling = this->begin_call("test_on_batch");
     loader const data(x, y, sample_weight, {});
     return run_single<run_kind::evaluation>(data);
   }
@@ -75547,6 +78175,8 @@ namespace stagecraft {
 ///     auto [loss, accuracy] = model.evaluate(test.x, test.y);
 ///     xt::xtensor<float, 2> logits = model.predict(test.x);
 ///
+/// A trainer is one thread's: a call during a call of another thread is E4107. Callbacks may call their own trainer.
+///
 /// Errors: those of the model's layers and stages, and those of the training description, alone and with the machine:
 /// E4020 to E4025, E2020 to E2022, E2024, E2026 to E2049, E2061, E2062, E4089, E4092, E4094.
 template <Model M, auto Training, class Machine = host<>>
@@ -75558,3 +78188,16 @@ using trainer = typename detail::verdict_on<detail::run_problem<M, Training, Mac
 // ---- stagecraft/stagecraft.hpp
 // Models, their checks, training and prediction on the host, data sets. <stagecraft/ipu.hpp> has emulated IPUs, too:
 // their profiles, and training on them.
+
+#pragma GCC diagnostic pop
+#pragma pop_macro("check")
+#pragma pop_macro("expect")
+#pragma pop_macro("far")
+#pragma pop_macro("input")
+#pragma pop_macro("max")
+#pragma pop_macro("min")
+#pragma pop_macro("near")
+#pragma pop_macro("output")
+#pragma pop_macro("require")
+#pragma pop_macro("small")
+#pragma pop_macro("verify")
