@@ -37,6 +37,7 @@ class trained_model : public trainable {
 
   /// The model's name, as in its summary.
   [[nodiscard]] std::string_view name() const override { return graph_of<M>.name(); }
+  /// Tells models of one type and session from all others, without RTTI.
   [[nodiscard]] void const* kind() const noexcept override { return &kind_of_this; }
   /// A model as one of this class; nullptr if it is of another.
   [[nodiscard]] static trained_model* from(trainable& model) noexcept {
