@@ -41,7 +41,9 @@ struct option_layer : layer<Derived> {
     this->take_base_options(options);
   }
 
-  template <detail::FirstOption<Options> First>
+  // What stands in front of the options of a layer with arguments of its own is one of these.
+  template <detail::FirstOption<Options> First, class L = Derived>
+    requires(!requires { typename L::arguments; })
   constexpr explicit option_layer(First const& first, Options const& others = {}) : option_layer(others) {
     detail::with_fields(options, detail::first_field{}) = static_cast<detail::first_option<Options>>(first);
   }

@@ -146,7 +146,9 @@ inline constexpr auto computed_loss_of = [] {
 /// Steps on which the labels of a sample must find places, of a loss that places them itself; else 0.
 template <class Job, std::size_t End>
 inline constexpr int label_steps_of = [] {
-  if constexpr (requires { computed_loss_of<Job, End>.steps; })
+  if constexpr (stagecraft::detail::only_infers<Job::training>)
+    return 0;
+  else if constexpr (requires { computed_loss_of<Job, End>.steps; })
     return computed_loss_of<Job, End>.steps;
   else
     return 0;
