@@ -186,6 +186,10 @@ static_assert(all_are(1038, said_by(conv2d_transpose{4, 3, {.strides = 2, .outpu
 static_assert(all_are(1040, said_by(max_pooling1d{most, {.padding = sc::padding::same}}, sequence),
                       said_by(average_pooling2d{2, {.strides = most, .padding = sc::padding::same}}, image),
                       said_by(max_pooling3d{2, {.strides = most, .padding = sc::padding::same}}, volume)));
+// What stands in front of a pooling's options is its size, whatever their first one is.
+static_assert(max_pooling3d{3, {.padding = sc::padding::same}}.pool_size == sc::size_3d(3) &&
+              max_pooling3d{3, {.strides = 1}}.options.strides == sc::size_3d(1) &&
+              average_pooling3d{3}.options.strides == sc::size_3d(0));
 static_assert(all_are(1045, said_by(cropping1d{most}, sequence), said_by(cropping2d{most}, image),
                       said_by(cropping3d{most}, volume)));
 static_assert(all_are(1070, said_by(zero_padding1d{most}, sequence), said_by(zero_padding2d{most}, image),
