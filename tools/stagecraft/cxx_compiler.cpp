@@ -27,19 +27,20 @@ std::string include_folder() {
   return STAGECRAFT_INCLUDE_DIR;
 }
 
-/// What the library itself has to say in a line: the pieces of its text, which compilers show as template arguments,
-/// `piece<92>{"..."}`. Empty: nothing.
+/// What the library itself has to say in a line: the texts in quotes among the template arguments of its error, or, of
+/// newer compilers, what they print of a failed assertion. Empty: nothing.
 std::string library_error(std::string_view line) {
-  constexpr std::string_view mark = "piece<";
+  constexpr std::string_view assertion = "static assertion failed: ";
+  if (auto const at = line.find(assertion); at != std::string_view::npos)
+    return std::string(line.substr(at + assertion.size()));
   std::string text;
-  for (auto at = line.find(mark); at != std::string_view::npos; at = line.find(mark, at)) {
-    auto const begin = line.find("{\"", at);
-    if (begin == std::string_view::npos) break;
-    for (at = begin + 2; at < line.size() && line[at] != '"'; ++at) {
+  auto at = line.find("model_error<");
+  if (at == std::string_view::npos) return text;
+  while ((at = line.find("{\"", at)) != std::string_view::npos)
+    for (at += 2; at < line.size() && line[at] != '"'; ++at) {
       if (line[at] == '\\' && at + 1 < line.size()) ++at;
       text += line[at];
     }
-  }
   return text;
 }
 

@@ -41,8 +41,12 @@ class option_callback : public callback {
   option_callback(detail::any_argument, detail::any_options) : option_callback(refused<O>{}) {}
   template <class O = Options>
   option_callback(detail::any_argument, detail::any_argument, detail::any_options) : option_callback(refused<O>{}) {}
+#if defined(__clang__)
+  // Clang takes a list with designators for this one alone. GCC 12 would take it for a conversion of the first argument
+  // of any constructor, such as the name of a file.
   template <class O = Options>
   explicit option_callback(...) : option_callback(refused<O>{}) {}
+#endif
 
  private:
   template <class O>
