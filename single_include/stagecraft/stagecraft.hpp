@@ -13149,7 +13149,9 @@ struct option_layer : layer<Derived> {
     this->take_base_options(options);
   }
 
-  template <detail::FirstOption<Options> First>
+  // What stands in front of the options of a layer with arguments of its own is one of these.
+  template <detail::FirstOption<Options> First, class L = Derived>
+    requires(!requires { typename L::arguments; })
   constexpr explicit option_layer(First const& first, Options const& others = {}) : option_layer(others) {
     detail::with_fields(options, detail::first_field{}) = static_cast<detail::first_option<Options>>(first);
   }
@@ -21996,7 +21998,9 @@ inline constexpr auto computed_loss_of = [] {
 /// Steps on which the labels of a sample must find places, of a loss that places them itself; else 0.
 template <class Job, std::size_t End>
 inline constexpr int label_steps_of = [] {
-  if constexpr (requires { computed_loss_of<Job, End>.steps; })
+  if constexpr (stagecraft::detail::only_infers<Job::training>)
+    return 0;
+  else if constexpr (requires { computed_loss_of<Job, End>.steps; })
     return computed_loss_of<Job, End>.steps;
   else
     return 0;
@@ -64156,8 +64160,12 @@ class option_callback : public callback {
   option_callback(detail::any_argument, detail::any_options) : option_callback(refused<O>{}) {}
   template <class O = Options>
   option_callback(detail::any_argument, detail::any_argument, detail::any_options) : option_callback(refused<O>{}) {}
+#if defined(__clang__)
+  // Clang takes a list with designators for this one alone. GCC 12 would take it for a conversion of the first argument
+  // of any constructor, such as the name of a file.
   template <class O = Options>
   explicit option_callback(...) : option_callback(refused<O>{}) {}
+#endif
 
  private:
   template <class O>
