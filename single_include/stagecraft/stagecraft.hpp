@@ -7061,78 +7061,6 @@ using operations::minimum;
 
 }  // namespace stagecraft
 
-// ---- stagecraft/operations/ctc_loss.hpp
-// Connectionist temporal classification: the probability of a sequence of labels, whatever steps they stand at.
-// Keras counterpart: keras.ops.ctc_loss, and tf.keras.backend.ctc_batch_cost.
-
-namespace stagecraft::operations {
-
-/// - `target`: (batch, labels), class numbers, of which the first `target_length` of a sample count;
-/// - `output`: (batch, steps, classes), logits;
-/// - `target_length`: (batch, 1); `output_length`: (batch, 1), the steps that count, or nothing: all of them;
-/// - `mask_index`: the class that stands for no label, from the end if negative.
-///
-/// Returns (batch, 1): -log of the sum, over all ways to place the labels in their order on the steps, each for one
-/// step or several, with the blank class elsewhere and between equal labels, of the product of the steps'
-/// probabilities. A sample whose labels need more steps than it has gives infinity and a gradient of 0; TensorFlow
-/// gives a number above 700. `ctc_batch_cost(y_true, y_pred, input_length, label_length)` of probabilities is
-/// `ops.ctc_loss(y_true, log(y_pred + 1e-7F), label_length, input_length, -1)`. Errors: E1070.
-///
-/// Alpha of Graves's paper, in logarithms: one trip of a scan for each step, and a state for each label and each blank
-/// before, between and after them.
-constexpr tensor tracer::ctc_loss(tensor target, tensor output, tensor target_length, tensor output_length,
-                                  int mask_index) {
-  if (target.rank() != 2 || output.rank() != 3 || target.length(0) != output.length(0))
-    return failed(output, "are no logits (batch, steps, classes) of labels ", target.shape());
-  int const batch = output.length(0), steps = output.length(1), classes = output.length(2), labels = target.length(1);
-  int const states = 2 * labels + 1, blank = mask_index < 0 ? mask_index + classes : mask_index;
-  if (blank < 0 || blank >= classes) return failed(output, "has no class ", mask_index, ", the mask index");
-  extents const column{batch, 1}, row{batch, states};
-  if (target_length.shape() != column || (output_length.list != nullptr && output_length.shape() != column))
-    return failed(output, "has lengths of another shape than ", column);
-
-  // The logarithm of 0: far below that of any product of probabilities, and finite, so that differences are numbers.
-  constexpr float none = -1e30F;
-  tensor const shifted = output - stop_gradient(max(output, -1));
-  tensor const logarithms = maximum(shifted - log(sum(exp(shifted), -1)), none);
-
-  tensor const pairs =
-      concatenate({full({batch, labels, 1}, static_cast<float>(blank)), reshape(target, {batch, labels, 1})});
-  tensor const class_of_state =
-      concatenate({reshape(pairs, {batch, 2 * labels}), full(column, static_cast<float>(blank))});
-  tensor const table = reshape(transpose(logarithms, {0, 2, 1}), {batch * classes, steps});
-  tensor const emitted =
-      take(table, batch == 1 ? class_of_state : class_of_state + iota(column, 0) * static_cast<float>(classes));
-
-  // A label follows the one before it without a blank, if they differ.
-  tensor const two_before =
-      concatenate({full({batch, 2}, static_cast<float>(blank)), slice(class_of_state, 1, 0, states - 2)});
-  tensor const is_other = 1.0F - equal(class_of_state, two_before);
-  tensor const skips = is_other * (1.0F - equal(class_of_state, static_cast<float>(blank)));
-  auto const after = [&](tensor x, int count) {
-    return concatenate({full({batch, count}, none), slice(x, 1, 0, states - count)});
-  };
-  auto const step = [&](tensor here, std::array<tensor, 1> const& before) {
-    tensor const same = before[0], next = after(same, 1), skipped = where(skips, after(same, 2), none);
-    tensor const most = stop_gradient(maximum(maximum(same, next), skipped));
-    tensor const paths = exp(same - most) + exp(next - most) + exp(skipped - most);
-    return std::array{most + log(paths) + here};
-  };
-  tensor const number = iota(row);
-  tensor counts;
-  if (output_length.list != nullptr) counts = reshape(iota({batch, steps}) < output_length, {batch, 1, steps});
-  auto const scanned = scan(emitted, 2, std::array{where(number < 0.5F, 0.0F, none)}, step, false, counts);
-
-  // Paths end with the last label, or with the blank after it.
-  tensor const last = target_length * 2.0F;
-  tensor const ends = where(equal(number, last) + equal(number, last - 1.0F), scanned.last[0], none);
-  tensor const most = stop_gradient(max(ends, -1));
-  tensor const loss = -(most + log(sum(exp(ends - most), -1)));
-  return where(loss > -none / 2, std::numeric_limits<float>::infinity(), loss);
-}
-
-}  // namespace stagecraft::operations
-
 // ---- stagecraft/operations/tracer.hpp
 // What a layer's `call` is given beside its tensors: weights, and the operations that need more than operands.
 
@@ -7863,6 +7791,78 @@ class shape_tracer {
   parameter_list* weights_;
   long long flops_ = 0;
 };
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/ctc_loss.hpp
+// Connectionist temporal classification: the probability of a sequence of labels, whatever steps they stand at.
+// Keras counterpart: keras.ops.ctc_loss, and tf.keras.backend.ctc_batch_cost.
+
+namespace stagecraft::operations {
+
+/// - `target`: (batch, labels), class numbers, of which the first `target_length` of a sample count;
+/// - `output`: (batch, steps, classes), logits;
+/// - `target_length`: (batch, 1); `output_length`: (batch, 1), the steps that count, or nothing: all of them;
+/// - `mask_index`: the class that stands for no label, from the end if negative.
+///
+/// Returns (batch, 1): -log of the sum, over all ways to place the labels in their order on the steps, each for one
+/// step or several, with the blank class elsewhere and between equal labels, of the product of the steps'
+/// probabilities. A sample whose labels need more steps than it has gives infinity and a gradient of 0; TensorFlow
+/// gives a number above 700. `ctc_batch_cost(y_true, y_pred, input_length, label_length)` of probabilities is
+/// `ops.ctc_loss(y_true, log(y_pred + 1e-7F), label_length, input_length, -1)`. Errors: E1070.
+///
+/// Alpha of Graves's paper, in logarithms: one trip of a scan for each step, and a state for each label and each blank
+/// before, between and after them.
+constexpr tensor tracer::ctc_loss(tensor target, tensor output, tensor target_length, tensor output_length,
+                                  int mask_index) {
+  if (target.rank() != 2 || output.rank() != 3 || target.length(0) != output.length(0))
+    return failed(output, "are no logits (batch, steps, classes) of labels ", target.shape());
+  int const batch = output.length(0), steps = output.length(1), classes = output.length(2), labels = target.length(1);
+  int const states = 2 * labels + 1, blank = mask_index < 0 ? mask_index + classes : mask_index;
+  if (blank < 0 || blank >= classes) return failed(output, "has no class ", mask_index, ", the mask index");
+  extents const column{batch, 1}, row{batch, states};
+  if (target_length.shape() != column || (output_length.list != nullptr && output_length.shape() != column))
+    return failed(output, "has lengths of another shape than ", column);
+
+  // The logarithm of 0: far below that of any product of probabilities, and finite, so that differences are numbers.
+  constexpr float none = -1e30F;
+  tensor const shifted = output - stop_gradient(max(output, -1));
+  tensor const logarithms = maximum(shifted - log(sum(exp(shifted), -1)), none);
+
+  tensor const pairs =
+      concatenate({full({batch, labels, 1}, static_cast<float>(blank)), reshape(target, {batch, labels, 1})});
+  tensor const class_of_state =
+      concatenate({reshape(pairs, {batch, 2 * labels}), full(column, static_cast<float>(blank))});
+  tensor const table = reshape(transpose(logarithms, {0, 2, 1}), {batch * classes, steps});
+  tensor const emitted =
+      take(table, batch == 1 ? class_of_state : class_of_state + iota(column, 0) * static_cast<float>(classes));
+
+  // A label follows the one before it without a blank, if they differ.
+  tensor const two_before =
+      concatenate({full({batch, 2}, static_cast<float>(blank)), slice(class_of_state, 1, 0, states - 2)});
+  tensor const is_other = 1.0F - equal(class_of_state, two_before);
+  tensor const skips = is_other * (1.0F - equal(class_of_state, static_cast<float>(blank)));
+  auto const after = [&](tensor x, int count) {
+    return concatenate({full({batch, count}, none), slice(x, 1, 0, states - count)});
+  };
+  auto const step = [&](tensor here, std::array<tensor, 1> const& before) {
+    tensor const same = before[0], next = after(same, 1), skipped = where(skips, after(same, 2), none);
+    tensor const most = stop_gradient(maximum(maximum(same, next), skipped));
+    tensor const paths = exp(same - most) + exp(next - most) + exp(skipped - most);
+    return std::array{most + log(paths) + here};
+  };
+  tensor const number = iota(row);
+  tensor counts;
+  if (output_length.list != nullptr) counts = reshape(iota({batch, steps}) < output_length, {batch, 1, steps});
+  auto const scanned = scan(emitted, 2, std::array{where(number < 0.5F, 0.0F, none)}, step, false, counts);
+
+  // Paths end with the last label, or with the blank after it.
+  tensor const last = target_length * 2.0F;
+  tensor const ends = where(equal(number, last) + equal(number, last - 1.0F), scanned.last[0], none);
+  tensor const most = stop_gradient(max(ends, -1));
+  tensor const loss = -(most + log(sum(exp(ends - most), -1)));
+  return where(loss > -none / 2, std::numeric_limits<float>::infinity(), loss);
+}
 
 }  // namespace stagecraft::operations
 
@@ -12994,154 +12994,39 @@ struct average_pooling2d : pooling_layer<average_pooling2d, size_2d> {
 
 }  // namespace stagecraft::layers
 
-// ---- stagecraft/graph/fields.hpp
-// The fields of a struct, such as that of a layer's options: their names, as the compiler knows them, and their values.
-
-namespace stagecraft::detail {
-
-struct any_field {
-  template <class T>
-  constexpr operator T() const;  // never called
-};
-
-template <class T, std::size_t... Index>
-constexpr bool has_fields(std::index_sequence<Index...>) {
-  return requires { T{(static_cast<void>(Index), any_field{})...}; };
-}
-
-/// How many fields an aggregate has; at most `most_fields`.
-inline constexpr std::size_t most_fields = 26;
-template <class T, std::size_t Count = most_fields>
-constexpr std::size_t count_fields() {
-  if constexpr (Count == 0 || has_fields<T>(std::make_index_sequence<Count>{}))
-    return Count;
-  else
-    return count_fields<T, Count - 1>();
-}
-
-/// f(fields...) of an aggregate.
-template <class T, class F>
-constexpr decltype(auto) with_fields(T& of, F&& f) {
-  constexpr std::size_t count = count_fields<std::remove_const_t<T>>();
-#define STAGECRAFT_FIELDS(N, ...)           \
-  if constexpr (count == N) {               \
-    auto& [__VA_ARGS__] = of;               \
-    return std::forward<F>(f)(__VA_ARGS__); \
-  } else
-  // clang-format off
-  STAGECRAFT_FIELDS(1, a)
-  STAGECRAFT_FIELDS(2, a, b)
-  STAGECRAFT_FIELDS(3, a, b, c)
-  STAGECRAFT_FIELDS(4, a, b, c, d)
-  STAGECRAFT_FIELDS(5, a, b, c, d, e)
-  STAGECRAFT_FIELDS(6, a, b, c, d, e, g)
-  STAGECRAFT_FIELDS(7, a, b, c, d, e, g, h)
-  STAGECRAFT_FIELDS(8, a, b, c, d, e, g, h, i)
-  STAGECRAFT_FIELDS(9, a, b, c, d, e, g, h, i, j)
-  STAGECRAFT_FIELDS(10, a, b, c, d, e, g, h, i, j, k)
-  STAGECRAFT_FIELDS(11, a, b, c, d, e, g, h, i, j, k, l)
-  STAGECRAFT_FIELDS(12, a, b, c, d, e, g, h, i, j, k, l, m)
-  STAGECRAFT_FIELDS(13, a, b, c, d, e, g, h, i, j, k, l, m, n)
-  STAGECRAFT_FIELDS(14, a, b, c, d, e, g, h, i, j, k, l, m, n, o)
-  STAGECRAFT_FIELDS(15, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p)
-  STAGECRAFT_FIELDS(16, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q)
-  STAGECRAFT_FIELDS(17, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r)
-  STAGECRAFT_FIELDS(18, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s)
-  STAGECRAFT_FIELDS(19, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t)
-  STAGECRAFT_FIELDS(20, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u)
-  STAGECRAFT_FIELDS(21, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v)
-  STAGECRAFT_FIELDS(22, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w)
-  STAGECRAFT_FIELDS(23, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x)
-  STAGECRAFT_FIELDS(24, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y)
-  STAGECRAFT_FIELDS(25, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z)
-  STAGECRAFT_FIELDS(26, a, b, c, d, e, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, z1)
-  static_assert(count > 0 && count <= most_fields, "stagecraft: options have 1 to 26 fields");
-  // clang-format on
-#undef STAGECRAFT_FIELDS
-}
-
-// An object that does not exist: its fields have addresses, whose spelling holds their names.
-#ifdef __clang__
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wundefined-var-template"
-#pragma clang diagnostic ignored "-Wundefined-internal"
-#endif
-template <class T>
-struct unmade {
-  T value;
-  static unmade const object;
-};
-template <class T>
-struct field_address {
-  T const* of;
-};
-
-template <auto Field>
-constexpr std::string_view spelling() {
-  return __PRETTY_FUNCTION__;
-}
-/// The last name in such a spelling.
-constexpr std::string_view last_name(std::string_view text) {
-  std::size_t end = text.rfind("; std::");  // GCC says what the result is, too
-  if (end == std::string_view::npos) end = text.rfind(']');
-  while (text[end - 1] == ')' || text[end - 1] == '}') --end;
-  std::size_t begin = end;
-  while (text[begin - 1] != '.' && text[begin - 1] != ':') --begin;
-  return text.substr(begin, end - begin);
-}
-
-template <class T>
-inline constexpr auto addresses_of_fields =
-    with_fields(unmade<T>::object.value, [](auto const&... field) { return std::tuple(&field...); });
-
-// Constants, so that no program refers to the addresses.
-template <class T>
-inline constexpr auto names_of_fields = []<std::size_t... Index>(std::index_sequence<Index...>) {
-  return std::array{last_name(spelling<field_address{std::get<Index>(addresses_of_fields<T>)}>())...};
-}(std::make_index_sequence<count_fields<T>()>{});
-
-/// f(name, value) for each field of an aggregate, in their order.
-template <class T, class F>
-constexpr void for_each_field(T& of, F const& f) {
-  with_fields(of, [&](auto&... value) {
-    auto const* name = names_of_fields<std::remove_const_t<T>>.data();
-    (f(*name++, value), ...);
-  });
-}
-#ifdef __clang__
-#pragma clang diagnostic pop
-#endif
-
-}  // namespace stagecraft::detail
-
 // ---- stagecraft/layers/option_layer.hpp
 // What layers have in common that are made from options in braces.
 
 namespace stagecraft::detail {
 
-struct first_field {
-  constexpr auto& operator()(auto& first, auto&...) const { return first; }
+/// What may stand in front of options in braces, as Keras's first positional argument: a value of the first option, or
+/// any number where that is a float.
+template <class Given, class Option, class Options>
+concept FirstOption =
+    !std::same_as<Given, Options> && !std::same_as<Option, std::nullptr_t> &&
+    (std::same_as<Option, float>  ? (std::integral<Given> || std::floating_point<Given>) && !std::same_as<Given, bool>
+     : std::same_as<Option, bool> ? std::same_as<Given, bool>
+                                  : std::convertible_to<Given, Option>);
+
+template <class Options, auto First>
+struct type_of_option {
+  using type = std::remove_cvref_t<decltype(std::declval<Options&>().*First)>;
 };
 template <class Options>
-using first_option = std::remove_cvref_t<decltype(with_fields(std::declval<Options&>(), first_field{}))>;
-
-/// What may stand in front of options in braces, as Keras's first positional argument: a value of the first option, or
-/// any number where that is a float. A name is none.
-template <class Given, class Options>
-concept FirstOption = !std::same_as<Given, Options> && !std::same_as<first_option<Options>, fixed_name> &&
-                      (std::same_as<first_option<Options>, float>
-                           ? (std::integral<Given> || std::floating_point<Given>) && !std::same_as<Given, bool>
-                       : std::same_as<first_option<Options>, bool> ? std::same_as<Given, bool>
-                                                                   : std::convertible_to<Given, first_option<Options>>);
+struct type_of_option<Options, nullptr> {
+  using type = std::nullptr_t;
+};
 
 }  // namespace stagecraft::detail
 
 namespace stagecraft::layers {
 
-/// Base of layers whose keyword arguments are the struct Options, the member `options`; the first of them may stand in
-/// front, as in Keras: `masking{-1.0F}` is `masking{{.mask_value = -1.0F}}`. Errors: E1025.
-template <class Derived, class Options>
+/// Base of layers whose keyword arguments are the struct Options, the member `options`. `First` is the one that may
+/// stand in front, as in Keras, if there is any: `masking{-1.0F}` is `masking{{.mask_value = -1.0F}}`. Errors: E1025.
+template <class Derived, class Options, auto First = nullptr>
 struct option_layer : layer<Derived> {
+  using first_option = typename detail::type_of_option<Options, First>::type;
+
   Options options;
 
   constexpr option_layer() : option_layer(Options{}) {}
@@ -13149,11 +13034,9 @@ struct option_layer : layer<Derived> {
     this->take_base_options(options);
   }
 
-  // What stands in front of the options of a layer with arguments of its own is one of these.
-  template <detail::FirstOption<Options> First, class L = Derived>
-    requires(!requires { typename L::arguments; })
-  constexpr explicit option_layer(First const& first, Options const& others = {}) : option_layer(others) {
-    detail::with_fields(options, detail::first_field{}) = static_cast<detail::first_option<Options>>(first);
+  template <detail::FirstOption<first_option, Options> Given>
+  constexpr explicit option_layer(Given const& first, Options const& others = {}) : option_layer(others) {
+    options.*First = static_cast<first_option>(first);
   }
 
   /// Anything else: E1025.
@@ -13889,13 +13772,15 @@ struct dense_attention_options {
 /// products. Errors: E1001 inputs; E1013 dropout; E1041 inputs of another rank; E1070 lengths that differ.
 /// Masks: places of the value that are masked are not seen; the result is 0 at places of the query that are.
 template <class Derived, bool UseScale>
-struct dense_attention : option_layer<Derived, dense_attention_options<UseScale>> {
+struct dense_attention
+    : option_layer<Derived, dense_attention_options<UseScale>, &dense_attention_options<UseScale>::use_scale> {
   static constexpr bool supports_masking = true;
   static constexpr int masked_inputs = 2, most_outputs = 2;
 
   tracing::step_masks masks;  ///< of its first call; the library finds them
 
-  using option_layer<Derived, dense_attention_options<UseScale>>::option_layer;
+  using option_layer<Derived, dense_attention_options<UseScale>,
+                     &dense_attention_options<UseScale>::use_scale>::option_layer;
 
   [[nodiscard]] static constexpr bool passes_mask() { return true; }
   [[nodiscard]] constexpr int output_count() const { return this->options.return_attention_scores ? 2 : 1; }
@@ -14754,7 +14639,7 @@ struct masking_options {
 /// have to take the mask into account, and cannot; E4093 an output of a trained model whose mask does not follow
 /// from an input of the model.
 /// Definition: Keras API, layers/core_layers/masking.
-struct masking : option_layer<masking, masking_options> {
+struct masking : option_layer<masking, masking_options, &masking_options::mask_value> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Masking";
   static constexpr std::string_view usage = "masking{}, masking{-1.0F} or masking{{.mask_value = -1, .name = ...}}"sv;
@@ -15905,7 +15790,8 @@ struct instance_normalization_options {
 /// Shape unchanged. Weights: gamma, beta, both (channels). Cost: about 7 FLOPs per element. Errors: E1050 for an axis
 /// that the input does not have, or the batch.
 /// Definition: Graphcore's IPU TensorFlow Addons, keras.layers.InstanceNormalization; Ulyanov and others, 2016.
-struct instance_normalization : option_layer<instance_normalization, instance_normalization_options> {
+struct instance_normalization
+    : option_layer<instance_normalization, instance_normalization_options, &instance_normalization_options::axis> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "InstanceNormalization";
   static constexpr std::string_view usage =
@@ -16090,7 +15976,8 @@ struct unit_normalization_options {
 ///
 /// Shape unchanged, no weights. Errors: E1001; E1050 for an axis that the input does not have.
 /// Definition: Keras API, layers/normalization_layers/unit_normalization.
-struct unit_normalization : option_layer<unit_normalization, unit_normalization_options> {
+struct unit_normalization
+    : option_layer<unit_normalization, unit_normalization_options, &unit_normalization_options::axis> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "UnitNormalization";
   static constexpr std::string_view usage =
@@ -16296,7 +16183,7 @@ struct discretization_options {
 /// bin_boundaries (num_bins - 1), which training does not change; `trainer.adapt<"name">(data)` makes them. Cost: 2
 /// FLOPs for each element and boundary. Errors: E1001; E1075 without boundaries, if they do not ascend or are more than
 /// 32, or if both are given. Definition: Keras API, layers/preprocessing_layers/numerical/discretization.
-struct discretization : option_layer<discretization, discretization_options> {
+struct discretization : option_layer<discretization, discretization_options, &discretization_options::bin_boundaries> {
   static constexpr std::string_view class_name = "Discretization";
   static constexpr std::string_view usage =
       "discretization{{.bin_boundaries = {0, 1, 2}, .name = ...}} or discretization{{.num_bins = 4}}"sv;
@@ -16360,7 +16247,7 @@ struct normalization_options {
 /// which training does not change: `trainer.adapt<"name">(data)` makes them. Cost: 2 FLOPs per element. Errors: E1001;
 /// E1050 for an axis that the input does not have, or the batch; E1075 for a mean without variance, of another
 /// length, or of more than 32 numbers. Definition: Keras API, layers/preprocessing_layers/numerical/normalization.
-struct normalization : option_layer<normalization, normalization_options> {
+struct normalization : option_layer<normalization, normalization_options, &normalization_options::axis> {
   static constexpr std::string_view class_name = "Normalization";
   static constexpr std::string_view usage =
       "normalization{}, normalization{{.axis = {1, 2}}} or normalization{{.mean = 3, .variance = 2, .name = ...}}"sv;
@@ -16707,7 +16594,7 @@ struct random_flip_options {
 ///
 /// Shape: (height, width, channels), unchanged. No weights. Errors: E1001; E1041 for an input of another number of
 /// axes. Definition: Keras API, layers/preprocessing_layers/image_augmentation/random_flip.
-struct random_flip : option_layer<random_flip, random_flip_options> {
+struct random_flip : option_layer<random_flip, random_flip_options, &random_flip_options::mode> {
   static constexpr std::string_view class_name = "RandomFlip";
   static constexpr std::string_view usage =
       "random_flip{} or random_flip{{.mode = sc::flip_mode::horizontal, .seed = 3, .name = ...}}"sv;
@@ -17009,7 +16896,8 @@ struct activity_regularization_options {
 ///
 /// Shape unchanged, no weights; the output is the input's memory. Errors: E1001.
 /// Definition: Keras API, layers/regularization_layers/activity_regularization.
-struct activity_regularization : option_layer<activity_regularization, activity_regularization_options> {
+struct activity_regularization
+    : option_layer<activity_regularization, activity_regularization_options, &activity_regularization_options::l1> {
   static constexpr bool supports_masking = true;
   static constexpr bool is_view = true;
   static constexpr bool follows_shapes = true;  ///< its rules are found by shapes alone

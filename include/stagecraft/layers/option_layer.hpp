@@ -2,38 +2,43 @@
 // What layers have in common that are made from options in braces.
 #pragma once
 
-#include <stagecraft/graph/fields.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <concepts>
+#include <cstddef>
 #include <type_traits>
 #include <utility>
 
 namespace stagecraft::detail {
 
-struct first_field {
-  constexpr auto& operator()(auto& first, auto&...) const { return first; }
+/// What may stand in front of options in braces, as Keras's first positional argument: a value of the first option, or
+/// any number where that is a float.
+template <class Given, class Option, class Options>
+concept FirstOption =
+    !std::same_as<Given, Options> && !std::same_as<Option, std::nullptr_t> &&
+    (std::same_as<Option, float>  ? (std::integral<Given> || std::floating_point<Given>) && !std::same_as<Given, bool>
+     : std::same_as<Option, bool> ? std::same_as<Given, bool>
+                                  : std::convertible_to<Given, Option>);
+
+template <class Options, auto First>
+struct type_of_option {
+  using type = std::remove_cvref_t<decltype(std::declval<Options&>().*First)>;
 };
 template <class Options>
-using first_option = std::remove_cvref_t<decltype(with_fields(std::declval<Options&>(), first_field{}))>;
-
-/// What may stand in front of options in braces, as Keras's first positional argument: a value of the first option, or
-/// any number where that is a float. A name is none.
-template <class Given, class Options>
-concept FirstOption = !std::same_as<Given, Options> && !std::same_as<first_option<Options>, fixed_name> &&
-                      (std::same_as<first_option<Options>, float>
-                           ? (std::integral<Given> || std::floating_point<Given>) && !std::same_as<Given, bool>
-                       : std::same_as<first_option<Options>, bool> ? std::same_as<Given, bool>
-                                                                   : std::convertible_to<Given, first_option<Options>>);
+struct type_of_option<Options, nullptr> {
+  using type = std::nullptr_t;
+};
 
 }  // namespace stagecraft::detail
 
 namespace stagecraft::layers {
 
-/// Base of layers whose keyword arguments are the struct Options, the member `options`; the first of them may stand in
-/// front, as in Keras: `masking{-1.0F}` is `masking{{.mask_value = -1.0F}}`. Errors: E1025.
-template <class Derived, class Options>
+/// Base of layers whose keyword arguments are the struct Options, the member `options`. `First` is the one that may
+/// stand in front, as in Keras, if there is any: `masking{-1.0F}` is `masking{{.mask_value = -1.0F}}`. Errors: E1025.
+template <class Derived, class Options, auto First = nullptr>
 struct option_layer : layer<Derived> {
+  using first_option = typename detail::type_of_option<Options, First>::type;
+
   Options options;
 
   constexpr option_layer() : option_layer(Options{}) {}
@@ -41,11 +46,9 @@ struct option_layer : layer<Derived> {
     this->take_base_options(options);
   }
 
-  // What stands in front of the options of a layer with arguments of its own is one of these.
-  template <detail::FirstOption<Options> First, class L = Derived>
-    requires(!requires { typename L::arguments; })
-  constexpr explicit option_layer(First const& first, Options const& others = {}) : option_layer(others) {
-    detail::with_fields(options, detail::first_field{}) = static_cast<detail::first_option<Options>>(first);
+  template <detail::FirstOption<first_option, Options> Given>
+  constexpr explicit option_layer(Given const& first, Options const& others = {}) : option_layer(others) {
+    options.*First = static_cast<first_option>(first);
   }
 
   /// Anything else: E1025.

@@ -5,6 +5,7 @@
 
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/growing_array.hpp>
+#include <stagecraft/operations/ctc_loss.hpp>
 #include <stagecraft/operations/tracer.hpp>
 #include <concepts>
 #include <string_view>

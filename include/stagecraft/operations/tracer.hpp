@@ -397,4 +397,3 @@ class tracer {
 }  // namespace stagecraft::operations
 
 #include <stagecraft/operations/composite_gradient.hpp>
-#include <stagecraft/operations/ctc_loss.hpp>

@@ -4,6 +4,7 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/steps/plan_of_call.hpp>
+#include <stagecraft/kernels/product/product.hpp>
 #include <stagecraft/kernels/simd/parts_of_registers.hpp>
 #include <stagecraft/operations/kinds/operation.hpp>
 #include <numeric>

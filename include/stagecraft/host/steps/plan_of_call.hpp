@@ -4,6 +4,7 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/frozen.hpp>
+#include <stagecraft/layers/elementwise_call.hpp>
 #include <stagecraft/layers/traced_call.hpp>
 #include <stagecraft/operations/plan/traced_plan.hpp>
 #include <stagecraft/plan/left_out_calls.hpp>

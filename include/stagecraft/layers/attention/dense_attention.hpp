@@ -31,13 +31,15 @@ struct dense_attention_options {
 /// products. Errors: E1001 inputs; E1013 dropout; E1041 inputs of another rank; E1070 lengths that differ.
 /// Masks: places of the value that are masked are not seen; the result is 0 at places of the query that are.
 template <class Derived, bool UseScale>
-struct dense_attention : option_layer<Derived, dense_attention_options<UseScale>> {
+struct dense_attention
+    : option_layer<Derived, dense_attention_options<UseScale>, &dense_attention_options<UseScale>::use_scale> {
   static constexpr bool supports_masking = true;
   static constexpr int masked_inputs = 2, most_outputs = 2;
 
   tracing::step_masks masks;  ///< of its first call; the library finds them
 
-  using option_layer<Derived, dense_attention_options<UseScale>>::option_layer;
+  using option_layer<Derived, dense_attention_options<UseScale>,
+                     &dense_attention_options<UseScale>::use_scale>::option_layer;
 
   [[nodiscard]] static constexpr bool passes_mask() { return true; }
   [[nodiscard]] constexpr int output_count() const { return this->options.return_attention_scores ? 2 : 1; }

@@ -22,7 +22,7 @@ struct masking_options {
 /// have to take the mask into account, and cannot; E4093 an output of a trained model whose mask does not follow
 /// from an input of the model.
 /// Definition: Keras API, layers/core_layers/masking.
-struct masking : option_layer<masking, masking_options> {
+struct masking : option_layer<masking, masking_options, &masking_options::mask_value> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Masking";
   static constexpr std::string_view usage = "masking{}, masking{-1.0F} or masking{{.mask_value = -1, .name = ...}}"sv;

@@ -27,7 +27,8 @@ struct instance_normalization_options {
 /// Shape unchanged. Weights: gamma, beta, both (channels). Cost: about 7 FLOPs per element. Errors: E1050 for an axis
 /// that the input does not have, or the batch.
 /// Definition: Graphcore's IPU TensorFlow Addons, keras.layers.InstanceNormalization; Ulyanov and others, 2016.
-struct instance_normalization : option_layer<instance_normalization, instance_normalization_options> {
+struct instance_normalization
+    : option_layer<instance_normalization, instance_normalization_options, &instance_normalization_options::axis> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "InstanceNormalization";
   static constexpr std::string_view usage =

@@ -21,7 +21,8 @@ struct unit_normalization_options {
 ///
 /// Shape unchanged, no weights. Errors: E1001; E1050 for an axis that the input does not have.
 /// Definition: Keras API, layers/normalization_layers/unit_normalization.
-struct unit_normalization : option_layer<unit_normalization, unit_normalization_options> {
+struct unit_normalization
+    : option_layer<unit_normalization, unit_normalization_options, &unit_normalization_options::axis> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "UnitNormalization";
   static constexpr std::string_view usage =

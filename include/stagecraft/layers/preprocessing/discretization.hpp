@@ -26,7 +26,7 @@ struct discretization_options {
 /// bin_boundaries (num_bins - 1), which training does not change; `trainer.adapt<"name">(data)` makes them. Cost: 2
 /// FLOPs for each element and boundary. Errors: E1001; E1075 without boundaries, if they do not ascend or are more than
 /// 32, or if both are given. Definition: Keras API, layers/preprocessing_layers/numerical/discretization.
-struct discretization : option_layer<discretization, discretization_options> {
+struct discretization : option_layer<discretization, discretization_options, &discretization_options::bin_boundaries> {
   static constexpr std::string_view class_name = "Discretization";
   static constexpr std::string_view usage =
       "discretization{{.bin_boundaries = {0, 1, 2}, .name = ...}} or discretization{{.num_bins = 4}}"sv;

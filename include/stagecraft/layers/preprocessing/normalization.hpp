@@ -31,7 +31,7 @@ struct normalization_options {
 /// which training does not change: `trainer.adapt<"name">(data)` makes them. Cost: 2 FLOPs per element. Errors: E1001;
 /// E1050 for an axis that the input does not have, or the batch; E1075 for a mean without variance, of another
 /// length, or of more than 32 numbers. Definition: Keras API, layers/preprocessing_layers/numerical/normalization.
-struct normalization : option_layer<normalization, normalization_options> {
+struct normalization : option_layer<normalization, normalization_options, &normalization_options::axis> {
   static constexpr std::string_view class_name = "Normalization";
   static constexpr std::string_view usage =
       "normalization{}, normalization{{.axis = {1, 2}}} or normalization{{.mean = 3, .variance = 2, .name = ...}}"sv;

@@ -30,7 +30,7 @@ struct random_flip_options {
 ///
 /// Shape: (height, width, channels), unchanged. No weights. Errors: E1001; E1041 for an input of another number of
 /// axes. Definition: Keras API, layers/preprocessing_layers/image_augmentation/random_flip.
-struct random_flip : option_layer<random_flip, random_flip_options> {
+struct random_flip : option_layer<random_flip, random_flip_options, &random_flip_options::mode> {
   static constexpr std::string_view class_name = "RandomFlip";
   static constexpr std::string_view usage =
       "random_flip{} or random_flip{{.mode = sc::flip_mode::horizontal, .seed = 3, .name = ...}}"sv;

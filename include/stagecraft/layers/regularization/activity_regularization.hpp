@@ -22,7 +22,8 @@ struct activity_regularization_options {
 ///
 /// Shape unchanged, no weights; the output is the input's memory. Errors: E1001.
 /// Definition: Keras API, layers/regularization_layers/activity_regularization.
-struct activity_regularization : option_layer<activity_regularization, activity_regularization_options> {
+struct activity_regularization
+    : option_layer<activity_regularization, activity_regularization_options, &activity_regularization_options::l1> {
   static constexpr bool supports_masking = true;
   static constexpr bool is_view = true;
   static constexpr bool follows_shapes = true;  ///< its rules are found by shapes alone
