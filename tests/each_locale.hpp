@@ -12,14 +12,33 @@
 #include <locale>
 #include <string>
 #include <unistd.h>
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#include <sanitizer/lsan_interface.h>
+#define STAGECRAFT_TEST_LEAKS_OF_LIBRARY __lsan::ScopedDisabler const of_library;
+#endif
+#endif
+#if !defined(STAGECRAFT_TEST_LEAKS_OF_LIBRARY)
+#define STAGECRAFT_TEST_LEAKS_OF_LIBRARY
+#endif
 
 namespace tests {
+
+/// The C library keeps copies of some names for ever: that is no leak of what is tested.
+inline locale_t library_locale(char const* name) {
+  STAGECRAFT_TEST_LEAKS_OF_LIBRARY
+  return newlocale(LC_ALL_MASK, name, nullptr);
+}
+inline char const* set_library_locale(char const* name) {
+  STAGECRAFT_TEST_LEAKS_OF_LIBRARY
+  return std::setlocale(LC_ALL, name);
+}
 
 /// The name of a locale with a decimal comma; empty, with a message, where there is none and none can be made.
 inline std::string const& locale_with_comma() {
   static std::string const name = [] {
     auto const has_comma = [](char const* each) {
-      auto const found = newlocale(LC_ALL_MASK, each, nullptr);
+      auto const found = library_locale(each);
       if (found == nullptr) return false;
       auto const former = uselocale(found);
       char text[8];
@@ -60,10 +79,10 @@ void for_each_locale(F const& f) {
   std::locale::global(former);
   auto const& name = locale_with_comma();
   if (name.empty()) return;
-  REQUIRE(std::setlocale(LC_ALL, name.c_str()) != nullptr);
+  REQUIRE(set_library_locale(name.c_str()) != nullptr);
   f("setlocale");
-  std::setlocale(LC_ALL, "C");
-  auto const own = newlocale(LC_ALL_MASK, name.c_str(), nullptr);
+  set_library_locale("C");
+  auto const own = library_locale(name.c_str());
   auto const before = uselocale(own);
   f("uselocale");
   uselocale(before);
