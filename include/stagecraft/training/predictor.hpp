@@ -152,7 +152,7 @@ class model_predictor
     static_assert(detail::report<detail::lone_call_problem<session_type>>());
     if constexpr (session_type::calls_alone) this->session().call(x.data(), y.data());
   }
-  /// The same, returned.
+  /// Returns what the other `call` writes.
   [[nodiscard]] std::array<float, call_outputs> call(std::span<float const, call_inputs> x) noexcept {
     std::array<float, call_outputs> y;
     call(x, y);

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <random>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sc = stagecraft;
@@ -154,6 +155,21 @@ TEST_CASE("states stay from call to call, and weights that have changed are pack
   for (auto& each : again.front().values) each += 1;
   stepwise.set_weights(again);
   CHECK(stepwise.call(std::array{0.5F, 0.25F})[0] != before);
+}
+
+TEST_CASE("a predictor that shares weights packs them itself, and a moved one keeps its own") {
+  using model = sc::sequential<input{3, 2}, lstm{5}, dense{2}>;
+  sc::predictor<model, inference<1>> first(1), other(7);
+  std::array const x{0.1F, 0.2F, 0.3F, -0.4F, 0.5F, 0.6F};
+  auto const before = first.call(x), expected = other.call(x);
+  CHECK(before != expected);
+  first.set_weights(other.get_weights());
+  auto second = first.sharing_weights();
+  CHECK(first.call(x) == expected);
+  CHECK(second.call(x) == expected);
+  auto moved = std::move(first);
+  CHECK(moved.call(x) == expected);
+  CHECK(second.call(x) == expected);
 }
 
 TEST_CASE("what is not known is interpreted") {
