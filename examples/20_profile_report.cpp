@@ -3,7 +3,7 @@
 // as text, as a page to open in a browser, as JSON, and as a trace for ui.perfetto.dev. Nothing is trained, and neither
 // xtensor nor xsimd is needed; `sc::ipu` with the same configuration trains on such IPUs.
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/ipu/machine/ipu_devices.hpp>
+#include <stagecraft/machines/ipu_devices.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/report/profile_data_of.hpp>
 #include <stagecraft/report/report.hpp>

@@ -2,8 +2,8 @@
 // ResNet-50 (224 x 224 pixels, batches of 4) on one and on four IPUs, in half precision: whether it fits, what a
 // weight update takes, and how the compiler divides it into stages. All of it is known when this file is compiled,
 // which takes a minute or so; nothing is trained. The pictures are written as pages.
-#include <stagecraft/ipu/machine/ipu_devices.hpp>
 #include <stagecraft/ipu/profile/auto_pipeline.hpp>
+#include <stagecraft/machines/ipu_devices.hpp>
 #include <stagecraft/report/profile_data_of.hpp>
 #include <stagecraft/report/report.hpp>
 #include <cstdio>

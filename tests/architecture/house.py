@@ -16,7 +16,7 @@ FLOORS = (
     "diagnostics",
     "threads initializers regularizers kernels/simd",
     "graph",
-    "operations/kinds ipu/machine pipeline/schedule kernels/random",
+    "operations/kinds machines pipeline/schedule kernels/random",
     "operations ipu/cycles",
     "operations/plan activations constraints optimizers ipu/convolution",
     "layers losses optimizers/schedules kernels/elementwise ipu/steps",

@@ -2,7 +2,7 @@
 // E3001: no IPU is asked for.
 // expect-error: auto_select_ipus is 0; it must be from 1 to 256
 // expect-error: [E3001]
-#include <stagecraft/ipu/machine/ipu_devices.hpp>
+#include <stagecraft/machines/ipu_devices.hpp>
 
 namespace sc = stagecraft;
 

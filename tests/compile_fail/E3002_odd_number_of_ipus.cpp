@@ -2,7 +2,7 @@
 // E3002: IPUs come in pairs.
 // expect-error: auto_select_ipus is 3; IPUs come in pairs, so it must be 1 or even: choose 4
 // expect-error: [E3002]
-#include <stagecraft/ipu/machine/ipu_devices.hpp>
+#include <stagecraft/machines/ipu_devices.hpp>
 
 namespace sc = stagecraft;
 

@@ -2,7 +2,7 @@
 // E3003: more tiles are asked for than the kind of IPU has.
 // expect-error: ipu_model.tiles_per_ipu is 1472, but an 'ipu1' has 1216 tiles; it must be at most that, or 0 for all
 // expect-error: [E3003]
-#include <stagecraft/ipu/machine/ipu_devices.hpp>
+#include <stagecraft/machines/ipu_devices.hpp>
 
 namespace sc = stagecraft;
 

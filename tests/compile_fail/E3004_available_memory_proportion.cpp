@@ -2,7 +2,7 @@
 // E3004: a proportion that is more than everything.
 // expect-error: matmuls.available_memory_proportion is 6000 percent; it must be from 0 to 1
 // expect-error: [E3004]
-#include <stagecraft/ipu/machine/ipu_devices.hpp>
+#include <stagecraft/machines/ipu_devices.hpp>
 
 namespace sc = stagecraft;
 

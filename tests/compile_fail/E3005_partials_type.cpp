@@ -2,7 +2,7 @@
 // E3005: partial sums of integers.
 // expect-error: convolutions.partials_type is int32; it must be float32 or float16
 // expect-error: [E3005]
-#include <stagecraft/ipu/machine/ipu_devices.hpp>
+#include <stagecraft/machines/ipu_devices.hpp>
 
 namespace sc = stagecraft;
 

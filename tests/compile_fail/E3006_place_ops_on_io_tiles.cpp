@@ -2,7 +2,7 @@
 // E3006: operations are to be placed on I/O tiles, but there are none.
 // expect-error: io_tiles.place_ops_on_io_tiles is set, but io_tiles.num_io_tiles is 0;
 // expect-error: [E3006]
-#include <stagecraft/ipu/machine/ipu_devices.hpp>
+#include <stagecraft/machines/ipu_devices.hpp>
 
 namespace sc = stagecraft;
 

@@ -2,7 +2,7 @@
 // E3007: no tile is left to compute.
 // expect-error: io_tiles.num_io_tiles is 64, but an IPU has 64 tiles; at least one must be left to compute
 // expect-error: [E3007]
-#include <stagecraft/ipu/machine/ipu_devices.hpp>
+#include <stagecraft/machines/ipu_devices.hpp>
 
 namespace sc = stagecraft;
 

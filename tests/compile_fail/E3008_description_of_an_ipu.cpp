@@ -2,7 +2,7 @@
 // E3008: the description of an IPU of one's own makes no sense.
 // expect-error: the IPU 'mine' has num_worker_contexts 0; it must be from 1 to 64
 // expect-error: [E3008]
-#include <stagecraft/ipu/machine/ipu_devices.hpp>
+#include <stagecraft/machines/ipu_devices.hpp>
 
 namespace sc = stagecraft;
 

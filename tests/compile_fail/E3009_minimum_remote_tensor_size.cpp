@@ -2,7 +2,7 @@
 // E3009: a size that is negative.
 // expect-error: optimizations.minimum_remote_tensor_size is -1; it must be at least 0
 // expect-error: [E3009]
-#include <stagecraft/ipu/machine/ipu_devices.hpp>
+#include <stagecraft/machines/ipu_devices.hpp>
 
 namespace sc = stagecraft;
 

@@ -4,8 +4,8 @@
 // expect-error: in layer 'dense_1', but has 638976; most of it:
 // expect-error: [E3010]
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/ipu/machine/ipu_devices.hpp>
 #include <stagecraft/ipu/profile/profile.hpp>
+#include <stagecraft/machines/ipu_devices.hpp>
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

@@ -4,8 +4,8 @@
 // expect-error: [E3011]
 #include <stagecraft/description/training.hpp>
 #include <stagecraft/host/host.hpp>
-#include <stagecraft/ipu/machine/ipu_devices.hpp>
 #include <stagecraft/ipu/profile/profile.hpp>
+#include <stagecraft/machines/ipu_devices.hpp>
 #include <stagecraft/models/sequential.hpp>
 
 namespace sc = stagecraft;

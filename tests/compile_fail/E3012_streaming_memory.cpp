@@ -3,8 +3,8 @@
 // expect-error: model 'sequential' on IPU 0: 1640448 bytes are offloaded, but its streaming memory has 1000000
 // expect-error: [E3012]
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/ipu/machine/ipu_devices.hpp>
 #include <stagecraft/ipu/profile/profile.hpp>
+#include <stagecraft/machines/ipu_devices.hpp>
 #include <stagecraft/models/sequential.hpp>
 
 namespace sc = stagecraft;

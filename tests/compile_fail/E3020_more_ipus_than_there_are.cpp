@@ -4,8 +4,8 @@
 // expect-error: but the machine has 2
 // expect-error: [E3020]
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/ipu/machine/ipu_devices.hpp>
 #include <stagecraft/ipu/profile/auto_pipeline.hpp>
+#include <stagecraft/machines/ipu_devices.hpp>
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

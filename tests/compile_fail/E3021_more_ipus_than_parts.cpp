@@ -3,8 +3,8 @@
 // expect-error: auto_pipeline is to divide model 'sequential' among at least 4 IPUs, but it does not have as many parts
 // expect-error: [E3021]
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/ipu/machine/ipu_devices.hpp>
 #include <stagecraft/ipu/profile/auto_pipeline.hpp>
+#include <stagecraft/machines/ipu_devices.hpp>
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

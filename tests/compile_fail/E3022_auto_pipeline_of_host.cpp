@@ -5,8 +5,8 @@
 // expect-error: [E3022]
 #include <stagecraft/description/training.hpp>
 #include <stagecraft/host/host.hpp>
-#include <stagecraft/ipu/machine/ipu_devices.hpp>
 #include <stagecraft/ipu/profile/auto_pipeline.hpp>
+#include <stagecraft/machines/ipu_devices.hpp>
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

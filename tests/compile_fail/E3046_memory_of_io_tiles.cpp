@@ -4,8 +4,8 @@
 // expect-error: bytes of its 1 I/O tiles; raise io_tiles.num_io_tiles
 // expect-error: [E3046]
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/ipu/machine/ipu_devices.hpp>
 #include <stagecraft/ipu/profile/profile.hpp>
+#include <stagecraft/machines/ipu_devices.hpp>
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

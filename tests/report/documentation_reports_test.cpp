@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The snippets of docs/reports.md: what stands there compiles and does what is said of it.
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/ipu/machine/ipu_devices.hpp>
+#include <stagecraft/machines/ipu_devices.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/report/profile_data_of.hpp>
 #include <stagecraft/report/profile_json.hpp>

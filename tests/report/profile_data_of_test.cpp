@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Profiles as plain values say the same as the constants that they are made of.
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/ipu/machine/ipu_devices.hpp>
 #include <stagecraft/ipu/profile/profile.hpp>
+#include <stagecraft/machines/ipu_devices.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/report/profile_data_of.hpp>
 #include <array>

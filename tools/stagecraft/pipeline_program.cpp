@@ -88,7 +88,7 @@ source_text program_text(source_text const& type, pipeline_job const& job, pipel
   };
   include({"description/inference", "io/detail/training_config", "pipeline/solution_file", "report/solution_text"});
   if (is_searched || is_profiled)
-    include({"ipu/machine/ipu_devices", "ipu/profile/auto_pipeline", "report/profile_data_of", "report/profile_html",
+    include({"machines/ipu_devices", "ipu/profile/auto_pipeline", "report/profile_data_of", "report/profile_html",
              "report/profile_json", "report/profile_text", "report/profile_trace"});
   text += "#include <cstdio>\n#include <string>\n\nnamespace sc = stagecraft;\n\n";
   text += "using model_type = " + type + ";\n";

@@ -6,8 +6,8 @@
 #include <stagecraft/description/pipeline_checks.hpp>
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/diagnostics/text.hpp>
-#include <stagecraft/ipu/machine/ipu_config.hpp>
-#include <stagecraft/ipu/machine/ipu_config_problem.hpp>
+#include <stagecraft/machines/ipu_config.hpp>
+#include <stagecraft/machines/ipu_config_problem.hpp>
 #include <stagecraft/pipeline/stage_options.hpp>
 #include <string_view>
 

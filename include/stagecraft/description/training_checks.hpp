@@ -15,8 +15,8 @@
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/graph/growing_array.hpp>
-#include <stagecraft/ipu/machine/ipu_devices.hpp>
 #include <stagecraft/losses/loss.hpp>
+#include <stagecraft/machines/ipu_devices.hpp>
 #include <stagecraft/models/output_names.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
 #include <array>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/description/inference.hpp>
-#include <stagecraft/ipu/machine/ipu_devices.hpp>
+#include <stagecraft/machines/ipu_devices.hpp>
 #include <stagecraft/pipeline/options.hpp>
 
 namespace stagecraft {

@@ -3,8 +3,8 @@
 // row. Each row is printed, must stand in the documentation as it is printed, and its ratio must be in the range that
 // is told there. Nothing in the model is fitted to these rows: its numbers come from other sources (ipu_target.hpp).
 #include <stagecraft/ipu/convolution/plan_convolution.hpp>
+#include <stagecraft/ipu/cycles/exchange.hpp>
 #include <stagecraft/ipu/cycles/scaled_add.hpp>
-#include <stagecraft/ipu/machine/exchange.hpp>
 #include <stagecraft/ipu/operations/convolution.hpp>
 #include <stagecraft/ipu/operations/operations.hpp>
 

@@ -2,7 +2,7 @@
 // What tiles count in trainings of the examples is what the profile said before: images, also in half precision, and a
 // layer of one's own.
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/ipu/machine/ipu_devices.hpp>
+#include <stagecraft/machines/ipu_devices.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/report/profile_data_of.hpp>
 #include <stagecraft/report/report.hpp>

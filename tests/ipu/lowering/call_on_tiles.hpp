@@ -10,9 +10,9 @@
 #include <stagecraft/host/steps/weight_layout.hpp>
 #include <stagecraft/ipu/emulation/run_operation.hpp>
 #include <stagecraft/ipu/lowering/lowering.hpp>
-#include <stagecraft/ipu/machine/ipu_config.hpp>
 #include <stagecraft/ipu/operations/step_cost.hpp>
 #include <stagecraft/ipu/tiles/codelets/custom.hpp>
+#include <stagecraft/machines/ipu_config.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -2,8 +2,8 @@
 // Profiles of machines whose I/O tiles talk to the host while the others compute, and the latency of micro-batches.
 #include <stagecraft/description/job.hpp>
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/ipu/machine/ipu_devices.hpp>
 #include <stagecraft/ipu/profile/profile.hpp>
+#include <stagecraft/machines/ipu_devices.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <cstdint>
 #include <doctest/doctest.h>

@@ -2,9 +2,9 @@
 // Profiles are constants that follow from the costs of steps, the timetable, and the places of tensors.
 #include <stagecraft/description/job_on.hpp>
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/ipu/machine/ipu_devices.hpp>
 #include <stagecraft/ipu/placement/tile_places.hpp>
 #include <stagecraft/ipu/profile/profile.hpp>
+#include <stagecraft/machines/ipu_devices.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <array>
 #include <cstdint>

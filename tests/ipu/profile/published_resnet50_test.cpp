@@ -2,8 +2,8 @@
 // The profile of ResNet-50 against its published throughput on real IPUs: rows of docs/ipu.md, which must stand there
 // as they are computed here. As in tests/ipu/convolution/published_measurements_test.cpp, nothing is fitted to them.
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/ipu/machine/ipu_devices.hpp>
 #include <stagecraft/ipu/profile/profile.hpp>
+#include <stagecraft/machines/ipu_devices.hpp>
 #include <stagecraft/pipeline.hpp>
 
 #include <doctest/doctest.h>

@@ -2,8 +2,8 @@
 // Options of Poplar for single stages change the plans of these stages, and nothing else.
 #include <stagecraft/description/job.hpp>
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/ipu/machine/ipu_devices.hpp>
 #include <stagecraft/ipu/profile/profile.hpp>
+#include <stagecraft/machines/ipu_devices.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <cstdint>
 #include <doctest/doctest.h>

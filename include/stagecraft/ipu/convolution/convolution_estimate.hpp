@@ -10,15 +10,15 @@
 #include <stagecraft/ipu/cycles/conv_partial_1x1.hpp>
 #include <stagecraft/ipu/cycles/conv_partial_nx1.hpp>
 #include <stagecraft/ipu/cycles/conv_partial_slic.hpp>
+#include <stagecraft/ipu/cycles/exchange.hpp>
 #include <stagecraft/ipu/cycles/horizontal_mac.hpp>
+#include <stagecraft/ipu/cycles/integers.hpp>
 #include <stagecraft/ipu/cycles/multi_slice.hpp>
 #include <stagecraft/ipu/cycles/outer_product.hpp>
 #include <stagecraft/ipu/cycles/reduce_partials.hpp>
 #include <stagecraft/ipu/cycles/vertical_mac.hpp>
 #include <stagecraft/ipu/cycles/zero_partials.hpp>
-#include <stagecraft/ipu/machine/exchange.hpp>
-#include <stagecraft/ipu/machine/integers.hpp>
-#include <stagecraft/ipu/machine/ipu_target.hpp>
+#include <stagecraft/machines/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::detail {

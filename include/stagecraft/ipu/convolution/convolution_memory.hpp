@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/ipu/convolution/convolution_division.hpp>
-#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/cycles/integers.hpp>
 #include <cstdint>
 
 namespace stagecraft::detail {

@@ -6,8 +6,8 @@
 #include <stagecraft/ipu/convolution/convolution_plan.hpp>
 #include <stagecraft/ipu/convolution/convolution_view.hpp>
 #include <stagecraft/ipu/convolution/part_counts.hpp>
-#include <stagecraft/ipu/machine/exchange.hpp>
-#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/cycles/exchange.hpp>
+#include <stagecraft/ipu/cycles/integers.hpp>
 #include <cstdint>
 
 namespace stagecraft::detail {

@@ -8,9 +8,9 @@
 #include <stagecraft/ipu/convolution/convolution_scene.hpp>
 #include <stagecraft/ipu/convolution/convolution_view.hpp>
 #include <stagecraft/ipu/convolution/part_counts.hpp>
-#include <stagecraft/ipu/machine/exchange.hpp>
-#include <stagecraft/ipu/machine/integers.hpp>
-#include <stagecraft/ipu/machine/ipu_target.hpp>
+#include <stagecraft/ipu/cycles/exchange.hpp>
+#include <stagecraft/ipu/cycles/integers.hpp>
+#include <stagecraft/machines/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::detail {

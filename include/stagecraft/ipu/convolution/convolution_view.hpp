@@ -5,8 +5,8 @@
 #include <stagecraft/ipu/convolution/convolution_plan.hpp>
 #include <stagecraft/ipu/convolution/convolution_shape.hpp>
 #include <stagecraft/ipu/cycles/conv_partial_slic.hpp>
-#include <stagecraft/ipu/machine/integers.hpp>
-#include <stagecraft/ipu/machine/ipu_target.hpp>
+#include <stagecraft/ipu/cycles/integers.hpp>
+#include <stagecraft/machines/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::detail {

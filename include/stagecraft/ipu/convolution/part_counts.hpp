@@ -3,7 +3,7 @@
 // smallest number is the one. And numbers of parts of all that a convolution has, but for field and batch.
 #pragma once
 
-#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/cycles/integers.hpp>
 #include <cstdint>
 #include <initializer_list>
 

@@ -8,9 +8,9 @@
 #include <stagecraft/ipu/convolution/convolution_search.hpp>
 #include <stagecraft/ipu/convolution/convolution_shape.hpp>
 #include <stagecraft/ipu/convolution/convolution_view.hpp>
-#include <stagecraft/ipu/machine/integers.hpp>
-#include <stagecraft/ipu/machine/ipu_config.hpp>
-#include <stagecraft/ipu/machine/ipu_target.hpp>
+#include <stagecraft/ipu/cycles/integers.hpp>
+#include <stagecraft/machines/ipu_config.hpp>
+#include <stagecraft/machines/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft {

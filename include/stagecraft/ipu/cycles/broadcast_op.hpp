@@ -5,8 +5,8 @@
 
 #include <stagecraft/ipu/cycles/binary_op.hpp>
 #include <stagecraft/ipu/cycles/elementwise_cost.hpp>
-#include <stagecraft/ipu/machine/integers.hpp>
-#include <stagecraft/ipu/machine/ipu_target.hpp>
+#include <stagecraft/ipu/cycles/integers.hpp>
+#include <stagecraft/machines/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

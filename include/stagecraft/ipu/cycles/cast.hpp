@@ -2,8 +2,8 @@
 // Cycles of conversions between element types: popops' Cast1D.
 #pragma once
 
-#include <stagecraft/ipu/machine/integers.hpp>
-#include <stagecraft/ipu/machine/ipu_target.hpp>
+#include <stagecraft/ipu/cycles/integers.hpp>
+#include <stagecraft/machines/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

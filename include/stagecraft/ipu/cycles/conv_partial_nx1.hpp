@@ -3,9 +3,9 @@
 #pragma once
 
 #include <stagecraft/ipu/cycles/field_share.hpp>
+#include <stagecraft/ipu/cycles/integers.hpp>
 #include <stagecraft/ipu/cycles/zero_partials.hpp>
-#include <stagecraft/ipu/machine/integers.hpp>
-#include <stagecraft/ipu/machine/ipu_target.hpp>
+#include <stagecraft/machines/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

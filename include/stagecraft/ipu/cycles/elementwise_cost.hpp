@@ -2,8 +2,8 @@
 // How a vertex goes over elements one after the other: popops' OpPerformanceInfo.
 #pragma once
 
-#include <stagecraft/ipu/machine/integers.hpp>
-#include <stagecraft/ipu/machine/ipu_target.hpp>
+#include <stagecraft/ipu/cycles/integers.hpp>
+#include <stagecraft/machines/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

@@ -2,7 +2,7 @@
 // Which part of a convolution's output a worker of a tile computes.
 #pragma once
 
-#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/cycles/integers.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

@@ -2,7 +2,7 @@
 // Cycles of filling memory with a value: popops' Fill.
 #pragma once
 
-#include <stagecraft/ipu/machine/ipu_target.hpp>
+#include <stagecraft/machines/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

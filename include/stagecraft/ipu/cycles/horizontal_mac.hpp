@@ -2,8 +2,8 @@
 // Cycles of the vertex for convolutions without the units for matrix products: poplin's ConvPartialHorizontalMac.
 #pragma once
 
-#include <stagecraft/ipu/machine/integers.hpp>
-#include <stagecraft/ipu/machine/ipu_target.hpp>
+#include <stagecraft/ipu/cycles/integers.hpp>
+#include <stagecraft/machines/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

@@ -3,7 +3,7 @@
 // LossCrossEntropyTransform.
 #pragma once
 
-#include <stagecraft/ipu/machine/ipu_target.hpp>
+#include <stagecraft/machines/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

@@ -2,8 +2,8 @@
 // Cycles of gathering rows by their numbers, and of writing them back: popops' MultiSlice and MultiUpdate.
 #pragma once
 
-#include <stagecraft/ipu/machine/integers.hpp>
-#include <stagecraft/ipu/machine/ipu_target.hpp>
+#include <stagecraft/ipu/cycles/integers.hpp>
+#include <stagecraft/machines/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

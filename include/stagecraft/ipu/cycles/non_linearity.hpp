@@ -2,8 +2,8 @@
 // Cycles of activations and their gradients: popnn's NonLinearity1D and NonLinearityGrad1D, and those by rows.
 #pragma once
 
-#include <stagecraft/ipu/machine/integers.hpp>
-#include <stagecraft/ipu/machine/ipu_target.hpp>
+#include <stagecraft/ipu/cycles/integers.hpp>
+#include <stagecraft/machines/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

@@ -2,7 +2,7 @@
 // Cycles of the vertex for products of a column with a row: poplin's OuterProduct.
 #pragma once
 
-#include <stagecraft/ipu/machine/ipu_target.hpp>
+#include <stagecraft/machines/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/graph/dtype.hpp>
-#include <stagecraft/ipu/machine/ipu_target.hpp>
+#include <stagecraft/machines/ipu_target.hpp>
 
 namespace stagecraft::vertices {
 

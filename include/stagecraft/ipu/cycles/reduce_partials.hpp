@@ -2,8 +2,8 @@
 // Cycles of adding up the partial sums of a matrix product or convolution on one tile: poplin's ReduceAdd.
 #pragma once
 
-#include <stagecraft/ipu/machine/integers.hpp>
-#include <stagecraft/ipu/machine/ipu_target.hpp>
+#include <stagecraft/ipu/cycles/integers.hpp>
+#include <stagecraft/machines/ipu_target.hpp>
 #include <bit>
 #include <cstdint>
 

@@ -2,9 +2,9 @@
 // Cycles of reductions of one region with a stride: popops' Reduce, specialised as STRIDED_REDUCE.
 #pragma once
 
+#include <stagecraft/ipu/cycles/integers.hpp>
 #include <stagecraft/ipu/cycles/reduce_operation.hpp>
-#include <stagecraft/ipu/machine/integers.hpp>
-#include <stagecraft/ipu/machine/ipu_target.hpp>
+#include <stagecraft/machines/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {

@@ -5,8 +5,8 @@
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/ipu/machine/ipu_config.hpp>
 #include <stagecraft/kernels/simd/special_values.hpp>
+#include <stagecraft/machines/ipu_config.hpp>
 #include <cfenv>
 #include <cstdint>
 #include <string>

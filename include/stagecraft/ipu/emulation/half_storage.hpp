@@ -6,11 +6,11 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/host/steps/host_memory.hpp>
-#include <stagecraft/ipu/machine/ipu_config.hpp>
 #include <stagecraft/ipu/tiles/half_rounding.hpp>
 #include <stagecraft/kernels/random/round_to_half.hpp>
 #include <stagecraft/kernels/simd/half.hpp>
 #include <stagecraft/kernels/update/accumulate.hpp>
+#include <stagecraft/machines/ipu_config.hpp>
 #include <algorithm>
 #include <array>
 #include <cstdint>

@@ -7,7 +7,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 
 #include <stagecraft/host/host.hpp>
-#include <stagecraft/ipu/machine/ipu_devices.hpp>
+#include <stagecraft/machines/ipu_devices.hpp>
 
 namespace stagecraft::tiles {
 

@@ -6,12 +6,12 @@
 #include <stagecraft/ipu/convolution/convolution_plan.hpp>
 #include <stagecraft/ipu/convolution/convolution_shape.hpp>
 #include <stagecraft/ipu/convolution/plan_convolution.hpp>
-#include <stagecraft/ipu/machine/ipu_config.hpp>
-#include <stagecraft/ipu/machine/ipu_target.hpp>
 #include <stagecraft/ipu/operations/convolution_cost.hpp>
 #include <stagecraft/ipu/steps/convolution_strides.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/steps/weight_mapping.hpp>
+#include <stagecraft/machines/ipu_config.hpp>
+#include <stagecraft/machines/ipu_target.hpp>
 
 namespace stagecraft::detail {
 

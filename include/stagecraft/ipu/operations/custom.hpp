@@ -6,7 +6,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/layer_inputs.hpp>
 #include <stagecraft/ipu/cycles/cast.hpp>
-#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/cycles/integers.hpp>
 #include <stagecraft/ipu/operations/named_tensors.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <stagecraft/graph/dtype.hpp>
-#include <stagecraft/ipu/machine/integers.hpp>
-#include <stagecraft/ipu/machine/ipu_target.hpp>
+#include <stagecraft/ipu/cycles/integers.hpp>
 #include <stagecraft/ipu/steps/pool_work.hpp>
+#include <stagecraft/machines/ipu_target.hpp>
 #include <cstdint>
 #include <initializer_list>
 

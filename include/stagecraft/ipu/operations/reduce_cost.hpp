@@ -5,9 +5,9 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/cycles/binary_op.hpp>
 #include <stagecraft/ipu/cycles/broadcast_op.hpp>
+#include <stagecraft/ipu/cycles/integers.hpp>
 #include <stagecraft/ipu/cycles/reduce_operation.hpp>
 #include <stagecraft/ipu/cycles/strided_reduce.hpp>
-#include <stagecraft/ipu/machine/integers.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
 #include <stagecraft/ipu/steps/reduce_function.hpp>

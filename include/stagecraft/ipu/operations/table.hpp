@@ -5,8 +5,8 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/cycles/fill.hpp>
+#include <stagecraft/ipu/cycles/integers.hpp>
 #include <stagecraft/ipu/cycles/multi_slice.hpp>
-#include <stagecraft/ipu/machine/integers.hpp>
 #include <stagecraft/ipu/operations/reduce_cost.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <stagecraft/graph/frozen.hpp>
+#include <stagecraft/ipu/cycles/exchange.hpp>
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>
 #include <stagecraft/ipu/lowering/planned_weights.hpp>
-#include <stagecraft/ipu/machine/exchange.hpp>
 #include <stagecraft/ipu/placement/tile_place.hpp>
 #include <stagecraft/pipeline/linear_order.hpp>
 #include <stagecraft/pipeline/partition_costs.hpp>

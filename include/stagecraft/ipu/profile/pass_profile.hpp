@@ -6,8 +6,8 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/frozen.hpp>
+#include <stagecraft/ipu/cycles/exchange.hpp>
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>
-#include <stagecraft/ipu/machine/exchange.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/placement/pass_tiles.hpp>
 #include <stagecraft/ipu/placement/tile_code.hpp>

@@ -4,7 +4,7 @@
 
 #include <stagecraft/description/replicas.hpp>
 #include <stagecraft/graph/growing_array.hpp>
-#include <stagecraft/ipu/machine/exchange.hpp>
+#include <stagecraft/ipu/cycles/exchange.hpp>
 #include <cstdint>
 
 namespace stagecraft::detail {

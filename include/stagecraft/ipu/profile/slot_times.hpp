@@ -5,7 +5,7 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/frozen.hpp>
-#include <stagecraft/ipu/machine/exchange.hpp>
+#include <stagecraft/ipu/cycles/exchange.hpp>
 #include <stagecraft/ipu/profile/pass_profile.hpp>
 #include <stagecraft/plan/pipeline_program.hpp>
 #include <array>

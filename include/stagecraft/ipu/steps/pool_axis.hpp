@@ -4,7 +4,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/cycles/integers.hpp>
 #include <cstdint>
 
 namespace stagecraft::tiles {

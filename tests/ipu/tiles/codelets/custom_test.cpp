@@ -5,9 +5,9 @@
 #include <stagecraft/engine/step_plan.hpp>
 #include <stagecraft/host/host.hpp>
 #include <stagecraft/ipu/lowering/lowered_call.hpp>
-#include <stagecraft/ipu/machine/ipu_devices.hpp>
 #include <stagecraft/ipu/tiles/codelets/custom.hpp>
 #include <stagecraft/kernels/product/packed_matrix.hpp>
+#include <stagecraft/machines/ipu_devices.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 // Carries out a lowered step on the tiles of a small emulated IPU, with tensors as arrays.
 #pragma once
 
-#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/cycles/integers.hpp>
 #include <stagecraft/ipu/steps/step_layout.hpp>
 #include <stagecraft/ipu/steps/tile_mapping.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>

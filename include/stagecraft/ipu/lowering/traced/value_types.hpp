@@ -4,7 +4,7 @@
 
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/graph/growing_array.hpp>
-#include <stagecraft/ipu/machine/ipu_target.hpp>
+#include <stagecraft/machines/ipu_target.hpp>
 #include <stagecraft/operations/plan/traced_plan.hpp>
 #include <cstdint>
 

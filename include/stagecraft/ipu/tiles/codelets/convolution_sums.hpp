@@ -2,7 +2,7 @@
 // How the tiles of a convolution's plan add up their partial sums, and the results of serial parts.
 #pragma once
 
-#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/cycles/integers.hpp>
 #include <stagecraft/ipu/tiles/codelets/convolution_tiles.hpp>
 #include <cstdint>
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>
-#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/cycles/integers.hpp>
 #include <stagecraft/ipu/operations/convolution.hpp>
 #include <stagecraft/ipu/tiles/codelets/convolution_operand.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>

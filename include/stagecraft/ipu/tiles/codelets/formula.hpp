@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/graph/array_view.hpp>
-#include <stagecraft/ipu/machine/integers.hpp>
+#include <stagecraft/ipu/cycles/integers.hpp>
 #include <stagecraft/ipu/steps/tile_operation.hpp>
 #include <stagecraft/ipu/tiles/tile_view.hpp>
 #include <stagecraft/kernels/elementwise/formula.hpp>

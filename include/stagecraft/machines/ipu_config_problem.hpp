@@ -4,7 +4,7 @@
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/ipu/machine/ipu_config.hpp>
+#include <stagecraft/machines/ipu_config.hpp>
 #include <cstdint>
 #include <string_view>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <stagecraft/ipu/machine/exchange.hpp>
+#include <stagecraft/ipu/cycles/exchange.hpp>
 #include <doctest/doctest.h>
 #include <vector>
 

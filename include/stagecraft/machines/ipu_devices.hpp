@@ -6,8 +6,8 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 
 #include <stagecraft/diagnostics/compile_error.hpp>
-#include <stagecraft/ipu/machine/ipu_config.hpp>
-#include <stagecraft/ipu/machine/ipu_config_problem.hpp>
+#include <stagecraft/machines/ipu_config.hpp>
+#include <stagecraft/machines/ipu_config_problem.hpp>
 
 namespace stagecraft::detail {
 

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <stagecraft/graph/dtype.hpp>
-#include <stagecraft/ipu/machine/ipu_target.hpp>
-#include <stagecraft/ipu/machine/ipu_version.hpp>
+#include <stagecraft/machines/ipu_target.hpp>
+#include <stagecraft/machines/ipu_version.hpp>
 
 namespace stagecraft {
 

@@ -2,7 +2,7 @@
 // The kind of IPU that a configuration names: IPUConfig's `ipu_model.version`.
 #pragma once
 
-#include <stagecraft/ipu/machine/ipu_target.hpp>
+#include <stagecraft/machines/ipu_target.hpp>
 
 namespace stagecraft {
 
