@@ -247,10 +247,6 @@ struct pipeline_memory {
   [[no_unique_address]] typename Sizes::policy::template replica_memory<Sizes> of_policy;
 };
 
-}  // namespace stagecraft::engine
-
-namespace stagecraft::detail {
-
 /// Copies an accumulator between remote memory and where passes work on it.
 template <class Sizes, bool Fetch>
 void move_accumulator(pipeline_memory<Sizes>& own, long long offset, long long floats) {
@@ -266,4 +262,4 @@ void move_accumulator(pipeline_memory<Sizes>& own, long long offset, long long f
     move(own.gradients.data(), own.local_gradients.data());
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::engine

@@ -13,7 +13,7 @@
 #include <stagecraft/plan/whole_pass.hpp>
 #include <cstddef>
 
-namespace stagecraft::detail {
+namespace stagecraft::engine {
 
 /// Whether a model has a device for itself: then what its passes hold has places that follow from the program alone.
 template <class M, class Machine>
@@ -35,10 +35,6 @@ template <class Job>
 inline constexpr int threads_of_device = policy_of<typename Job::machine>::devices_have_teams
                                              ? (Job::machine::threads + devices_of_all<Job> - 1) / devices_of_all<Job>
                                              : 1;
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::engine {
 
 /// A pass as a machine carries it out.
 template <class Job, int Pass>

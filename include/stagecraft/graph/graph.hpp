@@ -125,14 +125,10 @@ struct graph {
         problem(traced.problem) {}
 };
 
-}  // namespace stagecraft::tracing
-
-namespace stagecraft::detail {
-
 constexpr std::size_t count_ordered(tracing::array_view<call_info const> calls) {
   std::size_t count = 0;
   for (auto const& call : calls) count += call.is_listed() ? 1 : 0;
   return count;
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tracing

@@ -15,10 +15,6 @@ struct type_tag {
   std::uint64_t id = 0;
 };
 
-}  // namespace stagecraft::tracing
-
-namespace stagecraft::detail {
-
 /// A hash (FNV-1a) of the type's name.
 template <class T>
 constexpr std::uint64_t id_of_type() {
@@ -51,10 +47,6 @@ struct tag_holder {
   static constexpr type_tag tag{id_of_type<T>()};
   friend constexpr auto type_behind(tag_key<&tag>) { return type_box<T>{}; }
 };
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tracing {
 
 /// The tag of a type: the same address in each translation unit.
 template <class T>

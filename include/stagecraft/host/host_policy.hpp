@@ -11,13 +11,9 @@
 #include <cstddef>
 #include <cstring>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 inline constexpr diagnostic no_memory_problem{};
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::cpu {
 
 /// See ExecutionPolicy. Values in 16 bits are widened and narrowed by the engine (narrow_storage.hpp). Policies that
 /// derive from it say only what is different.

@@ -35,7 +35,7 @@ struct last_activation {
 
 }  // namespace stagecraft
 
-namespace stagecraft::detail {
+namespace stagecraft::models {
 
 template <class M, int Call>
 constexpr last_activation find_last_activation() {
@@ -68,10 +68,6 @@ template <class M, std::size_t... Output>
 constexpr auto find_last_activations(std::index_sequence<Output...>) {
   return std::array<last_activation, sizeof...(Output)>{find_last_activation<M, outputs_of<M>[Output]>()...};
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::models {
 
 /// Of each output of a model, in their order.
 template <Model M>

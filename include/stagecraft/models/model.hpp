@@ -18,10 +18,6 @@ namespace stagecraft::models {
 template <auto... Layers>
 struct sequential_model;
 
-}  // namespace stagecraft::models
-
-namespace stagecraft::detail {
-
 /// Calls `model.call(builder, x...)` with the tensors of a span; the number of inputs is part of the type.
 template <std::size_t... Index>
 constexpr auto call_subclass(auto& model, model_builder& builder, tracing::array_view<symbolic_tensor const> tensors,
@@ -56,10 +52,6 @@ constexpr diagnostic check_subclass(std::index_sequence<Index...>) {
     return problem;
   }
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::models {
 
 /// The type behind `model<...>`; under a name of its own, so that an argument of `call` may be named `model`.
 template <class Derived>
@@ -127,10 +119,6 @@ struct built_model : model_base {
   }
 };
 
-}  // namespace stagecraft::models
-
-namespace stagecraft::detail {
-
 /// A sequential model without an input gets one; any other model is taken for a subclass.
 template <class M, layers::input... Inputs>
 struct model_with_inputs {
@@ -144,7 +132,7 @@ struct model_with_inputs<sequential_model<Layers...>, Input> {
 template <class M, layers::input... Inputs>
 using built = typename model_with_inputs<M, Inputs...>::type;
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::models
 
 namespace stagecraft {
 
@@ -155,7 +143,7 @@ using build = typename detail::layer_verdict<detail::built<M, Inputs...>>::templ
 
 }  // namespace stagecraft
 
-namespace stagecraft::detail {
+namespace stagecraft::models {
 
 /// E2080: members are asked of a model that is no subclass.
 template <class M>
@@ -189,7 +177,7 @@ constexpr auto call_members() {
 template <class M>
 inline constexpr auto called_members = call_members<M>();
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::models
 
 namespace stagecraft {
 

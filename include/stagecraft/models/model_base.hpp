@@ -14,7 +14,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace stagecraft::detail {
+namespace stagecraft::models {
 
 /// E1080: Keras's functions of a model are a trainer's here.
 template <class... Arguments>
@@ -31,10 +31,6 @@ constexpr int call_untrained() {
   static_assert(report<untrained_model_problem<Arguments...>>());
   return 0;
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::models {
 
 /// The part of a model that does not depend on its type. `call_scope` is given at the first call inside another model;
 /// calls of the same variable share their weights. `model_name` is the name of one inside another, see `named`.
@@ -82,7 +78,7 @@ concept Model = std::derived_from<M, models::model_base> && requires {
 
 }  // namespace stagecraft
 
-namespace stagecraft::detail {
+namespace stagecraft::models {
 
 constexpr std::array<symbolic_tensor, 1> output_tensors(symbolic_tensor const& tensor) { return {tensor}; }
 template <std::size_t Count>
@@ -138,10 +134,6 @@ inline constexpr diagnostic wrong_model_call_problem = [] {
                  "something else; call it with the output of model.input(...) or of a layer");
   return problem;
 }();
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::models {
 
 /// Lets a model be called on symbolic tensors inside another model's `build` or `call`.
 template <class Derived>

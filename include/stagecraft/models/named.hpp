@@ -27,10 +27,6 @@ struct named_model : callable_model<named_model<Name, M>> {
   }
 };
 
-}  // namespace stagecraft::models
-
-namespace stagecraft::detail {
-
 /// A model under a name. That of a model with stages is the name of the model itself.
 template <fixed_text Name, class M>
 struct with_name {
@@ -42,7 +38,7 @@ struct with_name<Name, M> {
   using type = typename M::template with_name<Name>;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::models
 
 namespace stagecraft {
 

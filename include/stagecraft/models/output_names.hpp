@@ -8,7 +8,7 @@
 #include <array>
 #include <cstddef>
 
-namespace stagecraft::detail {
+namespace stagecraft::models {
 
 /// An output of a functional or sequential model is called after the layer that it comes from, where a nested model
 /// counts as a layer; a name that an output before has gets a number. Keras does not know the layers of a subclass.
@@ -37,10 +37,6 @@ constexpr auto name_outputs() {
   }
   return names;
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::models {
 
 /// The names of a model's outputs, as a std::array<fixed_name, n>.
 template <Model M>

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace stagecraft::detail {
+namespace stagecraft::models {
 
 /// E1019 an entry is no layer, E1007 it is a layer that lacks something.
 template <class Entry>
@@ -35,10 +35,6 @@ constexpr void check_entry(diagnostic& problem, int position) {
                    std::is_class_v<Entry> ? type_name<Entry>() : std::string_view("itself"), ">");
   }
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::models {
 
 /// The type behind `sequential<...>`.
 template <auto... Layers>

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace stagecraft::detail {
+namespace stagecraft::pipeline {
 
 /// A number of a name, read from its end, which differs for nearly all pairs of names.
 constexpr unsigned add_to_hash(unsigned hash, std::string_view text) {
@@ -154,10 +154,6 @@ struct stages_of_solution {
 };
 template <auto const& Text>
 inline constexpr solution_devices<Text> devices_with<stages_of_solution<Text>>{};
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::pipeline {
 
 /// The stages of a solution file, whose text is a constant with a name:
 ///

@@ -61,10 +61,6 @@ constexpr call_needs needs_of_sums(activation function, operations::sums_call co
           .takes_epilogue = keeps_sums ? epilogue_kind::none : takes};
 }
 
-}  // namespace stagecraft::plan
-
-namespace stagecraft::detail {
-
 /// What the operations of a layer's `call` read and keep.
 template <Layer L>
 constexpr call_needs needs_of_operations(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
@@ -85,10 +81,6 @@ constexpr call_needs needs_of_operations(L const& layer, layer_inputs const& in,
           .row_gradients = found.row_gradients};
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::plan {
-
 template <Layer L>
   requires detail::HasCall<L>
 constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
@@ -108,19 +100,11 @@ constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch,
   return needs;
 }
 
-}  // namespace stagecraft::plan
-
-namespace stagecraft::detail {
-
 /// Floats for two numbers per channel of each item of kernels::channel_items, and for two more per channel.
 constexpr long long channel_sums(long long floats, int channels) {
   long long const items = (floats + 16383) / 16384;
   return (items < 32 ? items + 1 : 33) * 2 * ((channels + 15) / 16 * 16);
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::plan {
 
 constexpr call_needs needs_of(layers::batch_normalization const& layer, layer_inputs const& in, int batch,
                               execution_mode mode) {
@@ -144,10 +128,6 @@ constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch,
   return {.output = false, .saved = (floats / columns + 15) / 16 * 32 + detail::channel_sums(floats, columns)};
 }
 
-}  // namespace stagecraft::plan
-
-namespace stagecraft::detail {
-
 /// A number for each output says which cell of its window it is: one byte if there are up to 256 (two up to 65536).
 template <class L>
 constexpr call_needs needs_of_max_pooling(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
@@ -161,10 +141,6 @@ constexpr call_needs needs_of_max_pooling(L const& layer, layer_inputs const& in
           .applies_activation = true,
           .applies_activation_to_output = true};
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::plan {
 
 constexpr call_needs needs_of(layers::max_pooling1d const& layer, layer_inputs const& in, int batch,
                               execution_mode mode) {

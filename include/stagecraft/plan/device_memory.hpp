@@ -48,7 +48,7 @@ struct device_memory {
 
 }  // namespace stagecraft
 
-namespace stagecraft::detail {
+namespace stagecraft::plan {
 
 template <class Job, int Device>
 class device_memory_finder {
@@ -129,7 +129,7 @@ class device_memory_finder {
   int replicas_;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::plan
 
 namespace stagecraft {
 

@@ -18,7 +18,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::plan {
 
 template <class Layer, class... Layers>
 inline constexpr bool is_one_of = (std::same_as<Layer, Layers> || ...);
@@ -94,10 +94,6 @@ template <class M, int Call, bool LeavesActivation>
 inline constexpr auto planned_layer = layer_in_plan<M, Call, LeavesActivation>();
 template <class M, int Call>
 inline constexpr auto const& planned_layer<M, Call, false> = layer_of<M, Call>;
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::plan {
 
 /// Whether the loss of an output takes the logits of its softmax or sigmoid.
 template <class Job, std::size_t Output>

@@ -97,10 +97,6 @@ struct pass_plan {
         scratch(detail::array_of<Sizes.scratch>(draft.scratch)) {}
 };
 
-}  // namespace stagecraft::plan
-
-namespace stagecraft::detail {
-
 /// Where a pass finds and leaves its tensors: by calls, by edges and by outputs of the graph.
 template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
 struct pass_places {
@@ -222,4 +218,4 @@ class pass_planner : protected buffer_lifetimes {
   pass_draft<calls, edges, outputs> draft_;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::plan

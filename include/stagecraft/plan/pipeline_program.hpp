@@ -8,7 +8,7 @@
 #include <stagecraft/plan/backward_pass.hpp>
 #include <stagecraft/plan/forward_pass.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::plan {
 
 template <class Job>
 inline constexpr auto all_device_buffers =
@@ -25,10 +25,6 @@ struct make_pass {
       return forward_pass_planner<Job>(table.stage_of_pass(Pass), devices.data()).make();
   }
 };
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::plan {
 
 /// The plan of a pass; passes count as in `timetable`.
 template <class Job, int Pass>

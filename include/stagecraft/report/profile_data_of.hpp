@@ -17,9 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::reports {
 
 template <class Job>
 class profile_data_maker {
@@ -209,7 +207,9 @@ class profile_data_maker {
   std::vector<int> row_of_call_, row_of_loss_;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::reports
+
+namespace stagecraft {
 
 /// The profile of a training, or with execution_mode::inference of predictions, for reports.
 ///

@@ -35,10 +35,6 @@ class running_mean {
   double weight_ = 0;
 };
 
-}  // namespace stagecraft::trainers
-
-namespace stagecraft::detail {
-
 /// For metrics that have a `result` of what their `call` gives: some rows at a time, the last of which may count 0.
 template <metrics::metric Metric, bool SparseTargets, int Width>
 class traced_sums {
@@ -95,10 +91,6 @@ constexpr auto counter_of_metric() {
   else
     return mean_of_scores<Metric, Width, Sample>{};
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::trainers {
 
 /// One metric of the rows seen since the last reset; `accuracy` is resolved. It does not allocate.
 ///

@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::trainers {
 
 /// E4095: something is asked of a predictor that needs a loss.
 template <fixed_name Function>
@@ -60,10 +60,6 @@ constexpr numbers_of_call call_floats() {
   return {batch * static_cast<std::size_t>(Session::input_shape(0).size()),
           batch * static_cast<std::size_t>(Session::graph.call(Session::outputs[0]).shape.size())};
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::trainers {
 
 /// The type behind `predictor<...>`.
 template <Model M, auto Inference, class Machine>
@@ -201,15 +197,11 @@ class model_predictor
   }
 };
 
-}  // namespace stagecraft::trainers
-
-namespace stagecraft::detail {
-
 template <class M, auto Inference, class Machine>
 using predictor_or_stand_in = std::conditional_t<run_problem<M, Inference, Machine, false>().failed(),
                                                  invalid_predictor<>, model_predictor<M, Inference, Machine>>;
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::trainers
 
 namespace stagecraft {
 

@@ -207,15 +207,25 @@ class model_trainer
     return detail::no_run<Options>{}, evaluation{};
   }
   template <class Options = evaluate_options>
-  evaluation evaluate(detail::any_argument, detail::any_argument, ...) { return detail::refuse<Options, evaluation>(); }
+  evaluation evaluate(detail::any_argument, detail::any_argument, ...) {
+    return detail::refuse<Options, evaluation>();
+  }
   template <fixed_name F = "fit">
-  training_history fit(detail::any_argument, detail::any_options) { return detail::no_stream<F, training_history>(); }
+  training_history fit(detail::any_argument, detail::any_options) {
+    return detail::no_stream<F, training_history>();
+  }
   template <fixed_name F = "fit">
-  training_history fit(detail::any_argument, ...) { return detail::no_stream<F, training_history>(); }
+  training_history fit(detail::any_argument, ...) {
+    return detail::no_stream<F, training_history>();
+  }
   template <fixed_name F = "evaluate">
-  evaluation evaluate(detail::any_argument, detail::any_options) { return detail::no_stream<F, evaluation>(); }
+  evaluation evaluate(detail::any_argument, detail::any_options) {
+    return detail::no_stream<F, evaluation>();
+  }
   template <fixed_name F = "evaluate">
-  evaluation evaluate(detail::any_argument, ...) { return detail::no_stream<F, evaluation>(); }
+  evaluation evaluate(detail::any_argument, ...) {
+    return detail::no_stream<F, evaluation>();
+  }
   template <class Options = predict_options>
   auto predict(detail::any_argument, detail::any_options) {
     return detail::no_run<Options>{}, predict(sample_set{});
@@ -368,15 +378,11 @@ class model_trainer
   }
 };
 
-}  // namespace stagecraft::trainers
-
-namespace stagecraft::detail {
-
 template <class M, auto Training, class Machine>
 using trainer_or_stand_in = std::conditional_t<run_problem<M, Training, Machine, true>().failed(),
                                                invalid_trainer<Training>, model_trainer<M, Training, Machine>>;
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::trainers
 
 namespace stagecraft {
 

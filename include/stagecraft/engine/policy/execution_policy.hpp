@@ -28,10 +28,6 @@ using policy_of = typename policy_of_machine<Machine>::type;
 template <class Machine>
 inline constexpr bool is_carried_out = !std::is_void_v<policy_of<Machine>>;
 
-}  // namespace stagecraft::engine
-
-namespace stagecraft::detail {
-
 /// What policies are asked with in the concept below: `on_host` carries out on the host what the policy is asked for.
 struct any_host_step {
   template <class... Any>
@@ -40,10 +36,6 @@ struct any_host_step {
 struct any_host_loss {
   float operator()() const { return 0; }
 };
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::engine {
 
 /// What an engine asks of a machine. All functions are static; `Plan` is the plan of a pass (step_plan) and
 /// `Sizes` the sizes of a replica's memory (pipeline_sizes). Where a function takes `on_host`, that carries the same

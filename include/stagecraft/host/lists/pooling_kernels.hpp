@@ -20,10 +20,6 @@ struct pooling_kernel {
   void (*backward)(float const* x, float const* dy, float* dx, float* workspace, int samples) = nullptr;
 };
 
-}  // namespace stagecraft::cpu
-
-namespace stagecraft::detail {
-
 /// The shape of a pooling of images of these extents. Kernels know up to two axes, and no window that is all padding.
 constexpr bool find_pooling_shape(operations::windows const& windows, operations::extents const& image,
                                   kernels::pooling_shape& result) {
@@ -93,10 +89,6 @@ constexpr pooling_kernel find_pooling_kernel() {
   }
   return {};
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::cpu {
 
 /// One for each operation of a frozen plan; none at all if none is a pooling.
 template <auto const& Plan, class Arch>

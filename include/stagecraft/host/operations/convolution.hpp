@@ -17,7 +17,7 @@
 #include <algorithm>
 #include <type_traits>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 struct convolution_operation {
   static constexpr bool has_phases = true;
@@ -144,10 +144,6 @@ struct convolution_operation {
     });
   }
 };
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::cpu {
 
 template <>
 struct operation<layers::conv1d> : detail::convolution_operation {};

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <type_traits>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 /// The steps of a layer normalization along the last axes, carried out by kernels of rows.
 struct row_normalization {
@@ -87,10 +87,6 @@ struct row_normalization {
       kernels::scaled_add<add, arch>(1.0F, sums + s::array, call.parameter_gradient(s::gamma), s::columns);
   }
 };
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::cpu {
 
 /// Along other axes than the last, its call's operations.
 template <>

@@ -13,7 +13,7 @@
 #include <stagecraft/layers/pooling/max_pooling1d.hpp>
 #include <stagecraft/layers/pooling/max_pooling2d.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 template <class Call>
 inline constexpr kernels::pooling_shape pooling_shape_of = [] {
@@ -91,10 +91,6 @@ struct average_pooling_operation {
                                                                      call.share());
   }
 };
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::cpu {
 
 template <>
 struct operation<layers::max_pooling2d> : detail::max_pooling_operation {};

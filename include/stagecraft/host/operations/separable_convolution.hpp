@@ -19,7 +19,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 struct separable_convolution_operation {
   static constexpr bool has_phases = true;
@@ -142,10 +142,6 @@ struct separable_convolution_operation {
     });
   }
 };
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::cpu {
 
 template <>
 struct operation<layers::separable_conv1d> : detail::separable_convolution_operation {};

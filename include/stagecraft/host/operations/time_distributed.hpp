@@ -6,7 +6,7 @@
 #include <stagecraft/host/steps/operation.hpp>
 #include <stagecraft/layers/rnn/time_distributed.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 /// `Call` is a host_call of time_distributed, or has its interface.
 template <class Call>
@@ -45,10 +45,6 @@ struct call_of_steps<Call> : steps_as_samples<Call> {
     work(*this);
   }
 };
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::cpu {
 
 template <class Each>
 struct operation<layers::time_distributed<Each>> {

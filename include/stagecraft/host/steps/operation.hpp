@@ -132,10 +132,6 @@ struct operation {
   static void clear(float* x, long long floats) { std::memset(x, 0, static_cast<std::size_t>(floats) * sizeof(float)); }
 };
 
-}  // namespace stagecraft::cpu
-
-namespace stagecraft::detail {
-
 /// Floats of an operation's workspace that threads share.
 template <class Operation, class Call>
 inline constexpr long long shared_floats = [] {
@@ -206,17 +202,9 @@ struct call_operation {
                                          elementwise_call_of<Call, Call::plan::trains>::facts.function != linear;
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::cpu {
-
 template <class L>
   requires detail::HasCall<L>
 struct operation<L> : detail::call_operation {};
-
-}  // namespace stagecraft::cpu
-
-namespace stagecraft::detail {
 
 /// How threads share the steps of an operation.
 template <class Operation>
@@ -233,10 +221,6 @@ inline constexpr bool has_phases = [] {
   else
     return false;
 }();
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::cpu {
 
 /// The steps of a layer whose output is its input's memory: there are none.
 struct view_operation {

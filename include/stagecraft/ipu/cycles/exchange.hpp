@@ -46,10 +46,6 @@ struct ipu_transfer {
   std::int64_t bytes = 0;
 };
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 /// Cycles for bytes at a speed, of both in thousands so that products fit: up to 5 * 10^12 bytes.
 [[nodiscard]] constexpr std::int64_t cycles_at(ipu_target const& target, std::int64_t bytes,
                                                std::int64_t bytes_per_second) noexcept {
@@ -81,7 +77,7 @@ enum class ipu_link : unsigned char { within_pair, across_ladder, up, down };
   }
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles
 
 namespace stagecraft {
 

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// Which tensors of a step its operations write.
 constexpr auto written_tensors(lowered_step const& step) {
@@ -42,10 +42,6 @@ void with_constant(int index, Function const& function) {
     };
   }(std::make_index_sequence<Count>{});
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 /// The offsets of a step's tensors: `place(tensor)` of each but temporary ones.
 template <class Place>

@@ -19,10 +19,6 @@ namespace stagecraft::tiles {
 template <class L>
 struct lowering;
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 /// The mapping that the plan of a layer's forward step gives to a weight; null: it is mapped linearly.
 template <class Lowering, class Call>
 constexpr weight_mapping const* planned_weight(int index) {
@@ -31,10 +27,6 @@ constexpr weight_mapping const* planned_weight(int index) {
   else
     return nullptr;
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 /// What a model's stages and options change in the steps of its calls.
 struct step_variant {
@@ -182,10 +174,6 @@ struct lowered_call_variant {
   }
 };
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 /// A machine with the same tiles, but one IPU: the steps are the same for any number of them.
 template <class Machine>
 struct machine_with_one_ipu {
@@ -252,10 +240,6 @@ constexpr step_variant find_step_variant() {
   }
   return result;
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 /// A call in a pass (pipeline_program.hpp) of the model without its stages: its calls are lowered alike, whatever
 /// stages they are in. The pass decides only where gradients are added to others, and which options of Poplar hold.

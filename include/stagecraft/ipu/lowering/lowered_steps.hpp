@@ -11,7 +11,7 @@
 #include <stagecraft/ipu/operations/step_cost.hpp>
 #include <cstddef>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 template <class Call, bool Backward>
 constexpr lowered_step lower() {
@@ -37,10 +37,6 @@ constexpr lowered_step part_of_replica(lowered_step step) {
   for (int i = 0; i < step.tensor_count; ++i) step.tensors[i].elements = ceil_div(step.tensors[i].elements, replicas);
   return step;
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 /// A call's forward step in the forward pass of its stage, or its backward step in the backward pass. A forward step
 /// that is carried out again is the same. Inputs and views have none.

@@ -12,7 +12,7 @@
 #include <stagecraft/layers/normalization/layer_normalization.hpp>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// Where a normalization keeps an array of so many numbers: rows of whole cache lines, as on the host.
 constexpr int saved_array(std::int64_t numbers) { return static_cast<int>((numbers + 15) / 16 * 16); }
@@ -36,10 +36,6 @@ constexpr void append_rest_of_gradient(lowered_step& step, int gradient, int dev
   append_map(step, map_function::multiply_add, deviations, {{deviations}, slope, mean});
   append_map(step, map_function::subtract, deviations, {{gradient}, {deviations}});
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 template <>
 struct lowering<layers::batch_normalization> {
@@ -159,10 +155,6 @@ struct lowering<layers::batch_normalization> {
   }
 };
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 /// Lowers the steps of a layer normalization along the last axes of its input: each row is normalized by itself.
 struct row_normalization_lowering {
   template <class Call>
@@ -240,10 +232,6 @@ struct row_normalization_lowering {
     }
   };
 };
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 /// Along other axes than the last, its call's operations.
 template <>

@@ -11,7 +11,7 @@
 #include <stagecraft/layers/pooling/max_pooling1d.hpp>
 #include <stagecraft/layers/pooling/max_pooling2d.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 constexpr pool_axis pool_axis_of(sliding_window const& window) {
   return {.input = window.input,
@@ -69,10 +69,6 @@ struct average_pooling_lowering {
                 pool_shape_of<Call>, Call::target);
   }
 };
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 template <>
 struct lowering<layers::max_pooling2d> : detail::max_pooling_lowering {};

@@ -6,7 +6,7 @@
 #include <stagecraft/ipu/lowering/lowering.hpp>
 #include <stagecraft/layers/rnn/time_distributed.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// What the lowering of the layer inside sees of a call.
 template <class Call>
@@ -23,10 +23,6 @@ struct lowered_call_of_steps : Call {
   static constexpr shape shape_of_input = outer::of_step(Call::input_shape(0));
   static constexpr shape shape_of_output = outer::of_step(Call::output_shape());
 };
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 template <class Each>
 struct lowering<layers::time_distributed<Each>> {

@@ -9,7 +9,7 @@
 #include <stagecraft/ipu/lowering/program_of_call.hpp>
 #include <stagecraft/ipu/lowering/sums.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// Names a program's tensors by those of the step around it.
 template <class Call>
@@ -61,10 +61,6 @@ constexpr void append_call(lowered_step& step) {
     append_custom_forward<Call>(step);
   }
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 template <class L>
   requires detail::HasCall<L>

@@ -10,7 +10,7 @@
 #include <stagecraft/layers/reshaping/up_sampling2d.hpp>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// Repetition; its gradient sums over the repetitions.
 struct nearest_up_sampling_lowering {
@@ -35,10 +35,6 @@ struct nearest_up_sampling_lowering {
     return {.input = length * factor, .window = factor, .stride = factor, .output = length};
   }
 };
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 template <>
 struct lowering<layers::up_sampling1d> : private detail::nearest_up_sampling_lowering {

@@ -18,7 +18,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// The calls of a weight's layer that have a gradient, and so an accumulator.
 template <class Job, std::size_t Parameter>
@@ -68,10 +68,6 @@ template <auto Optimizer>
 constexpr bool sums_calls_before(dtype accumulator) {
   return norms_of<Optimizer>.has_global() && accumulator == dtype::float32;
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 /// Tensors: the weight (0) and the optimizer's state, by slots, in the type of the layer's variables; an accumulator
 /// for each call of the layer. The sum of these is a weight's gradient, which is the first accumulator's value

@@ -13,7 +13,7 @@
 #include <stagecraft/machines/ipu_config.hpp>
 #include <stagecraft/machines/ipu_target.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// Found once for all convolutions that are alike.
 template <convolution_shape Shape, ipu_target Target, poplar_options Options>
@@ -44,18 +44,10 @@ inline constexpr convolution_plan best_plan = plan_convolution(Shape, Target, Op
   return target;
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 /// The plan of a convolution or matrix product.
 template <convolution_shape Shape, ipu_target Target, poplar_options Options>
 inline constexpr convolution_plan const& plan_of =
     detail::best_plan<Shape, detail::target_for_plans(Target), detail::options_for(Shape, Options)>;
-
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
 
 /// `Shape` is that of a forward pass. Transposed: its input gradient's, which is the forward pass of a transposed one.
 template <convolution_shape Shape, ipu_target Target, poplar_options Options, bool Transposed>
@@ -64,19 +56,11 @@ inline constexpr weight_mapping best_weight_mapping{
     best_plan<Transposed ? Shape.input_gradient() : Shape, Target, Options>,
     Transposed ? convolution_strides::input_gradient(Shape) : convolution_strides::forward(Shape), Target};
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 /// How the weights of a convolution or matrix product lie, by its plan.
 template <convolution_shape Shape, ipu_target Target, poplar_options Options, bool Transposed = false>
 inline constexpr weight_mapping const& weight_mapping_of =
     detail::best_weight_mapping<Shape, detail::target_for_plans(Target), detail::options_for(Shape, Options),
                                 Transposed>;
-
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
 
 constexpr void append_planned(lowered_step& step, convolution_shape const& shape, convolution_plan const& plan,
                               poplar_options const& options, convolution_strides const& strides, int inputs,
@@ -86,10 +70,6 @@ constexpr void append_planned(lowered_step& step, convolution_shape const& shape
                              mapping != nullptr && mapping->serves(shape, plan, strides) ? 1 : 0};
   step.add(what, {inputs, weights}, {result}).plan = step.add_plan(shape, plan);
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 /// result = input * kernel. `Shape` is that of the forward pass. The input is (batch, rows, columns, channels), the
 /// kernel (rows, columns, input channels of a group, output channels), the result as the input. A matrix product is

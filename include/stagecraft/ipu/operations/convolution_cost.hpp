@@ -13,7 +13,7 @@
 #include <stagecraft/machines/ipu_target.hpp>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// The phases of a convolution in their order, each for the tile with most.
 struct convolution_phases {
@@ -81,10 +81,6 @@ struct convolution_phases {
   return {step.shapes[operation.plan], step.plans[operation.plan], target, what.loads_128_bits != 0,
           what.kernel_is_there != 0};
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 /// Operands come from where they lie to the tiles that multiply them,
 /// serial part after serial part: through an even share for each tile where they have to be laid out for the plan.

@@ -14,7 +14,7 @@
 #include <stagecraft/ipu/steps/tile_mapping.hpp>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 constexpr void append_custom(lowered_step& step, custom_function function, named_tensors const& tensors,
                              std::int64_t cycles, std::int64_t flops) {
@@ -53,10 +53,6 @@ constexpr std::int64_t custom_flops(bool backward) {
   return Call::flops() * (backward ? 2 : 1);
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 /// A layer's forward step. `Call` is a lowered_call.
 template <class Call>
 constexpr void append_custom_forward(lowered_step& step) {
@@ -92,10 +88,6 @@ constexpr void append_custom_backward(lowered_step& step) {
                         detail::custom_flops<Call>(true));
 }
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 /// The user's code computes with float32 in any case: tensors of float16 are converted before and after it, by all
 /// workers of the tile.
 constexpr std::int64_t custom_tile_cycles(lowered_step const& step, tile_operation const& operation,
@@ -110,10 +102,6 @@ constexpr std::int64_t custom_tile_cycles(lowered_step const& step, tile_operati
       cycles += vertices::cast{dtype::float32, dtype::float16, tensor.elements}.cycles(target);
   return cycles;
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 /// Tile 0 receives all inputs, and has room for them and for the results, of float16 in both types.
 [[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,

@@ -34,10 +34,6 @@ constexpr tile_operation& append_map(lowered_step& step, map_function function, 
   return operation;
 }
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 constexpr void set_activation(tile_operation& operation, activation const& function) {
   auto& what = operation.what.as<map_operation>();
   what.activation = static_cast<std::int64_t>(function.kind);
@@ -45,10 +41,6 @@ constexpr void set_activation(tile_operation& operation, activation const& funct
   what.scalars[1] = function.max_value;
   what.scalars[2] = function.threshold;
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 /// y = f(x) for an elementwise activation; y may be x. One of the user's own has a formula.
 constexpr void append_activation_map(lowered_step& step, activation const& function, int x, int y,

@@ -16,7 +16,7 @@
 #include <stagecraft/ipu/vertices/vertex_work.hpp>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 [[nodiscard]] constexpr activation activation_of(map_operation const& what) noexcept {
   return {static_cast<activation_kind>(what.activation), static_cast<float>(what.scalars[0]),
@@ -147,10 +147,6 @@ constexpr void add_formula(map_work& work, tile_operation const& operation, map_
   }
   return work;
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 /// Tile 0 receives most.
 [[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,

@@ -31,10 +31,6 @@ constexpr void append_pool(lowered_step& step, pool_function function, std::init
   step.add(split_pool(function, shape, step.tensors[*outputs.begin()].type, target), inputs, outputs);
 }
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 /// Elements of an operation's input for each element that a tile needs, or of an output for each that it makes.
 [[nodiscard]] constexpr std::int64_t pool_elements_each(tile_tensor const& tensor, pool_work const& work) noexcept {
   return tensor.type == dtype::uint8 ? work.shape.position_bytes() : 1;
@@ -49,10 +45,6 @@ namespace stagecraft::detail {
                                                       pool_work const& work, int output) noexcept {
   return work.result_of(0).elements() * pool_elements_each(step.output_of(operation, output), work);
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 [[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
                                                pool_work const& work, ipu_target const& target) {

@@ -25,19 +25,11 @@ constexpr void append_rearrange(lowered_step& step, rearrange_function function,
   step.add(rearrangement{function, box}, {input}, {result});
 }
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 constexpr rearranged_box box_of_part(box_axes const& input_axes, box_axes const& first, box_axes const& result_axes) {
   rearranged_box box{.extents = result_axes, .first = first, .counts = input_axes};
   for (int axis = 0; axis < box_axes::count; ++axis) box.source_stride.of[axis] = input_axes.stride(axis);
   return box;
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 /// The part of the result that begins at `first` becomes the input, with zeros around it.
 constexpr void append_pad(lowered_step& step, int input, int result, box_axes const& input_axes, box_axes const& first,
@@ -51,10 +43,6 @@ constexpr void append_repeat(lowered_step& step, int input, int result, repeated
   step.add(field, {input}, {result});
 }
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 /// Cycles in which a tile writes `elements` elements of the result.
 [[nodiscard]] constexpr std::int64_t rearrange_cycles(ipu_target const& target, dtype type, std::int64_t elements) {
   return ceil_div(elements * size_of(type), target.memcpy_bytes_per_cycle);
@@ -67,10 +55,6 @@ namespace stagecraft::detail {
   cost.temporary_bytes = rounded_bytes(received * size_of(type));
   return cost;
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 [[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
                                                rearrangement const& what, ipu_target const& target) {

@@ -70,10 +70,6 @@ constexpr loss_rule rule_of_loss(bool with_gradient) {
   return rule;
 }
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 /// popnn has a vertex for cross entropy behind softmax and one for squared differences, which give losses and
 /// gradients: loss_transform. What else the definitions ask for is put together from popops' operations:
 /// - probabilities: two for clipping them; categorical: sums, their inverses and products with these;
@@ -180,4 +176,4 @@ constexpr vertex_work loss_work(loss_rule const& rule, dtype type, std::int64_t 
   return work;
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

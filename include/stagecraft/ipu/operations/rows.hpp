@@ -56,10 +56,6 @@ constexpr void append_loss(lowered_step& step, loss_rule const& loss, int predic
   operation.row_plan = loss.plan;
 }
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 /// Softmax as popnn makes it of popops' operations: differences from each row's maximum, exponents, and products with
 /// one inverse for each row of their sums, which are float32. Source: poplibs, lib/popnn/NonLinearity.cpp, softmaxImpl.
 constexpr vertex_work softmax_work(dtype type, std::int64_t rows, std::int64_t columns, ipu_target const& target) {
@@ -120,10 +116,6 @@ constexpr std::int64_t floats_of_workers(tile_operation const& operation, std::i
 constexpr std::int64_t row_elements(lowered_step const& step, tile_operation const& operation, int input) {
   return step.input_of(operation, input).elements / operation.what.as<row_operation>().rows();
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 /// A tile's copies: its rows of all operands, of which the first becomes the result; of a loss, the sum over its rows,
 /// and on tile 0 what all tiles have found, which is added up there.

@@ -14,7 +14,7 @@
 #include <stagecraft/ipu/steps/tile_mapping.hpp>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// How the table is cut: into parts of its rows, and each into parts of its columns. A tile has one of these, and looks
 /// at all numbers. What `parts_of_rows` tiles have found for a number is added up where the result lies.
@@ -113,10 +113,6 @@ struct table_division : table_parts {
     return {operation.what.as<table_parts>(), step.output_of(operation).type, step.input_of(operation, 1).type};
   }
 };
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 /// `in` is the table, or what is added to it, of the result's type. Tensors are as `table_function` says.
 constexpr void append_table(lowered_step& step, table_function function, int in, int numbers, int result, dtype type,

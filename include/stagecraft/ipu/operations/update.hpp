@@ -14,26 +14,18 @@
 #include <stagecraft/regularizers/regularizer.hpp>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 constexpr void write_penalty(tile_operation& operation, regularizer const& penalty) {
   operation.what.as<update_operation>().l1 = penalty.l1;
   operation.what.as<update_operation>().l2 = penalty.l2;
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 /// A norm that an optimizer's step reads: a tensor of one number, and its place among what is given everywhere.
 struct given_norm {
   int tensor;
   int number;
 };
-
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
 
 constexpr void write_norms(tile_operation& operation, tracing::array_view<given_norm const> norms) {
   auto& what = operation.what.as<update_operation>();
@@ -43,10 +35,6 @@ constexpr void write_norms(tile_operation& operation, tracing::array_view<given_
     what.number_of_norm[i] = norms[i].number;
   }
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 /// An optimizer's step on a weight and its state: `state` names a tensor of the weight's type for each slot. The
 /// penalty's gradient is added to the gradient first, whose tensor stays as it is. Learning rate, number of the update
@@ -104,10 +92,6 @@ constexpr void append_clear_filling(lowered_step& step, int tensor, std::int64_t
            {tensor}, {tensor});
 }
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 /// What tile 0 does with the sums of all tiles.
 constexpr vertex_work added_sums(tile_operation const& operation, int tiles, ipu_target const& target) {
   vertex_work work = added_partials(tiles, target);
@@ -122,10 +106,6 @@ constexpr bool update_reads_own_piece(lowered_step const& step, tile_operation c
                                       ipu_target const& target) {
   return lie_alike(step.input_of(operation), step.input_of(operation, input), target);
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 /// A tile's copies: operands of another type, whose pieces are others, and norms; of a penalty or norm, the tile's sum,
 /// and on tile 0 what all tiles have found, which is added up there; of a norm, what it is taken of.

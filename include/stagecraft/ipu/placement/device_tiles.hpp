@@ -40,10 +40,6 @@ struct device_tiles {
   }
 };
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 /// Which variables of a training stand on the IPU, and what they take on a tile.
 template <class Job>
 struct variables_on_tiles {
@@ -217,10 +213,6 @@ class device_tile_planner {
   device_tiles<calls, edges, outputs, weights> result_;
   tile_ring_allocator all_;
 };
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 template <class Job, int Device>
 inline constexpr auto device_tiles_of = detail::device_tile_planner<Job, Device>().make();

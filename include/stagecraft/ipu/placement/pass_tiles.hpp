@@ -30,10 +30,6 @@ struct pass_tiles {
   [[nodiscard]] constexpr std::int64_t end_of(int step) const noexcept { return end[step + 1]; }
 };
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 template <class Job, int Pass>
 class pass_tile_planner {
   using variables = variables_on_tiles<Job>;
@@ -139,10 +135,6 @@ class pass_tile_planner {
   growing_array<buffer_request> requests_;
   growing_array<tile_place*> owners_;
 };
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 template <class Job, int Pass>
 inline constexpr auto pass_tiles_of = detail::pass_tile_planner<Job, Pass>().make();

@@ -24,10 +24,6 @@ struct update_tiles {
   std::int64_t end = 0;
 };
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 template <class M, std::size_t Weight>
 inline constexpr layer_info const& layer_info_of_weight =
     graph_of<M>.layers[graph_of<M>.layer_of_parameter(static_cast<int>(Weight))];
@@ -67,10 +63,6 @@ constexpr auto place_update() {
     result.norms = fetch(norms.count, rounded_bytes(size_of(dtype::float32)));
   return result;
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 template <class Job, std::size_t Weight>
 inline constexpr auto update_tiles_of = detail::place_update<Job, Weight>();

@@ -14,7 +14,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// What one call adds to its stage.
 struct call_cost {
@@ -137,4 +137,4 @@ struct auto_pipeline_costs {
 template <class Job, int Stages>
 inline constexpr auto_pipeline_costs<Job, Stages> auto_pipeline_costs_of{};
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

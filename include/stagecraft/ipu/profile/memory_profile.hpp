@@ -54,10 +54,6 @@ struct device_memory_profile {
   std::int64_t io_bytes = 0;         ///< on all I/O tiles together: what comes and goes while the others compute
 };
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 template <class Job, int Device>
 class memory_profiler {
   using variables = variables_on_tiles<Job>;
@@ -159,10 +155,6 @@ class memory_profiler {
 
   device_memory_profile result_;
 };
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 template <class Job, int Device>
 inline constexpr device_memory_profile device_memory_profile_of = detail::memory_profiler<Job, Device>().make();

@@ -45,10 +45,6 @@ struct stage_profile {
   [[nodiscard]] constexpr std::int64_t flops() const noexcept { return forward.work().flops + backward.work().flops; }
 };
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 /// E3011: a profile of something that is no IPU.
 template <class Machine>
 inline constexpr diagnostic profile_machine_problem = [] {
@@ -85,10 +81,6 @@ constexpr bool has_profile() {
     return !machine_problem<Job>.failed();
   }
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 /// The profile of a training or, with execution_mode::inference or a description of an inference, of predictions. All
 /// questions can be asked at compile time; each part of the answer is a constant of its own, made when it is asked for

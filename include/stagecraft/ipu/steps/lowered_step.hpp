@@ -10,15 +10,11 @@
 #include <cstdint>
 #include <initializer_list>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 // No constant evaluation can call these: compilers then print their names.
 inline void step_has_more_tensors_than_there_is_room_for() {}
 inline void step_has_more_operations_than_there_is_room_for() {}
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 /// Operations in their order, and the tensors that they work on. Written by `lowering` (ipu/lowering/), priced by
 /// `cost_of` (ipu/operations/), carried out by ipu/emulation/.

@@ -17,19 +17,11 @@ struct half_rounding_rules {
   kernels::random_key key{0, 0};
 };
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 struct half_rounding_state {
   half_rounding_rules rules = {};
   std::uint64_t drawn = 0;
   bool overflowed = false;
 };
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 /// While it lives, the halves that this thread stores in tiles' memories follow its rules; in the order in which they
 /// are stored, each takes a random number. Without any, they are rounded to the nearest, and not above the largest.

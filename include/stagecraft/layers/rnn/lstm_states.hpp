@@ -5,7 +5,7 @@
 #include <stagecraft/activations/activation_call.hpp>
 #include <array>
 
-namespace stagecraft::detail {
+namespace stagecraft::layers::detail {
 
 /// The next h and c from the c before and `gate(i)`, the sums of gates i, f, g and o.
 constexpr auto lstm_states(activation const& a, activation const& r, auto const& gate, auto before) {
@@ -15,4 +15,4 @@ constexpr auto lstm_states(activation const& a, activation const& r, auto const&
   return std::array{open * a(c), c};
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::layers::detail

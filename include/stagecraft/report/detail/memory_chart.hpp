@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::reports {
 
 inline constexpr double chart_width = 1120, chart_left = 84, chart_right = 20, chart_height = 150;
 
@@ -210,4 +210,4 @@ class liveness_chart {
   svg_drawing drawing_;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::reports

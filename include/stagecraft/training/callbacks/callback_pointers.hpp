@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::trainers {
 
 template <class Given>
 concept CallbackValue = std::derived_from<std::remove_cvref_t<Given>, callback>;
@@ -32,10 +32,6 @@ inline constexpr diagnostic callback_value_problem = [] {
                  "' is given itself; a run takes the address of a variable of yours: .callbacks = {&stopping}");
   return problem;
 }();
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::trainers {
 
 /// `.callbacks = {&stopping, &log}`: variables of the user's, which outlive the run. E4085: a callback itself; E4137,
 /// E4138: a callback with a member that looks like a hook, and that nothing calls.

@@ -8,7 +8,7 @@
 #include <stagecraft/training/callbacks/callback.hpp>
 #include <string_view>
 
-namespace stagecraft::detail {
+namespace stagecraft::trainers {
 
 /// E4141, for the struct `early_stopping_options` of the callback `early_stopping`.
 template <class Options>
@@ -22,10 +22,6 @@ inline constexpr diagnostic wrong_callback_options_problem = [] {
       Options::order);
   return problem;
 }();
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::trainers {
 
 /// Base of callbacks with the options `Options`, which says their names in `order`. A callback takes its constructors
 /// (`using option_callback::option_callback`) after its own; they report E4141 and stand in.

@@ -12,14 +12,10 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::trainers {
 
 /// In place of a queue, or of what runs in the background.
 struct no_queue {};
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::trainers {
 
 /// The batches of a run. Replicas take turns: the first step takes the first batches, one for each replica.
 ///

@@ -40,7 +40,7 @@
 #include <string_view>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::trainers {
 
 /// A shape as Python prints a tuple.
 struct shape_text {
@@ -72,10 +72,6 @@ struct array_name {
     if (longer[axis] != (axis < shorter.rank() ? shorter[axis] : 1)) return false;
   return true;
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::trainers {
 
 /// E4010, E4001: one array per input or output, samples of the model's shapes; a last axis of extent 1 may be missing
 /// or too many, as in Keras.

@@ -38,10 +38,6 @@ concept SequenceData = !TensorData<Data> && requires(Data const& data) {
 template <class Data>
 concept SampleData = TensorData<std::remove_cvref_t<Data>> || SequenceData<std::remove_cvref_t<Data>>;
 
-}  // namespace stagecraft::trainers
-
-namespace stagecraft::detail {
-
 /// How to read numbers of one type. There is one table per type, so that reading is one indirect call per sample.
 struct number_reader {
   void (*to_float)(void const* from, std::ptrdiff_t first, std::ptrdiff_t count, float* to);
@@ -87,10 +83,6 @@ auto row_major_numbers(Tensor const& data) -> typename Tensor::value_type const*
     return nullptr;
   }
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::trainers {
 
 /// Refers to an array of samples, without its type. An lvalue that is contiguous in row-major order (any xtensor
 /// container, most views of its first axis, std::vector, std::span) is used in place and must outlive this object; an

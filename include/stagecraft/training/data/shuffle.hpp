@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::trainers {
 
 /// SplitMix64: one 64-bit number per call, from a counter.
 class order_generator {
@@ -36,10 +36,6 @@ class order_generator {
 
   std::uint64_t state_;
 };
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::trainers {
 
 /// Fills `order` with a permutation of 0, 1, ..., size - 1, which depends on size, seed and epoch only (Fisher-Yates).
 [[gnu::cold]] constexpr void shuffle_order(tracing::array_view<std::int32_t> order, std::uint64_t seed,

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// A whole tensor on tile 0: as it is stored, and as the user's code takes it.
 struct custom_copy {
@@ -121,10 +121,6 @@ class custom_run {
   std::array<float*, weights> row_major_gradient_{};
   std::vector<aligned_block> beside_;
 };
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 /// `Call` is the layer's host_call, whose constants the layer sees; its tensors are those of the step.
 template <class Call>

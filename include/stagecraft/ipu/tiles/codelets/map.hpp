@@ -15,7 +15,7 @@
 #include <optional>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// The function of an operation, element by element.
 class map_values {
@@ -95,10 +95,6 @@ inline operations::formula activation_formula_of(map_operation const& what) {
   if (what.function == map_function::activation) return {list, {activation_value(function, first).id}};
   return {list, {activation_gradient(function, ops.append(operations::input{1}, {}), first).id}};
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 /// Operands that lie elsewhere are received, in the order in which the tile's elements read them; then each tile has a
 /// vertex.

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// Brings those elements of the input to a tile that its elements of the box are, in the result's order.
 inline tile_view receive_box(tile_machine& machine, tile_operation const& operation, rearranged_box const& box,
@@ -70,10 +70,6 @@ class repeated_copy {
   std::int64_t received_ = 0;
   std::vector<std::int64_t> places_;
 };
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 inline void run(tile_machine& machine, tile_operation const& operation, repeated_field const& field) {
   int const output = operation.outputs[0], tiles = machine.mapping(output).tiles_used();

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// Whole rows of (outer, columns, inner), where row r is that of outer index r / inner and inner index r % inner, one
 /// after the other in the memory of a tile. `move(at, first, count)` is called for each run of elements of the tensor
@@ -65,10 +65,6 @@ inline float losses_of_rows(tile_operation const& operation, std::vector<tile_vi
   }
   return static_cast<float>(sum);
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 inline void run(tile_machine& machine, tile_operation const& operation, row_operation const& what) {
   auto const& step = machine.step();

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 class tile_table {
  public:
@@ -108,10 +108,6 @@ class tile_table {
   table_division of_;
   std::vector<part> parts_;
 };
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 inline void run(tile_machine& machine, tile_operation const& operation, table_parts const&) {
   detail::tile_table(machine, operation).run();

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// moving = moving * momentum + statistic * (1 - momentum): ipu/operations/update.hpp.
 inline float moved_statistic(tile_operation const& operation, step_values const& values, float moving,
@@ -92,10 +92,6 @@ inline void valid_samples_of(tile_operation const& operation, step_values const&
   for (auto i = is_mean ? 0 : larger(0, smaller(count - first, from.size())); i < from.size(); ++i)
     to.set(i, is_mean ? from[i] * (1.0F / static_cast<float>(count)) : 0.0F);
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 inline void run(tile_machine& machine, tile_operation const& operation, update_operation const& what) {
   auto const function = what.function;
