@@ -36,6 +36,6 @@ constexpr pipelining_options find_options() {
 /// stages; as in Keras on IPU, where either setter's options are ignored in the other case. Everything that carries out
 /// or describes a training or an inference asks this.
 template <Model M, auto Training>
-inline constexpr pipelining_options options_of = detail::find_options<M, Training>();
+inline constexpr pipelining_options options_of = find_options<M, Training>();
 
 }  // namespace stagecraft::jobs

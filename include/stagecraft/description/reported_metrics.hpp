@@ -75,6 +75,6 @@ constexpr auto list_metrics() {
 
 /// All metrics of a training, output by output: first the plain ones, then those that are weighted.
 template <class Job>
-inline constexpr auto reported_metrics = detail::list_metrics<Job>();
+inline constexpr auto reported_metrics = list_metrics<Job>();
 
 }  // namespace stagecraft::jobs

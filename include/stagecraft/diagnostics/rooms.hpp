@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The namespaces of the rooms. Names that no user writes are in the namespace of their room, and each room sees the names
-// of the rooms below it. Rooms whose namespace is a vocabulary of users, such as `layers`, keep inner names in its
-// `detail`. stagecraft:: has the names that users write.
+// The namespaces of the rooms. Names that no user writes are in the namespace of their room, and each room sees the
+// names of the rooms below it. Rooms whose namespace is a vocabulary of users, such as `layers`, keep inner names in
+// its `detail`. stagecraft:: has the names that users write.
 #pragma once
 
 /// diagnostics/: what is said of mistakes.

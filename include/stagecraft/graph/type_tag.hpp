@@ -50,7 +50,7 @@ struct tag_holder {
 
 /// The tag of a type: the same address in each translation unit.
 template <class T>
-inline constexpr type_tag const* tag_of = &detail::tag_holder<T>::tag;
+inline constexpr type_tag const* tag_of = &tag_holder<T>::tag;
 
 /// The tag of no type.
 inline constexpr type_tag const* no_type = tag_of<void>;
@@ -63,6 +63,6 @@ inline constexpr type_tag const* no_type = tag_of<void>;
 
 /// The type of a tag.
 template <type_tag const* Tag>
-using type_of_tag = typename decltype(type_behind(detail::tag_key<Tag>{}))::type;
+using type_of_tag = typename decltype(type_behind(tag_key<Tag>{}))::type;
 
 }  // namespace stagecraft::tracing

@@ -87,7 +87,7 @@ class elementwise_call {
     if (of.list.problem.failed() || of.outputs[0] != of.list.size() - 1) return;
     auto const* group = of.list.node_of(of.outputs[0]).what.if_is<operations::composite>();
     if (group == nullptr || group->name != "softmax" || group->first != of.inputs[0] + 1) return;
-    result.function = softmax;
+    result.function = stagecraft::softmax;
     result.axis = static_cast<int>(group->numbers[0]) - 1;
   }
   /// Whether a loop can draw what is drawn: a number for each element, or, of dropout, one that rows have in common.

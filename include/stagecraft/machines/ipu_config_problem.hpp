@@ -108,13 +108,13 @@ namespace stagecraft::machines {
 ///     static_assert(!stagecraft::machines::ipu_config_problem({.auto_select_ipus = 4}).failed());
 [[nodiscard]] constexpr diagnostic ipu_config_problem(ipu_config const& config) {
   diagnostic problem;
-  detail::check_number_of_ipus(config.auto_select_ipus, problem);
-  detail::check_ipu_target(*config.ipu_model.version, problem);
+  check_number_of_ipus(config.auto_select_ipus, problem);
+  check_ipu_target(*config.ipu_model.version, problem);
   if (problem.failed()) return problem;
-  detail::check_tiles(config, problem);
-  detail::check_poplar_options(config.matmuls, "matmuls", problem);
-  detail::check_poplar_options(config.convolutions, "convolutions", problem);
-  detail::check_available_memory_proportion(config.io_tiles.available_memory_proportion, "io_tiles", problem);
+  check_tiles(config, problem);
+  check_poplar_options(config.matmuls, "matmuls", problem);
+  check_poplar_options(config.convolutions, "convolutions", problem);
+  check_available_memory_proportion(config.io_tiles.available_memory_proportion, "io_tiles", problem);
   if (config.optimizations.minimum_remote_tensor_size < 0)
     problem.report(3009, "optimizations.minimum_remote_tensor_size is ",
                    config.optimizations.minimum_remote_tensor_size, "; it must be at least 0");

@@ -72,6 +72,6 @@ constexpr auto find_last_activations(std::index_sequence<Output...>) {
 /// Of each output of a model, in their order.
 template <Model M>
 inline constexpr auto last_activations_of =
-    detail::find_last_activations<M>(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>());
+    find_last_activations<M>(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>());
 
 }  // namespace stagecraft::models

@@ -61,13 +61,13 @@ struct subclass_model : callable_model<Derived> {
 
   template <std::size_t Inputs>
   static constexpr diagnostic check_definition() {
-    return detail::check_subclass<Derived>(std::make_index_sequence<Inputs>{});
+    return check_subclass<Derived>(std::make_index_sequence<Inputs>{});
   }
 
   template <std::size_t Count>
   constexpr auto trace(model_builder& builder, std::array<symbolic_tensor, Count> const& bound) {
     for (std::size_t i = 0; i < Count; ++i) builder.take_input();
-    return detail::call_subclass(static_cast<Derived&>(*this), builder, bound, std::make_index_sequence<Count>{});
+    return call_subclass(static_cast<Derived&>(*this), builder, bound, std::make_index_sequence<Count>{});
   }
 };
 
@@ -103,7 +103,7 @@ struct built_model : model_base {
 
   template <std::size_t>
   static constexpr diagnostic check_definition() {
-    return detail::check_subclass<Subclass>(std::make_index_sequence<sizeof...(Inputs)>{});
+    return check_subclass<Subclass>(std::make_index_sequence<sizeof...(Inputs)>{});
   }
 
   static constexpr auto trace(model_builder& builder, tracing::array_view<symbolic_tensor const>) {
@@ -115,7 +115,7 @@ struct built_model : model_base {
   static constexpr auto call(model_builder& builder, Subclass& subclass) {
     std::array<symbolic_tensor, sizeof...(Inputs)> const x{
         builder.input(Inputs.dimensions, Inputs.layer_name, Inputs.type, Inputs.batch_size)...};
-    return detail::call_subclass(subclass, builder, x, std::make_index_sequence<sizeof...(Inputs)>{});
+    return call_subclass(subclass, builder, x, std::make_index_sequence<sizeof...(Inputs)>{});
   }
 };
 

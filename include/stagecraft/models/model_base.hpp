@@ -41,28 +41,28 @@ struct model_base {
 
   template <class... Arguments>
   constexpr int fit(Arguments const&...) const {
-    return detail::call_untrained<Arguments...>();
+    return call_untrained<Arguments...>();
   }
   template <class... Arguments>
   constexpr int evaluate(Arguments const&...) const {
-    return detail::call_untrained<Arguments...>();
+    return call_untrained<Arguments...>();
   }
   template <class... Arguments>
   constexpr int predict(Arguments const&...) const {
-    return detail::call_untrained<Arguments...>();
+    return call_untrained<Arguments...>();
   }
   template <class... Arguments>
   constexpr int compile(Arguments const&...) const {
-    return detail::call_untrained<Arguments...>();
+    return call_untrained<Arguments...>();
   }
   // With options in braces; Clang takes them for `...` only.
   template <class Nothing = void>
-  constexpr int fit(detail::any_argument, detail::any_argument, detail::any_options) const {
-    return detail::call_untrained<Nothing>();
+  constexpr int fit(any_argument, any_argument, any_options) const {
+    return call_untrained<Nothing>();
   }
   template <class Nothing = void>
-  constexpr int fit(detail::any_argument, detail::any_argument, ...) const {
-    return detail::call_untrained<Nothing>();
+  constexpr int fit(any_argument, any_argument, ...) const {
+    return call_untrained<Nothing>();
   }
 };
 
@@ -139,18 +139,18 @@ inline constexpr diagnostic wrong_model_call_problem = [] {
 template <class Derived>
 struct callable_model : model_base {
   template <std::derived_from<symbolic_tensor>... More>
-  constexpr auto operator()(detail::first_tensor first, More... more) & {
+  constexpr auto operator()(first_tensor first, More... more) & {
     return call_nested(static_cast<Derived&>(*this), first.where, first.tensor, more...);
   }
   template <std::derived_from<symbolic_tensor>... More>
-  constexpr auto operator()(detail::first_tensor first, More... more) && {
+  constexpr auto operator()(first_tensor first, More... more) && {
     return call_nested(static_cast<Derived&>(*this), first.where, first.tensor, more...);
   }
   /// Called with anything else: E1018.
   template <class... Arguments>
-    requires(!detail::are_tensors<Arguments...>)
+    requires(!are_tensors<Arguments...>)
   constexpr symbolic_tensor operator()(Arguments const&...) const {
-    static_assert(detail::report<detail::wrong_model_call_problem<Derived>>());
+    static_assert(report<wrong_model_call_problem<Derived>>());
     return {};
   }
 
@@ -164,9 +164,9 @@ struct callable_model : model_base {
  private:
   template <class... Tensors>
   static constexpr auto call_nested(Derived& self, source_line const& where, Tensors... tensor) {
-    constexpr auto const& problem = detail::definition_problem<Derived, sizeof...(Tensors)>;
+    constexpr auto const& problem = definition_problem<Derived, sizeof...(Tensors)>;
     if constexpr (problem.failed()) {
-      static_assert(detail::report<problem>());
+      static_assert(report<problem>());
       return symbolic_tensor{};
     } else {
       std::array<symbolic_tensor, sizeof...(Tensors)> const bound{tensor...};
@@ -174,11 +174,11 @@ struct callable_model : model_base {
       for (auto const& given : bound)
         if (given.model == nullptr) return result_type{};
       auto& builder = *bound[0].model;
-      auto description = detail::description_of_model<Derived>();
+      auto description = description_of_model<Derived>();
       if (!self.model_name.empty()) description.name = self.model_name;
       self.call_scope = builder.enter(description, self.call_scope, bound);
       result_type result = self.trace(builder, bound);
-      builder.leave(detail::output_tensors(result));
+      builder.leave(output_tensors(result));
       builder.problem.locate(where);
       return result;
     }

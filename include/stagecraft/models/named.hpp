@@ -19,7 +19,7 @@ struct named_model : callable_model<named_model<Name, M>> {
 
   template <std::size_t Inputs>
   static constexpr diagnostic check_definition() {
-    return detail::definition_problem<M, Inputs>;
+    return definition_problem<M, Inputs>;
   }
 
   static constexpr auto trace(model_builder& builder, tracing::array_view<symbolic_tensor const> bound) {

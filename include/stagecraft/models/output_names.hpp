@@ -40,6 +40,6 @@ constexpr auto name_outputs() {
 
 /// The names of a model's outputs, as a std::array<fixed_name, n>.
 template <Model M>
-inline constexpr auto output_names = detail::name_outputs<M>();
+inline constexpr auto output_names = name_outputs<M>();
 
 }  // namespace stagecraft::models

@@ -187,7 +187,7 @@ struct make_summary {
 /// The rows of a model's summary, as a std::array of summary_row in Keras's order of layers. A nested model is one row.
 template <Model M>
 inline constexpr auto summary_rows = [] {
-  auto const& tables = detail::frozen<detail::make_summary<M>>;
+  auto const& tables = frozen<make_summary<M>>;
   auto rows = tables.rows;
   tracing::array_view<shape const> shapes(tables.shapes);
   tracing::array_view<summary_connection const> connections(tables.connections);
@@ -224,7 +224,7 @@ template <Model M>
 inline constexpr bool is_sequential_like = [] {
   auto const& graph = graph_of<M>;
   return graph.kind() != model_kind::functional ||
-         detail::post_order({graph.calls, graph.inputs, graph.nested_models, graph.nested_inputs, graph.model_outputs})
+         post_order({graph.calls, graph.inputs, graph.nested_models, graph.nested_inputs, graph.model_outputs})
              .is_chain(0);
 }();
 

@@ -68,7 +68,7 @@ struct partition_costs {
     return position < static_cast<int>(kind.size()) ? kind[position] : -1;
   }
 
-  friend detail::partition_search;
+  friend partition_search;
 };
 
 }  // namespace stagecraft::pipeline

@@ -268,15 +268,15 @@ using model_or_stand_in = std::conditional_t<Model<M>, M, not_a_model>;
 template <Model M, auto Assignment, auto Devices>
 constexpr auto pipelined_model<M, Assignment, Devices>::trace(model_builder& builder,
                                                               tracing::array_view<symbolic_tensor const> bound) {
-  if constexpr (detail::has_invalid_stages<pipelined_model>) {
+  if constexpr (has_invalid_stages<pipelined_model>) {
     builder.problem.already_reported();
     return decltype(M::trace(builder, bound)){};
   } else {
-    constexpr auto const& staged = detail::staged_calls<pipelined_model>;
-    return detail::trace_with_stages<M>(builder, bound,
-                                        {.pipelined = staged.pipelined,
-                                         .of_call = staged.of_call,
-                                         .maps_devices = !detail::staging<pipelined_model>::devices.empty()});
+    constexpr auto const& staged = staged_calls<pipelined_model>;
+    return trace_with_stages<M>(builder, bound,
+                                {.pipelined = staged.pipelined,
+                                 .of_call = staged.of_call,
+                                 .maps_devices = !staging<pipelined_model>::devices.empty()});
   }
 }
 

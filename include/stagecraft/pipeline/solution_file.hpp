@@ -171,6 +171,6 @@ inline constexpr solution_devices<Text> devices_with<stages_of_solution<Text>>{}
 /// E3042 a name that no layer has; E3043 a layer without a stage; E3044 not as many devices as stages; E3045 a name
 /// that is there twice; and those of `pipelined`, such as E2004 stages that are out of order.
 template <auto const& Text>
-inline constexpr detail::stages_of_solution<Text> solution_file{};
+inline constexpr stages_of_solution<Text> solution_file{};
 
 }  // namespace stagecraft::pipeline

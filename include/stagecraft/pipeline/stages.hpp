@@ -50,7 +50,7 @@ struct parallel_list {};
 template <std::integral auto... Device>
   requires(sizeof...(Device) > 0)
 struct parallel_list<Device...> {
-  static constexpr std::array<int, sizeof...(Device)> of_stages{detail::device_number(Device)...};
+  static constexpr std::array<int, sizeof...(Device)> of_stages{device_number(Device)...};
 };
 
 }  // namespace stagecraft::pipeline

@@ -60,7 +60,7 @@ template <Model M>
 inline constexpr auto pipeline_summary_rows = [] {
   auto const& graph = graph_of<M>;
   std::array<pipeline_summary_row, graph_of<M>.order.size()> rows{};
-  tracing::array_view<fixed_name const> names(detail::input_names<M>);
+  tracing::array_view<fixed_name const> names(input_names<M>);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     int const index = graph.order[i];
     auto const& call = graph.call(index);
@@ -68,7 +68,7 @@ inline constexpr auto pipeline_summary_rows = [] {
     row.name = graph.layer_of(index).name;
     row.class_name = graph.layer_of(index).class_name;
     row.node_index = call.node_index;
-    row.pipeline_stage = detail::checked_stages<M>.stage(index);
+    row.pipeline_stage = checked_stages<M>.stage(index);
     row.nested_model = call.nested_model;
     if (call.nested_model != 0) {
       row.nested_model_name = graph.nested_models[call.nested_model].name;

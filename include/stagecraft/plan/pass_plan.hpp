@@ -89,12 +89,12 @@ struct pass_plan {
   template <class Draft>
   constexpr explicit pass_plan(Draft const& draft)
       : places(draft.places),
-        steps(detail::array_of<Sizes.steps>(draft.steps)),
-        fetches(detail::array_of<Sizes.fetches>(draft.fetches)),
-        transfers(detail::array_of<Sizes.transfers>(draft.transfers)),
-        additions(detail::array_of<Sizes.additions>(draft.additions)),
-        waits(detail::array_of<Sizes.waits>(draft.waits)),
-        scratch(detail::array_of<Sizes.scratch>(draft.scratch)) {}
+        steps(array_of<Sizes.steps>(draft.steps)),
+        fetches(array_of<Sizes.fetches>(draft.fetches)),
+        transfers(array_of<Sizes.transfers>(draft.transfers)),
+        additions(array_of<Sizes.additions>(draft.additions)),
+        waits(array_of<Sizes.waits>(draft.waits)),
+        scratch(array_of<Sizes.scratch>(draft.scratch)) {}
 };
 
 /// Where a pass finds and leaves its tensors: by calls, by edges and by outputs of the graph.

@@ -28,6 +28,6 @@ struct make_pass {
 
 /// The plan of a pass; passes count as in `timetable`.
 template <class Job, int Pass>
-inline constexpr auto const& pass_plan_of = detail::frozen<detail::make_pass<Job, Pass>>;
+inline constexpr auto const& pass_plan_of = frozen<make_pass<Job, Pass>>;
 
 }  // namespace stagecraft::plan

@@ -272,14 +272,14 @@ constexpr auto plan_program(std::index_sequence<Call...>) {
 /// `LeavesPenalties`: what only penalties need has no step.
 template <Model M, int Batch, execution_mode Mode, std::uint64_t Logits = 0, stored_types Stored = {},
           bool LeavesPenalties = false>
-inline constexpr auto program_of = detail::plan_program<M, Batch, Mode, Logits, Stored, LeavesPenalties>(
-    std::make_index_sequence<graph_of<M>.calls.size()>{});
+inline constexpr auto program_of =
+    plan_program<M, Batch, Mode, Logits, Stored, LeavesPenalties>(std::make_index_sequence<graph_of<M>.calls.size()>{});
 
 /// The program of a job.
 template <class Job>
-inline constexpr auto const& program_for = program_of<typename Job::model, Job::training.batch_size, Job::mode,
-                                                      detail::outputs_with_logits<typename Job::described>,
-                                                      detail::stored_types_of<Job>, detail::leaves_out_penalties<Job>>;
+inline constexpr auto const& program_for =
+    program_of<typename Job::model, Job::training.batch_size, Job::mode, outputs_with_logits<typename Job::described>,
+               stored_types_of<Job>, leaves_out_penalties<Job>>;
 
 /// How many calls have a gradient of a weight: those of its layer, if any loss depends on them.
 template <class Program>

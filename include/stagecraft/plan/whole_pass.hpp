@@ -102,7 +102,7 @@ class whole_pass_planner : buffer_lifetimes {
 
 /// Where the tensors of a model without stages lie that has a device for itself: `scratch_floats` is all.
 template <class Job>
-inline constexpr auto whole_places_of = detail::whole_pass_planner<Job>().make();
+inline constexpr auto whole_places_of = whole_pass_planner<Job>().make();
 
 template <class Job, bool Backward>
 struct make_whole_pass {
@@ -133,6 +133,6 @@ struct make_whole_pass {
 
 /// The forward or the backward pass of such a model.
 template <class Job, bool Backward>
-inline constexpr auto const& whole_pass_of = detail::frozen<detail::make_whole_pass<Job, Backward>>;
+inline constexpr auto const& whole_pass_of = frozen<make_whole_pass<Job, Backward>>;
 
 }  // namespace stagecraft::plan

@@ -88,7 +88,7 @@ class alignas(64) progress {
   [[nodiscard]] bool spin(std::int64_t at_least, Stopped const& stopped, int patience) const noexcept {
     for (int attempt = 0; value() < at_least; ++attempt) {
       if (attempt >= patience || stopped()) return value() >= at_least;
-      detail::pause_in_loop();
+      pause_in_loop();
     }
     return true;
   }

@@ -119,7 +119,7 @@ class metric_state {
   /// The same without weights, but for rows of masked steps, which `weights` tells: they do not count.
   template <class Target>
   void update_unmasked(float const* predictions, Target const* targets, int rows, float const* weights) noexcept {
-    add(predictions, targets, rows, [&](int row) { return detail::is_masked(weights[row]) ? 0.0F : 1.0F; });
+    add(predictions, targets, rows, [&](int row) { return is_masked(weights[row]) ? 0.0F : 1.0F; });
   }
 
   /// Takes in what another one has: of another replica.
@@ -133,7 +133,7 @@ class metric_state {
   [[nodiscard]] double result() const { return counter::result({sums_, weight_}); }
 
  private:
-  using counter = decltype(detail::counter_of_metric<resolved, SparseTargets, Width, Sample>());
+  using counter = decltype(counter_of_metric<resolved, SparseTargets, Width, Sample>());
 
   template <class Target, class Weight>
   void add(float const* predictions, Target const* targets, int rows, Weight const& weight) noexcept {

@@ -86,10 +86,10 @@ struct any_host_loss {
 /// `host_policy` does nothing of its own; one that derives from it says only what is different.
 template <class Policy, class Plan, class Sizes>
 concept ExecutionPolicy = requires(typename Policy::template replica_memory<Sizes>& own, host_memory& memory,
-                                   float* values, pass_addition const& added, detail::loss_gradient const& gradient,
-                                   detail::optimizer_state const& state, kernels::share::range const& elements,
+                                   float* values, pass_addition const& added, loss_gradient const& gradient,
+                                   optimizer_state const& state, kernels::share::range const& elements,
                                    std::array<float*, static_cast<std::size_t>(Sizes::replicas)> const& all,
-                                   detail::any_host_step const& on_host, detail::any_host_loss const& on_host_loss) {
+                                   any_host_step const& on_host, any_host_loss const& on_host_loss) {
   { Policy::devices_have_teams } -> std::convertible_to<bool>;
   { Policy::joins_passes } -> std::convertible_to<bool>;
   { Policy::joins_epilogues } -> std::convertible_to<bool>;

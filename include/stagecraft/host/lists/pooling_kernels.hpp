@@ -99,7 +99,7 @@ inline constexpr auto pooling_kernels = [] {
     return false;
   }();
   return []<std::size_t... Id>(std::index_sequence<Id...>) {
-    return std::array<pooling_kernel, sizeof...(Id)>{detail::find_pooling_kernel<Plan, Id, Arch>()...};
+    return std::array<pooling_kernel, sizeof...(Id)>{find_pooling_kernel<Plan, Id, Arch>()...};
   }(std::make_index_sequence<has_some ? Plan.nodes.size() : 0>{});
 }();
 

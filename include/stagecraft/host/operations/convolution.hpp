@@ -146,8 +146,8 @@ struct convolution_operation {
 };
 
 template <>
-struct operation<layers::conv1d> : detail::convolution_operation {};
+struct operation<layers::conv1d> : convolution_operation {};
 template <>
-struct operation<layers::conv2d> : detail::convolution_operation {};
+struct operation<layers::conv2d> : convolution_operation {};
 
 }  // namespace stagecraft::cpu

@@ -40,8 +40,8 @@ struct global_max_pooling_operation {
 };
 
 template <>
-struct operation<layers::global_max_pooling2d> : detail::global_max_pooling_operation {};
+struct operation<layers::global_max_pooling2d> : global_max_pooling_operation {};
 template <>
-struct operation<layers::global_max_pooling1d> : detail::global_max_pooling_operation {};
+struct operation<layers::global_max_pooling1d> : global_max_pooling_operation {};
 
 }  // namespace stagecraft::cpu

@@ -93,12 +93,12 @@ struct average_pooling_operation {
 };
 
 template <>
-struct operation<layers::max_pooling2d> : detail::max_pooling_operation {};
+struct operation<layers::max_pooling2d> : max_pooling_operation {};
 template <>
-struct operation<layers::max_pooling1d> : detail::max_pooling_operation {};
+struct operation<layers::max_pooling1d> : max_pooling_operation {};
 template <>
-struct operation<layers::average_pooling2d> : detail::average_pooling_operation {};
+struct operation<layers::average_pooling2d> : average_pooling_operation {};
 template <>
-struct operation<layers::average_pooling1d> : detail::average_pooling_operation {};
+struct operation<layers::average_pooling1d> : average_pooling_operation {};
 
 }  // namespace stagecraft::cpu

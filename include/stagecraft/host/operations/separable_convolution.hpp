@@ -144,8 +144,8 @@ struct separable_convolution_operation {
 };
 
 template <>
-struct operation<layers::separable_conv1d> : detail::separable_convolution_operation {};
+struct operation<layers::separable_conv1d> : separable_convolution_operation {};
 template <>
-struct operation<layers::separable_conv2d> : detail::separable_convolution_operation {};
+struct operation<layers::separable_conv2d> : separable_convolution_operation {};
 
 }  // namespace stagecraft::cpu

@@ -33,7 +33,7 @@ struct weight_storage {
 
   template <std::size_t... Parameter>
   constexpr explicit weight_storage(std::index_sequence<Parameter...>)
-      : size{detail::floats_of_weight<M, Parameter, Arch>()...} {
+      : size{floats_of_weight<M, Parameter, Arch>()...} {
     for (std::size_t i = 0; i < count; ++i) {
       offset[i] = floats;
       floats += size[i];

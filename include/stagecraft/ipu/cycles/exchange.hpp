@@ -128,8 +128,7 @@ namespace stagecraft::tiles {
 /// Cycles of a transfer between streaming memory and IPU, in either direction; none for 0 bytes.
 [[nodiscard]] constexpr std::int64_t streaming_memory_cycles(ipu_target const& target, std::int64_t bytes) noexcept {
   if (bytes == 0) return 0;
-  return target.streaming_memory_latency_cycles +
-         detail::cycles_at(target, bytes, target.streaming_memory_bytes_per_second);
+  return target.streaming_memory_latency_cycles + cycles_at(target, bytes, target.streaming_memory_bytes_per_second);
 }
 
 }  // namespace stagecraft::tiles

@@ -69,7 +69,7 @@ inline constexpr lowered_step lowered_update_of = detail::part_of_replica<Job>(l
 /// What the weight contributes to norms over all weights, before the updates; of a replica's part of it likewise.
 /// Nothing if there are none.
 template <class Job, std::size_t Parameter>
-inline constexpr lowered_step lowered_squares_of = detail::part_of_replica<Job>(lower_squares<Job, Parameter>());
+inline constexpr lowered_step lowered_squares_of = part_of_replica<Job>(lower_squares<Job, Parameter>());
 
 template <class Job, std::size_t Parameter>
 inline constexpr step_cost squares_cost_of{lowered_squares_of<Job, Parameter>, Job::machine::target};

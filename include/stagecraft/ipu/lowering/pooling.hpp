@@ -71,12 +71,12 @@ struct average_pooling_lowering {
 };
 
 template <>
-struct lowering<layers::max_pooling2d> : detail::max_pooling_lowering {};
+struct lowering<layers::max_pooling2d> : max_pooling_lowering {};
 template <>
-struct lowering<layers::max_pooling1d> : detail::max_pooling_lowering {};
+struct lowering<layers::max_pooling1d> : max_pooling_lowering {};
 template <>
-struct lowering<layers::average_pooling2d> : detail::average_pooling_lowering {};
+struct lowering<layers::average_pooling2d> : average_pooling_lowering {};
 template <>
-struct lowering<layers::average_pooling1d> : detail::average_pooling_lowering {};
+struct lowering<layers::average_pooling1d> : average_pooling_lowering {};
 
 }  // namespace stagecraft::tiles

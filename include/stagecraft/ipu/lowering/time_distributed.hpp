@@ -28,15 +28,15 @@ template <class Each>
 struct lowering<layers::time_distributed<Each>> {
   template <class Call>
   static constexpr weight_mapping const* planned_weight(int index) {
-    return detail::planned_weight<lowering<Each>, detail::lowered_call_of_steps<Call>>(index);
+    return planned_weight<lowering<Each>, lowered_call_of_steps<Call>>(index);
   }
   template <class Call>
   static constexpr void forward(lowered_step& step) {
-    lowering<Each>::template forward<detail::lowered_call_of_steps<Call>>(step);
+    lowering<Each>::template forward<lowered_call_of_steps<Call>>(step);
   }
   template <class Call>
   static constexpr void backward(lowered_step& step) {
-    lowering<Each>::template backward<detail::lowered_call_of_steps<Call>>(step);
+    lowering<Each>::template backward<lowered_call_of_steps<Call>>(step);
   }
 };
 

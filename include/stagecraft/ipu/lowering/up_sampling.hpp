@@ -37,7 +37,7 @@ struct nearest_up_sampling_lowering {
 };
 
 template <>
-struct lowering<layers::up_sampling1d> : private detail::nearest_up_sampling_lowering {
+struct lowering<layers::up_sampling1d> : private nearest_up_sampling_lowering {
   template <class Call>
   static constexpr void forward(lowered_step& step) {
     append_forward<Call>(step, axes<Call>(), {Call::layer.size, 1});
@@ -55,7 +55,7 @@ struct lowering<layers::up_sampling1d> : private detail::nearest_up_sampling_low
 };
 
 template <>
-struct lowering<layers::up_sampling2d> : private detail::nearest_up_sampling_lowering {
+struct lowering<layers::up_sampling2d> : private nearest_up_sampling_lowering {
   template <class Call>
   static constexpr void forward(lowered_step& step) {
     if (Call::layer.interpolation == interpolation::nearest)

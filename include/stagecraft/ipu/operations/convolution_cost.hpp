@@ -92,8 +92,8 @@ struct convolution_phases {
 /// count as such; the way home counts; and serial parts are written out one after the other, so that none is sliced.
 [[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
                                                planned_product const&, ipu_target const& target) {
-  auto const division = detail::division_of(step, operation, target);
-  detail::convolution_phases const phases{division};
+  auto const division = division_of(step, operation, target);
+  convolution_phases const phases{division};
   tile_tensor const& result = step.output_of(operation);
   std::int64_t const at_home = tile_mapping(result, target).elements_of(0);
   std::int64_t const outs = division.serial_out_parts, ins = division.serial_in_parts;
@@ -102,16 +102,16 @@ struct convolution_phases {
   if (division.sends_inputs_once) cost += phases.operands(0, 0, true, false);
   // The first parts are all as long; the first of those that are added up is different, too, and so is the last.
   auto const add_parts = [&](std::int64_t out, std::int64_t count) {
-    cost += detail::times(phases.serial_part(out, 0), count);
-    if (ins > 2) cost += detail::times(phases.serial_part(out, 1), count * (ins - 2));
-    if (ins > 1) cost += detail::times(phases.serial_part(out, ins - 1), count);
+    cost += times(phases.serial_part(out, 0), count);
+    if (ins > 2) cost += times(phases.serial_part(out, 1), count * (ins - 2));
+    if (ins > 1) cost += times(phases.serial_part(out, ins - 1), count);
   };
   if (outs > 1) add_parts(0, outs - 1);
   add_parts(outs - 1, 1);
   cost.add_exchange(target, at_home * size_of(result.type));
   if (division.view.rearranges_output) cost.add_compute_set(division.copy_cycles(at_home, result.type));
   cost.flops = division.problem.shape.flops();
-  cost.temporary_bytes = detail::convolution_memory(division, at_home).bytes;
+  cost.temporary_bytes = convolution_memory(division, at_home).bytes;
   return cost;
 }
 

@@ -46,7 +46,7 @@ constexpr void set_activation(tile_operation& operation, activation const& funct
 constexpr void append_activation_map(lowered_step& step, activation const& function, int x, int y,
                                      operations::formula_view const* formula = nullptr) {
   auto& operation = append_map(step, map_function::activation, y, {{x}});
-  detail::set_activation(operation, function);
+  set_activation(operation, function);
   operation.formula = formula;
 }
 /// dx = f' dy, where f' follows from the input of f if function.gradient_needs_input(), else from its output. dx may be
@@ -54,7 +54,7 @@ constexpr void append_activation_map(lowered_step& step, activation const& funct
 constexpr void append_activation_gradient_map(lowered_step& step, activation const& function, int dy, int x_or_y,
                                               int dx, operations::formula_view const* formula = nullptr) {
   auto& operation = append_map(step, map_function::activation_gradient, dx, {{dy}, {x_or_y}});
-  detail::set_activation(operation, function);
+  set_activation(operation, function);
   operation.formula = formula;
 }
 

@@ -157,13 +157,13 @@ constexpr void add_formula(map_work& work, tile_operation const& operation, map_
   if (result.elements == 0) return cost;
   std::int64_t bytes = 0;
   for (int i = 0; i < operation.input_count; ++i) {
-    auto const received = detail::read_of(step, operation, i, target).received_bytes(mapping.elements_of(0));
+    auto const received = read_of(step, operation, i, target).received_bytes(mapping.elements_of(0));
     bytes += received;
     cost.temporary_bytes += rounded_bytes(received);
   }
   cost.add_exchange(target, bytes);
-  detail::add_compute_set(cost, {mapping.elements, mapping.elements_per_tile}, [&](std::int64_t elements) {
-    auto const work = detail::map_work_of(step, operation, target, elements);
+  add_compute_set(cost, {mapping.elements, mapping.elements_per_tile}, [&](std::int64_t elements) {
+    auto const work = map_work_of(step, operation, target, elements);
     return vertex_work{work.cycles, work.flops};
   });
   return cost;

@@ -35,7 +35,7 @@ constexpr rearranged_box box_of_part(box_axes const& input_axes, box_axes const&
 constexpr void append_pad(lowered_step& step, int input, int result, box_axes const& input_axes, box_axes const& first,
                           box_axes const& result_axes) {
   append_rearrange(step, rearrange_function::copy_and_clear, input, result,
-                   detail::box_of_part(input_axes, first, result_axes));
+                   box_of_part(input_axes, first, result_axes));
 }
 
 /// Pixels of images are repeated. As above, but a tile receives what is repeated in a row, or in whole rows, only once.
@@ -61,14 +61,14 @@ constexpr void append_repeat(lowered_step& step, int input, int result, repeated
   auto const& result = step.output_of(operation);
   tile_mapping const mapping(result, target);
   std::int64_t const received = what.box.most_on_a_tile(mapping);
-  return detail::cost_of_copies(result.type, target, received,
-                                what.function == rearrange_function::copy ? received : mapping.elements_of(0));
+  return cost_of_copies(result.type, target, received,
+                        what.function == rearrange_function::copy ? received : mapping.elements_of(0));
 }
 [[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
                                                repeated_field const& field, ipu_target const& target) {
   auto const& result = step.output_of(operation);
   tile_mapping const mapping(result, target);
-  return detail::cost_of_copies(result.type, target, field.most_received(mapping), mapping.elements_of(0));
+  return cost_of_copies(result.type, target, field.most_received(mapping), mapping.elements_of(0));
 }
 
 }  // namespace stagecraft::tiles

@@ -214,7 +214,7 @@ struct reduce_plan {
 
 [[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
                                                axis_reduction const&, ipu_target const& target) noexcept {
-  return detail::cost_of_plan(operation, detail::plan_reduce(step, operation, target), target);
+  return cost_of_plan(operation, plan_reduce(step, operation, target), target);
 }
 
 }  // namespace stagecraft::tiles

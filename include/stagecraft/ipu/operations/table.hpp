@@ -118,13 +118,13 @@ struct table_division : table_parts {
 constexpr void append_table(lowered_step& step, table_function function, int in, int numbers, int result, dtype type,
                             dtype index_type, std::int64_t rows, std::int64_t columns, std::int64_t count,
                             ipu_target const& target) {
-  auto const division = detail::table_division::best({{function, rows, columns, count}, type, index_type}, target);
+  auto const division = table_division::best({{function, rows, columns, count}, type, index_type}, target);
   step.add(table_parts(division), {in, numbers}, {result});
 }
 
 [[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
                                                table_parts const&, ipu_target const& target) noexcept {
-  return detail::table_division::of(step, operation).cost(target);
+  return table_division::of(step, operation).cost(target);
 }
 
 }  // namespace stagecraft::tiles

@@ -48,8 +48,8 @@ constexpr void append_update(lowered_step& step, operations::formula_view const&
     operation.outputs[operation.output_count++] = state[i - 1];
   }
   operation.formula = &optimizer;
-  detail::write_norms(operation, norms);
-  detail::write_penalty(operation, penalty);
+  write_norms(operation, norms);
+  write_penalty(operation, penalty);
 }
 
 /// result = the norm over a weight of what a formula of the same operands says, or its square; one number.
@@ -60,12 +60,12 @@ constexpr void append_norm(lowered_step& step, operations::formula_view const& o
   for (int i = 0; i < slots; ++i) operation.inputs[operation.input_count++] = state[i];
   operation.formula = &of;
   operation.what.as<update_operation>().is_square = is_square ? 1 : 0;
-  detail::write_norms(operation, norms);
+  write_norms(operation, norms);
 }
 
 /// result = l1 * sum|w| + l2 * sum w^2, one number.
 constexpr void append_penalty(lowered_step& step, regularizer const& penalty, int weight, int result) {
-  detail::write_penalty(step.add(update_operation{update_function::penalty}, {weight}, {result}), penalty);
+  write_penalty(step.add(update_operation{update_function::penalty}, {weight}, {result}), penalty);
 }
 
 /// moving = moving * momentum + statistic * (1 - momentum). If `unbiased`, a statistic that is a variance of n values
@@ -114,30 +114,29 @@ constexpr bool update_reads_own_piece(lowered_step const& step, tile_operation c
   operation_cost cost;
   auto const& weight = step.input_of(operation);
   tile_mapping const mapping(weight, target);
-  detail::equal_shares const pieces(mapping.elements, mapping.elements_per_tile);
+  equal_shares const pieces(mapping.elements, mapping.elements_per_tile);
   std::int64_t received = 0;
   for (int i = 1; i < operation.input_count; ++i) {
-    bool const is_norm = i >= detail::weight_operands(operation);
+    bool const is_norm = i >= weight_operands(operation);
     if (is_norm) {
       received += size_of(dtype::float32);
       cost.temporary_bytes += rounded_bytes(size_of(dtype::float32));
       continue;
     }
-    if (detail::update_reads_own_piece(step, operation, i, target)) continue;
+    if (update_reads_own_piece(step, operation, i, target)) continue;
     auto const bytes = mapping.elements_of(0) * size_of(step.input_of(operation, i).type);
     received += bytes;
     cost.temporary_bytes += rounded_bytes(bytes);
   }
   cost.add_exchange(target, received);
-  detail::add_compute_set(
-      cost, pieces, [&](std::int64_t elements) { return detail::update_work(step, operation, elements, target); });
+  add_compute_set(cost, pieces, [&](std::int64_t elements) { return update_work(step, operation, elements, target); });
   bool const is_norm = what.function == update_function::norm;
   if (!is_norm && what.function != update_function::penalty) return cost;
-  if (is_norm && !detail::is_norm_of_operand(operation))
+  if (is_norm && !is_norm_of_operand(operation))
     cost.temporary_bytes += rounded_bytes(mapping.elements_of(0) * size_of(dtype::float32));
   int const tiles = pieces.tiles_used();
   cost.add_exchange(target, tiles * size_of(dtype::float32));
-  auto const sum = detail::added_sums(operation, tiles, target);
+  auto const sum = added_sums(operation, tiles, target);
   cost.add_compute_set(sum.cycles);
   cost.flops += sum.flops;
   cost.temporary_bytes += rounded_bytes(size_of(dtype::float32)) + rounded_bytes(tiles * size_of(dtype::float32));

@@ -171,8 +171,8 @@ class device_tile_planner {
   constexpr void place_state() {
     for_each_weight([&](std::size_t i) {
       auto const& weight = graph.parameters[i];
-      if (weight.trainable && !variables::remote_state(weight) && detail::slots_of<Job::training.optimizer> > 0)
-        result_.state[i] = all_.place(detail::slots_of<Job::training.optimizer>, variables::state_bytes(i));
+      if (weight.trainable && !variables::remote_state(weight) && slots_of<Job::training.optimizer> > 0)
+        result_.state[i] = all_.place(slots_of<Job::training.optimizer>, variables::state_bytes(i));
     });
     result_.state_bytes = all_.bytes() - result_.weight_bytes;
     auto const before = all_.bytes();

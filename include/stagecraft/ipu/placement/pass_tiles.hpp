@@ -54,7 +54,7 @@ class pass_tile_planner {
     for (auto const& scratch : pass.scratch) request(place_of(scratch), scratch.first, scratch.last, bytes_of(scratch));
     request_variables();
     auto const base = device.bytes();
-    stagecraft::detail::place(requests_, 8);
+    place(requests_, 8);
     result_.end.fill(base);
     for (std::size_t k = 0; k < requests_.size(); ++k) {
       auto const& own = requests_[k];

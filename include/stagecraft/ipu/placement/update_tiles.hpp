@@ -46,8 +46,8 @@ constexpr auto place_update() {
     return place;
   };
   result.weight = variables::remote_weight(weight) ? fetch(1, variables::weight_bytes(Weight)) : own.weight[Weight];
-  result.state = variables::remote_state(weight) && detail::slots_of<Job::training.optimizer> > 0
-                     ? fetch(detail::slots_of<Job::training.optimizer>, variables::state_bytes(Weight))
+  result.state = variables::remote_state(weight) && slots_of<Job::training.optimizer> > 0
+                     ? fetch(slots_of<Job::training.optimizer>, variables::state_bytes(Weight))
                      : own.state[Weight];
   auto const offset = variables::accumulator_offset(layer, static_cast<int>(Weight) - layer.first_parameter);
   int calls = 0;
@@ -59,7 +59,7 @@ constexpr auto place_update() {
                                                           ? fetch(1, variables::accumulator_bytes(Weight)).offset
                                                           : own.accumulators[i].offset + offset;
   }
-  if (constexpr auto const& norms = detail::norms_of<Job::training.optimizer>; norms.has_global())
+  if (constexpr auto const& norms = norms_of<Job::training.optimizer>; norms.has_global())
     result.norms = fetch(norms.count, rounded_bytes(size_of(dtype::float32)));
   return result;
 }

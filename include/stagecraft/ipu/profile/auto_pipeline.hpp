@@ -173,7 +173,7 @@ constexpr partition auto_partition_on() {
 /// of the slowest cut, the memory of the fullest tile. A model that may stay on one IPU, and fits, has one stage.
 /// Errors: E3022 a machine that is no IPU.
 template <Model M, auto Training, class Machine, auto_pipeline_options Options = auto_pipeline_options{}>
-inline constexpr partition auto_partition = detail::auto_partition_on<job_on<M, Training, Machine>, Options>();
+inline constexpr partition auto_partition = auto_partition_on<job_on<M, Training, Machine>, Options>();
 
 /// The assignment that auto_pipeline makes.
 template <auto Training, class Machine, auto_pipeline_options Options>

@@ -61,8 +61,7 @@ constexpr call_cost find_call_cost() {
                       options.accumulation_steps() > 1 ? options.gradient_accumulation_dtype : dtype::float32,
                       planned_weight) *
               layer.call_count;
-          if (!options.offloads_optimizer_state())
-            result.variable_bytes += bytes * detail::slots_of<Job::training.optimizer>;
+          if (!options.offloads_optimizer_state()) result.variable_bytes += bytes * slots_of<Job::training.optimizer>;
         }
       }
   }

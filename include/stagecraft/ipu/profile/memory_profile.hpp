@@ -135,7 +135,7 @@ class memory_profiler {
     }
     if constexpr (variables::trains)
       if (weight.trainable && variables::remote_state(weight))
-        bytes += detail::slots_of<Job::training.optimizer> * variables::state_elements(weight) *
+        bytes += slots_of<Job::training.optimizer> * variables::state_elements(weight) *
                  size_of(variables::variable_type(weight));
   }
   constexpr void add_accumulators(layer_info const& layer) {

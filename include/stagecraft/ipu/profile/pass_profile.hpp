@@ -174,7 +174,7 @@ struct priced_pass {
 /// the logits that these have taken.
 template <class Job, int Pass>
 inline constexpr auto profiled_steps_of = [] {
-  using pass = detail::priced_pass<Job, Pass>;
+  using pass = priced_pass<Job, Pass>;
   return pass::list(typename pass::step_numbers{}, typename pass::loss_numbers{}, typename pass::output_numbers{});
 }();
 

@@ -77,7 +77,7 @@ constexpr weight_profile profile_weight() {
     auto const part = [](bool shared, std::int64_t all) { return shared ? ceil_div(all, variables::replicas) : all; };
     std::int64_t fetched = 0, stored = 0;
     if (variables::remote_state(weight)) {
-      auto const state = detail::slots_of<Job::training.optimizer> * variables::state_elements(weight) *
+      auto const state = slots_of<Job::training.optimizer> * variables::state_elements(weight) *
                          size_of(variables::variable_type(weight));
       fetched += state;
       stored += state;

@@ -28,7 +28,7 @@ struct half_rounding_state {
 class half_rounding {
  public:
   explicit half_rounding(half_rounding_rules const& rules) noexcept
-      : before_(std::exchange(current_, detail::half_rounding_state{.rules = rules})) {}
+      : before_(std::exchange(current_, half_rounding_state{.rules = rules})) {}
   half_rounding(half_rounding const&) = delete;
   half_rounding& operator=(half_rounding const&) = delete;
   ~half_rounding() { current_ = before_; }
@@ -48,8 +48,8 @@ class half_rounding {
   }
 
  private:
-  static inline thread_local detail::half_rounding_state current_;
-  detail::half_rounding_state before_;
+  static inline thread_local half_rounding_state current_;
+  half_rounding_state before_;
 };
 
 }  // namespace stagecraft::tiles

@@ -119,8 +119,8 @@ class liveness_chart {
     for (auto const& ipu : data_.ipus)
       for (auto const& step : ipu.steps) most = std::max(most, step.bytes());
     double const top = bytes_scale(most, data_.machine.bytes_per_tile);
-    double y = detail::draw_legend(drawing_, chart_left, chart_width - chart_right, 30,
-                                   {{"s0", "always live"}, {"s1", "not always live"}}) +
+    double y = draw_legend(drawing_, chart_left, chart_width - chart_right, 30,
+                           {{"s0", "always live"}, {"s1", "not always live"}}) +
                10;
     for (auto const& ipu : data_.ipus) y = draw_ipu(ipu, y, top);
     return drawing_.document(chart_width, y);

@@ -47,7 +47,7 @@ class batch_feed {
     if constexpr (prefetch_depth > 0)
       return queue_.start(number(0, steps), fill_);
     else
-      return detail::no_queue{};
+      return no_queue{};
   }
   /// Ends every wait, when a run has failed elsewhere.
   void cancel() noexcept {
@@ -95,7 +95,7 @@ class batch_feed {
       return infeed_queue<prepared_batch<Session>>(
           Session::replicas, prefetch_depth, [] { return prepared_batch<Session>(); }, busy_threads);
     else
-      return detail::no_queue{};
+      return no_queue{};
   }
 
   fill_batch fill_;

@@ -41,7 +41,7 @@ class order_generator {
 [[gnu::cold]] constexpr void shuffle_order(tracing::array_view<std::int32_t> order, std::uint64_t seed,
                                            std::uint64_t epoch) noexcept {
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int32_t>(i);
-  detail::order_generator generator(seed, epoch);
+  order_generator generator(seed, epoch);
   for (std::size_t i = order.size(); i > 1; --i) {
     std::size_t const j = generator.below(static_cast<std::uint32_t>(i));
     std::int32_t const last = order[i - 1];

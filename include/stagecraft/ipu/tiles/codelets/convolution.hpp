@@ -245,7 +245,7 @@ class convolution_run : convolution_sums {
 };
 
 inline void run(tile_machine& machine, tile_operation const& operation, planned_product const&) {
-  detail::convolution_run(machine, operation).run();
+  convolution_run(machine, operation).run();
 }
 
 }  // namespace stagecraft::tiles

@@ -169,7 +169,7 @@ class pool_vertex {
 
 inline void run(tile_machine& machine, tile_operation const& operation, pool_work const& work) {
   auto const type = machine.step().output_of(operation).type;
-  std::vector<detail::pool_vertex> vertices;
+  std::vector<pool_vertex> vertices;
   for (int tile = 0; tile < work.tiles(); ++tile) vertices.emplace_back(machine, operation, work, tile);
   machine.end_exchange();
   machine.compute_set(

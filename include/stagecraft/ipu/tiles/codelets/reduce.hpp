@@ -178,7 +178,7 @@ class tile_reduction {
 };
 
 inline void run(tile_machine& machine, tile_operation const& operation, axis_reduction const&) {
-  detail::tile_reduction(machine, operation).run();
+  tile_reduction(machine, operation).run();
 }
 
 }  // namespace stagecraft::tiles

@@ -110,7 +110,7 @@ class tile_table {
 };
 
 inline void run(tile_machine& machine, tile_operation const& operation, table_parts const&) {
-  detail::tile_table(machine, operation).run();
+  tile_table(machine, operation).run();
 }
 
 }  // namespace stagecraft::tiles

@@ -75,7 +75,7 @@ class program_on_tiles {
 
 template <class Run>
 void run_traced(tile_machine& machine, tile_operation const& operation, Run const& run) {
-  detail::program_on_tiles(machine, operation, run).run();
+  program_on_tiles(machine, operation, run).run();
 }
 
 }  // namespace stagecraft::tiles
