@@ -145,9 +145,7 @@ source_model read_keras(std::string const& path, import_options const& options) 
   return model;
 }
 
-}  // namespace
-
-source_model read_model(std::string const& path, import_options const& options) {
+source_model read_any(std::string const& path, import_options const& options) {
   auto const ends_with = [&](std::string_view ending) { return path.ends_with(ending); };
   if (!options.architecture.empty() && !ends_with(".h5") && !ends_with(".hdf5"))
     throw file_error("E5209", path + ": --architecture is for .h5 files of weights alone; this one has its model");
@@ -163,6 +161,17 @@ source_model read_model(std::string const& path, import_options const& options) 
   if (ends_with(".onnx")) return read_onnx(path, options);
   throw file_error("E5042",
                    path + ": the name must end in .h5, .hdf5, .keras, .onnx or .json, or be a folder of a model");
+}
+
+}  // namespace
+
+source_model read_model(std::string const& path, import_options const& options) {
+  auto model = read_any(path, options);
+  if (options.input_shapes.size() > model.inputs.size())
+    throw file_error("E5209", path + ": there are " + std::to_string(options.input_shapes.size()) +
+                                  " --input-shape, but the model has " + std::to_string(model.inputs.size()) +
+                                  (model.inputs.size() == 1 ? " input" : " inputs"));
+  return model;
 }
 
 }  // namespace stagecraft::tool

@@ -35,7 +35,8 @@ namespace stagecraft::serving {
 /// runtime_api_timeout_us, so that what is in it comes out, and an idle engine does nothing at all.
 ///
 /// A call is answered once: by its outputs, or by one error. What goes wrong in an execution is the error of the calls
-/// with samples in it, and of no other. Any thread may call any function at any time, but for the destructor.
+/// with samples in it, or, if it fails before its first batch, of those that wait, and of no other. Any thread may call
+/// any function at any time, but for the destructor.
 class engine {
  public:
   /// Takes the program and starts the thread. Throws std::system_error if the system gives no more threads.
@@ -122,7 +123,6 @@ class engine {
 
  private:
   using clock = detail::serving_clock;
-  using call_pointer = detail::call_pointer;
   using batch = detail::call_batch;
 
   struct own_feed final : program_feed {
@@ -154,16 +154,13 @@ class engine {
 
   void end(bool drops_waiting) {
     std::scoped_lock const controls(control_);
-    std::vector<call_pointer> dropped;
     {
       std::scoped_lock const lock(mutex_);
       accepts_ = false;
       leaves_ = true;
-      if (drops_waiting) queue_.take_waiting(dropped);
-      counts_.failed_calls += static_cast<std::int64_t>(dropped.size());
+      if (drops_waiting) counts_.failed_calls += queue_.fail_waiting(detail::call_failure::of_stop());
     }
     wake_.notify_all();
-    for (auto const& call : dropped) call->finish(detail::call_failure::of_stop());
     if (thread_.joinable()) thread_.join();
   }
 
@@ -192,32 +189,31 @@ class engine {
     return failure.what != detail::call_failure::kind::unrecoverable;
   }
 
-  /// After an execution that was not carried out to its end; false if it was the last one.
-  bool end_execution(std::exception_ptr const& why) {
-    std::vector<call_pointer> failed;
-    detail::call_failure found;
-    {
-      std::scoped_lock const lock(mutex_);
-      bool const was_asked_for = std::exchange(ended_, false) && in_flight_ == 0;
-      if (!was_asked_for) {
-        ++counts_.failures;
-        found = detail::call_failure::of(why);
-        for (auto const& batches : in_program_)
-          for (auto const& each : batches)
-            for (auto const& part : each) failed.push_back(part.call);
-        queue_.take_in_program(failed);
-        if (!goes_on(found)) {
-          queue_.take_all(failed);
-          accepts_ = runs_ = false;
-        }
-        std::sort(failed.begin(), failed.end());
-        failed.erase(std::unique(failed.begin(), failed.end()), failed.end());
-        counts_.failed_calls += static_cast<std::int64_t>(failed.size());
+  /// Ends an execution that was not carried out to its end; false if it was the last one. Lack of memory may be why it
+  /// has failed: nothing here needs any.
+  bool end_execution(std::exception_ptr const& why) noexcept {
+    std::scoped_lock const lock(mutex_);
+    bool const was_asked_for = std::exchange(ended_, false) && in_flight_ == 0;
+    detail::call_failure const found = was_asked_for ? detail::call_failure() : detail::call_failure::of(why);
+    if (!was_asked_for) {
+      ++counts_.failures;
+      bool has_begun = false;
+      for (auto const& batches : in_program_)
+        for (auto const& each : batches)
+          for (auto const& part : each) {
+            has_begun = true;
+            counts_.failed_calls += part.call->finish(found) ? 1 : 0;
+          }
+      counts_.failed_calls += queue_.fail_in_program(found);
+      // The next execution would most likely fail before its first batch, too, and so on until the calls' time is over.
+      if (!has_begun) counts_.failed_calls += queue_.fail_waiting(found);
+      if (!goes_on(found)) {
+        counts_.failed_calls += queue_.fail_all(found);
+        accepts_ = runs_ = false;
       }
-      for (auto& batches : in_program_) batches.clear();
-      in_flight_ = 0;
     }
-    for (auto const& call : failed) call->finish(found);
+    for (auto& batches : in_program_) batches.clear();
+    in_flight_ = 0;
     return goes_on(found);
   }
 

@@ -29,7 +29,7 @@ constexpr int most_pieces = 4;
 http_connection::http_connection(http_loop& loop, socket_type socket)
     : loop_(loop), socket_(std::move(socket)), timer_(loop.context_), session_(loop.rules_) {}
 
-/// What lacks memory ends its own connection, and no other.
+/// Runs `function`. If it lacks memory, closes this connection, and no other.
 template <class Function>
 void http_connection::guarded(Function const& function) noexcept {
   try {
@@ -39,10 +39,12 @@ void http_connection::guarded(Function const& function) noexcept {
   }
 }
 
-void http_connection::begin() {
-  if (loop_.options_.tls == nullptr) return go_on();
-  enter(phase::handshake);
-  wait(false);
+void http_connection::begin() noexcept {
+  guarded([&] {
+    if (loop_.options_.tls == nullptr) return go_on();
+    enter(phase::handshake);
+    wait(false);
+  });
 }
 
 void http_connection::enter(phase next) {

@@ -32,7 +32,9 @@ class http_connection : public std::enable_shared_from_this<http_connection> {
   http_connection(http_connection const&) = delete;
   http_connection& operator=(http_connection const&) = delete;
 
-  void begin();
+  /// Waits for the client. Like all functions that the loop calls, it closes the connection if memory is short: an
+  /// exception would leave the loop with the address of a connection that is gone.
+  void begin() noexcept;
   /// A request of its own has been answered.
   void take_answer(std::unique_ptr<http_task> task);
   /// Closes once nothing of a request is there.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <utility>
 
 namespace stagecraft::tool {
@@ -126,7 +127,7 @@ void http_session::begin_request() {
     if (length.size() > 15 || length.find_first_not_of("0123456789") != std::string_view::npos)
       refuse(error_response(400, "Inference-Header-Content-Length is no number"));
     else
-      task_->request.json_length = std::stoll(std::string(length));
+      (void)std::from_chars(length.data(), length.data() + length.size(), task_->request.json_length);
   }
   if (head.content_length.value_or(0) > rules_.max_body_bytes)
     refuse(error_response(413, "the request is larger than " + std::to_string(rules_.max_body_bytes) + " bytes"));

@@ -15,7 +15,8 @@ struct version_folder {
 };
 
 /// The versions below a folder, each a folder with an application whose name is a number from 1 on, from the highest
-/// on; a folder with an application is itself version 1, and the only one. None if the folder cannot be read.
+/// on; a folder with an application is itself version 1, and the only one. None if the folder cannot be read. Throws
+/// std::bad_alloc.
 [[nodiscard]] std::vector<version_folder> list_versions(std::string const& folder);
 
 }  // namespace stagecraft::tool

@@ -28,15 +28,16 @@ struct call_record {
   /// Nobody waits for the answer any more.
   std::atomic<bool> abandoned = false;
 
-  /// The answer is there, or why there is none. Only the first one counts.
-  void finish(call_failure why = {}) {
+  /// The answer is there, or why there is none. Only the first one counts: false for others.
+  bool finish(call_failure why = {}) noexcept {
     {
       std::scoped_lock const lock(mutex_);
-      if (finished_) return;
+      if (finished_) return false;
       finished_ = true;
       failure_ = std::move(why);
     }
     answered_.notify_all();
+    return true;
   }
   /// Waits; false if it is not there by then.
   bool wait_until(serving_clock::time_point when) {
