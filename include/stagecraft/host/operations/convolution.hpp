@@ -12,8 +12,6 @@
 #include <stagecraft/kernels/convolution/convolution_filter_gradient.hpp>
 #include <stagecraft/kernels/convolution/convolution_input_gradient.hpp>
 #include <stagecraft/kernels/product/matmul_gradient.hpp>
-#include <stagecraft/layers/convolutional/conv1d.hpp>
-#include <stagecraft/layers/convolutional/conv2d.hpp>
 #include <algorithm>
 #include <type_traits>
 
@@ -149,9 +147,7 @@ struct convolution_operation {
 
 namespace stagecraft::cpu {
 
-template <>
-struct operation<layers::conv1d> : detail::convolution_operation {};
-template <>
-struct operation<layers::conv2d> : detail::convolution_operation {};
+template <class L>
+struct kernel_operation<layer_kernel::convolution, L> : detail::convolution_operation {};
 
 }  // namespace stagecraft::cpu

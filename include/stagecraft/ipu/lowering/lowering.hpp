@@ -28,6 +28,11 @@ struct lowering {
   }
 };
 
+/// The operations of a layer that has a `call`, by the kernel that it names in `steps_by`: those of the call where
+/// tiles have no others.
+template <layer_kernel Kernel, class L>
+struct kernel_lowering;
+
 }  // namespace stagecraft::tiles
 
 namespace stagecraft::detail {

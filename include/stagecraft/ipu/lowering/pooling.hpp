@@ -6,10 +6,7 @@
 #include <stagecraft/ipu/lowering/lowering.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/operations/pool.hpp>
-#include <stagecraft/layers/pooling/average_pooling1d.hpp>
-#include <stagecraft/layers/pooling/average_pooling2d.hpp>
-#include <stagecraft/layers/pooling/max_pooling1d.hpp>
-#include <stagecraft/layers/pooling/max_pooling2d.hpp>
+#include <stagecraft/layers/padding.hpp>
 
 namespace stagecraft::detail {
 
@@ -74,13 +71,9 @@ struct average_pooling_lowering {
 
 namespace stagecraft::tiles {
 
-template <>
-struct lowering<layers::max_pooling2d> : detail::max_pooling_lowering {};
-template <>
-struct lowering<layers::max_pooling1d> : detail::max_pooling_lowering {};
-template <>
-struct lowering<layers::average_pooling2d> : detail::average_pooling_lowering {};
-template <>
-struct lowering<layers::average_pooling1d> : detail::average_pooling_lowering {};
+template <class L>
+struct kernel_lowering<layer_kernel::max_pooling, L> : detail::max_pooling_lowering {};
+template <class L>
+struct kernel_lowering<layer_kernel::average_pooling, L> : detail::average_pooling_lowering {};
 
 }  // namespace stagecraft::tiles

@@ -66,9 +66,8 @@ constexpr void append_call(lowered_step& step) {
 
 namespace stagecraft::tiles {
 
-template <class L>
-  requires detail::HasCall<L>
-struct lowering<L> {
+template <layer_kernel Kernel, class L>
+struct kernel_lowering {
   template <class Call>
   static constexpr weight_mapping const* planned_weight(int index) {
     using same = typename detail::call_without_variant<Call>::type;
@@ -90,5 +89,9 @@ struct lowering<L> {
     detail::append_call<Call, true>(step);
   }
 };
+
+template <class L>
+  requires detail::HasCall<L>
+struct lowering<L> : kernel_lowering<detail::kernel_of<L>, L> {};
 
 }  // namespace stagecraft::tiles
