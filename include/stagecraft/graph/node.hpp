@@ -31,7 +31,7 @@ enum class layer_kernel : unsigned char {
 
 }  // namespace stagecraft
 
-namespace stagecraft::detail {
+namespace stagecraft::tracing {
 
 /// The kernel that a layer names.
 template <class L>
@@ -39,10 +39,6 @@ inline constexpr layer_kernel kernel_of = layer_kernel::none;
 template <class L>
   requires requires { L::steps_by; }
 inline constexpr layer_kernel kernel_of<L> = L::steps_by;
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tracing {
 
 /// The stage of a call or layer that has none. Printed as `None`. No number that anybody writes by mistake.
 inline constexpr int unassigned = -0x7fffffff - 1;
@@ -138,14 +134,10 @@ struct nested_input_info {
   }
 }
 
-}  // namespace stagecraft::tracing
-
-namespace stagecraft::detail {
-
 /// A call of a model that is traced again.
 struct known_call {
   stagecraft::shape shape;
   int loss_count = 0;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tracing

@@ -27,7 +27,9 @@ concept Layer = std::derived_from<L, tracing::layer_base> && requires(L const& l
   } || detail::HasCall<L>;
 };
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::layers::detail {
 
 /// The class name of a layer, or what to say in its place.
 template <class L>
@@ -78,7 +80,9 @@ constexpr diagnostic check_layer() {
   return problem;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::layers::detail
+
+namespace stagecraft {
 
 namespace tracing {
 
@@ -225,7 +229,7 @@ struct layer_call {
     record.default_name = detail::default_name_of<L>;
     detail::add_wrapped_names(self, record.wrapped);
     record.type = tracing::tag_of<L>;
-    record.kernel = detail::kernel_of<L>;
+    record.kernel = kernel_of<L>;
     record.inputs = given;
     record.shape = given[0].shape();
     record.type_of_output = given[0].type();

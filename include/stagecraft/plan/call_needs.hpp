@@ -65,10 +65,6 @@ constexpr call_needs needs_of_sums(activation function, operations::sums_call co
           .takes_epilogue = keeps_sums ? epilogue_kind::none : takes};
 }
 
-}  // namespace stagecraft::plan
-
-namespace stagecraft::detail {
-
 /// The inputs of a call that name rows of a table, as they are or after a number was added: a bit for each.
 constexpr unsigned looked_up_inputs_of(operations::trace const& traced) {
   unsigned found = 0;
@@ -96,7 +92,7 @@ constexpr call_needs needs_of_operations(L const& layer, layer_inputs const& in,
   bool const trains = mode == execution_mode::training;
   growing_array<shape> shapes;
   for (int i = 0; i < in.size(); ++i) shapes.push_back(in[i]);
-  auto traced = detail::trace_layer(layer, shapes, batch, trains);
+  auto traced = trace_layer(layer, shapes, batch, trains);
   if constexpr (requires { L::steps_by; } && requires { layer.activation; })
     return needs_of_sums(layer.activation, operations::sums_call(traced), mode);
   auto const looked_up = looked_up_inputs_of(traced);
@@ -171,21 +167,17 @@ constexpr call_needs needs_of_max_pooling(auto const& layer, layer_inputs const&
           .applies_activation_to_output = true};
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::plan {
-
 /// What the steps of a call read and keep: they are those of a kernel that the layer names, of the operations of its
 /// `call`, or of loops of its own.
 template <Layer L>
 constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
-  constexpr auto kernel = detail::kernel_of<L>;
+  constexpr auto kernel = kernel_of<L>;
   if constexpr (kernel == layer_kernel::batch_normalization) {
-    return detail::needs_of_batch_normalization(layer, in, batch, mode);
+    return needs_of_batch_normalization(layer, in, batch, mode);
   } else if constexpr (kernel == layer_kernel::layer_normalization) {
-    return detail::needs_of_layer_normalization(layer, in, batch, mode);
+    return needs_of_layer_normalization(layer, in, batch, mode);
   } else if constexpr (kernel == layer_kernel::max_pooling) {
-    return detail::needs_of_max_pooling(layer, in, batch, mode);
+    return needs_of_max_pooling(layer, in, batch, mode);
   } else if constexpr (kernel == layer_kernel::average_pooling) {
     return {.input = false, .output = false};  // the mean of a window is sent back without its cells
   } else if constexpr (kernel == layer_kernel::each_step) {
@@ -194,10 +186,10 @@ constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch,
     needs.is_epilogue = epilogue_kind::none;
     needs.row_gradients = 0;
     return needs;
-  } else if constexpr (detail::HasCall<L>) {
-    return detail::needs_of_operations(layer, in, batch, mode);
+  } else if constexpr (HasCall<L>) {
+    return needs_of_operations(layer, in, batch, mode);
   } else {
-    return detail::needs_of_loops(layer, in, batch, mode);
+    return needs_of_loops(layer, in, batch, mode);
   }
 }
 

@@ -15,7 +15,7 @@
 #include <algorithm>
 #include <type_traits>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 struct convolution_operation {
   static constexpr bool has_phases = true;
@@ -143,11 +143,7 @@ struct convolution_operation {
   }
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::cpu {
-
 template <class L>
-struct kernel_operation<layer_kernel::convolution, L> : detail::convolution_operation {};
+struct kernel_operation<layer_kernel::convolution, L> : convolution_operation {};
 
 }  // namespace stagecraft::cpu

@@ -6,7 +6,7 @@
 #include <stagecraft/host/steps/operation.hpp>
 #include <stagecraft/kernels/pooling/global_pooling.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 struct global_max_pooling_operation {
   static constexpr bool divides = true;
@@ -37,11 +37,7 @@ struct global_max_pooling_operation {
   static constexpr int positions = Call::input_shape(0).size() / channels<Call>;
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::cpu {
-
 template <class L>
-struct kernel_operation<layer_kernel::global_max_pooling, L> : detail::global_max_pooling_operation {};
+struct kernel_operation<layer_kernel::global_max_pooling, L> : global_max_pooling_operation {};
 
 }  // namespace stagecraft::cpu

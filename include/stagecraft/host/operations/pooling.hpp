@@ -9,7 +9,7 @@
 #include <stagecraft/kernels/pooling/average_pooling.hpp>
 #include <stagecraft/kernels/pooling/max_pooling.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 template <class Call>
 inline constexpr kernels::pooling_shape pooling_shape_of = [] {
@@ -88,13 +88,9 @@ struct average_pooling_operation {
   }
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::cpu {
-
 template <class L>
-struct kernel_operation<layer_kernel::max_pooling, L> : detail::max_pooling_operation {};
+struct kernel_operation<layer_kernel::max_pooling, L> : max_pooling_operation {};
 template <class L>
-struct kernel_operation<layer_kernel::average_pooling, L> : detail::average_pooling_operation {};
+struct kernel_operation<layer_kernel::average_pooling, L> : average_pooling_operation {};
 
 }  // namespace stagecraft::cpu

@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 struct separable_convolution_operation {
   static constexpr bool has_phases = true;
@@ -141,11 +141,7 @@ struct separable_convolution_operation {
   }
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::cpu {
-
 template <class L>
-struct kernel_operation<layer_kernel::separable_convolution, L> : detail::separable_convolution_operation {};
+struct kernel_operation<layer_kernel::separable_convolution, L> : separable_convolution_operation {};
 
 }  // namespace stagecraft::cpu

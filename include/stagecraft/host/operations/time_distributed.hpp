@@ -5,7 +5,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/steps/operation.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 /// `Call` is a host_call of time_distributed, or has its interface.
 template <class Call>
@@ -45,32 +45,28 @@ struct call_of_steps<Call> : steps_as_samples<Call> {
   }
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::cpu {
-
 template <class L>
-  requires(detail::kernel_of<L> == layer_kernel::each_step)
+  requires(kernel_of<L> == layer_kernel::each_step)
 struct operation<L> {
   using Each = decltype(L::each);
-  static constexpr bool divides = detail::divides_steps<operation<Each>>;
+  static constexpr bool divides = divides_steps<operation<Each>>;
   static constexpr bool has_phases = detail::has_phases<operation<Each>>;
 
   template <class Call>
   static constexpr long long workspace() {
-    return operation<Each>::template workspace<detail::call_of_steps<Call>>();
+    return operation<Each>::template workspace<call_of_steps<Call>>();
   }
   template <class Call>
   static constexpr long long shared_workspace() {
-    return detail::shared_floats<operation<Each>, detail::call_of_steps<Call>>;
+    return shared_floats<operation<Each>, call_of_steps<Call>>;
   }
   template <class Call>
   static void forward(Call const& call) {
-    operation<Each>::forward(detail::call_of_steps<Call>{{call}});
+    operation<Each>::forward(call_of_steps<Call>{{call}});
   }
   template <class Call>
   static void backward(Call const& call) {
-    operation<Each>::backward(detail::call_of_steps<Call>{{call}});
+    operation<Each>::backward(call_of_steps<Call>{{call}});
   }
 };
 

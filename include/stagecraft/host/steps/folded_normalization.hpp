@@ -13,7 +13,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 /// Whether the weights of a layer can contain a normalization that comes after it.
 constexpr bool takes_normalization(layer_kernel kernel) {
@@ -140,4 +140,4 @@ class folded_weights {
   aligned_block weights_{count > 0 ? weight_storage_of<M, Arch>.floats : 0};
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::cpu

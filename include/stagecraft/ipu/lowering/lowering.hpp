@@ -33,10 +33,6 @@ struct lowering {
 template <layer_kernel Kernel, class L>
 struct kernel_lowering;
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 /// Inputs of another type come first.
 template <class Call>
 constexpr void append_casts(lowered_step& step) {
@@ -84,4 +80,4 @@ constexpr lowered_step lower_backward() {
   return step;
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -8,7 +8,7 @@
 #include <stagecraft/ipu/operations/pool.hpp>
 #include <stagecraft/layers/padding.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 constexpr pool_axis pool_axis_of(sliding_window const& window) {
   return {.input = window.input,
@@ -67,13 +67,9 @@ struct average_pooling_lowering {
   }
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 template <class L>
-struct kernel_lowering<layer_kernel::max_pooling, L> : detail::max_pooling_lowering {};
+struct kernel_lowering<layer_kernel::max_pooling, L> : max_pooling_lowering {};
 template <class L>
-struct kernel_lowering<layer_kernel::average_pooling, L> : detail::average_pooling_lowering {};
+struct kernel_lowering<layer_kernel::average_pooling, L> : average_pooling_lowering {};
 
 }  // namespace stagecraft::tiles

@@ -5,7 +5,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/lowering/lowering.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// What the lowering of the layer inside sees of a call.
 template <class Call>
@@ -23,24 +23,20 @@ struct lowered_call_of_steps : Call {
   static constexpr shape shape_of_output = outer::of_step(Call::output_shape());
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 template <class L>
-  requires(detail::kernel_of<L> == layer_kernel::each_step)
+  requires(kernel_of<L> == layer_kernel::each_step)
 struct lowering<L> {
   template <class Call>
   static constexpr weight_mapping const* planned_weight(int index) {
-    return detail::planned_weight<lowering_of_each, detail::lowered_call_of_steps<Call>>(index);
+    return planned_weight<lowering_of_each, lowered_call_of_steps<Call>>(index);
   }
   template <class Call>
   static constexpr void forward(lowered_step& step) {
-    lowering_of_each::template forward<detail::lowered_call_of_steps<Call>>(step);
+    lowering_of_each::template forward<lowered_call_of_steps<Call>>(step);
   }
   template <class Call>
   static constexpr void backward(lowered_step& step) {
-    lowering_of_each::template backward<detail::lowered_call_of_steps<Call>>(step);
+    lowering_of_each::template backward<lowered_call_of_steps<Call>>(step);
   }
 
  private:

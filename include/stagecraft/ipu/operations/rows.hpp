@@ -56,10 +56,6 @@ constexpr void append_loss(lowered_step& step, loss_rule const& loss, int predic
   operation.row_plan = loss.plan;
 }
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 /// Softmax as popnn makes it of popops' operations: differences from each row's maximum, exponents, and products with
 /// one inverse for each row of their sums, which are float32. Source: poplibs, lib/popnn/NonLinearity.cpp, softmaxImpl.
 constexpr vertex_work softmax_work(dtype type, std::int64_t rows, std::int64_t columns, ipu_target const& target) {
@@ -121,28 +117,21 @@ constexpr std::int64_t row_elements(lowered_step const& step, tile_operation con
   return step.input_of(operation, input).elements / operation.what.as<row_operation>().rows();
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 /// A tile's copies: its rows of all operands, of which the first becomes the result; of a loss, the sum over its rows,
 /// and on tile 0 what all tiles have found, which is added up there.
 [[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
                                                row_operation const& what, ipu_target const& target) {
   operation_cost cost;
-  detail::equal_shares const shares(what.rows(), target);
+  equal_shares const shares(what.rows(), target);
   std::int64_t received = 0;
   for (int i = 0; i < operation.input_count; ++i) {
-    auto const bytes =
-        shares.of(0) * detail::row_elements(step, operation, i) * size_of(step.input_of(operation, i).type);
+    auto const bytes = shares.of(0) * row_elements(step, operation, i) * size_of(step.input_of(operation, i).type);
     received += bytes;
     cost.temporary_bytes += rounded_bytes(bytes);
   }
-  cost.temporary_bytes +=
-      rounded_bytes(detail::floats_of_workers(operation, shares.of(0), target) * size_of(dtype::float32));
+  cost.temporary_bytes += rounded_bytes(floats_of_workers(operation, shares.of(0), target) * size_of(dtype::float32));
   cost.add_exchange(target, received);
-  detail::add_compute_set(cost, shares,
-                          [&](std::int64_t rows) { return detail::rows_work(step, operation, rows, target); });
+  add_compute_set(cost, shares, [&](std::int64_t rows) { return rows_work(step, operation, rows, target); });
   bool const is_loss = what.is_loss();
   std::int64_t sent = 0;
   if (what.function != rows_function::loss) {
@@ -152,7 +141,7 @@ namespace stagecraft::tiles {
   int const tiles = shares.tiles_used();
   cost.add_exchange(target, sent + (is_loss ? tiles * size_of(dtype::float32) : 0));
   if (is_loss) {
-    auto const sum = detail::added_partials(tiles, target);
+    auto const sum = added_partials(tiles, target);
     cost.add_compute_set(sum.cycles);
     cost.flops += sum.flops;
     cost.temporary_bytes += rounded_bytes(size_of(dtype::float32)) + rounded_bytes(tiles * size_of(dtype::float32));

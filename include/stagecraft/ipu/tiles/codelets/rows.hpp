@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// Whole rows of (outer, columns, inner), where row r is that of outer index r / inner and inner index r % inner, one
 /// after the other in the memory of a tile. `move(at, first, count)` is called for each run of elements of the tensor
@@ -66,29 +66,25 @@ inline float losses_of_rows(tile_operation const& operation, std::vector<tile_vi
   return static_cast<float>(sum);
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 inline void run(tile_machine& machine, tile_operation const& operation, row_operation const& what) {
   auto const& step = machine.step();
   bool const is_loss = what.is_loss();
   auto const columns = what.columns, inner = what.inner;
-  detail::equal_shares const shares(what.rows(), machine.target());
+  equal_shares const shares(what.rows(), machine.target());
   int const tiles = shares.tiles_used();
   std::vector<std::vector<tile_view>> copies(tiles);
   std::vector<tile_view> sums;
   for (int tile = 0; tile < tiles; ++tile) {
     for (int i = 0; i < operation.input_count; ++i) {
-      auto const width = detail::row_elements(step, operation, i);
+      auto const width = row_elements(step, operation, i);
       auto const copy = machine.allocate(tile, shares.of(tile) * width, step.input_of(operation, i).type);
-      detail::for_runs_of_rows(shares.first(tile), shares.of(tile), width, inner,
-                               [&](std::int64_t at, std::int64_t first, std::int64_t count) {
-                                 machine.receive(copy, at, operation.inputs[i], first, count);
-                               });
+      for_runs_of_rows(shares.first(tile), shares.of(tile), width, inner,
+                       [&](std::int64_t at, std::int64_t first, std::int64_t count) {
+                         machine.receive(copy, at, operation.inputs[i], first, count);
+                       });
       copies[tile].push_back(copy);
     }
-    if (auto const floats = detail::floats_of_workers(operation, shares.of(tile), machine.target()); floats > 0)
+    if (auto const floats = floats_of_workers(operation, shares.of(tile), machine.target()); floats > 0)
       static_cast<void>(machine.allocate(tile, floats, dtype::float32));
     if (is_loss) sums.push_back(machine.allocate(tile, 1, dtype::float32));
   }
@@ -96,7 +92,7 @@ inline void run(tile_machine& machine, tile_operation const& operation, row_oper
 
   machine.compute_set(
       is_loss ? "Loss" : "Softmax", tiles,
-      [&](int tile) { return detail::rows_work(step, operation, shares.of(tile), machine.target()); },
+      [&](int tile) { return rows_work(step, operation, shares.of(tile), machine.target()); },
       [&](int tile) {
         auto const& operands = copies[tile];
         auto const rows = shares.of(tile);
@@ -105,20 +101,20 @@ inline void run(tile_machine& machine, tile_operation const& operation, row_oper
           auto const valid = what.rows_per_sample == 0
                                  ? rows
                                  : what.rows_per_sample * machine.values().valid_samples - shares.first(tile);
-          return sums[tile].set(0, detail::losses_of_rows(operation, operands, rows, valid, machine.values()));
+          return sums[tile].set(0, losses_of_rows(operation, operands, rows, valid, machine.values()));
         }
         for (std::int64_t row = 0; row < rows; ++row)
           if (what.function == rows_function::softmax_of_rows)
-            detail::softmax_of_row(operands[0], row * columns, columns);
+            softmax_of_row(operands[0], row * columns, columns);
           else
-            detail::softmax_gradient_of_row(operands[0], operands[1], row * columns, columns);
+            softmax_gradient_of_row(operands[0], operands[1], row * columns, columns);
       });
   for (int tile = 0; tile < tiles && what.function != rows_function::loss; ++tile)
-    detail::for_runs_of_rows(shares.first(tile), shares.of(tile), columns, inner,
-                             [&](std::int64_t at, std::int64_t first, std::int64_t count) {
-                               machine.send(copies[tile][0], at, operation.outputs[is_loss ? 1 : 0], first, count);
-                             });
-  detail::add_up_tiles(machine, operation, sums, detail::added_partials(tiles, machine.target()));
+    for_runs_of_rows(shares.first(tile), shares.of(tile), columns, inner,
+                     [&](std::int64_t at, std::int64_t first, std::int64_t count) {
+                       machine.send(copies[tile][0], at, operation.outputs[is_loss ? 1 : 0], first, count);
+                     });
+  add_up_tiles(machine, operation, sums, added_partials(tiles, machine.target()));
 }
 
 }  // namespace stagecraft::tiles
