@@ -6,7 +6,6 @@
 #include <stagecraft/ipu/emulation/run_operation.hpp>
 #include <stagecraft/ipu/lowering/pooling.hpp>
 #include <stagecraft/ipu/lowering/traced.hpp>
-#include <stagecraft/ipu/lowering/up_sampling.hpp>
 #include <stagecraft/stagecraft.hpp>
 
 #include <cstddef>

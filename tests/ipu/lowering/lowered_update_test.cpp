@@ -3,7 +3,7 @@
 #include <stagecraft/description/job_on.hpp>
 #include <stagecraft/description/training.hpp>
 #include <stagecraft/ipu/emulation/run_operation.hpp>
-#include <stagecraft/ipu/lowering/loss.hpp>
+#include <stagecraft/ipu/lowering/lowered_steps.hpp>
 #include <stagecraft/ipu/lowering/update.hpp>
 #include <stagecraft/ipu/operations/step_cost.hpp>
 #include <stagecraft/pipeline.hpp>

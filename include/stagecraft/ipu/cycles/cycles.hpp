@@ -8,23 +8,14 @@
 // from it.
 #pragma once
 
-#include <stagecraft/ipu/cycles/binary_op.hpp>
-#include <stagecraft/ipu/cycles/broadcast_op.hpp>
-#include <stagecraft/ipu/cycles/broadcast_vector_inner.hpp>
+#include <stagecraft/ipu/cycles/broadcast.hpp>
 #include <stagecraft/ipu/cycles/cast.hpp>
-#include <stagecraft/ipu/cycles/conv_partial_1x1.hpp>
-#include <stagecraft/ipu/cycles/conv_partial_nx1.hpp>
+#include <stagecraft/ipu/cycles/conv_macs.hpp>
+#include <stagecraft/ipu/cycles/conv_partials.hpp>
+#include <stagecraft/ipu/cycles/elementwise.hpp>
 #include <stagecraft/ipu/cycles/fill.hpp>
-#include <stagecraft/ipu/cycles/horizontal_mac.hpp>
-#include <stagecraft/ipu/cycles/loss_transform.hpp>
 #include <stagecraft/ipu/cycles/multi_slice.hpp>
 #include <stagecraft/ipu/cycles/non_linearity.hpp>
-#include <stagecraft/ipu/cycles/outer_product.hpp>
 #include <stagecraft/ipu/cycles/pooling.hpp>
-#include <stagecraft/ipu/cycles/reduce_partials.hpp>
-#include <stagecraft/ipu/cycles/reduce_to_scalar.hpp>
+#include <stagecraft/ipu/cycles/reduce.hpp>
 #include <stagecraft/ipu/cycles/scaled_add.hpp>
-#include <stagecraft/ipu/cycles/strided_reduce.hpp>
-#include <stagecraft/ipu/cycles/unary_op.hpp>
-#include <stagecraft/ipu/cycles/vertical_mac.hpp>
-#include <stagecraft/ipu/cycles/zero_partials.hpp>

@@ -2,7 +2,7 @@
 // Cycles of adding a multiple of one tensor to another, as optimizers do: popops' ScaledAddSupervisor.
 #pragma once
 
-#include <stagecraft/ipu/cycles/elementwise_cost.hpp>
+#include <stagecraft/ipu/cycles/elementwise.hpp>
 #include <stagecraft/ipu/cycles/integers.hpp>
 #include <stagecraft/machines/ipu_target.hpp>
 #include <cstdint>

@@ -8,7 +8,7 @@
 #include <stagecraft/host/steps/host_memory.hpp>
 #include <stagecraft/ipu/tiles/half_rounding.hpp>
 #include <stagecraft/kernels/random/round_to_half.hpp>
-#include <stagecraft/kernels/simd/half.hpp>
+#include <stagecraft/kernels/simd/narrow_floats.hpp>
 #include <stagecraft/kernels/update/accumulate.hpp>
 #include <stagecraft/machines/ipu_config.hpp>
 #include <algorithm>

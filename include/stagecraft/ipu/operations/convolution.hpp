@@ -4,7 +4,6 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/convolution/convolution_plan.hpp>
-#include <stagecraft/ipu/convolution/convolution_shape.hpp>
 #include <stagecraft/ipu/convolution/plan_convolution.hpp>
 #include <stagecraft/ipu/operations/convolution_cost.hpp>
 #include <stagecraft/ipu/steps/convolution_strides.hpp>

@@ -4,7 +4,6 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/convolution/convolution_plan.hpp>
-#include <stagecraft/ipu/convolution/convolution_shape.hpp>
 #include <stagecraft/ipu/steps/tile_operation.hpp>
 #include <stagecraft/ipu/steps/tile_tensor.hpp>
 #include <cstdint>

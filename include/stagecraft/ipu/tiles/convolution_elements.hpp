@@ -2,7 +2,7 @@
 // Which element of a tensor stands at an index of a transformed convolution.
 #pragma once
 
-#include <stagecraft/ipu/convolution/convolution_shape.hpp>
+#include <stagecraft/ipu/convolution/convolution_plan.hpp>
 #include <stagecraft/ipu/convolution/convolution_view.hpp>
 #include <stagecraft/ipu/steps/convolution_strides.hpp>
 #include <cstdint>

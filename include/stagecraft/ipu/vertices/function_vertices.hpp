@@ -2,8 +2,7 @@
 // Which of popops' operations carry out the functions that a `call` uses.
 #pragma once
 
-#include <stagecraft/ipu/cycles/binary_op.hpp>
-#include <stagecraft/ipu/cycles/unary_op.hpp>
+#include <stagecraft/ipu/cycles/elementwise.hpp>
 #include <stagecraft/operations/kinds/map.hpp>
 
 namespace stagecraft::tiles {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <stagecraft/ipu/convolution/part_counts.hpp>
+#include <stagecraft/ipu/convolution/convolution_scene.hpp>
 #include <algorithm>
 #include <cstdint>
 #include <doctest/doctest.h>

@@ -2,8 +2,8 @@
 // Halves: all 65536 of them, floats at every boundary between two, NaN, and the same bits for every architecture.
 #include <stagecraft/kernels/elementwise/narrow.hpp>
 #include <stagecraft/kernels/product/bfloat16_pairs.hpp>
-#include <stagecraft/kernels/simd/flush_denormals.hpp>
-#include <stagecraft/kernels/simd/half.hpp>
+#include <stagecraft/kernels/simd/narrow_floats.hpp>
+#include <stagecraft/kernels/simd/special_values.hpp>
 #include <doctest/doctest.h>
 
 #include "../product/matmul_cases.hpp"
