@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of elementwise operations on a tensor and a scalar, or a vector for each row: popops' BroadcastScalar1D and
-// BroadcastVectorOuter.
-// Cycles of adding a vector to each row of a matrix, or multiplying with it: popops' BroadcastVectorInner1D, which adds
-// biases and scales channels.
+// Cycles of elementwise operations that broadcast one operand: a scalar (popops' BroadcastScalar1D), an element for
+// each row of a matrix (BroadcastVectorOuter), or a vector for all rows (BroadcastVectorInner1D: biases and channel
+// scales).
 #pragma once
 
 #include <stagecraft/ipu/cycles/elementwise.hpp>
@@ -41,7 +40,7 @@ namespace stagecraft::vertices {
 struct broadcast_op {
   binary_operation operation = binary_operation::multiply;
   dtype type = dtype::float32;  ///< float32 or float16
-  std::int64_t elements = 0;    ///< of the tensor, or of each row of the matrix
+  std::int64_t elements = 0;    ///< elements of the tensor, or of each row of the matrix
   bool in_place = false;
 
   /// Tile cycles of the vertex for a scalar.
@@ -60,7 +59,7 @@ struct broadcast_op {
                                                        : (cost.cycles + 1) * elements);
     return workers * (15 + detail::ceil_div(rows, workers) * of_row) + detail::elementwise_supervisor_cycles;
   }
-  /// For a scalar; for the rows of a matrix times their number.
+  /// Floating point operations for a scalar, or for one row of a matrix.
   [[nodiscard]] constexpr std::int64_t flops() const noexcept { return elements * flops_of(operation); }
 
  private:
@@ -114,7 +113,7 @@ struct broadcast_vector_inner {
     return multiplies() ? half_multiply_cycles(target.vector_width(type), own_rows)
                         : half_add_cycles(target.vector_width(type), own_rows);
   }
-  /// Element by element, since nothing is aligned.
+  /// Cycles of the loop element by element, which serves where vectors are not aligned.
   [[nodiscard]] constexpr std::int64_t half_scalar_cycles(std::int64_t own_rows, int overhead) const noexcept {
     return overhead + length * (5 + 9 * own_rows) + 1;
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of the vertex for depthwise convolutions: poplin's ConvPartialVerticalMac.
-// Cycles of the vertex for convolutions without the units for matrix products: poplin's ConvPartialHorizontalMac.
-// Cycles of the vertex for products of a column with a row: poplin's OuterProduct.
+// Cycles of convolutions that do not use the units for matrix products (AMP): poplin's ConvPartialVerticalMac for
+// depthwise convolutions, ConvPartialHorizontalMac for others, and OuterProduct for a column times a row.
 #pragma once
 
 #include <stagecraft/ipu/cycles/integers.hpp>
@@ -52,7 +51,7 @@ struct vertical_mac {
            conv_groups * (zeroing + 32 + in_chan_groups * (24 + inner_cycles(target)) + reduction);
   }
 
-  /// As if no kernel element fell outside the input.
+  /// Multiply-accumulates, counted as if every kernel element fell inside the input.
   [[nodiscard]] constexpr std::int64_t macs() const noexcept {
     return outputs * kernel_height * kernel_width * groups_per_vector * conv_groups * in_chan_groups;
   }
@@ -121,7 +120,7 @@ struct horizontal_mac {
   [[nodiscard]] constexpr std::int64_t inner_cycles(ipu_target const& target) const noexcept {
     int const workers = target.num_worker_contexts;
     if (field_rows * row_elements == 0) return workers * (kernel_elements * worker_cycles(target, 0, 0, 0) + 16);
-    // Rows are cut into as many parts as give all workers the same number of parts.
+    // Rows are cut so that all workers get the same number of parts.
     std::int64_t const cuts = workers / detail::greatest_common_divisor(workers, field_rows);
     std::int64_t const parts = detail::ceil_div(field_rows * cuts, workers);
     std::int64_t const rest = parts % cuts * (row_elements + cuts - 1) / cuts;
@@ -136,7 +135,7 @@ struct horizontal_mac {
            conv_groups * (23 + in_chan_groups * (15 + out_chan_groups * (10 + inner_cycles(target))));
   }
 
-  /// As if no kernel element fell outside the input.
+  /// Multiply-accumulates, counted as if every kernel element fell inside the input.
   [[nodiscard]] constexpr std::int64_t macs() const noexcept {
     return field_rows * row_elements * kernel_elements * conv_groups * in_chan_groups * in_chans_per_group *
            out_chan_groups * out_chans_per_group;
@@ -149,7 +148,7 @@ struct horizontal_mac {
   [[nodiscard]] constexpr bool is_1x1() const noexcept {
     return kernel_elements == 1 && !is_float() && !has_half_partials();
   }
-  /// What a worker saves where it finds the state that it left. (The source asks for the type of the inputs in a
+  /// Cycles that a worker saves by finding the state that it left. (The source asks for the type of the inputs in a
   /// worker, for that of the partial sums in the supervisor.)
   [[nodiscard]] constexpr int retained(bool with_float) const noexcept { return is_1x1() ? 15 : with_float ? 0 : 6; }
 };
@@ -159,7 +158,7 @@ struct horizontal_mac {
 ///
 /// Source: poplibs, lib/poplin/PerformanceEstimation.hpp, getOuterProductCycleEstimate.
 struct outer_product {
-  dtype type = dtype::float16;  ///< of inputs, weights and outputs
+  dtype type = dtype::float16;  ///< type of inputs, weights and outputs
   std::int64_t width = 0;
   std::int64_t chan_groups = 1;
   int chans_per_group = 1;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of the vertex for matrix products and convolutions with one kernel element: poplin's ConvPartial1x1Out.
-// Cycles of the vertex for convolutions with several kernel elements: poplin's ConvPartialnx1.
-// Cycles of the vertex for convolutions of few channels: poplin's ConvPartial1xNSLIC.
+// Cycles of convolutions and matrix products on the units for matrix products (AMP): poplin's ConvPartial1x1Out for one
+// kernel element, ConvPartialnx1 for several, and ConvPartial1xNSLIC for few channels.
 #pragma once
 
 #include <stagecraft/ipu/cycles/field_share.hpp>
@@ -41,7 +40,7 @@ struct conv_partial_1x1 {
     std::int64_t const z = zeroes_outputs ? 1 : 0;
     if (is_float()) return long_path_cycles(elements, z, 24, 47, 46, 46, 8);
     if (!is_common_path()) return long_path_cycles(elements, z, 24, 39, 40, 41, 4);
-    // Zeroing is done by the units, on their way.
+    // The units set the sums to zero on their way.
     if (elements == 0) return 22 - z - retention_saving();
     if (elements == 1) return 33 - z - retention_saving();
     if (elements == 2) return 42 - z - retention_saving();
@@ -92,11 +91,11 @@ struct conv_partial_1x1 {
   [[nodiscard]] constexpr bool is_common_path() const noexcept {
     return has_float_partials() || (!is_float() && conv_units == 16);
   }
-  /// What a worker saves where it finds the state that it left.
+  /// Cycles that a worker saves by finding the state that it left.
   [[nodiscard]] constexpr std::int64_t retention_saving() const noexcept {
     return !is_float() && is_common_path() ? 7 : 0;
   }
-  /// Where zeroing is a loop of its own.
+  /// Cycles of the loop that sets partial sums to zero, where it is a loop of its own.
   [[nodiscard]] constexpr std::int64_t long_path_cycles(std::int64_t elements, std::int64_t z, int none, int one,
                                                         int two, int many, int per_element) const noexcept {
     if (elements == 0) return none;
@@ -135,7 +134,7 @@ struct conv_partial_nx1 {
   [[nodiscard]] constexpr std::int64_t worker_cycles(field_share const& share) const noexcept {
     bool const is_float = input != dtype::float16;
     bool const has_float_partials = partials != dtype::float16;
-    // Another stride where all units' outputs are not stored at once.
+    // The stride differs where the outputs of all units are not stored at once.
     int const stride = !is_float && conv_units == (has_float_partials ? 8 : 16) ? 1 : 0;
     auto const of_piece = [&](std::int64_t n) -> std::int64_t {
       if (is_float) return n == 1 ? 33 : n == 2 ? 44 : 45 + 8 * (n - 3);
@@ -170,7 +169,7 @@ struct conv_partial_nx1 {
 
   /// Tile cycles of the vertex.
   [[nodiscard]] constexpr std::int64_t cycles(ipu_target const& target) const noexcept {
-    int const retained = 9 + (partials != dtype::float16 ? 9 : 10);  // the first time, nothing is found of it
+    int const retained = 9 + (partials != dtype::float16 ? 9 : 10);  // the first time, no state is found
     return 109 + target.num_worker_contexts * retained +
            conv_groups * (17 * out_chan_groups + 6 * (out_chan_groups - 1) + 1) + 6 * (conv_groups - 1) + 1 +
            conv_groups * (16 + in_chan_groups * (14 + out_chan_groups * (14 + inner_cycles(target)))) +
@@ -183,7 +182,8 @@ struct conv_partial_nx1 {
             .groups = conv_groups * out_chan_groups};
   }
 
-  /// As if no kernel element fell outside the input, and `filter_height` divided the kernel's rows.
+  /// Multiply-accumulates, counted as if every kernel element fell inside the input and `filter_height` divided the
+  /// kernel's rows.
   [[nodiscard]] constexpr std::int64_t macs() const noexcept {
     return field_rows * row_elements * conv_groups * in_chan_groups * in_chans_per_group * out_chan_groups *
            out_chans_per_group * kernel_outer_elements * filter_height * kernel_inner_elements;
@@ -200,16 +200,16 @@ struct conv_partial_nx1 {
 /// InnerLoop}CycleEstimate. As there, weights count as loaded once for all groups of the convolution.
 struct conv_partial_slic {
   static constexpr int window = 4;    ///< columns of the kernel at once
-  static constexpr int channels = 4;  ///< of all groups of the convolution that are computed at once
+  static constexpr int channels = 4;  ///< channels of all groups of the convolution that are computed at once
 
   dtype partials = dtype::float32;  ///< float32 or float16
   int conv_units = 8;               ///< 8, or 16 for float16 partial sums
   int conv_groups_at_once = 1;      ///< 1, 2 or 4
   std::int64_t field_rows = 0;      ///< batch x rows of outputs
   std::int64_t row_elements = 0;    ///< outputs in a row
-  std::int64_t conv_groups = 1;     ///< in units of conv_groups_at_once
+  std::int64_t conv_groups = 1;     ///< groups of the convolution / conv_groups_at_once
   std::int64_t kernel_blocks = 1;   ///< kernel rows x (kernel columns / window, rounded up)
-  int stride = 1;                   ///< of outputs along a row: 1 or 2
+  int stride = 1;                   ///< stride of outputs along a row: 1 or 2
 
   /// Half partial sums of 8 units have a vertex of their own, which merges two of them in the end.
   [[nodiscard]] constexpr bool merges() const noexcept { return conv_units == 8 && partials == dtype::float16; }
@@ -253,7 +253,7 @@ struct conv_partial_slic {
            conv_groups * (inner_cycles(target, true) + (kernel_blocks - 1) * inner_cycles(target, false));
   }
 
-  /// As if no kernel element fell outside the input, and blocks were full.
+  /// Multiply-accumulates, counted as if every kernel element fell inside the input and all blocks were full.
   [[nodiscard]] constexpr std::int64_t macs() const noexcept {
     return field_rows * row_elements * conv_groups * kernel_blocks * window * channels * channels / conv_groups_at_once;
   }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of all vertices: what Poplar's IPUModel counts.
+// Cycles of all vertices, as Poplar's IPUModel counts them.
 //
-// A vertex is a struct in namespace `vertices`, whose members say what it works on. Those that all workers of a tile
-// share have `cycles(target)`, tile cycles; those of one worker have `worker_cycles(target)`, of which six run at once:
-// the tile takes `num_worker_contexts` times the longest. `flops()` counts the floating point operations of floating
-// point types: 2 for a multiplication with addition, else 1, unless the vertex says otherwise; time does not follow
-// from it.
+// A vertex is a struct in namespace `vertices`, whose members say what it works on. A vertex that all workers of a tile
+// share has `cycles(target)`, in tile cycles; a vertex of one worker has `worker_cycles(target)`. Six of these run at
+// once, and the tile takes `num_worker_contexts` times the longest. `flops()` counts the floating point operations of
+// floating point types: 2 for a multiplication with addition, else 1, unless the vertex says otherwise; time does not
+// follow from it.
+
 #pragma once
 
 #include <stagecraft/ipu/cycles/broadcast.hpp>

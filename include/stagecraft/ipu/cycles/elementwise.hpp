@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of elementwise operations on one operand: popops' UnaryOp1D and UnaryOp2D.
-// How a vertex goes over elements one after the other: popops' OpPerformanceInfo.
-// Cycles of elementwise operations on two operands: popops' BinaryOp1D and BinaryOp2D.
+// Cycles of elementwise operations on one operand (popops' UnaryOp1D and UnaryOp2D) or on two of the same shape
+// (BinaryOp1D and BinaryOp2D), and of a turn of their loops (OpPerformanceInfo).
 #pragma once
 
 #include <stagecraft/ipu/cycles/integers.hpp>
@@ -13,13 +12,13 @@ namespace stagecraft::vertices {
 /// Cycles of the innermost loop of an elementwise operation. Where they depend on the data, they are the mean over
 /// random data.
 struct elementwise_cost {
-  /// `vector` in place of a number of elements: as many as 64 bits hold, and the loop itself costs something more.
+  /// A value of `elements`: as many as 64 bits hold, and each turn of the loop costs some overhead.
   static constexpr int vector = 0;
-  /// One element, and the loop itself costs something more.
+  /// A value of `elements`: one element, and each turn of the loop costs some overhead.
   static constexpr int single = -1;
 
-  int cycles = 0;    ///< of a turn of the loop
-  int elements = 1;  ///< that it works on, or `vector`, or `single`
+  int cycles = 0;    ///< cycles of one turn of the loop
+  int elements = 1;  ///< elements that a turn works on, or `vector`, or `single`
 
   friend constexpr bool operator==(elementwise_cost const&, elementwise_cost const&) = default;
 
@@ -28,8 +27,8 @@ struct elementwise_cost {
     if (elements > 0) return detail::ceil_div(count, elements) * cycles;
     return detail::ceil_div(count, elements == vector ? vector_width : 1) * (cycles + overhead);
   }
-  /// The same as the source has it for operations on one operand, and on a vector: vectors are not rounded up to whole
-  /// ones, only the result is rounded.
+  /// Cycles for `count` elements as the source counts them for operations on one operand, and on a vector: a part of a
+  /// vector costs a part of its cycles, and only the result is rounded.
   [[nodiscard]] constexpr std::int64_t smooth_loop_cycles(std::int64_t count, int vector_width,
                                                           int overhead) const noexcept {
     if (elements > 0) return detail::ceil_div(count, elements) * cycles;
@@ -202,7 +201,7 @@ enum class binary_operation : unsigned char {
 /// Source: poplibs, lib/popops/popopsCycleEstimators.cpp, BinaryOp1D, BinaryOp1DInPlace and binaryOpInnerLoopCycles.
 struct binary_op {
   binary_operation operation = binary_operation::add;
-  dtype type = dtype::float32;  ///< of the operands: float32 or float16
+  dtype type = dtype::float32;  ///< type of the operands: float32 or float16
   std::int64_t elements = 0;
   bool in_place = false;
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of filling memory with a value: popops' Fill.
-// Cycles of setting a convolution's partial sums to zero.
+// Cycles of filling memory with a value (popops' Fill), and of setting a convolution's partial sums to zero.
 #pragma once
 
 #include <stagecraft/ipu/cycles/integers.hpp>
@@ -9,7 +8,7 @@
 
 namespace stagecraft::vertices {
 
-/// Writes a value `elements` times. A vertex of one worker; the mean over alignments.
+/// Writes a value `elements` times. A vertex of one worker, whose cycles are the mean over alignments.
 ///
 /// Source: poplibs, lib/popops/PerformanceEstimation.cpp, getFill1DCycleEstimate.
 struct fill {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of activations and their gradients: popnn's NonLinearity1D and NonLinearityGrad1D, and those by rows.
-// Cycles of losses and their gradients from probabilities and expected values: popnn's LossSumSquaredTransform and
-// LossCrossEntropyTransform.
+// Cycles of activations and their gradients (popnn's NonLinearity1D, NonLinearityGrad1D and the 2D ones), and of losses
+// and their gradients from predicted and expected values (LossSumSquaredTransform and LossCrossEntropyTransform).
 #pragma once
 
 #include <stagecraft/ipu/cycles/integers.hpp>
@@ -23,7 +22,7 @@ struct non_linearity {
   non_linearity_type type = non_linearity_type::relu;
   dtype data = dtype::float32;  ///< float32 or float16
   std::int64_t elements = 0;
-  bool in_place = false;  ///< only swish asks
+  bool in_place = false;  ///< changes the cycles of swish only
 
   /// Cycles of the operation on one element, or on 64 bits.
   [[nodiscard]] constexpr int operation_cycles(bool of_vector) const noexcept {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of adding up the partial sums of a matrix product or convolution on one tile: poplin's ReduceAdd.
-// What the vertices of reductions do with two elements: popops' Operation.
-// Cycles of reductions of runs of memory to one number each: popops' Reduce, specialised as SCALAR_OUTPUT_SINGLE_INPUT
-// and ALL_REGIONS_CONTINUOUS.
-// Cycles of reductions of one region with a stride: popops' Reduce, specialised as STRIDED_REDUCE.
+// Cycles of reductions on one tile: of the partial sums of a matrix product or convolution (poplin's ReduceAdd), of
+// runs of memory to one number each (popops' Reduce, specialised as SCALAR_OUTPUT_SINGLE_INPUT and
+// ALL_REGIONS_CONTINUOUS), and of the rows of one matrix (STRIDED_REDUCE).
 #pragma once
 
 #include <stagecraft/graph/dtype.hpp>
@@ -14,6 +12,7 @@
 
 namespace stagecraft::vertices {
 
+/// The operation that joins two elements: popops' Operation.
 enum class reduce_operation : unsigned char { add, square_add, mul, max, min, logical_and, logical_or, log_add };
 
 /// Floating point operations per element that is reduced. Source: poplibs, CycleEstimationFunctions.cpp.
@@ -46,9 +45,9 @@ namespace stagecraft::tiles {
 namespace stagecraft::vertices {
 
 /// Adds `depth` partial sums for each of `outputs` outputs, which all workers share.
-/// - Several inputs, the general way: the partial sums lie where they were put, one pointer each.
-/// - `single_input`, faster: all but one lie behind each other, and the last where it was computed, in the output's
-///   place. Possible if `outputs` is a multiple of 4 (float32 partial sums) or 8 (float16).
+/// - Several inputs, the general case: a pointer for each of the partial sums, which may lie anywhere.
+/// - `single_input` is faster: all but one lie one after the other, and the last lies in the output's place, where it
+///   was computed. `outputs` must be a multiple of 4 (float32 partial sums) or 8 (float16).
 /// A depth of 1 is a cast if the types differ, and nothing otherwise.
 ///
 /// Source: poplibs, lib/poplin/PerformanceEstimation.hpp, getReduceCycleEstimate, estimateConvReduceCycles (whose
@@ -108,7 +107,7 @@ struct reduce_partials {
   }
 };
 
-/// Reduces each of `outputs` runs of `elements` elements, which lie behind each other, to one number. A vertex of one
+/// Reduces each of `outputs` runs of `elements` elements, which lie one after the other, to one number. A vertex of one
 /// worker.
 ///
 /// Source: poplibs, lib/popops/reduction/CycleEstimationFunctions.cpp, getCyclesEstimateForSingleInput for one output,
