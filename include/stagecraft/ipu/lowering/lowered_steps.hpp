@@ -34,7 +34,7 @@ constexpr lowered_step lower_loss() {
   static_assert(
       HasLossCall<loss_type>,
       "stagecraft: an emulated IPU knows the losses of this library, and those that are written as a `call`, see "
-      "ipu/lowering/loss.hpp [E2062]");
+      "ipu/lowering/lowered_steps.hpp [E2062]");
   constexpr auto const& graph = Job::graph;
   constexpr int call = graph.ends[Output];
   constexpr shape const& output_shape = graph.call(call).shape;

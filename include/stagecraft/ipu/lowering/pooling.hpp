@@ -8,10 +8,7 @@
 #include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/operations/pool.hpp>
 #include <stagecraft/ipu/operations/rearrange.hpp>
-#include <stagecraft/layers/pooling/average_pooling1d.hpp>
-#include <stagecraft/layers/pooling/average_pooling2d.hpp>
-#include <stagecraft/layers/pooling/max_pooling1d.hpp>
-#include <stagecraft/layers/pooling/max_pooling2d.hpp>
+#include <stagecraft/layers/padding.hpp>
 #include <stagecraft/layers/reshaping/up_sampling1d.hpp>
 #include <stagecraft/layers/reshaping/up_sampling2d.hpp>
 #include <cstdint>
@@ -75,14 +72,10 @@ struct average_pooling_lowering {
   }
 };
 
-template <>
-struct lowering<layers::max_pooling2d> : max_pooling_lowering {};
-template <>
-struct lowering<layers::max_pooling1d> : max_pooling_lowering {};
-template <>
-struct lowering<layers::average_pooling2d> : average_pooling_lowering {};
-template <>
-struct lowering<layers::average_pooling1d> : average_pooling_lowering {};
+template <class L>
+struct kernel_lowering<layer_kernel::max_pooling, L> : max_pooling_lowering {};
+template <class L>
+struct kernel_lowering<layer_kernel::average_pooling, L> : average_pooling_lowering {};
 
 /// Repetition; its gradient sums over the repetitions.
 struct nearest_up_sampling_lowering {

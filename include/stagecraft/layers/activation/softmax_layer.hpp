@@ -18,6 +18,7 @@ struct softmax_layer : layer<softmax_layer> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Softmax";
   static constexpr std::string_view usage = "softmax_layer{} or softmax_layer{axis}"sv;
+  static constexpr bool is_softmax = true;
 
   int axis = -1;
   using arguments = argument_list<&softmax_layer::axis>;

@@ -19,6 +19,7 @@ struct conv1d : convolution<conv1d, int> {
   static constexpr std::string_view usage =
       "conv1d{filters, kernel_size}, conv1d{filters, kernel_size, activation} or conv1d{filters, kernel_size, "
       "activation, {.strides = 2, ...}}"sv;
+  static constexpr auto steps_by = layer_kernel::convolution;
 
   using convolution::convolution;
 

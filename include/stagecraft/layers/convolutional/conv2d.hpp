@@ -19,6 +19,7 @@ struct conv2d : convolution<conv2d, size_2d> {
   static constexpr std::string_view usage =
       "conv2d{filters, kernel_size}, conv2d{filters, kernel_size, activation} or conv2d{filters, kernel_size, "
       "activation, {.strides = 2, ...}}"sv;
+  static constexpr auto steps_by = layer_kernel::convolution;
 
   using convolution::convolution;
 

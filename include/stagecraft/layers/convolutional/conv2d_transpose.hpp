@@ -63,6 +63,7 @@ struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d, conv2d_tr
   static constexpr std::string_view usage =
       "conv2d_transpose{filters, kernel_size}, conv2d_transpose{filters, kernel_size, activation} or "
       "conv2d_transpose{filters, kernel_size, activation, {.strides = 2, ...}}"sv;
+  static constexpr auto steps_by = layer_kernel::transposed_convolution;
 
   int filters = 1;
   using arguments =

@@ -25,8 +25,7 @@ struct convolution_layer : layer<Derived> {
   /// Axes of one sample.
   static constexpr int axes = is_2d ? 3 : 2;
 
-  /// Whether kernels of its own carry out its steps.
-  static constexpr bool has_kernel = true;
+  static constexpr bool ends_with_activation = true;
 
   Size kernel_size = 1;
   stagecraft::activation activation = linear;

@@ -52,6 +52,7 @@ struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d, depthwise
   static constexpr std::string_view usage =
       "depthwise_conv2d{kernel_size}, depthwise_conv2d{kernel_size, activation} or depthwise_conv2d{kernel_size, "
       "activation, {.strides = 2, ...}}"sv;
+  static constexpr auto steps_by = layer_kernel::depthwise_convolution;
 
   using arguments = argument_list<&depthwise_conv2d::kernel_size, &depthwise_conv2d::activation>;
 

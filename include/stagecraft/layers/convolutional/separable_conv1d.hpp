@@ -18,6 +18,7 @@ struct separable_conv1d : separable_convolution<separable_conv1d, int> {
   static constexpr std::string_view usage =
       "separable_conv1d{filters, kernel_size}, separable_conv1d{filters, kernel_size, activation} or "
       "separable_conv1d{filters, kernel_size, activation, {.strides = 2, ...}}"sv;
+  static constexpr auto steps_by = layer_kernel::separable_convolution;
 
   using separable_convolution::separable_convolution;
 

@@ -15,6 +15,7 @@ struct activation : layer<activation> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Activation";
   static constexpr std::string_view usage = "activation{sc::relu}"sv;
+  static constexpr bool is_activation = true;
 
   stagecraft::activation function = linear;
   using arguments = argument_list<&activation::function>;

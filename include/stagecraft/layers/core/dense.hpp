@@ -49,8 +49,8 @@ struct dense : layer<dense> {
   static constexpr std::string_view usage =
       "dense{units}, dense{units, activation} or dense{units, activation, {.use_bias = false, .name = ...}}"sv;
 
-  /// Whether kernels of its own carry out its steps.
-  static constexpr bool has_kernel = true;
+  static constexpr auto steps_by = layer_kernel::product;
+  static constexpr bool ends_with_activation = true;
 
   int units = 1;
   stagecraft::activation activation = linear;

@@ -65,8 +65,7 @@ struct batch_normalization : layer<batch_normalization> {
   static constexpr std::string_view usage =
       "batch_normalization{}, batch_normalization{axis} or batch_normalization{{.momentum = 0.9, .name = ...}}"sv;
 
-  /// Whether kernels of its own carry out its steps.
-  static constexpr bool has_kernel = true;
+  static constexpr auto steps_by = layer_kernel::batch_normalization;
 
   batch_normalization_options options;
 

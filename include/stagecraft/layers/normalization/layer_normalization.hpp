@@ -55,7 +55,7 @@ struct layer_normalization : layer<layer_normalization> {
       "layer_normalization{}, layer_normalization{axis} or layer_normalization{{.axis = {1, 2}, .name = ...}}"sv;
 
   /// Whether kernels of its own carry out its steps, where it normalizes rows.
-  static constexpr bool has_kernel = true;
+  static constexpr auto steps_by = layer_kernel::layer_normalization;
 
   layer_normalization_options options;
 

@@ -16,6 +16,7 @@ struct average_pooling1d : pooling_layer<average_pooling1d, int> {
   static constexpr std::string_view usage =
       "average_pooling1d{pool_size} or average_pooling1d{pool_size, {.strides = 1, .padding = sc::padding::same, .name "
       "= ...}}"sv;
+  static constexpr auto steps_by = layer_kernel::average_pooling;
 
   using pooling_layer<average_pooling1d, int>::pooling_layer;
 

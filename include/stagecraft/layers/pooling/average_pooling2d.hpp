@@ -16,6 +16,7 @@ struct average_pooling2d : pooling_layer<average_pooling2d, size_2d> {
   static constexpr std::string_view usage =
       "average_pooling2d{pool_size} or average_pooling2d{pool_size, {.strides = 1, .padding = sc::padding::same, .name "
       "= ...}}"sv;
+  static constexpr auto steps_by = layer_kernel::average_pooling;
 
   using pooling_layer<average_pooling2d, size_2d>::pooling_layer;
 

@@ -15,6 +15,7 @@ struct global_max_pooling2d : global_pooling_layer<global_max_pooling2d, 3> {
   static constexpr std::string_view class_name = "GlobalMaxPooling2D";
   static constexpr std::string_view usage =
       "global_max_pooling2d{} or global_max_pooling2d{{.keepdims = true, .name = ...}}"sv;
+  static constexpr auto steps_by = layer_kernel::global_max_pooling;
 
   using global_pooling_layer<global_max_pooling2d, 3>::global_pooling_layer;
 

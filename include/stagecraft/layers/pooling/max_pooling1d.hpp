@@ -16,6 +16,7 @@ struct max_pooling1d : pooling_layer<max_pooling1d, int> {
   static constexpr std::string_view usage =
       "max_pooling1d{pool_size} or max_pooling1d{pool_size, {.strides = 1, .padding = sc::padding::same, "
       ".name = ...}}"sv;
+  static constexpr auto steps_by = layer_kernel::max_pooling;
 
   using pooling_layer<max_pooling1d, int>::pooling_layer;
 

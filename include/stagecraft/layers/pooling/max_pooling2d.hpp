@@ -16,6 +16,7 @@ struct max_pooling2d : pooling_layer<max_pooling2d, size_2d> {
   static constexpr std::string_view usage =
       "max_pooling2d{pool_size} or max_pooling2d{pool_size, {.strides = 1, .padding = sc::padding::same, "
       ".name = ...}}"sv;
+  static constexpr auto steps_by = layer_kernel::max_pooling;
 
   using pooling_layer<max_pooling2d, size_2d>::pooling_layer;
 
