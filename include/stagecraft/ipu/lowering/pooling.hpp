@@ -9,8 +9,7 @@
 #include <stagecraft/ipu/operations/pool.hpp>
 #include <stagecraft/ipu/operations/rearrange.hpp>
 #include <stagecraft/layers/padding.hpp>
-#include <stagecraft/layers/reshaping/up_sampling1d.hpp>
-#include <stagecraft/layers/reshaping/up_sampling2d.hpp>
+#include <stagecraft/layers/reshaping/up_sampling.hpp>
 #include <cstdint>
 
 namespace stagecraft::tiles {

@@ -7,7 +7,7 @@
 #include <stagecraft/kernels/elementwise/formula.hpp>
 #include <stagecraft/kernels/simd/simd.hpp>
 #include <stagecraft/losses/loss_formula.hpp>
-#include <stagecraft/losses/probabilities.hpp>
+#include <stagecraft/losses/probabilistic.hpp>
 #include <cstdint>
 #include <type_traits>
 
