@@ -7,6 +7,7 @@
 #include <stagecraft/ipu/cycles/cast.hpp>
 #include <stagecraft/ipu/cycles/unary_op.hpp>
 #include <stagecraft/ipu/operations/row_losses.hpp>
+#include <stagecraft/ipu/operations/task_counter.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
 #include <stagecraft/ipu/steps/step_layout.hpp>
@@ -116,48 +117,57 @@ constexpr std::int64_t floats_of_workers(tile_operation const& operation, std::i
          (plan.kept_floats + larger(plan.forward_workspace, with_gradient ? plan.backward_workspace : std::int64_t{0}));
 }
 
-/// Elements of an operand in a row.
-constexpr std::int64_t row_elements(lowered_step const& step, tile_operation const& operation, int input) {
-  return step.input_of(operation, input).elements / operation.what.as<row_operation>().rows();
+/// Whole rows of (outer, columns, inner), where row r is that of outer index r / inner and inner index r % inner, one
+/// after the other in the memory of a tile. `move(at, first, count)` is called for each run of elements of the tensor
+/// from `first` on.
+template <class Move>
+constexpr void for_runs_of_rows(std::int64_t first_row, std::int64_t rows, std::int64_t columns, std::int64_t inner,
+                                Move const& move) {
+  if (inner == 1) return move(0, first_row * columns, rows * columns);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    auto const begin = (first_row + row) / inner * columns * inner + (first_row + row) % inner;
+    for (std::int64_t c = 0; c < columns; ++c) move(row * columns + c, begin + c * inner, 1);
+  }
 }
 
 }  // namespace stagecraft::detail
 
 namespace stagecraft::tiles {
 
-/// A tile's copies: its rows of all operands, of which the first becomes the result; of a loss, the sum over its rows,
-/// and on tile 0 what all tiles have found, which is added up there.
+/// A tile receives its rows of all operands, of which the first becomes the result, and sends the result's rows to
+/// where they lie. Of a loss, it sends the sum over its rows to tile 0, too, where the sums of all tiles are added up.
+template <class Walk>
+constexpr void walk(Walk& on, row_operation const& what) {
+  lowered_step const& step = on.step();
+  tile_operation const& operation = on.operation();
+  ipu_target const& target = on.target();
+  bool const is_loss = what.is_loss();
+  detail::equal_shares const shares(what.rows(), target);
+  int const tiles = shares.tiles_used();
+  auto const runs = [&](int tile, std::int64_t width, auto const& move) {
+    detail::for_runs_of_rows(shares.first(tile), shares.of(tile), width, what.inner, move);
+  };
+  typename Walk::memory copies[3]{}, sums{};
+  for (int i = 0; i < operation.input_count; ++i)
+    copies[i] = on.receive(shares, i, step.input_of(operation, i).elements / what.rows(), runs);
+  if (auto const floats = detail::floats_of_workers(operation, shares.of(0), target); floats > 0)
+    on.allocate(tiles, floats, dtype::float32);
+  if (is_loss) sums = on.allocate(tiles, 1, dtype::float32);
+  on.end_exchange();
+  on.compute_set(
+      is_loss ? "Loss" : "Softmax", shares,
+      [&](std::int64_t rows) { return detail::rows_work(step, operation, rows, target); },
+      [&](auto& machine, int tile) { run_rows(machine, operation, shares, tile, copies, sums); });
+  if (what.function != rows_function::loss) on.send(copies[0], is_loss ? 1 : 0, what.columns, runs);
+  if (!is_loss) return on.end_exchange();
+  detail::add_up_tiles(on, sums, tiles, detail::added_partials(tiles, target));
+}
+
 [[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
                                                row_operation const& what, ipu_target const& target) {
-  operation_cost cost;
-  detail::equal_shares const shares(what.rows(), target);
-  std::int64_t received = 0;
-  for (int i = 0; i < operation.input_count; ++i) {
-    auto const bytes =
-        shares.of(0) * detail::row_elements(step, operation, i) * size_of(step.input_of(operation, i).type);
-    received += bytes;
-    cost.temporary_bytes += rounded_bytes(bytes);
-  }
-  cost.temporary_bytes +=
-      rounded_bytes(detail::floats_of_workers(operation, shares.of(0), target) * size_of(dtype::float32));
-  cost.add_exchange(target, received);
-  detail::add_compute_set(cost, shares,
-                          [&](std::int64_t rows) { return detail::rows_work(step, operation, rows, target); });
-  bool const is_loss = what.is_loss();
-  std::int64_t sent = 0;
-  if (what.function != rows_function::loss) {
-    auto const& result = step.output_of(operation, is_loss ? 1 : 0);
-    sent = tile_mapping(result, target).elements_of(0) * size_of(result.type);
-  }
-  int const tiles = shares.tiles_used();
-  cost.add_exchange(target, sent + (is_loss ? tiles * size_of(dtype::float32) : 0));
-  if (is_loss) {
-    auto const sum = detail::added_partials(tiles, target);
-    cost.add_compute_set(sum.cycles);
-    cost.flops += sum.flops;
-    cost.temporary_bytes += rounded_bytes(size_of(dtype::float32)) + rounded_bytes(tiles * size_of(dtype::float32));
-  }
-  return cost;
+  task_counter on{step, operation, target};
+  walk(on, what);
+  return on.cost;
 }
 
 }  // namespace stagecraft::tiles

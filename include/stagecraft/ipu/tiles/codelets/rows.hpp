@@ -5,26 +5,13 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/operations/rows.hpp>
 #include <stagecraft/ipu/tiles/codelets/row_losses.hpp>
-#include <stagecraft/ipu/tiles/codelets/sum_of_tiles.hpp>
+#include <stagecraft/ipu/tiles/codelets/task_runner.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
 namespace stagecraft::detail {
-
-/// Whole rows of (outer, columns, inner), where row r is that of outer index r / inner and inner index r % inner, one
-/// after the other in the memory of a tile. `move(at, first, count)` is called for each run of elements of the tensor
-/// from `first` on.
-template <class Move>
-void for_runs_of_rows(std::int64_t first_row, std::int64_t rows, std::int64_t columns, std::int64_t inner,
-                      Move const& move) {
-  if (inner == 1) return move(0, first_row * columns, rows * columns);
-  for (std::int64_t row = 0; row < rows; ++row) {
-    auto const begin = (first_row + row) / inner * columns * inner + (first_row + row) % inner;
-    for (std::int64_t c = 0; c < columns; ++c) move(row * columns + c, begin + c * inner, 1);
-  }
-}
 
 inline void softmax_of_row(tile_view const& x, std::int64_t first, std::int64_t columns) {
   float largest = x[first];
@@ -70,55 +57,28 @@ inline float losses_of_rows(tile_operation const& operation, std::vector<tile_vi
 
 namespace stagecraft::tiles {
 
-inline void run(tile_machine& machine, tile_operation const& operation, row_operation const& what) {
-  auto const& step = machine.step();
-  bool const is_loss = what.is_loss();
-  auto const columns = what.columns, inner = what.inner;
-  detail::equal_shares const shares(what.rows(), machine.target());
-  int const tiles = shares.tiles_used();
-  std::vector<std::vector<tile_view>> copies(tiles);
-  std::vector<tile_view> sums;
-  for (int tile = 0; tile < tiles; ++tile) {
-    for (int i = 0; i < operation.input_count; ++i) {
-      auto const width = detail::row_elements(step, operation, i);
-      auto const copy = machine.allocate(tile, shares.of(tile) * width, step.input_of(operation, i).type);
-      detail::for_runs_of_rows(shares.first(tile), shares.of(tile), width, inner,
-                               [&](std::int64_t at, std::int64_t first, std::int64_t count) {
-                                 machine.receive(copy, at, operation.inputs[i], first, count);
-                               });
-      copies[tile].push_back(copy);
-    }
-    if (auto const floats = detail::floats_of_workers(operation, shares.of(tile), machine.target()); floats > 0)
-      static_cast<void>(machine.allocate(tile, floats, dtype::float32));
-    if (is_loss) sums.push_back(machine.allocate(tile, 1, dtype::float32));
+/// What a tile does with its copies of rows; `sums` has one number for each tile.
+inline void run_rows(tile_machine const& machine, tile_operation const& operation, detail::equal_shares const& shares,
+                     int tile, task_runner::memory const (&copies)[3], task_runner::memory const& sums) {
+  auto const& what = operation.what.as<row_operation>();
+  auto const rows = shares.of(tile), columns = what.columns;
+  if (what.is_loss()) {
+    std::vector<tile_view> const operands{copies[0][tile], copies[1][tile], copies[2][tile]};
+    // Of all rows, unless it is said how many a sample has.
+    auto const valid =
+        what.rows_per_sample == 0 ? rows : what.rows_per_sample * machine.values().valid_samples - shares.first(tile);
+    return sums[tile].set(0, detail::losses_of_rows(operation, operands, rows, valid, machine.values()));
   }
-  machine.end_exchange();
+  for (std::int64_t row = 0; row < rows; ++row)
+    if (what.function == rows_function::softmax_of_rows)
+      detail::softmax_of_row(copies[0][tile], row * columns, columns);
+    else
+      detail::softmax_gradient_of_row(copies[0][tile], copies[1][tile], row * columns, columns);
+}
 
-  machine.compute_set(
-      is_loss ? "Loss" : "Softmax", tiles,
-      [&](int tile) { return detail::rows_work(step, operation, shares.of(tile), machine.target()); },
-      [&](int tile) {
-        auto const& operands = copies[tile];
-        auto const rows = shares.of(tile);
-        if (is_loss) {
-          // Of all rows, unless it is said how many a sample has.
-          auto const valid = what.rows_per_sample == 0
-                                 ? rows
-                                 : what.rows_per_sample * machine.values().valid_samples - shares.first(tile);
-          return sums[tile].set(0, detail::losses_of_rows(operation, operands, rows, valid, machine.values()));
-        }
-        for (std::int64_t row = 0; row < rows; ++row)
-          if (what.function == rows_function::softmax_of_rows)
-            detail::softmax_of_row(operands[0], row * columns, columns);
-          else
-            detail::softmax_gradient_of_row(operands[0], operands[1], row * columns, columns);
-      });
-  for (int tile = 0; tile < tiles && what.function != rows_function::loss; ++tile)
-    detail::for_runs_of_rows(shares.first(tile), shares.of(tile), columns, inner,
-                             [&](std::int64_t at, std::int64_t first, std::int64_t count) {
-                               machine.send(copies[tile][0], at, operation.outputs[is_loss ? 1 : 0], first, count);
-                             });
-  detail::add_up_tiles(machine, operation, sums, detail::added_partials(tiles, machine.target()));
+inline void run(tile_machine& machine, tile_operation const& operation, row_operation const& what) {
+  task_runner on(machine, operation);
+  walk(on, what);
 }
 
 }  // namespace stagecraft::tiles
