@@ -10,31 +10,42 @@ import pathlib
 import re
 import sys
 
-# Rooms by level, from the bottom: a header includes rooms of smaller levels, and its own room. The longest path of these that
-# a header's begins with is its room.
+# The floors of the house, from the bottom, and the rooms on each: a header includes headers of lower floors, and of its own
+# room. A part of a room that needs less than the room stands on a lower floor, so that others can include it there.
 FLOORS = (
     "diagnostics",
     "threads initializers regularizers kernels/simd",
     "graph",
-    "operations/kinds machines pipeline/schedule kernels/random",
-    "operations ipu/cycles",
-    "operations/plan activations constraints optimizers ipu/convolution",
-    "layers losses optimizers/schedules kernels/elementwise ipu/steps",
-    "models metrics kernels/reduction kernels/product kernels/pooling kernels/normalization ipu/vertices ipu/tiles",
-    "pipeline kernels/convolution kernels/loss ipu/operations",
-    "description kernels/update host/lists ipu/lowering/traced applications",
+    "operations machines pipeline/schedule kernels/random",
+    "activations constraints losses optimizers ipu/cycles ipu/convolution ipu/steps",
+    "layers kernels ipu/vertices ipu/operations ipu/tiles ipu/lowering/traced",
+    "models metrics",
+    "pipeline applications",
+    "description kernels/update host/lists training/callbacks",
     "plan",
-    "host/steps ipu/lowering",
-    "host/operations ipu/placement ipu/tiles/codelets engine/policy",
-    "host ipu/profile",
-    "engine",
-    "ipu/emulation",
-    "training/callbacks",
-    "training/data",
-    "training",
+    "engine host ipu/lowering ipu/placement ipu/profile",
+    "training ipu/tiles/codelets ipu/emulation",
     "datasets io report",
     "data serving",
 )
+MOST_FLOORS = 14
+# The order of rooms and their parts on one floor, where there is one: each includes those on its left.
+INSIDE = (
+    "operations/kinds < operations < operations/plan",
+    "optimizers < optimizers/schedules",
+    "ipu/cycles < ipu/convolution < ipu/steps",
+    "kernels/elementwise < kernels/reduction kernels/product kernels/pooling kernels/normalization "
+    "< kernels/convolution kernels/loss",
+    "ipu/vertices < ipu/operations < ipu/lowering/traced",
+    "host/steps < engine/policy host/operations < host < engine",
+    "ipu/lowering < ipu/placement < ipu/profile",
+    "training/data < training",
+    "ipu/tiles/codelets < ipu/emulation",
+)
+LEVELS = {room: level for level, rooms in enumerate(FLOORS) for room in rooms.split()}
+# A room of INSIDE, and the number of its row and its place in the row.
+PLACES = {room: (number, place) for number, row in enumerate(INSIDE)
+          for place, rooms in enumerate(row.split("<")) for room in rooms.split()}
 # Headers that others include at their beginning and end, once for each.
 READ_AGAIN = ("begin_headers.hpp", "end_headers.hpp")
 LEVELS = {room: level for level, rooms in enumerate(FLOORS) for room in rooms.split()}
@@ -56,6 +67,7 @@ WITH_STRINGS = {"diagnostics/exceptions.hpp", "diagnostics/shown_text.hpp", "dia
 WITHOUT_MACHINES = ("plan", "engine", "engine/policy", "host", "host/lists", "host/steps", "host/operations")
 
 MOST_HEADERS = 30  # in a folder
+MOST_HEADERS_IN_ALL = 1050
 LONGEST_HEADER = 400
 LONGEST_LINE = 120
 LICENCE = "SPDX-License-Identifier: BSD-3-Clause"
@@ -80,26 +92,40 @@ def includes_of(path):
     return result
 
 
-def room_of(name):
-    """The room of a header such as graph/shape.hpp, or None: the longest path in LEVELS that its own begins with."""
+def longest_path(name, rooms):
+    """The longest path in rooms that the path of a header such as graph/shape.hpp begins with, or None."""
     room = name.rpartition("/")[0]
-    while room and room not in LEVELS:
+    while room and room not in rooms:
         room = room.rpartition("/")[0]
     return room or None
 
 
+def room_of(name):
+    """The room, or the part of one, that a header such as graph/shape.hpp stands in, or None."""
+    return longest_path(name, LEVELS.keys() | PLACES.keys())
+
+
 def level_of(name):
-    """The level of a header such as graph/shape.hpp, or None where its room is not known."""
-    return LEVELS.get(room_of(name)) if "/" in name else TOP.get(name)
+    """The floor of a header such as graph/shape.hpp, or None where its room is not known."""
+    return LEVELS.get(longest_path(name, LEVELS)) if "/" in name else TOP.get(name)
+
+
+def is_left_of(room, other):
+    """Whether a row of INSIDE has a room on the left of the other."""
+    if room not in PLACES or other not in PLACES:
+        return False
+    (row, place), (other_row, other_place) = PLACES[room], PLACES[other]
+    return row == other_row and place < other_place
 
 
 def may_include(name, other):
+    if level_of(other) is None:
+        return False
     if name in TOP:
-        return level_of(other) is not None and level_of(other) <= TOP[name]
+        return level_of(other) <= TOP[name]
     room, other_room = room_of(name), room_of(other)
-    if other == "version.hpp" or room == other_room:
-        return True
-    return other_room is not None and level_of(other) < level_of(name)
+    return (other == "version.hpp" or room == other_room or level_of(other) < level_of(name)
+            or level_of(other) == level_of(name) and is_left_of(other_room, room))
 
 
 def check_include(name, number, included, where):
@@ -108,14 +134,15 @@ def check_include(name, number, included, where):
         if level_of(other) is None:
             yield f"{where}:{number}: <{included}> is in no room of the house"
         elif not may_include(name, other):
-            yield (f"{where}:{number}: includes <{included}> of level {level_of(other)}, but is itself of level "
-                   f"{level_of(name)}; a header includes smaller levels and its own room")
+            yield (f"{where}:{number}: includes <{included}> of {room_of(other) or 'the house'}, floor {level_of(other)}, but is "
+                   f"itself of {room_of(name) or 'the house'}, floor {level_of(name)}; a header includes lower floors, its own "
+                   f"room, and what INSIDE has on its left")
         return
     library = included.split("/")[0]
     if "/" in included and library in ONLY_INCLUDER and name != ONLY_INCLUDER[library]:
         yield f"{where}:{number}: includes <{included}>; only stagecraft/{ONLY_INCLUDER[library]} includes {library}"
     if included in EXPENSIVE and level_of(name) <= CHEAP and name not in WITH_STRINGS and not name.startswith(NOT_CHEAP):
-        yield f"{where}:{number}: includes <{included}>, too expensive for levels up to {CHEAP}"
+        yield f"{where}:{number}: includes <{included}>, too expensive for floors up to {CHEAP}"
 
 
 @functools.cache
@@ -195,6 +222,8 @@ def problems(root):
     for folder, count in sorted(collections.Counter(path.parent for path in headers).items()):
         if count > MOST_HEADERS:
             found.append(f"{folder.relative_to(root).as_posix()}:1: has {count} headers, more than {MOST_HEADERS}")
+    if len(headers) > MOST_HEADERS_IN_ALL:
+        found.append(f"include/stagecraft:1: has {len(headers)} headers, more than {MOST_HEADERS_IN_ALL}")
     for folder in ("include", "tests", "examples", "benchmarks", "tools"):
         for path in sorted((root / folder).rglob("*.[hc]pp")):
             if path.parent == root / "tests" / "import" / "expected":

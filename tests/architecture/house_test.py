@@ -54,22 +54,38 @@ class House(unittest.TestCase):
 
     def test_levels(self):
         self.assert_finds(self.header("graph/shape.hpp", "#include <stagecraft/layers/core/dense.hpp>"),
-                          "include/stagecraft/graph/shape.hpp:4:", f"level {LEVELS['layers']}", f"level {LEVELS['graph']};")
+                          "include/stagecraft/graph/shape.hpp:4:", f"of layers, floor {LEVELS['layers']},",
+                          f"of graph, floor {LEVELS['graph']};")
         self.assert_finds(self.header("models/model.hpp", "#include <stagecraft/pipeline/stages.hpp>"), ":4:",
-                          f"level {LEVELS['pipeline']}")
+                          f"floor {LEVELS['pipeline']}")
         self.assert_finds(self.header("pipeline.hpp", "#include <stagecraft/plan/program.hpp>"), ":4:",
-                          f"level {LEVELS['plan']}")
+                          f"floor {LEVELS['plan']}")
         self.assert_finds(self.header("graph/shape.hpp", "#include <stagecraft/stagecraft.hpp>"), ":4:",
-                          f"level {len(house.FLOORS)}")
+                          f"floor {len(house.FLOORS)}")
 
     def test_longest_path_wins(self):
         self.assertEqual(self.header("pipeline/stages.hpp", "#include <stagecraft/pipeline/schedule/timetable.hpp>"), [])
         self.assert_finds(self.header("pipeline/schedule/timetable.hpp", "#include <stagecraft/pipeline/stages.hpp>"), ":4:",
-                          f"level {LEVELS['pipeline']}")
-        self.assert_finds(self.header("kernels/pooling/max_pooling.hpp", "#include <stagecraft/kernels/product/matmul.hpp>"),
-                          ":4:", f"level {LEVELS['kernels/product']}")
+                          f"floor {LEVELS['pipeline']}")
         self.assertEqual(self.header("report/detail/chart.hpp", "#include <stagecraft/report/profile_data.hpp>"), [])
         self.assert_finds(self.header("ipu/anything.hpp"), "in no room")
+
+    def test_order_inside_a_floor(self):
+        self.assertEqual(self.header("kernels/loss/loss.hpp", "#include <stagecraft/kernels/pooling/max_pooling.hpp>"), [])
+        self.assertEqual(self.header("ipu/profile/profile.hpp", "#include <stagecraft/ipu/lowering/dense.hpp>"), [])
+        for name, other in (("pooling/max_pooling", "product/matmul"), ("pooling/max_pooling", "loss/loss")):
+            self.assert_finds(self.header(f"kernels/{name}.hpp", f"#include <stagecraft/kernels/{other}.hpp>"), ":4:",
+                              "of kernels/pooling", "INSIDE")
+        self.assert_finds(self.header("losses/hinge.hpp", "#include <stagecraft/ipu/cycles/relu.hpp>"), ":4:", "INSIDE")
+
+    def test_floors(self):
+        self.assertLessEqual(len(house.FLOORS), house.MOST_FLOORS)
+        rooms = [room for floor in house.FLOORS for room in floor.split()]
+        self.assertEqual(len(rooms), len(set(rooms)))
+        for number, row in enumerate(house.INSIDE):
+            names = [room for rooms in row.split("<") for room in rooms.split()]
+            self.assertEqual({house.PLACES[name][0] for name in names}, {number}, "a room stands in two rows")
+            self.assertEqual(len({house.level_of(f"{name}/a.hpp") for name in names}), 1, f"{row}: on several floors")
 
     def test_rooms(self):
         self.assert_finds(self.header("utils/helper.hpp"), "in no room")

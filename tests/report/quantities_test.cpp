@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 #include <limits>
 
-namespace detail = stagecraft::detail;
+namespace detail = stagecraft::reports;
 
 static_assert(detail::tick_distance(7, 8, false) == 1 && detail::tick_distance(10, 4, false) == 5);
 static_assert(detail::tick_distance(std::int64_t{1} << 62, 8, false) > 0);

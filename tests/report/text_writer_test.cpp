@@ -5,7 +5,7 @@
 #include <doctest/doctest.h>
 #include <string>
 
-using namespace stagecraft::detail;
+using namespace stagecraft::reports;
 
 static_assert(character_length("a") == 1 && character_length("") == 0);
 static_assert(character_length("\xc3\xa4") == 2);          // a umlaut

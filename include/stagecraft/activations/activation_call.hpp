@@ -8,9 +8,7 @@
 #include <stagecraft/operations/composite_gradient.hpp>
 #include <stagecraft/operations/tracer.hpp>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::activations::detail {
 
 constexpr int activation_kinds = static_cast<int>(activation_kind::hard_sigmoid) + 1;
 constexpr float selu_slope = 1.0507009873554805F, selu_depth = 1.6732632423543772F;
@@ -108,7 +106,9 @@ constexpr void activation_rule(operations::composite_gradient& of) {
                  {f.alpha, f.max_value, f.threshold}, true));
 }
 
-}  // namespace detail
+}  // namespace stagecraft::activations::detail
+
+namespace stagecraft {
 
 constexpr operations::tensor activation::operator()(operations::tensor x) const {
   tracing::growing_array<parameter> no_weights;

@@ -7,7 +7,7 @@
 #include <stagecraft/operations/differentiation.hpp>
 #include <stagecraft/operations/formula.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::activations::detail {
 
 /// f of what is given at each place; of the gradient: dy, then x, and the result is f'(x) dy.
 constexpr operations::formula trace_activation(activation const& function, bool gradient) {
@@ -60,4 +60,4 @@ constexpr operations::formula_view const* own_formula() {
   }
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::activations::detail

@@ -41,7 +41,9 @@ struct ctc_decoded {
   xt::xtensor<float, 2> scores;
 };
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::data::detail {
 
 /// Whether the logits of a step have a largest one: classes that cannot be are -infinity.
 [[nodiscard]] inline bool are_logits(std::span<float const> logits) {
@@ -113,7 +115,9 @@ namespace detail {
   return result;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::data::detail
+
+namespace stagecraft {
 
 /// The labels that logits (samples, steps, classes) stand for, as `predict` returns them of a model that was trained
 /// with `losses::ctc`:

@@ -8,7 +8,7 @@
 #include <stagecraft/pipeline/options.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::jobs {
 
 /// What is left of a pipeline's options without stages: one stage on one device, in which nothing waits for its
 /// backward pass. The micro-batches per weight update stay the same, and so do the results that the host sees.
@@ -31,15 +31,11 @@ constexpr pipelining_options find_options() {
   }
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::jobs {
-
 /// The options that hold when M is trained, evaluated or run with a training description: `pipeline` for a model with
 /// stages. For one without, `gradient_accumulation` if anything of it is given, else what `pipeline` says of more than
 /// stages; as in Keras on IPU, where either setter's options are ignored in the other case. Everything that carries out
 /// or describes a training or an inference asks this.
 template <Model M, auto Training>
-inline constexpr pipelining_options options_of = detail::find_options<M, Training>();
+inline constexpr pipelining_options options_of = find_options<M, Training>();
 
 }  // namespace stagecraft::jobs

@@ -77,7 +77,9 @@ struct inference {
   bool overlaps_io = false;
 };
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::jobs {
 
 /// Whether a description is one of predictions.
 template <auto Description>
@@ -88,6 +90,4 @@ template <auto Description>
 inline constexpr execution_mode mode_of =
     only_infers<Description> ? execution_mode::inference : execution_mode::training;
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::jobs

@@ -17,8 +17,7 @@ namespace stagecraft::jobs {
 /// Templates take a `class Job`, and after it what they are about: a pass, a device, a call. Those whose answers depend
 /// on less than the whole job are asked with `planned` or `described`, so that training, evaluation and other machines
 /// find the same constant.
-template <class M, auto Training, execution_mode Mode = detail::mode_of<Training>,
-          class Machine = detail::machine_without_limit>
+template <class M, auto Training, execution_mode Mode = mode_of<Training>, class Machine = machine_without_limit>
 struct job {
   using model = M;
   using machine = Machine;

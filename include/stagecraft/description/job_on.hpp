@@ -9,7 +9,7 @@
 namespace stagecraft::jobs {
 
 /// The job of a trainer, of a predictor or of a profile: the description is the one that holds on the machine.
-template <class M, auto Training, class Machine, execution_mode Mode = detail::mode_of<Training>>
+template <class M, auto Training, class Machine, execution_mode Mode = mode_of<Training>>
 using job_on = job<M, training_on<Training, Machine>, Mode, Machine>;
 
 }  // namespace stagecraft::jobs

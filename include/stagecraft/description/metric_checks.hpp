@@ -16,7 +16,7 @@
 #include <string_view>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::jobs {
 
 /// E4026, E4027, E4083: metrics for each output that do not fit the outputs.
 template <class M>
@@ -199,4 +199,4 @@ constexpr void check_names_of_metrics(diagnostic& problem) {
       }
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::jobs

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace stagecraft::detail {
+namespace stagecraft::jobs {
 
 /// What a weight is called for that: "dense/kernel".
 constexpr fixed_text<2 * max_name_length + 1> full_name(graph_view const& graph, int weight) {
@@ -35,4 +35,4 @@ constexpr auto find_optimizer_of_weight() {
 template <class Job, std::size_t Weight>
 inline constexpr auto optimizer_of_weight = find_optimizer_of_weight<Job, Weight>();
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::jobs

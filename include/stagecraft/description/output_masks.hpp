@@ -6,7 +6,7 @@
 #include <stagecraft/models/queries.hpp>
 #include <cstddef>
 
-namespace stagecraft::detail {
+namespace stagecraft::jobs {
 
 /// Whether the steps that an output's mask leaves out can be told by the inputs alone, which is so where the layers
 /// that make masks read inputs. Errors: E4093.
@@ -48,4 +48,4 @@ void mask_rows(Input const& input, std::size_t samples, float* weights) {
   }
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::jobs

@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace stagecraft::detail {
+namespace stagecraft::jobs {
 
 /// What the rules look at, whatever the types of the model and of its training description are.
 struct checked_options {
@@ -367,4 +367,4 @@ inline constexpr diagnostic form_of_schedule_problem = [] {
   return problem;
 }();
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::jobs

@@ -5,9 +5,7 @@
 #include <stagecraft/description/effective_options.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::jobs {
 
 /// The devices that one copy of a model takes: up to the highest that a stage is mapped to. One for a model without
 /// stages, and for one whose stages have had a compile error.
@@ -39,7 +37,9 @@ struct machine_without_limit {
   static constexpr int devices = 0;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::jobs
+
+namespace stagecraft {
 
 /// How many replicas of M train on batches of their own: `num_replicas`. Where that is 0 and the machine has a number
 /// of devices, as many as fit, if each takes the devices of its stages, rounded up to a power of two: a model in three
@@ -49,7 +49,9 @@ template <Model M, auto Training, class Machine = detail::machine_without_limit>
 inline constexpr int replicas_of =
     detail::count_replicas(Training.num_replicas, detail::shards_of<M>, Machine::devices);
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::jobs {
 
 template <class M, auto Training, class Machine>
 constexpr auto count_samples_of_update() {
@@ -60,7 +62,9 @@ constexpr auto count_samples_of_update() {
     return Training.batch_size * replicas * options_of<M, Training>.accumulation_steps();
 }
 
-}  // namespace detail
+}  // namespace stagecraft::jobs
+
+namespace stagecraft {
 
 /// Samples that a weight update sees: those of a micro-batch, times micro-batches per weight update, times replicas.
 ///

@@ -39,10 +39,6 @@ struct reported_metric_list {
   [[nodiscard]] constexpr reported_metric const* end() const noexcept { return items.data() + count; }
 };
 
-}  // namespace stagecraft::jobs
-
-namespace stagecraft::detail {
-
 /// The numbers that metrics report of an output, if all are of that.
 constexpr std::size_t count_values(metrics::metric_list const& list) {
   std::size_t count = 0;
@@ -77,12 +73,8 @@ constexpr auto list_metrics() {
   return result;
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::jobs {
-
 /// All metrics of a training, output by output: first the plain ones, then those that are weighted.
 template <class Job>
-inline constexpr auto reported_metrics = detail::list_metrics<Job>();
+inline constexpr auto reported_metrics = list_metrics<Job>();
 
 }  // namespace stagecraft::jobs

@@ -11,7 +11,7 @@
 #include <stagecraft/pipeline/stage_options.hpp>
 #include <string_view>
 
-namespace stagecraft::detail {
+namespace stagecraft::jobs {
 
 /// A machine's options, with those that are given for a stage in their place.
 [[nodiscard]] constexpr poplar_options with_options_of_stage(poplar_options options, stage_poplar_options const& own) {
@@ -66,4 +66,4 @@ constexpr void check_poplar_options_of_stages(checked_options const& checked, di
   check_options_of_stage(options.weight_update_poplar_options, "weight_update_poplar_options", -1, problem);
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::jobs

@@ -124,7 +124,7 @@ struct training {  // [E2082] a field is misspelt, or its value has another type
 
 }  // namespace stagecraft
 
-namespace stagecraft::detail {
+namespace stagecraft::jobs {
 
 /// E4081, E4082: a text or a number as loss or optimizer, or a class that says no update.
 template <class Loss, class Optimizer>
@@ -143,7 +143,7 @@ inline constexpr diagnostic training_parts_problem = [] {
   return problem;
 }();
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::jobs
 
 namespace stagecraft {
 

@@ -26,7 +26,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::jobs {
 
 /// E1070: an initializer, a constraint or a regularizer that does not fit a weight.
 template <class M>
@@ -272,4 +272,4 @@ inline constexpr diagnostic machine_problem = [] {
   return problem;
 }();
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::jobs

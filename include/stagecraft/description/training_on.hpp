@@ -6,9 +6,7 @@
 #include <stagecraft/machines/ipu_devices.hpp>
 #include <stagecraft/pipeline/options.hpp>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::jobs {
 
 template <auto Training, class Machine>
 constexpr auto find_training_on() {
@@ -26,7 +24,9 @@ constexpr auto find_training_on() {
   return result;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::jobs
+
+namespace stagecraft {
 
 /// What a model is trained with on a machine: the training description itself, but for IPUs with
 /// `ipu_config::allow_recompute`, which recompute activations where nothing else is said of it; and that of an

@@ -21,10 +21,6 @@ struct stored_types {
   friend constexpr bool operator==(stored_types const&, stored_types const&) = default;
 };
 
-}  // namespace stagecraft::jobs
-
-namespace stagecraft::detail {
-
 /// The type in which a call computes. One of several outputs, and a penalty on it, has the type of its layer.
 template <class Graph>
 constexpr dtype computed_type(Graph const& graph, int call, dtype by_default) {
@@ -85,4 +81,4 @@ constexpr bool is_on_host(Graph const& graph, int call) {
   return graph.layers[node->layer].is_on_host;
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::jobs

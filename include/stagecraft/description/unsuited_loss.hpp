@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::jobs {
 
 /// What a loss takes an output for.
 enum class misread_output : unsigned char { none, logits_as_probabilities, probabilities_as_logits };
@@ -36,4 +36,4 @@ inline constexpr misread_output misread_output_of = [] {
   return result;
 }();
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::jobs

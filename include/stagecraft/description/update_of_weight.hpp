@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace stagecraft::detail {
+namespace stagecraft::jobs {
 
 /// How often the gradient of an update contains a penalty's: each micro-batch's loss contains the penalty, in each
 /// replica, so a sum of gradients contains it as often; all as the optimizer scales the loss, but for what changes.
@@ -75,4 +75,4 @@ inline constexpr regularizer penalty_of_update = [] {
   }
 }();
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::jobs

@@ -11,7 +11,7 @@
 #include <stagecraft/operations/plan/traced_plan.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::jobs {
 
 /// E1070 where it gives something else than a weight of the same shape.
 constexpr operations::trace trace_constraint(constraint const& of, shape const& whole) {
@@ -69,7 +69,7 @@ class weight_plan {
   struct make {
     constexpr operations::traced_plan operator()() const { return operations::traced_plan(Make{}(), false); }
   };
-  static constexpr auto const& plan = detail::frozen<make>;
+  static constexpr auto const& plan = frozen<make>;
 
  public:
   static constexpr operations::plan_view value = plan;
@@ -114,4 +114,4 @@ constexpr bool has_weight_lowering(operations::plan_view const& plan) {
   return true;
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::jobs

@@ -2,7 +2,7 @@
 // Parameters that take what no other overload does, so that the library can say what is wrong with it.
 #pragma once
 
-namespace stagecraft::detail {
+namespace stagecraft::diagnostics {
 
 /// Takes any argument, and any list in braces that has no designators.
 struct any_argument {
@@ -16,4 +16,4 @@ struct any_argument {
 /// goes on to the function. Clang takes such a list for `...` only.
 using any_options = any_argument const (&)[];
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::diagnostics

@@ -39,7 +39,9 @@ struct model_error {
   model_error() = delete;  // the text in quotes is the reason; docs/errors.md explains the code at its end
 };
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::diagnostics {
 
 /// The whole text: the diagnostic's, and the line of the user's source where it is known.
 template <auto const& Problem>
@@ -160,6 +162,4 @@ constexpr bool report() {
   return verdict_on<Problem>::reported;
 }
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::diagnostics

@@ -33,10 +33,6 @@ struct own_rules<Result(Arguments...)> {
   bool takes_ops;                                    ///< whether that takes the first of the arguments
 };
 
-}  // namespace stagecraft::diagnostics
-
-namespace stagecraft::detail {
-
 /// Whole words, no more than there are: floats, ints and enums of four bytes.
 template <class Own>
 inline constexpr bool has_whole_words =
@@ -140,4 +136,4 @@ struct own_option {
   friend constexpr bool operator==(own_option const&, own_option const&) = default;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::diagnostics

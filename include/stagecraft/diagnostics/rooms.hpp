@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The namespaces of the rooms: what no user names is in its room's, and each room sees those below it. stagecraft:: has
-// what users name; detail, in which a header keeps what only it needs, sees all.
+// The namespaces of the rooms. Names that no user writes are in the namespace of their room, and each room sees the
+// names of the rooms below it. Rooms whose namespace is a vocabulary of users, such as `layers`, keep inner names in
+// its `detail`. stagecraft:: has the names that users write.
 #pragma once
 
 /// diagnostics/: what is said of mistakes.
@@ -18,9 +19,39 @@ namespace stagecraft::tracing {
 using namespace threads;
 }  // namespace stagecraft::tracing
 
+/// machines/: what carries a plan out, in numbers.
+namespace stagecraft::machines {
+using namespace tracing;
+}  // namespace stagecraft::machines
+
+/// The vocabularies: operations, and what layers, losses, optimizers and metrics share.
+namespace stagecraft::operations::detail {
+using namespace machines;
+}  // namespace stagecraft::operations::detail
+
+namespace stagecraft::activations::detail {
+using namespace operations::detail;
+}  // namespace stagecraft::activations::detail
+
+namespace stagecraft::layers::detail {
+using namespace activations::detail;
+}  // namespace stagecraft::layers::detail
+
+namespace stagecraft::losses::detail {
+using namespace layers::detail;
+}  // namespace stagecraft::losses::detail
+
+namespace stagecraft::optimizers::detail {
+using namespace losses::detail;
+}  // namespace stagecraft::optimizers::detail
+
+namespace stagecraft::metrics::detail {
+using namespace optimizers::detail;
+}  // namespace stagecraft::metrics::detail
+
 /// models/: kinds of model.
 namespace stagecraft::models {
-using namespace tracing;
+using namespace metrics::detail;
 }  // namespace stagecraft::models
 
 /// pipeline/: who works on what, and when.
@@ -58,6 +89,12 @@ namespace stagecraft::trainers {
 using namespace engine;
 }  // namespace stagecraft::trainers
 
-namespace stagecraft::detail {
+/// report/: pictures and numbers of models, timetables and runs.
+namespace stagecraft::reports {
 using namespace trainers;
+}  // namespace stagecraft::reports
+
+/// The inner names of all rooms, for code in stagecraft:: and in its vocabularies. Nothing is declared here.
+namespace stagecraft::detail {
+using namespace reports;
 }  // namespace stagecraft::detail

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-namespace stagecraft::detail {
+namespace stagecraft::diagnostics {
 
 /// In place of a number that is not known. Equal to everything; as an int it is `value`, so that loops end.
 struct any_number {
@@ -46,4 +46,4 @@ struct any_value : T {
 template <class T>
 inline constexpr any_value<T> anything{};
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::diagnostics

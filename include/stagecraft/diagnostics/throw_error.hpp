@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <string>
 
-namespace stagecraft::detail {
+namespace stagecraft::diagnostics {
 
 /// Throws data_error with a printf format and its arguments.
 [[noreturn, gnu::cold, gnu::noinline, gnu::format(printf, 2, 3)]] inline void throw_data_error(char const* code,
@@ -27,4 +27,4 @@ namespace stagecraft::detail {
   throw data_error(code, text);
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::diagnostics

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-namespace stagecraft::detail {
+namespace stagecraft::diagnostics {
 
 /// The name of a type as it stands in the source, without its namespaces and template arguments.
 template <class T>
@@ -19,4 +19,4 @@ constexpr std::string_view type_name() {
   return text;
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::diagnostics

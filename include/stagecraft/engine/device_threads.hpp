@@ -61,7 +61,7 @@ class device_threads {
     if constexpr (Threads == 1)
       part(memory);
     else
-      detail::divide(memory, part);
+      divide(memory, part);
   }
 
   /// Calls `work()` on the first thread. The others wait. Gives false if there is nothing more to do, which `work` says
@@ -82,9 +82,9 @@ class device_threads {
   /// A step of an operation, which all threads have done or seen done afterwards.
   template <class Operation, class Step>
   static void step(host_memory const& memory, Step const& step) {
-    if constexpr (Threads == 1 || detail::has_phases<Operation>)
+    if constexpr (Threads == 1 || has_phases<Operation>)
       step(memory);
-    else if constexpr (detail::divides_steps<Operation>)
+    else if constexpr (divides_steps<Operation>)
       divide(memory, step);
     else
       alone(memory, [&] { step(memory); });

@@ -47,9 +47,9 @@ class host_pipeline : public session_shape<typename Job::described> {
   using plan = step_plan<typename Job::template in<Mode>, Pass>;
   using first_plan = plan<sizes::main_mode, 0>;
   template <int Call>
-  using plan_of_call = plan<execution_mode::inference, detail::stage_of_graph_call<typename Job::model>(Call)>;
-  using folded_type = detail::folded_weights<typename Job::model, Job::training, architecture, plan_of_call>;
-  using prepared_type = detail::prepared_weights<plan<execution_mode::inference, 0>>;
+  using plan_of_call = plan<execution_mode::inference, stage_of_graph_call<typename Job::model>(Call)>;
+  using folded_type = folded_weights<typename Job::model, Job::training, architecture, plan_of_call>;
+  using prepared_type = prepared_weights<plan<execution_mode::inference, 0>>;
   static constexpr int devices = sizes::devices;
   /// Whether batch normalizations are parts of other layers' weights.
   static constexpr bool folds = folded_type::count > 0;
@@ -80,9 +80,8 @@ class host_pipeline : public session_shape<typename Job::described> {
   template <class Feed, class Results>
   void train(int steps, Feed const& feed, Results const& results) {
     if (sizes::stages > 1 && steps % accumulation_steps != 0)
-      detail::throw_data_error("E4070",
-                               "steps: expected a multiple of the %d micro-batches of a weight update, found %d",
-                               accumulation_steps, steps);
+      throw_data_error("E4070", "steps: expected a multiple of the %d micro-batches of a weight update, found %d",
+                       accumulation_steps, steps);
     auto all = execution(feed, results, true);
     if constexpr (sizes::scales_losses)  // an execution that has failed may have changed some of them
       for (auto* const replica : pointers_)
@@ -177,7 +176,7 @@ class host_pipeline : public session_shape<typename Job::described> {
   [[nodiscard]] float loss_scale() const
     requires(sizes::trains)
   {
-    constexpr float scale = detail::loss_scale_of(first_plan::training.optimizer);
+    constexpr float scale = loss_scale_of(first_plan::training.optimizer);
     if constexpr (sizes::scales_losses)
       return scale * replicas_[0]->loss_scales.of_device[0].scale;
     else
@@ -269,8 +268,8 @@ class host_pipeline : public session_shape<typename Job::described> {
   }
 
   /// What a step needs.
-  static constexpr detail::workspace_size workspace = [] {
-    detail::workspace_size largest;
+  static constexpr workspace_size workspace = [] {
+    workspace_size largest;
     auto const add = [&]<execution_mode Mode, std::size_t... Pass>(std::index_sequence<Pass...>) {
       ((largest = largest.or_more(pipeline_pass<host_pipeline, Mode, static_cast<int>(Pass)>::workspace_floats())),
        ...);
@@ -285,14 +284,14 @@ class host_pipeline : public session_shape<typename Job::described> {
   static constexpr long long workspace_floats = [] {
     long long const floats = workspace.all + (sizes::threads_of_device - 1) * own_workspace_floats;
     if constexpr (shape_type::has_losses)
-      return std::max(floats, detail::weight_functions<first_plan>::workspace_floats());
+      return std::max(floats, weight_functions<first_plan>::workspace_floats());
     else
       return floats;
   }();
 
   /// What each device has for a step's tensors as floats, where they are stored in 16 bits.
   static constexpr long long widened_floats = [] {
-    if constexpr (is_half(first_plan::stored) || detail::has_own_types<Job>)
+    if constexpr (is_half(first_plan::stored) || has_own_types<Job>)
       return narrow_storage<first_plan>::room_floats();
     else
       return 0LL;

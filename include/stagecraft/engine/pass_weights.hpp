@@ -39,22 +39,22 @@ class pass_weights {
   /// A share of each.
   static void begin_gradients(host_memory const& own) {
     for_each_accumulator([&]<int Call, std::size_t Parameter>() {
-      detail::parameter_update<Plan, Parameter>::begin(own, Plan::gradients.shift[Call], share_of<Parameter>(own));
+      parameter_update<Plan, Parameter>::begin(own, Plan::gradients.shift[Call], share_of<Parameter>(own));
     });
   }
   /// A share of what a call's backward step has written is added to sums in half precision.
   template <int Call>
   static void accumulate_halves(host_memory const& own) {
     for_each_parameter<Call>([&]<std::size_t Parameter>() {
-      detail::parameter_update<Plan, Parameter>::accumulate(own, Plan::gradients.shift[Call], share_of<Parameter>(own));
+      parameter_update<Plan, Parameter>::accumulate(own, Plan::gradients.shift[Call], share_of<Parameter>(own));
     });
   }
   /// Between remote memory and where the pass works on accumulators.
   template <bool Fetch>
   static void move_gradients(memory_type& own) {
     for_each_accumulator([&]<int Call, std::size_t Parameter>() {
-      detail::move_accumulator<Sizes, Fetch>(own, Plan::weights.offset[Parameter] + Plan::gradients.shift[Call],
-                                             Plan::weights.size[Parameter]);
+      move_accumulator<Sizes, Fetch>(own, Plan::weights.offset[Parameter] + Plan::gradients.shift[Call],
+                                     Plan::weights.size[Parameter]);
     });
   }
 

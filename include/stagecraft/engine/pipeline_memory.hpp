@@ -34,7 +34,7 @@ struct pipeline_sizes : session_shape<typename Job::described> {
   static constexpr auto const& training = Job::training;
   template <execution_mode Mode>
   [[nodiscard]] static constexpr timetable const& table() {
-    return detail::planning_timetable<typename Job::template in<Mode>>;
+    return planning_timetable<typename Job::template in<Mode>>;
   }
   static constexpr auto const& options = Job::options;
   static constexpr auto const& weights = weight_storage_of<model, architecture>;
@@ -72,23 +72,23 @@ struct pipeline_sizes : session_shape<typename Job::described> {
   }();
   static constexpr int slots = [] {
     if constexpr (trains)
-      return detail::slots_of<Job::training.optimizer>;
+      return slots_of<Job::training.optimizer>;
     else
       return 0;
   }();
   /// Norms that the optimizer reads of each weight at most, and blocks of the weights whose squares are added up.
   static constexpr int norms = [] {
     if constexpr (trains)
-      return detail::norms_of<Job::training.optimizer>.count;
+      return norms_of<Job::training.optimizer>.count;
     else
       return 0;
   }();
   /// How the factor of the losses changes; growth_steps 0: not at all.
-  static constexpr detail::loss_scale_rule loss_scale = [] {
+  static constexpr loss_scale_rule loss_scale = [] {
     if constexpr (trains)
-      return detail::loss_scale_rule_of(Job::training.optimizer);
+      return loss_scale_rule_of(Job::training.optimizer);
     else
-      return detail::loss_scale_rule{};
+      return loss_scale_rule{};
   }();
   static constexpr bool scales_losses = loss_scale.growth_steps > 0;
   [[nodiscard]] static constexpr std::int64_t norm_blocks_of_weights() {
@@ -166,7 +166,7 @@ struct pipeline_sizes : session_shape<typename Job::described> {
     if constexpr (is_whole)
       return whole_places_of<typename Job::planned::template in<Mode>>.scratch_floats;
     else
-      return detail::device_buffers_of<typename Job::planned::template in<Mode>, Device>.floats +
+      return device_buffers_of<typename Job::planned::template in<Mode>, Device>.floats +
              most_scratch<Device, Mode>(std::make_index_sequence<table<Mode>().passes()>{});
   }
 };
@@ -224,7 +224,7 @@ struct pipeline_memory {
   [[nodiscard]] bool may_change_weights() const {
     if constexpr (!Sizes::trains)
       if (weights.is_shared())
-        detail::throw_data_error("E4108", "weights: expected those of one predictor, found weights that several share");
+        throw_data_error("E4108", "weights: expected those of one predictor, found weights that several share");
     return true;
   }
 
@@ -247,10 +247,6 @@ struct pipeline_memory {
   [[no_unique_address]] typename Sizes::policy::template replica_memory<Sizes> of_policy;
 };
 
-}  // namespace stagecraft::engine
-
-namespace stagecraft::detail {
-
 /// Copies an accumulator between remote memory and where passes work on it.
 template <class Sizes, bool Fetch>
 void move_accumulator(pipeline_memory<Sizes>& own, long long offset, long long floats) {
@@ -266,4 +262,4 @@ void move_accumulator(pipeline_memory<Sizes>& own, long long offset, long long f
     move(own.gradients.data(), own.local_gradients.data());
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::engine

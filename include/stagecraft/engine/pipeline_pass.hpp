@@ -116,9 +116,9 @@ class pipeline_pass {
   }
 
   /// What the steps of this pass need, one at a time.
-  static constexpr detail::workspace_size workspace_floats() {
+  static constexpr workspace_size workspace_floats() {
     return [&]<std::size_t... Step>(std::index_sequence<Step...>) {
-      detail::workspace_size largest;
+      workspace_size largest;
       for (auto const& floats : {largest, workspace_of<pass.steps[Step].call>()...}) largest = largest.or_more(floats);
       return largest;
     }(std::make_index_sequence<pass.steps.size()>{});
@@ -126,10 +126,10 @@ class pipeline_pass {
 
  private:
   template <int Call>
-  static constexpr detail::workspace_size workspace_of() {
+  static constexpr workspace_size workspace_of() {
     using call = host_call<plan, Call>;
-    long long const all = operation_of<call>::template workspace<call>() + detail::epilogue_floats<call>();
-    return {all, all - detail::shared_floats<operation_of<call>, call>};
+    long long const all = operation_of<call>::template workspace<call>() + epilogue_floats<call>();
+    return {all, all - shared_floats<operation_of<call>, call>};
   }
 
   /// On the first thread, before the steps: what they need is there. False if another device has failed.
@@ -350,9 +350,7 @@ class pipeline_pass {
     if constexpr (takes_logits<typename plan::job, Output>) {
       float* const value = plan::address(memory, plan::value(Session::outputs[Output]));
       policy::template output<plan, Output>(memory, value, [&] {
-        auto const make = [](float* values) {
-          detail::output_step<typename sizes::shape, Output, architecture>(values);
-        };
+        auto const make = [](float* values) { output_step<typename sizes::shape, Output, architecture>(values); };
         if constexpr (is_narrow)
           narrow::template output<Output>(memory, value, make);
         else
@@ -372,7 +370,7 @@ class pipeline_pass {
   static float loss(host_memory const& memory, float const* targets, float const* scales) {
     constexpr int call = Session::ends[Output];
     float factor = loss_weight_of<typename plan::job>(Output);
-    detail::loss_gradient gradient;
+    loss_gradient gradient;
     if constexpr (trains) {
       constexpr auto const& places = pass.places;
       if constexpr (plan::program.calls[call].needs_gradient) {
@@ -380,13 +378,13 @@ class pipeline_pass {
         if constexpr (plan::program.loss_adds_gradient[Output])
           gradient.scratch = plan::address(memory, places.loss_scratch);
       }
-      factor *= detail::gradient_factor<plan>(memory.accumulated) * memory.loss_scale;
+      factor *= gradient_factor<plan>(memory.accumulated) * memory.loss_scale;
     }
     float const* const logits = plan::address(memory, plan::value(call));
     return policy::template loss<plan, Output>(memory, logits, targets, scales, gradient, [&] {
-      auto const find = [&](float const* values, detail::loss_gradient const& to) {
-        return detail::loss_step<typename sizes::shape, Output, architecture>(values, targets, scales, to, factor,
-                                                                              memory.valid_samples);
+      auto const find = [&](float const* values, loss_gradient const& to) {
+        return loss_step<typename sizes::shape, Output, architecture>(values, targets, scales, to, factor,
+                                                                      memory.valid_samples);
       };
       if constexpr (is_narrow)
         return narrow::template loss<Output>(memory, logits, gradient, find);

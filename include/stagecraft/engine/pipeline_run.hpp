@@ -61,7 +61,7 @@ class pipeline_run {
       timetable const table =
           trains && sizes::stages > 1
               ? sizes::template table<Mode>()
-              : timetable(sizes::options.schedule, detail::devices_of_stages<typename sizes::model>, round, trains);
+              : timetable(sizes::options.schedule, devices_of_stages<typename sizes::model>, round, trains);
       return run_rounds(round, self, [&](int first) { return run_passes(table, first, self); });
     }
   }

@@ -41,14 +41,14 @@ class pipeline_update {
   using team = device_threads<Plan::threads>;
   using range = kernels::share::range;
   static constexpr int replicas = Sizes::replicas;
-  static constexpr int slots = detail::slots_of<Plan::training.optimizer>;
+  static constexpr int slots = slots_of<Plan::training.optimizer>;
   static constexpr bool shards = Sizes::shards_state || Sizes::shards_weights;
   template <std::size_t Parameter>
-  using update = detail::parameter_update<Plan, Parameter, replicas>;
+  using update = parameter_update<Plan, Parameter, replicas>;
   using norms = update_norms<Sizes, Plan>;
 
  public:
-  using functions = detail::weight_functions<Plan>;
+  using functions = weight_functions<Plan>;
   using all_replicas = std::array<memory_type*, static_cast<std::size_t>(replicas)>;
   using job = update_place<all_replicas>;
 
@@ -91,7 +91,7 @@ class pipeline_update {
 
   /// Adds the gradients of the user's own penalties to those of the device's weights, before any weight changes.
   static bool add_penalty_gradients(job const& what, device_thread const& self) {
-    constexpr float times = detail::penalties_in_gradient<typename Plan::job::described, replicas>;
+    constexpr float times = penalties_in_gradient<typename Plan::job::described, replicas>;
     auto memory = memory_of(what, self);
     return team::alone(memory, [&] {
       policy::template begin_update<Sizes>(what.own().of_policy, what.device, memory, false);
@@ -245,7 +245,7 @@ class pipeline_update {
   }
   /// Where the optimizer's state of a range of a weight's elements lies; of a shard, from where that begins.
   template <std::size_t Parameter>
-  static detail::optimizer_state state_of(job const& what, [[maybe_unused]] range const& elements) {
+  static optimizer_state state_of(job const& what, [[maybe_unused]] range const& elements) {
     if constexpr (slots == 0) return {};
     auto begin = elements.first;
     if constexpr (Sizes::shards_state)
@@ -273,7 +273,7 @@ class pipeline_update {
   }
   /// Its device.
   static constexpr int device_of(std::size_t parameter) {
-    int const stage = detail::stage_of_graph_call<typename Plan::model>(call_of(parameter));
+    int const stage = stage_of_graph_call<typename Plan::model>(call_of(parameter));
     return Sizes::template table<Sizes::main_mode>().device_of_stage(stage);
   }
   template <std::size_t Parameter>
@@ -320,8 +320,8 @@ class pipeline_update {
   static void fetch_accumulators(memory_type& own) {
     for (std::size_t call = 0; call < Plan::graph.calls.size(); ++call)
       if (Plan::program.calls[call].needs_gradient && update<Parameter>::used_by(static_cast<int>(call)))
-        detail::move_accumulator<Sizes, true>(own, Plan::weights.offset[Parameter] + Plan::gradients.shift[call],
-                                              Plan::weights.size[Parameter]);
+        move_accumulator<Sizes, true>(own, Plan::weights.offset[Parameter] + Plan::gradients.shift[call],
+                                      Plan::weights.size[Parameter]);
   }
 
   template <std::size_t Parameter>
@@ -343,7 +343,7 @@ class pipeline_update {
     }
   }
   template <std::size_t Parameter>
-  static void change(host_memory const& memory, detail::optimizer_state const& optimizer, range elements) {
+  static void change(host_memory const& memory, optimizer_state const& optimizer, range elements) {
     policy::template update<Plan, Parameter>(memory, optimizer, elements, [&] {
       if constexpr (!is_joined<Parameter>()) update<Parameter>::apply(memory, optimizer, elements);
     });

@@ -13,7 +13,7 @@
 #include <stagecraft/plan/whole_pass.hpp>
 #include <cstddef>
 
-namespace stagecraft::detail {
+namespace stagecraft::engine {
 
 /// Whether a model has a device for itself: then what its passes hold has places that follow from the program alone.
 template <class M, class Machine>
@@ -36,13 +36,9 @@ inline constexpr int threads_of_device = policy_of<typename Job::machine>::devic
                                              ? (Job::machine::threads + devices_of_all<Job> - 1) / devices_of_all<Job>
                                              : 1;
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::engine {
-
 /// A pass as a machine carries it out.
 template <class Job, int Pass>
-inline constexpr auto const& pass_on = detail::plan_on_machine<Job, Pass>();
+inline constexpr auto const& pass_on = plan_on_machine<Job, Pass>();
 
 /// What the calls of one pass see.
 template <class Job, int Pass>
@@ -63,11 +59,11 @@ struct step_plan {
   static constexpr auto const& training = Job::training;
   static constexpr auto const& options = Job::options;
   /// The type of 16 bits in which values and gradients lie in the block; float32 if none does.
-  static constexpr dtype stored = detail::stored_types_of<Job>.narrow;
+  static constexpr dtype stored = stored_types_of<Job>.narrow;
   /// Whether one pass has all calls.
   static constexpr bool is_whole = detail::is_whole<model, machine>;
   /// That work on the device together.
-  static constexpr int threads = detail::threads_of_device<Job>;
+  static constexpr int threads = threads_of_device<Job>;
   /// Whether gradients are accumulated in halves: then backward steps write them, and they are added afterwards.
   static constexpr bool accumulates_halves =
       options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
@@ -87,8 +83,7 @@ struct step_plan {
       return false;
     else
       return index < 32 && (program.calls[call].needs.row_gradients >> index & 1U) != 0 &&
-             is_updated_at_once(call, index, parameter_layout::plain) &&
-             detail::rests_without_gradient<training.optimizer>;
+             is_updated_at_once(call, index, parameter_layout::plain) && rests_without_gradient<training.optimizer>;
   }
 
   /// Whether what a call gives are samples that may lie outside of the block: host_memory::samples.
@@ -120,17 +115,16 @@ struct step_plan {
   /// Norms take the whole gradient.
   static constexpr bool reads_norms() {
     if constexpr (trains)
-      return detail::norms_of<training.optimizer>.count > 0;
+      return norms_of<training.optimizer>.count > 0;
     else
       return false;
   }
   static constexpr bool updates_at_once =
       trains && !is_pipelined<model> && policy::template joins_updates<machine> &&
       Job::training.dtype_policy.compute_dtype == dtype::float32 &&
-      Job::training.dtype_policy.variable_dtype == dtype::float32 && !detail::has_own_types<Job> &&
-      Job::replicas == 1 && options.accumulation_steps() == 1 && !options.offloads_weights() &&
-      !options.offloads_optimizer_state() && options.offload_gradient_accumulation_buffers != offload::remote &&
-      !reads_norms();
+      Job::training.dtype_policy.variable_dtype == dtype::float32 && !has_own_types<Job> && Job::replicas == 1 &&
+      options.accumulation_steps() == 1 && !options.offloads_weights() && !options.offloads_optimizer_state() &&
+      options.offload_gradient_accumulation_buffers != offload::remote && !reads_norms();
   static constexpr bool is_updated_at_once(int call, int index, parameter_layout layout) {
     auto const& layer = graph.layer_of(call);
     auto const& weight = graph.parameters[layer.first_parameter + index];

@@ -27,7 +27,7 @@ class update_norms {
 
  public:
   template <std::size_t Parameter>
-  using update = detail::parameter_update<Plan, Parameter, replicas>;
+  using update = parameter_update<Plan, Parameter, replicas>;
   template <std::size_t Parameter>
   static constexpr detail::norms_of_step const& norms_of = detail::norms_of<update<Parameter>::optimizer>;
   template <std::size_t Parameter, int Round>
@@ -51,8 +51,8 @@ class update_norms {
   /// What decides on the factor of the losses, a sum over all weights, after the first round.
   template <class Replicas>
   static double sum_for_loss_scale(Replicas const& all, memory_type const& own) {
-    int const number = number_among_global(detail::norms_of<Plan::training.optimizer>,
-                                           detail::norms_of<Plan::training.optimizer>.scale);
+    int const number =
+        number_among_global(norms_of<Plan::training.optimizer>, norms_of<Plan::training.optimizer>.scale);
     double sum = 0;
     for (std::size_t weight = 0; weight < Plan::weights.count; ++weight)
       sum += sum_of_shards(all, own, weight, global_norm(weight, number));
@@ -131,7 +131,7 @@ class update_norms {
     for (std::size_t i = 0; i < parameter; ++i) first += blocks_of(i).count();
     return first;
   }
-  static constexpr int number_among_global(detail::norms_of_step const& norms, int norm) {
+  static constexpr int number_among_global(norms_of_step const& norms, int norm) {
     int number = 0;
     for (int i = 0; i < norm; ++i) number += norms.norms[i].is_global ? 1 : 0;
     return number;
@@ -147,7 +147,7 @@ class update_norms {
     return -1;
   }
   template <std::size_t Parameter>
-  static constexpr detail::norms_of_step norms_of_trained() {
+  static constexpr norms_of_step norms_of_trained() {
     if constexpr (Plan::graph.parameters[Parameter].trainable && update<Parameter>::has_gradient)
       return norms_of<Parameter>;
     else

@@ -10,7 +10,7 @@
 #include <stagecraft/graph/type_tag.hpp>
 #include <string_view>
 
-namespace stagecraft::detail {
+namespace stagecraft::tracing {
 
 /// The default names of layers inside a wrapper, from the innermost on.
 struct wrapped_names {
@@ -49,4 +49,4 @@ struct call_record {
   }
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tracing

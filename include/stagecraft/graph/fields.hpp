@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::tracing {
 
 struct any_field {
   template <class T>
@@ -124,4 +124,4 @@ constexpr void for_each_field(T& of, F const& f) {
 #pragma clang diagnostic pop
 #endif
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tracing

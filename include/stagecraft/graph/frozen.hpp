@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::tracing {
 
 /// The first elements of a vector or array as an array of this length; default values if there are fewer.
 template <std::size_t Size, class Source>
@@ -67,4 +67,4 @@ constexpr auto freeze() {
 template <class Make>
 inline constexpr auto frozen = freeze<Make, draft_of<Make>.sizes>();
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tracing

@@ -23,7 +23,7 @@ struct graph_view {
   tracing::array_view<int const> model_outputs;
   tracing::array_view<int const> ends;  ///< what the losses read: the model's outputs, then the penalties on activities
   tracing::array_view<shape const> output_shapes;
-  tracing::array_view<detail::traced_mask const> masks;
+  tracing::array_view<traced_mask const> masks;
   tracing::array_view<int const>
       order;  ///< the calls (without inputs and parts) in Keras's order, see graph/post_order.hpp
 
@@ -66,7 +66,7 @@ struct graph_view {
     return model_outputs.subspan(node.first_output, node.output_count);
   }
   /// Which steps of a call's output count; null: all.
-  [[nodiscard]] constexpr detail::traced_mask const* mask_of(int index) const {
+  [[nodiscard]] constexpr traced_mask const* mask_of(int index) const {
     int const number = call(index).mask;
     return number == 0 ? nullptr : &masks[number - 1];
   }
@@ -102,32 +102,28 @@ struct graph {
   std::array<int, Sizes.model_outputs> model_outputs;
   std::array<int, Sizes.ends> ends;
   std::array<shape, Sizes.output_shapes> output_shapes;
-  std::array<detail::traced_mask, Sizes.masks> masks;
-  std::array<detail::known_call, Sizes.traced_calls> traced_calls;  ///< for who traces the model again
+  std::array<traced_mask, Sizes.masks> masks;
+  std::array<known_call, Sizes.traced_calls> traced_calls;  ///< for who traces the model again
   bool uses_stages;
   /// Why a model of one input stands in for the model, which breaks a rule.
   diagnostics::diagnostic problem;
 
   /// The graph is made of a traced_graph, or of a graph with other lengths.
   constexpr explicit graph(auto const& traced)
-      : layers(detail::array_of<Sizes.layers>(traced.layers)),
-        parameters(detail::array_of<Sizes.parameters>(traced.parameters)),
-        calls(detail::array_of<Sizes.calls>(traced.calls)),
-        inputs(detail::array_of<Sizes.inputs>(traced.inputs)),
-        nested_models(detail::array_of<Sizes.nested_models>(traced.nested_models)),
-        nested_inputs(detail::array_of<Sizes.nested_inputs>(traced.nested_inputs)),
-        model_outputs(detail::array_of<Sizes.model_outputs>(traced.model_outputs)),
-        ends(detail::array_of<Sizes.ends>(traced.ends)),
-        output_shapes(detail::array_of<Sizes.output_shapes>(traced.output_shapes)),
-        masks(detail::array_of<Sizes.masks>(traced.masks)),
-        traced_calls(detail::array_of<Sizes.traced_calls>(traced.traced_calls)),
+      : layers(array_of<Sizes.layers>(traced.layers)),
+        parameters(array_of<Sizes.parameters>(traced.parameters)),
+        calls(array_of<Sizes.calls>(traced.calls)),
+        inputs(array_of<Sizes.inputs>(traced.inputs)),
+        nested_models(array_of<Sizes.nested_models>(traced.nested_models)),
+        nested_inputs(array_of<Sizes.nested_inputs>(traced.nested_inputs)),
+        model_outputs(array_of<Sizes.model_outputs>(traced.model_outputs)),
+        ends(array_of<Sizes.ends>(traced.ends)),
+        output_shapes(array_of<Sizes.output_shapes>(traced.output_shapes)),
+        masks(array_of<Sizes.masks>(traced.masks)),
+        traced_calls(array_of<Sizes.traced_calls>(traced.traced_calls)),
         uses_stages(traced.uses_stages),
         problem(traced.problem) {}
 };
-
-}  // namespace stagecraft::tracing
-
-namespace stagecraft::detail {
 
 constexpr std::size_t count_ordered(tracing::array_view<call_info const> calls) {
   std::size_t count = 0;
@@ -135,4 +131,4 @@ constexpr std::size_t count_ordered(tracing::array_view<call_info const> calls) 
   return count;
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tracing

@@ -7,7 +7,7 @@
 #include <stagecraft/graph/shape.hpp>
 #include <stagecraft/graph/type_tag.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::tracing {
 
 /// What a layer without weights says in `rules_key()`: layers of its type with the same key compute the same.
 struct rules_key {
@@ -56,4 +56,4 @@ class known_rules {
   int count_ = 0;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tracing

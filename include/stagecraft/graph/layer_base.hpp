@@ -31,10 +31,6 @@ struct layer_base {
   }
 };
 
-}  // namespace stagecraft::tracing
-
-namespace stagecraft::detail {
-
 /// layers::input, of which only the layers know: what a model's input is, as one value.
 template <class T>
 concept DescribedInput = requires(T const& given) {
@@ -43,4 +39,4 @@ concept DescribedInput = requires(T const& given) {
   given.of_batch_size(1);
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tracing

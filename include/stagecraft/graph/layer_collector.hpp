@@ -5,7 +5,7 @@
 #include <stagecraft/graph/layer_base.hpp>
 #include <stagecraft/graph/type_tag.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::tracing {
 
 /// Collects the layers of one type while a model is traced once more.
 struct layer_collector {
@@ -16,4 +16,4 @@ struct layer_collector {
   constexpr ~layer_collector() = default;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tracing

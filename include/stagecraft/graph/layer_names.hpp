@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace stagecraft::detail {
+namespace stagecraft::tracing {
 
 /// Keras's `to_snake_case`, its two substitutions in turn: "(.)([A-Z][a-z0-9]+)", then "([a-z])([A-Z])".
 constexpr fixed_name snake_case(std::string_view class_name) {
@@ -92,4 +92,4 @@ class layer_names {
   int newest_[buckets]{};  // of each bucket
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tracing

@@ -6,7 +6,7 @@
 #include <stagecraft/graph/step_mask.hpp>
 #include <string_view>
 
-namespace stagecraft::detail {
+namespace stagecraft::tracing {
 
 /// The masks that a model's tensors have; a call knows the number of its output's, 0 if there is none. Errors: E1073.
 class masks_of_calls {
@@ -53,4 +53,4 @@ class masks_of_calls {
   int count_ = 1;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tracing

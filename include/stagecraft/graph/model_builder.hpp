@@ -33,8 +33,8 @@ namespace stagecraft::tracing {
 class model_builder {
  public:
   /// `known`: all calls, from a trace before this one.
-  constexpr explicit model_builder(detail::layer_collector* collector = nullptr,
-                                   tracing::array_view<detail::known_call const> known = {})
+  constexpr explicit model_builder(layer_collector* collector = nullptr,
+                                   tracing::array_view<known_call const> known = {})
       : collector_(collector), known_(known) {}
   model_builder(model_builder const&) = delete;
   model_builder& operator=(model_builder const&) = delete;
@@ -68,7 +68,7 @@ class model_builder {
   }
 
   /// The same of an input as it stands in a `sequential`: `model.input(input{4}.of_batch_size(1).named("image"))`.
-  template <detail::DescribedInput Input>
+  template <DescribedInput Input>
   constexpr symbolic_tensor input(Input const& given) {
     return input(given.dimensions, given.layer_name, given.type, given.batch_size);
   }
@@ -88,14 +88,13 @@ class model_builder {
     if (value.model == nullptr) return;
     Penalty mean;
     mean.layer_name = name_of(calls[value.call].layer);
-    own_losses.push_back(mean(detail::first_tensor(value, file, line)).call);
+    own_losses.push_back(mean(first_tensor(value, file, line)).call);
   }
 
   // What layers, models and scopes call while they are traced.
-  constexpr int layer_of(detail::call_record const& record);
-  constexpr symbolic_tensor add_call(detail::call_record const& record);
-  constexpr int enter(detail::model_description const& model, int scope,
-                      tracing::array_view<symbolic_tensor const> bound);
+  constexpr int layer_of(call_record const& record);
+  constexpr symbolic_tensor add_call(call_record const& record);
+  constexpr int enter(model_description const& model, int scope, tracing::array_view<symbolic_tensor const> bound);
   constexpr void leave(tracing::array_view<symbolic_tensor const> outputs);
   /// The next tensor that the model being traced is called with.
   constexpr symbolic_tensor take_input() {
@@ -111,9 +110,9 @@ class model_builder {
   }
   [[nodiscard]] constexpr std::string_view name_of(int layer) const { return layers[layer].name; }
   /// The mask of the tensors that a layer combines: what counts for all of them, or for each input by itself.
-  [[nodiscard]] constexpr detail::traced_mask mask_of(tracing::array_view<symbolic_tensor const> tensors,
-                                                      bool by_input = false) const {
-    detail::traced_mask result;
+  [[nodiscard]] constexpr traced_mask mask_of(tracing::array_view<symbolic_tensor const> tensors,
+                                              bool by_input = false) const {
+    traced_mask result;
     int input = 0;
     for (auto const& tensor : tensors) result.add(masks[calls[tensor.call].mask], by_input ? input++ : 0);
     return result;
@@ -121,8 +120,8 @@ class model_builder {
   [[nodiscard]] constexpr int current_model() const { return frames_.empty() ? 0 : frames_.back().model; }
 
   diagnostic problem;
-  detail::masks_of_calls masks{problem};
-  detail::known_rules rules;
+  masks_of_calls masks{problem};
+  known_rules rules;
   parameter_list weights_of_call;      // one for all calls, since compilers take long to make another
   growing_array<shape> parts_of_call;  // the shapes of several outputs, then of losses; none: there is one output
   int losses_of_call = 0;
@@ -144,14 +143,13 @@ class model_builder {
  private:
   constexpr int add_layer(fixed_name const& name, std::string_view class_name, type_tag const* type,
                           bool is_part = false);
-  constexpr detail::type_counter& counter_of(type_tag const* type);
+  constexpr type_counter& counter_of(type_tag const* type);
   constexpr void take_name(std::string_view what, fixed_name const& name);
-  constexpr int instance_of(detail::model_description const& model);
-  constexpr bool is_layer_again(int known, detail::call_record const& record);
+  constexpr int instance_of(model_description const& model);
+  constexpr bool is_layer_again(int known, call_record const& record);
   constexpr void check_shared_weights(int layer, parameter_list const& weights);
 
-  constexpr symbolic_tensor next_bound_input(detail::nested_frame& frame, shape const& dimensions,
-                                             std::string_view name) {
+  constexpr symbolic_tensor next_bound_input(nested_frame& frame, shape const& dimensions, std::string_view name) {
     auto const position = frame.next_bound;
     auto const given = take_input();
     auto const& model = nested_models[frame.model];
@@ -180,16 +178,16 @@ class model_builder {
     return {this, static_cast<int>(calls.size()) - 1};
   }
 
-  detail::layer_collector* collector_;
-  tracing::array_view<detail::known_call const> known_;
-  growing_array<detail::nested_frame> frames_;
-  growing_array<detail::model_instance> instances_;
-  growing_array<detail::instance_scope> scopes_;
-  detail::layer_names names_;
-  growing_array<detail::type_counter> type_counters_;
+  layer_collector* collector_;
+  tracing::array_view<known_call const> known_;
+  growing_array<nested_frame> frames_;
+  growing_array<model_instance> instances_;
+  growing_array<instance_scope> scopes_;
+  layer_names names_;
+  growing_array<type_counter> type_counters_;
 };
 
-constexpr detail::type_counter& model_builder::counter_of(type_tag const* type) {
+constexpr type_counter& model_builder::counter_of(type_tag const* type) {
   for (auto& counter : type_counters_)
     if (same_type(counter.type, type)) return counter;
   type_counters_.push_back({type, 0, -1});
@@ -218,7 +216,7 @@ constexpr int model_builder::add_layer(fixed_name const& name, std::string_view 
 }
 
 /// Whether a layer made anew can be one that the instance has. E1063 otherwise.
-constexpr bool model_builder::is_layer_again(int known, detail::call_record const& record) {
+constexpr bool model_builder::is_layer_again(int known, call_record const& record) {
   auto const& layer = layers[known];
   if (same_type(layer.type, record.type) &&
       (record.layer->layer_name.empty() || layer.name == record.layer->layer_name))
@@ -230,7 +228,7 @@ constexpr bool model_builder::is_layer_again(int known, detail::call_record cons
 }
 
 /// The layer that is called: the one it was at its first call, or a new one.
-constexpr int model_builder::layer_of(detail::call_record const& record) {
+constexpr int model_builder::layer_of(call_record const& record) {
   auto& layer = *record.layer;
   if (layer.layer_id >= 0) return layer.layer_id;
   auto& scope = scopes_[frames_.back().scope];
@@ -252,14 +250,14 @@ constexpr int model_builder::layer_of(detail::call_record const& record) {
   return layer.layer_id;
 }
 
-constexpr symbolic_tensor model_builder::add_call(detail::call_record const& record) {
+constexpr symbolic_tensor model_builder::add_call(call_record const& record) {
   auto const index = record.layer->layer_id;
   auto& layer = layers[index];
   if (layer.call_count == 0) {
     layer.first_parameter = static_cast<int>(parameters.size());
     layer.parameter_count = record.parameters->count;
     for (int i = 0; i < record.parameters->count; ++i) {
-      parameters.push_back(detail::whole_weight(record.parameters->entries[i], nested_models[0], layer.name, problem));
+      parameters.push_back(whole_weight(record.parameters->entries[i], nested_models[0], layer.name, problem));
       if (!record.layer->trainable) parameters.back().freeze();
     }
   } else {
@@ -296,7 +294,7 @@ constexpr void model_builder::check_shared_weights(int index, parameter_list con
   auto const& layer = layers[index];
   for (int i = 0; i < layer.parameter_count && i < weights.count; ++i) {
     auto const known = parameters[layer.first_parameter + i],
-               again = detail::whole_weight(weights.entries[i], nested_models[0], layer.name, problem);
+               again = whole_weight(weights.entries[i], nested_models[0], layer.name, problem);
     if (!(known.shape == again.shape))
       problem.report(1008, "layer '", layer.name, "' is called again with inputs for which its weight '", known.name,
                      "' would have shape ", again.shape, ", but it was made with ", known.shape);
@@ -304,7 +302,7 @@ constexpr void model_builder::check_shared_weights(int index, parameter_list con
 }
 
 /// The instance of a model made anew: one that the model around it has from its first call, or a new one.
-constexpr int model_builder::instance_of(detail::model_description const& model) {
+constexpr int model_builder::instance_of(model_description const& model) {
   if (!frames_.empty()) {
     auto& scope = scopes_[frames_.back().scope];
     auto const& known = instances_[scope.instance].models;
@@ -336,11 +334,11 @@ constexpr int model_builder::instance_of(detail::model_description const& model)
 }
 
 /// Begins a call of a nested model, or of the outermost one. Gives its scope, which the model object keeps.
-constexpr int model_builder::enter(detail::model_description const& model, int scope,
+constexpr int model_builder::enter(model_description const& model, int scope,
                                    tracing::array_view<symbolic_tensor const> bound) {
   bool const again = scope >= 0;
   int const number = again ? scopes_[scope].instance : instance_of(model);
-  detail::nested_frame frame;
+  nested_frame frame;
   frame.model = static_cast<int>(nested_models.size());
   frame.bound = bound;
   frame.scope = scope;

@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace stagecraft::detail {
+namespace stagecraft::tracing {
 
 /// A model as Keras's object.
 struct model_instance {
@@ -55,4 +55,4 @@ struct type_counter {
   int name = -1;  // its class's counter of names, or -1
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tracing

@@ -103,14 +103,10 @@ struct nested_input_info {
   }
 }
 
-}  // namespace stagecraft::tracing
-
-namespace stagecraft::detail {
-
 /// A call of a model that is traced again.
 struct known_call {
   stagecraft::shape shape;
   int loss_count = 0;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tracing

@@ -11,7 +11,7 @@
 #include <stagecraft/graph/node.hpp>
 #include <cstddef>
 
-namespace stagecraft::detail {
+namespace stagecraft::tracing {
 
 /// What the ordering needs to see of a graph.
 struct graph_records {
@@ -246,4 +246,4 @@ class post_order {
   graph_records graph_;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tracing

@@ -6,9 +6,7 @@
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <concepts>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::tracing {
 
 /// E1126.
 template <class List, int Given>
@@ -21,7 +19,9 @@ inline constexpr diagnostic too_many_entries_problem = [] {
 /// (`diagnostic::append`).
 inline constexpr int too_many_entries = -__INT_MAX__ - 1;
 
-}  // namespace detail
+}  // namespace stagecraft::tracing
+
+namespace stagecraft {
 
 /// Up to six dimensions; the batch dimension is not part of it and is printed as `None`.
 struct shape {
@@ -124,11 +124,11 @@ struct shape {
   }
 };
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::tracing {
 
 /// The shape of a tensor that is not there.
 inline constexpr shape no_shape{};
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::tracing

@@ -5,9 +5,7 @@
 
 #include <stagecraft/graph/dtype.hpp>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::tracing {
 
 /// A number that is given, or not: then the machine's holds. All is zero if it is not, which keeps names short.
 template <class T>
@@ -22,7 +20,9 @@ struct own_setting {
   friend constexpr bool operator==(own_setting const&, own_setting const&) = default;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::tracing
+
+namespace stagecraft {
 
 /// What is planned otherwise in one stage, or in one recurrent layer, than the machine's `matmuls` or `convolutions`
 /// say: each option that is not given is theirs.

@@ -6,7 +6,7 @@
 #include <stagecraft/graph/node.hpp>
 #include <stagecraft/graph/parameter.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::tracing {
 
 /// A weight as it is; of what is kept between batches, which the layer was asked for with a few samples, that of the
 /// model's batch. Errors: E1087 if the model has no batch size.
@@ -24,4 +24,4 @@ constexpr parameter whole_weight(parameter const& weight, nested_model_info cons
   return result;
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tracing

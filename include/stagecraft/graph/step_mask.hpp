@@ -27,10 +27,6 @@ struct step_masks {
   friend constexpr bool operator==(step_masks const&, step_masks const&) = default;
 };
 
-}  // namespace stagecraft::tracing
-
-namespace stagecraft::detail {
-
 /// The mask of a tensor while a model is traced: rules, and the calls whose outputs they are about.
 struct traced_mask {
   step_masks masks;
@@ -63,4 +59,4 @@ struct traced_mask {
   }
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tracing

@@ -40,7 +40,7 @@ template <class... Tensors>
 
 }  // namespace stagecraft
 
-namespace stagecraft::detail {
+namespace stagecraft::tracing {
 
 /// The first tensor that a layer or model is called with. Converting to it, the compiler fills in the line of the call.
 struct first_tensor {
@@ -57,4 +57,4 @@ inline constexpr bool are_tensors = sizeof...(Arguments) > 0 && ((std::derived_f
                                                                   std::same_as<Arguments, first_tensor>) &&
                                                                  ...);
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tracing

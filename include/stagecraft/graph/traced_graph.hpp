@@ -18,10 +18,6 @@ struct graph_sizes {
 template <graph_sizes Sizes>
 struct graph;
 
-}  // namespace stagecraft::tracing
-
-namespace stagecraft::detail {
-
 /// A traced model while it is still made of vectors; `graph` is what is kept of it.
 struct traced_graph {
   static constexpr graph_sizes usual_sizes{192, 352, 224, 256, 4, 4, 8, 8, 8, 4, 224};
@@ -177,4 +173,4 @@ constexpr traced_graph prune(model_builder& model) {
   return graph;
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tracing

@@ -15,10 +15,6 @@ struct type_tag {
   std::uint64_t id = 0;
 };
 
-}  // namespace stagecraft::tracing
-
-namespace stagecraft::detail {
-
 /// A hash (FNV-1a) of the type's name.
 template <class T>
 constexpr std::uint64_t id_of_type() {
@@ -52,13 +48,9 @@ struct tag_holder {
   friend constexpr auto type_behind(tag_key<&tag>) { return type_box<T>{}; }
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tracing {
-
 /// The tag of a type: the same address in each translation unit.
 template <class T>
-inline constexpr type_tag const* tag_of = &detail::tag_holder<T>::tag;
+inline constexpr type_tag const* tag_of = &tag_holder<T>::tag;
 
 /// The tag of no type.
 inline constexpr type_tag const* no_type = tag_of<void>;
@@ -71,6 +63,6 @@ inline constexpr type_tag const* no_type = tag_of<void>;
 
 /// The type of a tag.
 template <type_tag const* Tag>
-using type_of_tag = typename decltype(type_behind(detail::tag_key<Tag>{}))::type;
+using type_of_tag = typename decltype(type_behind(tag_key<Tag>{}))::type;
 
 }  // namespace stagecraft::tracing

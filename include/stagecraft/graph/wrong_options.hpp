@@ -6,7 +6,7 @@
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <concepts>
 
-namespace stagecraft::detail {
+namespace stagecraft::tracing {
 
 /// The first parameter of a layer's last constructor, `layer(wrong_options, ...)`, which takes anything. With
 /// `layer(...)` alone editors would offer that one first: they begin with the constructors of the fewest parameters.
@@ -36,4 +36,4 @@ struct whole_number {
   int value;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tracing

@@ -9,9 +9,7 @@
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/kernels/simd/simd.hpp>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::cpu {
 
 /// E4033: no thread at all, or more than any host has.
 template <int Threads>
@@ -22,7 +20,9 @@ inline constexpr diagnostic thread_problem = [] {
   return problem;
 }();
 
-}  // namespace detail
+}  // namespace stagecraft::cpu
+
+namespace stagecraft {
 
 /// The type behind `host<>`. The architecture is part of it, so that one program can hold translation units that are
 /// compiled for different ones.

@@ -11,13 +11,9 @@
 #include <cstddef>
 #include <cstring>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 inline constexpr diagnostic no_memory_problem{};
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::cpu {
 
 /// See ExecutionPolicy. Values in 16 bits are widened and narrowed by the engine (narrow_storage.hpp). Policies that
 /// derive from it say only what is different.
@@ -36,7 +32,7 @@ struct host_policy {
   struct replica_memory {};
   template <class Job>
   static constexpr diagnostic const& memory_problem() {
-    return detail::no_memory_problem;
+    return no_memory_problem;
   }
   template <class Sizes>
   static void begin_pass(replica_memory<Sizes>&, bool, int, int, host_memory&) {}
@@ -49,7 +45,7 @@ struct host_policy {
   }
 
   template <class Plan, std::size_t Output, class OnHost>
-  static float loss(host_memory const&, float const*, void const*, float const*, detail::loss_gradient const&,
+  static float loss(host_memory const&, float const*, void const*, float const*, loss_gradient const&,
                     OnHost const& on_host) {
     return on_host();
   }
@@ -71,11 +67,11 @@ struct host_policy {
     on_host();
   }
   template <class Plan, std::size_t Parameter, int Round, class OnHost>
-  static void squares(host_memory const&, detail::optimizer_state const&, bool, double*, OnHost const& on_host) {
+  static void squares(host_memory const&, optimizer_state const&, bool, double*, OnHost const& on_host) {
     on_host();
   }
   template <class Plan, std::size_t Parameter, class Range, class OnHost>
-  static void update(host_memory const& memory, detail::optimizer_state const& state, Range const& elements,
+  static void update(host_memory const& memory, optimizer_state const& state, Range const& elements,
                      OnHost const& on_host) {
     on_host();
     if constexpr (rounds_variables<Plan>) rounded_weights<Plan>::template updated<Parameter>(memory, state, elements);

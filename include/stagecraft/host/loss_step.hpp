@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 /// The loss of an output's batch, of which `valid_samples` count. Its gradient is scaled by `factor`.
 template <class Shape, std::size_t Output, class Arch>
@@ -49,4 +49,4 @@ void output_step(float* value, kernels::share const& part = {}) {
   }
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::cpu

@@ -34,17 +34,16 @@ class narrow_storage {
   /// A layer's step, which `run(memory)` carries out.
   template <int Call, bool Backward, class Run>
   static void step(host_memory const& memory, Run const& run) {
-    using places = detail::widened_step<Plan, Call>;
+    using places = widened_step<Plan, Call>;
     constexpr auto const& planned = Plan::program.calls[Call];
-    detail::divide(memory, [](host_memory const& own) {
-      if constexpr ((!Backward || detail::backward_reads(planned).inputs) && widens_inputs<Call, Backward>)
+    divide(memory, [](host_memory const& own) {
+      if constexpr ((!Backward || backward_reads(planned).inputs) && widens_inputs<Call, Backward>)
         for (int i = 0; i < places::node.input_count; ++i) widen_input<Call>(own, i);
-      if constexpr (Backward && detail::backward_reads(planned).output)
-        widen(own, Plan::value(Call), places::output, Call);
+      if constexpr (Backward && backward_reads(planned).output) widen(own, Plan::value(Call), places::output, Call);
       if constexpr (Backward) widen(own, Plan::gradient(Call), places::output_gradient, Call);
     });
     run(memory);
-    detail::divide(memory, [](host_memory const& own) {
+    divide(memory, [](host_memory const& own) {
       if constexpr (!Backward) {
         narrow(own, places::output, Plan::value(Call), Call);
       } else {
@@ -56,14 +55,13 @@ class narrow_storage {
 
   /// The loss of an output, which `run(prediction, gradient)` gives.
   template <std::size_t Output, class Run>
-  static float loss(host_memory const& memory, float const* prediction, detail::loss_gradient const& gradient,
-                    Run const& run) {
+  static float loss(host_memory const& memory, float const* prediction, loss_gradient const& gradient, Run const& run) {
     constexpr int call = session::ends[Output];
     constexpr auto n = numbers_of(call), stride = floats_of(call);
     if constexpr (!is_stored_narrow(call)) return run(prediction, gradient);
     float* const values = memory.widened;
     kernels::widen<type, architecture>(halves(prediction), values, n);
-    detail::loss_gradient floats;
+    loss_gradient floats;
     if (gradient.to != nullptr) floats.to = values + stride;
     if (gradient.scratch != nullptr) {
       floats.scratch = values + 2 * stride;
@@ -149,7 +147,7 @@ class narrow_storage {
     long long most = 0, inputs = 0;
     auto const take = [&](long long floats) { most = floats > most ? floats : most; };
     [&]<std::size_t... Call>(std::index_sequence<Call...>) {
-      (take(detail::widened_step<Plan, static_cast<int>(Call)>::floats), ...);
+      (take(widened_step<Plan, static_cast<int>(Call)>::floats), ...);
     }(std::make_index_sequence<graph.calls.size()>{});
     for (int i = 0; i < static_cast<int>(graph.calls.size()); ++i) inputs += graph.call(i).is_input ? floats_of(i) : 0;
     take(inputs);
@@ -160,19 +158,19 @@ class narrow_storage {
 
   template <int Call>
   static void widen_input(host_memory const& own, int index) {
-    using places = detail::widened_step<Plan, Call>;
+    using places = widened_step<Plan, Call>;
     int const call = places::input_call(index);
-    if (!detail::casts_input<Plan, Call>(call)) return widen(own, Plan::value(call), places::input(index), call);
+    if (!casts_input<Plan, Call>(call)) return widen(own, Plan::value(call), places::input(index), call);
     auto const [first, last] = own.share.of(numbers_of(call), 32);
     kernels::round_to<type, architecture>(Plan::address(own, Plan::value(call)) + first,
                                           own.widened + places::input(index) + first, last - first);
   }
   template <int Call>
   static void narrow_gradient(host_memory const& own, int index) {
-    using places = detail::widened_step<Plan, Call>;
+    using places = widened_step<Plan, Call>;
     int const call = places::input_call(index);
     auto const& to = Plan::input_gradient(places::node.first_input + index);
-    if (!detail::casts_input<Plan, Call>(call)) return narrow(own, places::input_gradient(index), to, call);
+    if (!casts_input<Plan, Call>(call)) return narrow(own, places::input_gradient(index), to, call);
     auto const [first, last] = own.share.of(numbers_of(call), 32);
     float* const gradient = Plan::address(own, to) + first;
     kernels::round_to<type, architecture>(gradient, gradient, last - first);

@@ -15,7 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 /// `Replicas` copies of the model contribute to the gradient.
 template <class Plan, std::size_t Parameter, int Replicas = 1>
@@ -120,4 +120,4 @@ template <class Plan>
                      .gradient;
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::cpu

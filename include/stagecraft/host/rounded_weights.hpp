@@ -20,7 +20,7 @@ template <class Plan>
 class rounded_weights {
   using architecture = typename Plan::architecture;
   static constexpr auto const& parameters = Plan::graph.parameters;
-  static constexpr auto const& types = detail::variable_types_of<typename Plan::job>;
+  static constexpr auto const& types = variable_types_of<typename Plan::job>;
 
  public:
   /// Whether some variables are of 16 bits.
@@ -34,10 +34,10 @@ class rounded_weights {
   static void copy(float const* from, float* to) {
     constexpr auto floats = Plan::weights.size[Parameter];
     if constexpr (!parameters[Parameter].is_cast() ||
-                  detail::own_type_of_weight(Plan::graph, static_cast<int>(Parameter)) != dtype::of_policy)
+                  own_type_of_weight(Plan::graph, static_cast<int>(Parameter)) != dtype::of_policy)
       std::copy_n(from, floats, to);
-    else if constexpr (constexpr int layer = detail::bfloat16_layer_of_weight<Plan, Parameter>; layer >= 0)
-      detail::bfloat16_kernel<Plan, layer>::pack(from, to);
+    else if constexpr (constexpr int layer = bfloat16_layer_of_weight<Plan, Parameter>; layer >= 0)
+      bfloat16_kernel<Plan, layer>::pack(from, to);
     else
       kernels::round_to<Plan::stored, architecture>(from, to, floats);
   }
@@ -48,10 +48,10 @@ class rounded_weights {
   }
   /// Elements of a weight, and the optimizer's numbers of them, after an update.
   template <std::size_t Parameter>
-  static void updated(host_memory const& memory, detail::optimizer_state const& state, kernels::share::range elements) {
+  static void updated(host_memory const& memory, optimizer_state const& state, kernels::share::range elements) {
     auto const count = elements.last - elements.first;
     round(types[Parameter], memory.weights + Plan::weights.offset[Parameter] + elements.first, count);
-    for (int i = 0; state.slots != nullptr && i < detail::slots_of<Plan::training.optimizer>; ++i)
+    for (int i = 0; state.slots != nullptr && i < slots_of<Plan::training.optimizer>; ++i)
       round(types[Parameter], state.slots + i * state.stride, count);
   }
 

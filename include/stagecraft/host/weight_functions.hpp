@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 /// `Plan` is that of any pass; `workspace` of each function has `workspace_floats()`.
 template <class Plan>
@@ -145,4 +145,4 @@ class weight_functions {
   }();
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::cpu

@@ -184,7 +184,9 @@ inline bool compare_optimizers(json const& own, json const& found, difference_li
 
 }  // namespace io
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::io::detail {
 
 template <class M, class Session>
 void save_bundle_of(file_functions, trained_model<M, Session> const& model, std::string const& path) {
@@ -257,7 +259,9 @@ void load_bundle_of(file_functions, trained_model<M, Session>& model, std::strin
   }
 }
 
-}  // namespace detail
+}  // namespace stagecraft::io::detail
+
+namespace stagecraft {
 
 /// Writes a model to a folder: `sc::save_model(model, "digits")`, the same as `model.save("digits")`.
 ///

@@ -47,7 +47,9 @@ template <class M>
 
 }  // namespace io
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::io::detail {
 
 /// `model.save_weights("w.safetensors")`, or "w.npz": all weights in float32, in Keras's layouts and under Keras's
 /// names, such as "dense/kernel:0"; in a nested model, its name stands before: "encoder/dense/kernel:0". The
@@ -86,8 +88,6 @@ loaded_weights load_weights_of(file_functions, trained_model<M, Session>& model,
   return result;
 }
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::io::detail
 
 #include <stagecraft/diagnostics/end_headers.hpp>

@@ -5,7 +5,7 @@
 #include <stagecraft/graph/shape.hpp>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::layers::detail {
 
 /// The shape of two operands' result: their last axes match, and an axis of length 1 is repeated. An empty shape
 /// without meaning, and `fits` false, where they do not.
@@ -90,4 +90,4 @@ struct broadcast_axes {
   }
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::layers::detail

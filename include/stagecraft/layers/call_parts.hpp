@@ -14,7 +14,9 @@ struct output_part;       // layers/output_part.hpp
 struct activity_penalty;  // layers/activity_penalty.hpp
 }  // namespace layers
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::layers::detail {
 
 /// The penalty that a layer's options put on its outputs.
 template <class L>
@@ -69,6 +71,4 @@ constexpr void penalize(symbolic_tensor output, regularizer const& rule, int sta
   model.calls[made.call].node_index = node;
 }
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::layers::detail

@@ -5,7 +5,7 @@
 #include <stagecraft/graph/shape.hpp>
 #include <concepts>
 
-namespace stagecraft::detail {
+namespace stagecraft::layers::detail {
 
 /// Whether each is a number that a dimension may have.
 template <std::same_as<int>... Counts>
@@ -29,4 +29,4 @@ struct count_limit {
   }
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::layers::detail

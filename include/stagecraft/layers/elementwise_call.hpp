@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::layers::detail {
 
 /// The layer without what makes no difference to what it computes: so that equal layers share what is compiled.
 template <class L>
@@ -35,15 +35,16 @@ template <int Inputs>
 struct elementwise_facts {
   static constexpr int most_leaves = Inputs + 4;
 
-  bool holds = false;            ///< whether it is one
-  int weights = 0;               ///< of how many it is a function
-  bool repeats = false;          ///< whether a leaf or what is drawn is repeated along axes
-  bool draws = false;            ///< whether uniform random numbers are drawn
-  std::uint64_t seed = 0;        ///< of it; 0: the program's
-  bool is_dropout = false;       ///< whether it drops elements by these numbers, and that is all of it
-  float rate = 0;                ///< of dropout
-  activation function = linear;  ///< the activation that is all of it, if it is one: softmax, too, which `holds` not
-  int axis = -1;                 ///< of softmax
+  bool holds = false;       ///< whether it is one
+  int weights = 0;          ///< of how many it is a function
+  bool repeats = false;     ///< whether a leaf or what is drawn is repeated along axes
+  bool draws = false;       ///< whether uniform random numbers are drawn
+  std::uint64_t seed = 0;   ///< of it; 0: the program's
+  bool is_dropout = false;  ///< whether it drops elements by these numbers, and that is all of it
+  float rate = 0;           ///< of dropout
+  stagecraft::activation function =
+      linear;     ///< the activation that is all of it, if it is one: softmax, too, which `holds` not
+  int axis = -1;  ///< of softmax
   std::array<operations::extents, most_leaves + 1> aligned{};  ///< of each leaf; then of what is drawn
   /// For the gradient of each leaf: which leaves it reads, a bit for each, and whether it reads the result.
   std::array<unsigned, most_leaves> gradient_reads{};
@@ -86,7 +87,7 @@ class elementwise_call {
     if (of.list.problem.failed() || of.outputs[0] != of.list.size() - 1) return;
     auto const* group = of.list.node_of(of.outputs[0]).what.if_is<operations::composite>();
     if (group == nullptr || group->name != "softmax" || group->first != of.inputs[0] + 1) return;
-    result.function = softmax;
+    result.function = stagecraft::softmax;
     result.axis = static_cast<int>(group->numbers[0]) - 1;
   }
   /// Whether a loop can draw what is drawn: a number for each element, or, of dropout, one that rows have in common.
@@ -209,4 +210,4 @@ template <class Call, bool Trains>
 using elementwise_call_of =
     decltype(elementwise_call_type<Call, Trains>(std::make_index_sequence<Call::input_count>{}));
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::layers::detail

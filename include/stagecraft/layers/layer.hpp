@@ -23,7 +23,9 @@ using std::string_view_literals::operator""sv;
 
 }  // namespace layers
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::layers::detail {
 
 /// E1006.
 template <class L>
@@ -44,7 +46,9 @@ inline constexpr diagnostic wrong_call_problem = [] {
   return problem;
 }();
 
-}  // namespace detail
+}  // namespace stagecraft::layers::detail
+
+namespace stagecraft {
 
 /// Base of every layer. A layer of your own says what it computes in the words of keras.ops; shapes, weights, cost,
 /// gradient and steps on each machine follow from that (operations/tracer.hpp has the words):

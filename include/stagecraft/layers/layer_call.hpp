@@ -27,7 +27,9 @@ concept Layer = std::derived_from<L, tracing::layer_base> && requires(L const& l
   } || detail::HasCall<L>;
 };
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::layers::detail {
 
 /// The class name of a layer, or what to say in its place.
 template <class L>
@@ -78,7 +80,9 @@ constexpr diagnostic check_layer() {
   return problem;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::layers::detail
+
+namespace stagecraft {
 
 namespace tracing {
 

@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::layers::detail {
 
 /// What may stand in front of options in braces, as Keras's first positional argument: a value of the first option, or
 /// any number where that is a float.
@@ -29,7 +29,7 @@ struct type_of_option<Options, nullptr> {
   using type = std::nullptr_t;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::layers::detail
 
 namespace stagecraft::layers {
 

@@ -6,9 +6,7 @@
 #include <stagecraft/layers/argument_list.hpp>
 #include <string_view>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::layers::detail {
 
 /// The name in the spelling of a pointer to a member.
 template <auto Member>
@@ -19,7 +17,9 @@ constexpr void for_each_argument(argument_list<Members...>, L const& layer, F co
   (f(member_name<Members>, layer.*Members), ...);
 }
 
-}  // namespace detail
+}  // namespace stagecraft::layers::detail
+
+namespace stagecraft {
 
 /// Calls f(name, value) for each option of a layer, in Keras's order: first the arguments that stand in front of the
 /// options in braces (`using arguments`), then those in braces (the member `options`). Names are those of the members,

@@ -22,7 +22,9 @@ using tensor_list = tracing::array_view<operations::tensor const>;
 /// For the first inputs of a layer: 1 for each step that counts, else 0, (batch, steps); no tensor if all count.
 using mask_list = std::array<operations::tensor, tracing::step_masks::most_inputs>;
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::layers::detail {
 
 template <class L, class... Tensors>
 concept CallOn = requires(L const& layer, operations::tracer& ops, Tensors... inputs) {
@@ -288,6 +290,4 @@ struct rules_of_layer : rules_of_trace {
   }
 };
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::layers::detail

@@ -6,7 +6,7 @@
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/layers/traced_call.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::layers::detail {
 
 /// (batch, depth, height, width, channels) as images: (batch * depth, height, width, channels).
 constexpr operations::extents images_of(operations::extents const& volume, int depth, int channels) {
@@ -76,4 +76,4 @@ constexpr auto pool_volume(auto& ops, auto x, operations::windows const& over, a
   return ops.reshape(y, {batch, y.length(1), rows, columns, channels});
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::layers::detail

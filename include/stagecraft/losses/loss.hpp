@@ -31,7 +31,9 @@ struct loss {
   friend constexpr bool operator==(loss const&, loss const&) = default;
 };
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::losses::detail {
 
 template <class L>
 concept HasPlainLossCall = requires(L const& loss, operations::tensor x) {
@@ -84,6 +86,4 @@ constexpr operations::trace trace_loss(L const& loss, int columns) {
                    target_columns_of(loss, columns), "loss", loss.name);
 }
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::losses::detail

@@ -8,7 +8,7 @@
 #include <stagecraft/operations/differentiation.hpp>
 #include <stagecraft/operations/formula.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::losses::detail {
 
 /// Given at each place are the target and the output. Results are the loss and, if `WithGradient`, its derivative by
 /// the output.
@@ -40,4 +40,4 @@ template <auto Loss, bool WithGradient>
 inline constexpr operations::formula_view view_of_loss{formula_of_loss<Loss, WithGradient>.steps,
                                                        formula_of_loss<Loss, WithGradient>.results};
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::losses::detail

@@ -5,7 +5,7 @@
 #include <stagecraft/losses/loss.hpp>
 #include <stagecraft/operations/plan/traced_plan.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::losses::detail {
 
 /// Inputs are the row's targets and outputs; wanted is the gradient of the latter.
 template <auto Loss, int Columns>
@@ -23,4 +23,4 @@ class plan_of_loss {
   static constexpr operations::plan_view value = plan;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::losses::detail

@@ -8,14 +8,14 @@
 #include <cstdint>
 #include <string_view>
 
-namespace stagecraft::tiles {
+namespace stagecraft::machines {
 
 /// How many IPUs a system has at most: as many as the largest that was sold as one (Bow Pod256).
 inline constexpr int max_ipus = 256;
 
-}  // namespace stagecraft::tiles
+}  // namespace stagecraft::machines
 
-namespace stagecraft::detail {
+namespace stagecraft::machines {
 
 /// E3008: no IPU is like that, and formulas would divide by zero.
 constexpr void check_ipu_target(ipu_target const& ipu, diagnostic& problem) {
@@ -99,26 +99,26 @@ constexpr void check_tiles(ipu_config const& config, diagnostic& problem) {
                    config.target().tiles_per_ipu, " tiles; at least one must be left to compute");
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::machines
 
-namespace stagecraft::tiles {
+namespace stagecraft::machines {
 
 /// The first rule that a configuration breaks; its code is 0 if there is none.
 ///
-///     static_assert(!stagecraft::tiles::ipu_config_problem({.auto_select_ipus = 4}).failed());
+///     static_assert(!stagecraft::machines::ipu_config_problem({.auto_select_ipus = 4}).failed());
 [[nodiscard]] constexpr diagnostic ipu_config_problem(ipu_config const& config) {
   diagnostic problem;
-  detail::check_number_of_ipus(config.auto_select_ipus, problem);
-  detail::check_ipu_target(*config.ipu_model.version, problem);
+  check_number_of_ipus(config.auto_select_ipus, problem);
+  check_ipu_target(*config.ipu_model.version, problem);
   if (problem.failed()) return problem;
-  detail::check_tiles(config, problem);
-  detail::check_poplar_options(config.matmuls, "matmuls", problem);
-  detail::check_poplar_options(config.convolutions, "convolutions", problem);
-  detail::check_available_memory_proportion(config.io_tiles.available_memory_proportion, "io_tiles", problem);
+  check_tiles(config, problem);
+  check_poplar_options(config.matmuls, "matmuls", problem);
+  check_poplar_options(config.convolutions, "convolutions", problem);
+  check_available_memory_proportion(config.io_tiles.available_memory_proportion, "io_tiles", problem);
   if (config.optimizations.minimum_remote_tensor_size < 0)
     problem.report(3009, "optimizations.minimum_remote_tensor_size is ",
                    config.optimizations.minimum_remote_tensor_size, "; it must be at least 0");
   return problem;
 }
 
-}  // namespace stagecraft::tiles
+}  // namespace stagecraft::machines

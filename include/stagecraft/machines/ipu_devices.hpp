@@ -9,7 +9,7 @@
 #include <stagecraft/machines/ipu_config.hpp>
 #include <stagecraft/machines/ipu_config_problem.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::machines {
 
 /// What remains of a configuration if it is not asked how many IPUs there are, and what happens while a program runs.
 [[nodiscard]] constexpr ipu_config config_of_one_ipu(ipu_config config) {
@@ -28,7 +28,7 @@ inline constexpr diagnostic problem_of_ipu_config = ipu_config_problem(Config);
 template <ipu_config Config>
 inline constexpr ipu_config config_to_use = problem_of_ipu_config<Config>.failed() ? ipu_config{} : Config;
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::machines
 
 namespace stagecraft {
 
@@ -50,10 +50,10 @@ struct ipu_devices {
 
 }  // namespace stagecraft
 
-namespace stagecraft::tiles {
+namespace stagecraft::machines {
 
 /// Whether a machine emulates IPUs.
 template <class Machine>
 inline constexpr bool is_ipu = requires { Machine::io_tiles; };
 
-}  // namespace stagecraft::tiles
+}  // namespace stagecraft::machines

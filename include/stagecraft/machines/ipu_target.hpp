@@ -141,7 +141,9 @@ inline constexpr ipu_target ipu21{.name = "ipu21", .tile_clock_frequency = 1'490
 
 }  // namespace ipu_targets
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::machines {
 
 /// Whether a number is what was published, up to 1 percent: published figures are rounded, and so are clocks.
 constexpr bool is_about(std::int64_t number, std::int64_t published) {
@@ -172,6 +174,4 @@ static_assert(ipu_targets::ipu1.bytes_per_ipu() == 304LL * 1024 * 1024);
 static_assert(ipu_targets::ipu2.bytes_per_ipu() == 897LL * 1024 * 1024);  // "900 MB"
 static_assert(ipu_targets::ipu1.threads_per_ipu() == 7296 && ipu_targets::ipu2.threads_per_ipu() == 8832);
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::machines

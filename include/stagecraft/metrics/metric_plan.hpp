@@ -7,7 +7,7 @@
 #include <stagecraft/operations/plan/traced_plan.hpp>
 #include <stagecraft/operations/trace.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::metrics::detail {
 
 /// Inputs are (rows, columns) of targets, or (rows, 1) if they are class numbers, (rows, columns) of outputs, and
 /// (rows, 1) of weights; the output is (1, sums). E1070.
@@ -40,4 +40,4 @@ class plan_of_metric {
   static constexpr operations::plan_view value = plan;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::metrics::detail

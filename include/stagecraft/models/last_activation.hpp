@@ -35,7 +35,7 @@ struct last_activation {
 
 }  // namespace stagecraft
 
-namespace stagecraft::detail {
+namespace stagecraft::models {
 
 template <class M, int Call>
 constexpr last_activation find_last_activation() {
@@ -69,13 +69,9 @@ constexpr auto find_last_activations(std::index_sequence<Output...>) {
   return std::array<last_activation, sizeof...(Output)>{find_last_activation<M, outputs_of<M>[Output]>()...};
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::models {
-
 /// Of each output of a model, in their order.
 template <Model M>
 inline constexpr auto last_activations_of =
-    detail::find_last_activations<M>(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>());
+    find_last_activations<M>(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>());
 
 }  // namespace stagecraft::models

@@ -18,10 +18,6 @@ namespace stagecraft::models {
 template <auto... Layers>
 struct sequential_model;
 
-}  // namespace stagecraft::models
-
-namespace stagecraft::detail {
-
 /// Calls `model.call(builder, x...)` with the tensors of a span; the number of inputs is part of the type.
 template <std::size_t... Index>
 constexpr auto call_subclass(auto& model, model_builder& builder, tracing::array_view<symbolic_tensor const> tensors,
@@ -57,10 +53,6 @@ constexpr diagnostic check_subclass(std::index_sequence<Index...>) {
   }
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::models {
-
 /// The type behind `model<...>`; under a name of its own, so that an argument of `call` may be named `model`.
 template <class Derived>
 struct subclass_model : callable_model<Derived> {
@@ -69,13 +61,13 @@ struct subclass_model : callable_model<Derived> {
 
   template <std::size_t Inputs>
   static constexpr diagnostic check_definition() {
-    return detail::check_subclass<Derived>(std::make_index_sequence<Inputs>{});
+    return check_subclass<Derived>(std::make_index_sequence<Inputs>{});
   }
 
   template <std::size_t Count>
   constexpr auto trace(model_builder& builder, std::array<symbolic_tensor, Count> const& bound) {
     for (std::size_t i = 0; i < Count; ++i) builder.take_input();
-    return detail::call_subclass(static_cast<Derived&>(*this), builder, bound, std::make_index_sequence<Count>{});
+    return call_subclass(static_cast<Derived&>(*this), builder, bound, std::make_index_sequence<Count>{});
   }
 };
 
@@ -111,7 +103,7 @@ struct built_model : model_base {
 
   template <std::size_t>
   static constexpr diagnostic check_definition() {
-    return detail::check_subclass<Subclass>(std::make_index_sequence<sizeof...(Inputs)>{});
+    return check_subclass<Subclass>(std::make_index_sequence<sizeof...(Inputs)>{});
   }
 
   static constexpr auto trace(model_builder& builder, tracing::array_view<symbolic_tensor const>) {
@@ -123,13 +115,9 @@ struct built_model : model_base {
   static constexpr auto call(model_builder& builder, Subclass& subclass) {
     std::array<symbolic_tensor, sizeof...(Inputs)> const x{
         builder.input(Inputs.dimensions, Inputs.layer_name, Inputs.type, Inputs.batch_size)...};
-    return detail::call_subclass(subclass, builder, x, std::make_index_sequence<sizeof...(Inputs)>{});
+    return call_subclass(subclass, builder, x, std::make_index_sequence<sizeof...(Inputs)>{});
   }
 };
-
-}  // namespace stagecraft::models
-
-namespace stagecraft::detail {
 
 /// A sequential model without an input gets one; any other model is taken for a subclass.
 template <class M, layers::input... Inputs>
@@ -144,7 +132,7 @@ struct model_with_inputs<sequential_model<Layers...>, Input> {
 template <class M, layers::input... Inputs>
 using built = typename model_with_inputs<M, Inputs...>::type;
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::models
 
 namespace stagecraft {
 
@@ -155,7 +143,7 @@ using build = typename detail::layer_verdict<detail::built<M, Inputs...>>::templ
 
 }  // namespace stagecraft
 
-namespace stagecraft::detail {
+namespace stagecraft::models {
 
 /// E2080: members are asked of a model that is no subclass.
 template <class M>
@@ -189,7 +177,7 @@ constexpr auto call_members() {
 template <class M>
 inline constexpr auto called_members = call_members<M>();
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::models
 
 namespace stagecraft {
 

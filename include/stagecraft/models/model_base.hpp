@@ -14,7 +14,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace stagecraft::detail {
+namespace stagecraft::models {
 
 /// E1080: Keras's functions of a model are a trainer's here.
 template <class... Arguments>
@@ -32,10 +32,6 @@ constexpr int call_untrained() {
   return 0;
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::models {
-
 /// The part of a model that does not depend on its type. `call_scope` is given at the first call inside another model;
 /// calls of the same variable share their weights. `model_name` is the name of one inside another, see `named`.
 /// Keras's `fit` and its relatives are E1080: they belong to the trainer.
@@ -45,28 +41,28 @@ struct model_base {
 
   template <class... Arguments>
   constexpr int fit(Arguments const&...) const {
-    return detail::call_untrained<Arguments...>();
+    return call_untrained<Arguments...>();
   }
   template <class... Arguments>
   constexpr int evaluate(Arguments const&...) const {
-    return detail::call_untrained<Arguments...>();
+    return call_untrained<Arguments...>();
   }
   template <class... Arguments>
   constexpr int predict(Arguments const&...) const {
-    return detail::call_untrained<Arguments...>();
+    return call_untrained<Arguments...>();
   }
   template <class... Arguments>
   constexpr int compile(Arguments const&...) const {
-    return detail::call_untrained<Arguments...>();
+    return call_untrained<Arguments...>();
   }
   // With options in braces; Clang takes them for `...` only.
   template <class Nothing = void>
-  constexpr int fit(detail::any_argument, detail::any_argument, detail::any_options) const {
-    return detail::call_untrained<Nothing>();
+  constexpr int fit(any_argument, any_argument, any_options) const {
+    return call_untrained<Nothing>();
   }
   template <class Nothing = void>
-  constexpr int fit(detail::any_argument, detail::any_argument, ...) const {
-    return detail::call_untrained<Nothing>();
+  constexpr int fit(any_argument, any_argument, ...) const {
+    return call_untrained<Nothing>();
   }
 };
 
@@ -82,7 +78,7 @@ concept Model = std::derived_from<M, models::model_base> && requires {
 
 }  // namespace stagecraft
 
-namespace stagecraft::detail {
+namespace stagecraft::models {
 
 constexpr std::array<symbolic_tensor, 1> output_tensors(symbolic_tensor const& tensor) { return {tensor}; }
 template <std::size_t Count>
@@ -139,26 +135,22 @@ inline constexpr diagnostic wrong_model_call_problem = [] {
   return problem;
 }();
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::models {
-
 /// Lets a model be called on symbolic tensors inside another model's `build` or `call`.
 template <class Derived>
 struct callable_model : model_base {
   template <std::derived_from<symbolic_tensor>... More>
-  constexpr auto operator()(detail::first_tensor first, More... more) & {
+  constexpr auto operator()(first_tensor first, More... more) & {
     return call_nested(static_cast<Derived&>(*this), first.where, first.tensor, more...);
   }
   template <std::derived_from<symbolic_tensor>... More>
-  constexpr auto operator()(detail::first_tensor first, More... more) && {
+  constexpr auto operator()(first_tensor first, More... more) && {
     return call_nested(static_cast<Derived&>(*this), first.where, first.tensor, more...);
   }
   /// Called with anything else: E1018.
   template <class... Arguments>
-    requires(!detail::are_tensors<Arguments...>)
+    requires(!are_tensors<Arguments...>)
   constexpr symbolic_tensor operator()(Arguments const&...) const {
-    static_assert(detail::report<detail::wrong_model_call_problem<Derived>>());
+    static_assert(report<wrong_model_call_problem<Derived>>());
     return {};
   }
 
@@ -172,9 +164,9 @@ struct callable_model : model_base {
  private:
   template <class... Tensors>
   static constexpr auto call_nested(Derived& self, source_line const& where, Tensors... tensor) {
-    constexpr auto const& problem = detail::definition_problem<Derived, sizeof...(Tensors)>;
+    constexpr auto const& problem = definition_problem<Derived, sizeof...(Tensors)>;
     if constexpr (problem.failed()) {
-      static_assert(detail::report<problem>());
+      static_assert(report<problem>());
       return symbolic_tensor{};
     } else {
       std::array<symbolic_tensor, sizeof...(Tensors)> const bound{tensor...};
@@ -182,11 +174,11 @@ struct callable_model : model_base {
       for (auto const& given : bound)
         if (given.model == nullptr) return result_type{};
       auto& builder = *bound[0].model;
-      auto description = detail::description_of_model<Derived>();
+      auto description = description_of_model<Derived>();
       if (!self.model_name.empty()) description.name = self.model_name;
       self.call_scope = builder.enter(description, self.call_scope, bound);
       result_type result = self.trace(builder, bound);
-      builder.leave(detail::output_tensors(result));
+      builder.leave(output_tensors(result));
       builder.problem.locate(where);
       return result;
     }

@@ -10,9 +10,7 @@
 #include <array>
 #include <concepts>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::models {
 
 template <auto... Layers>
 consteval bool begins_with_input() {
@@ -112,14 +110,18 @@ constexpr graph_view view_graph() {
           records.output_shapes, records.masks,         call_order<M>};
 }
 
-}  // namespace detail
+}  // namespace stagecraft::models
+
+namespace stagecraft {
 
 /// The graph of a model: everything that is known of it. Traced at its first use; a rule that the model breaks becomes
 /// one compile error there (codes E1xxx).
 template <Model M>
 inline constexpr tracing::graph_view graph_of = detail::view_graph<M>();
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::models {
 
 template <class M, bool Check>
 constexpr diagnostic const& problem_to_report() {
@@ -134,6 +136,4 @@ constexpr diagnostic const& problem_to_report() {
 template <class M, bool Check = true>
 using layer_verdict = verdict_on<problem_to_report<M, Check>()>;
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::models

@@ -19,17 +19,13 @@ struct named_model : callable_model<named_model<Name, M>> {
 
   template <std::size_t Inputs>
   static constexpr diagnostic check_definition() {
-    return detail::definition_problem<M, Inputs>;
+    return definition_problem<M, Inputs>;
   }
 
   static constexpr auto trace(model_builder& builder, tracing::array_view<symbolic_tensor const> bound) {
     return M{}.trace(builder, bound);
   }
 };
-
-}  // namespace stagecraft::models
-
-namespace stagecraft::detail {
 
 /// A model under a name. That of a model with stages is the name of the model itself.
 template <fixed_text Name, class M>
@@ -42,7 +38,7 @@ struct with_name<Name, M> {
   using type = typename M::template with_name<Name>;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::models
 
 namespace stagecraft {
 

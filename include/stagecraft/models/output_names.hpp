@@ -8,7 +8,7 @@
 #include <array>
 #include <cstddef>
 
-namespace stagecraft::detail {
+namespace stagecraft::models {
 
 /// An output of a functional or sequential model is called after the layer that it comes from, where a nested model
 /// counts as a layer; a name that an output before has gets a number. Keras does not know the layers of a subclass.
@@ -38,12 +38,8 @@ constexpr auto name_outputs() {
   return names;
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::models {
-
 /// The names of a model's outputs, as a std::array<fixed_name, n>.
 template <Model M>
-inline constexpr auto output_names = detail::name_outputs<M>();
+inline constexpr auto output_names = name_outputs<M>();
 
 }  // namespace stagecraft::models

@@ -14,9 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::models {
 
 /// The type of an answer: T, or a stand-in for a model that has had its compile error.
 template <class M, class T, class StandIn>
@@ -41,13 +39,17 @@ constexpr int existing_call() {
   return Call >= 0 && Call < static_cast<int>(graph_of<M>.calls.size()) ? Call : 0;
 }
 
-}  // namespace detail
+}  // namespace stagecraft::models
+
+namespace stagecraft {
 
 /// Number of calls of layers in a model, its inputs included.
 template <Model M>
 inline constexpr detail::answer<M, int, detail::any_number> call_count{static_cast<int>(graph_of<M>.calls.size())};
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::models {
 
 template <class L>
 struct collector_of final : layer_collector {
@@ -149,7 +151,9 @@ constexpr auto const& shape_of_call() {
   }
 }
 
-}  // namespace detail
+}  // namespace stagecraft::models
+
+namespace stagecraft {
 
 /// The type of the layer of one call: `static_assert(std::same_as<sc::layer_t<mlp, 2>, sc::layers::dense>)`. Calls are
 /// numbered from 0 in the order in which they were made; inputs count.
@@ -164,7 +168,9 @@ inline constexpr layer_t<M, Call> layer_of = detail::layer_value<M, Call, layer_
 template <Model M, int Call>
 inline constexpr auto const& output_shape_of = detail::shape_of_call<M, Call>();
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::models {
 
 template <std::size_t Count>
 constexpr std::array<int, Count> to_array(tracing::array_view<int const> values) {
@@ -190,7 +196,9 @@ constexpr auto outputs_of_model() {
     return to_array<graph_of<M>.outputs_of(0).size()>(graph_of<M>.outputs_of(0));
 }
 
-}  // namespace detail
+}  // namespace stagecraft::models
+
+namespace stagecraft {
 
 /// The calls whose outputs one call takes, as a std::array<int, n>.
 template <Model M, int Call>

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace stagecraft::detail {
+namespace stagecraft::models {
 
 /// E1019 an entry is no layer, E1007 it is a layer that lacks something.
 template <class Entry>
@@ -36,10 +36,6 @@ constexpr void check_entry(diagnostic& problem, int position) {
   }
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::models {
-
 /// The type behind `sequential<...>`.
 template <auto... Layers>
 struct sequential_model : callable_model<sequential_model<Layers...>> {
@@ -55,7 +51,7 @@ struct sequential_model : callable_model<sequential_model<Layers...>> {
                      "flatten{}, dense{10}>");
     [[maybe_unused]] int position = 0;
     [[maybe_unused]] int const checks[]{
-        0, (detail::check_entry<std::remove_cvref_t<decltype(Layers)>>(problem, position++), 0)...};
+        0, (check_entry<std::remove_cvref_t<decltype(Layers)>>(problem, position++), 0)...};
     return problem;
   }
 
@@ -63,7 +59,7 @@ struct sequential_model : callable_model<sequential_model<Layers...>> {
   static constexpr symbolic_tensor trace(model_builder& builder, tracing::array_view<symbolic_tensor const> bound) {
     symbolic_tensor x{&builder, 0};
     bool has_input = false;
-    if (!bound.empty() && !detail::begins_with_input<Layers...>()) {
+    if (!bound.empty() && !begins_with_input<Layers...>()) {
       x = builder.take_input();
       has_input = true;
     }
@@ -99,7 +95,7 @@ struct sequential_model : callable_model<sequential_model<Layers...>> {
                                  " of a sequential model has a pipeline stage of its own; give "
                                  "the stages of a sequential model with pipelined<model, stages<...>>");
       }
-      auto const result = layer(detail::first_tensor(x, "", 0));  // no line: this one is not the user's
+      auto const result = layer(first_tensor(x, "", 0));  // no line: this one is not the user's
       if constexpr (requires { result.count; })
         if (result.count > 1)
           builder.problem.report(1084, "entry ", position, " of a sequential model gives ", result.count,

@@ -40,10 +40,6 @@ struct summary_row {
   [[nodiscard]] constexpr shape const& output_shape() const { return output_shapes[0]; }
 };
 
-}  // namespace stagecraft::models
-
-namespace stagecraft::detail {
-
 struct summary_sizes {
   std::size_t rows = 0, shapes = 0, connections = 0;
 };
@@ -188,14 +184,10 @@ struct make_summary {
   constexpr summary_draft operator()() const { return summarizer(graph_of<M>).draft(); }
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::models {
-
 /// The rows of a model's summary, as a std::array of summary_row in Keras's order of layers. A nested model is one row.
 template <Model M>
 inline constexpr auto summary_rows = [] {
-  auto const& tables = detail::frozen<detail::make_summary<M>>;
+  auto const& tables = frozen<make_summary<M>>;
   auto rows = tables.rows;
   tracing::array_view<shape const> shapes(tables.shapes);
   tracing::array_view<summary_connection const> connections(tables.connections);
@@ -232,13 +224,9 @@ template <Model M>
 inline constexpr bool is_sequential_like = [] {
   auto const& graph = graph_of<M>;
   return graph.kind() != model_kind::functional ||
-         detail::post_order({graph.calls, graph.inputs, graph.nested_models, graph.nested_inputs, graph.model_outputs})
+         post_order({graph.calls, graph.inputs, graph.nested_models, graph.nested_inputs, graph.model_outputs})
              .is_chain(0);
 }();
-
-}  // namespace stagecraft::models
-
-namespace stagecraft::detail {
 
 struct summary_totals {
   std::string_view name;
@@ -305,7 +293,7 @@ struct summary_totals {
   table.rule('_');
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::models
 
 namespace stagecraft {
 

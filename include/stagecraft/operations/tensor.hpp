@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <type_traits>
 
-namespace stagecraft::detail {
+namespace stagecraft::operations::detail {
 
 /// E1139.
 template <class>
@@ -21,7 +21,7 @@ inline constexpr diagnostic tensor_as_number_problem = [] {
   return problem;
 }();
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::operations::detail
 
 namespace stagecraft::operations {
 

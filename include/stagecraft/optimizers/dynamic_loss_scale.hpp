@@ -6,9 +6,7 @@
 
 #include <cstdint>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::optimizers::detail {
 
 /// How the factor changes; `growth_steps` 0: not at all.
 struct loss_scale_rule {
@@ -21,7 +19,9 @@ struct loss_scale_rule {
   bool captured_only = false;  ///< whether those of weights do not
 };
 
-}  // namespace detail
+}  // namespace stagecraft::optimizers::detail
+
+namespace stagecraft {
 
 /// After `growth_steps` updates one after the other with finite gradients the factor doubles; an update whose gradients
 /// are not finite is left out, though it counts as a step of the optimizer, and the factor is halved, down to 1.
@@ -59,7 +59,9 @@ struct dynamic_loss_scale {
   }
 };
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::optimizers::detail {
 
 /// What a training's optimizer, or one that it is made of, says of that.
 template <class O>
@@ -91,6 +93,4 @@ constexpr float loss_scale_of(O const& optimizer) {
   return scale;
 }
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::optimizers::detail

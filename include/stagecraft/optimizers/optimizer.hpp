@@ -130,7 +130,9 @@ struct optimizer {
   friend constexpr bool operator==(optimizer const&, optimizer const&) = default;
 };
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::optimizers::detail {
 
 /// What options that any optimizer may have make of the gradient before its `update`: `clipvalue`, `clipnorm` and
 /// `global_clipnorm`, in Keras's order. Definitions: OptimizerV2._transform_gradients, tf.clip_by_norm,
@@ -307,6 +309,4 @@ template <auto Optimizer, unsigned Which>
 inline constexpr operations::formula_view view_of_norms{formula_of_norms<Optimizer, Which>.steps,
                                                         formula_of_norms<Optimizer, Which>.results};
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::optimizers::detail

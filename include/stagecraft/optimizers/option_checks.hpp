@@ -8,7 +8,7 @@
 #include <limits>
 #include <string_view>
 
-namespace stagecraft::detail {
+namespace stagecraft::optimizers::detail {
 
 /// Reports an option of an optimizer that is NaN, or not from 0 to `most`.
 struct optimizer_option_check {
@@ -18,10 +18,10 @@ struct optimizer_option_check {
   constexpr void operator()(std::string_view option, float value, float most = finite) const {
     if (!(value >= 0 && value <= most))
       problem.report(4089, "the training's optimizer has ", option == "epsilon" ? "an " : "a ", option,
-                     value != value  ? " that is not a number"
-                     : most == 1     ? " that is not from 0 to 1"
-                     : value > most  ? " that is infinite"
-                                     : " below 0");
+                     value != value ? " that is not a number"
+                     : most == 1    ? " that is not from 0 to 1"
+                     : value > most ? " that is infinite"
+                                    : " below 0");
   }
   constexpr void operator()(learning_rate const& rate) const {
     (*this)("learning_rate", rate.initial);
@@ -50,4 +50,4 @@ constexpr void check_optimizer_options(O const& optimizer, diagnostic& problem) 
   if constexpr (requires { optimizer.global_clipnorm; }) check("global_clipnorm", optimizer.global_clipnorm);
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::optimizers::detail

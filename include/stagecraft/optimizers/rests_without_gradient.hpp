@@ -6,7 +6,7 @@
 #include <stagecraft/optimizers/optimizer.hpp>
 #include <array>
 
-namespace stagecraft::detail {
+namespace stagecraft::optimizers::detail {
 
 /// Follows the steps of an optimizer with a gradient of 0.
 class resting_formula {
@@ -58,4 +58,4 @@ class resting_formula {
 template <auto Optimizer>
 inline constexpr bool rests_without_gradient = resting_formula(view_of_optimizer<Optimizer>).rests();
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::optimizers::detail

@@ -32,10 +32,6 @@ class decaying {
   float share_;
 };
 
-}  // namespace stagecraft::optimizers::detail
-
-namespace stagecraft::detail {
-
 /// An optimizer as a weight of this name sees it: without what it excludes the weight from.
 template <class Optimizer>
 constexpr Optimizer optimizer_of(Optimizer optimizer, std::string_view weight_name) {
@@ -68,4 +64,4 @@ constexpr bool excludes_weights() {
     return requires(Optimizer const& optimizer) { optimizer.exclude_from_weight_decay; };
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::optimizers::detail

@@ -39,7 +39,9 @@ struct layer_pipeline_stage_assignment {
   }
 };
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::pipeline {
 
 /// In place of the assignment of a model that has had its compile error: each entry is the same one.
 struct any_assignment {
@@ -127,6 +129,4 @@ class stage_list_reader {
   std::size_t position_ = 0;
 };
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::pipeline

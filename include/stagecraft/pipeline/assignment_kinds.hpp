@@ -6,7 +6,7 @@
 #include <concepts>
 #include <type_traits>
 
-namespace stagecraft::detail {
+namespace stagecraft::pipeline {
 
 /// Whether a parameter of a function lets it change its argument.
 template <class Function>
@@ -65,4 +65,4 @@ inline constexpr bool is_range_of_stages = requires(T const& range) {
   requires StageOrEntry<std::remove_cvref_t<decltype(range[0])>>;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::pipeline

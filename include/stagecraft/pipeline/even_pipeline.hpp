@@ -13,9 +13,7 @@
 #include <array>
 #include <cstddef>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::pipeline {
 
 /// The partition of a model into stages of equal work. Work counts first, then the bytes that cross the worst cut: the
 /// unit of cycles is made larger than all bytes together.
@@ -66,7 +64,9 @@ struct even_stages {
   }
 };
 
-}  // namespace detail
+}  // namespace stagecraft::pipeline
+
+namespace stagecraft {
 
 /// A model cut into stages whose work is as equal as it can be: in Keras's order, so that the highest number of flops
 /// of a stage is the lowest possible, and among those cuts, the most bytes that cross one of them.

@@ -33,14 +33,14 @@ inline constexpr pipeline::name_pattern_list<Pattern...> name_patterns{};
 
 }  // namespace stagecraft
 
-namespace stagecraft::detail {
+namespace stagecraft::pipeline {
 
 template <int Stage>
 struct stage_of_unmatched {
   static constexpr int stage = Stage;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::pipeline
 
 namespace stagecraft {
 
@@ -51,7 +51,7 @@ inline constexpr detail::stage_of_unmatched<Stage> unmatched_in_stage{};
 
 }  // namespace stagecraft
 
-namespace stagecraft::detail {
+namespace stagecraft::pipeline {
 
 /// An argument of manual_pipeline: a text, name_patterns, unmatched_in_stage, a device mapping; or something else,
 /// which is an error.
@@ -261,7 +261,7 @@ constexpr auto mapping_among(First const& first, Rest const&... rest) {
     return mapping_among(rest...);
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::pipeline
 
 namespace stagecraft {
 

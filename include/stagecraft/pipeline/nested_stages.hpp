@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::pipeline {
 
 /// The stages of a model as it is by itself.
 struct own_stages {
@@ -64,4 +64,4 @@ constexpr auto trace_with_stages(model_builder& builder, tracing::array_view<sym
   return result;
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::pipeline

@@ -77,7 +77,7 @@ struct partition {
   int const least = options.min_stages > 1 ? options.min_stages : 1;
   partition result;
   if (costs.size() == 0 || least > most) return result;
-  detail::partition_search search(costs, least, most, options.objective == partition_objective::memory);
+  partition_search search(costs, least, most, options.objective == partition_objective::memory);
   if (options.objective == partition_objective::memory) search.lower_capacity();
   if (options.objective == partition_objective::stages) search.take_fewest_stages();
   auto const cuts = search.best_cuts();

@@ -7,13 +7,9 @@
 #include <stagecraft/graph/growing_array.hpp>
 #include <cstddef>
 
-namespace stagecraft::detail {
+namespace stagecraft::pipeline {
 
 class partition_search;
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::pipeline {
 
 /// A linear order of things to be carried out (the calls of a model), to be cut into contiguous stages, and what is
 /// known of each. A view: what it shows outlives it. No number is negative. A list that is left out stands for zeros,
@@ -72,7 +68,7 @@ struct partition_costs {
     return position < static_cast<int>(kind.size()) ? kind[position] : -1;
   }
 
-  friend detail::partition_search;
+  friend partition_search;
 };
 
 }  // namespace stagecraft::pipeline

@@ -7,7 +7,7 @@
 #include <stagecraft/pipeline/partition_costs.hpp>
 #include <cstddef>
 
-namespace stagecraft::detail {
+namespace stagecraft::pipeline {
 
 /// Zeros, at first. (A vector takes ten steps of a constant for each of them.)
 template <class T>
@@ -337,4 +337,4 @@ class partition_search {
   long long best_period_ = 0, best_cycles_ = 0, best_transfer_ = 0;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::pipeline

@@ -14,9 +14,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::pipeline {
 
 template <class T>
 inline constexpr bool is_list_of_devices = requires { T::devices; };
@@ -113,7 +111,9 @@ struct pipeline_of_lists<true, Argument...> {
   using type = typename model_of_layers<layers, find_devices(Argument...)>::type;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::pipeline
+
+namespace stagecraft {
 
 /// A sequential model as lists of layers, one for each pipeline stage, and, last, the device of each stage if it is to
 /// be given. It is the same type as `pipelined` of one list of layers and one of stages:

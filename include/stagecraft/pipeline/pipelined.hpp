@@ -43,7 +43,7 @@ inline constexpr tracing::graph_view graph_of<pipeline::pipelined_model<M, Assig
 
 }  // namespace stagecraft
 
-namespace stagecraft::detail {
+namespace stagecraft::pipeline {
 
 /// It stands in place of an assignment where a model has none.
 struct no_stages {};
@@ -265,34 +265,26 @@ using verdict_on_stages = verdict_on<pipeline_problem<M, Assignment, Devices>()>
 template <class M>
 using model_or_stand_in = std::conditional_t<Model<M>, M, not_a_model>;
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::pipeline {
-
 template <Model M, auto Assignment, auto Devices>
 constexpr auto pipelined_model<M, Assignment, Devices>::trace(model_builder& builder,
                                                               tracing::array_view<symbolic_tensor const> bound) {
-  if constexpr (detail::has_invalid_stages<pipelined_model>) {
+  if constexpr (has_invalid_stages<pipelined_model>) {
     builder.problem.already_reported();
     return decltype(M::trace(builder, bound)){};
   } else {
-    constexpr auto const& staged = detail::staged_calls<pipelined_model>;
-    return detail::trace_with_stages<M>(builder, bound,
-                                        {.pipelined = staged.pipelined,
-                                         .of_call = staged.of_call,
-                                         .maps_devices = !detail::staging<pipelined_model>::devices.empty()});
+    constexpr auto const& staged = staged_calls<pipelined_model>;
+    return trace_with_stages<M>(builder, bound,
+                                {.pipelined = staged.pipelined,
+                                 .of_call = staged.of_call,
+                                 .maps_devices = !staging<pipelined_model>::devices.empty()});
   }
 }
-
-}  // namespace stagecraft::pipeline
-
-namespace stagecraft::detail {
 
 /// The devices that an assignment brings along, as that of a solution file does.
 template <class Assignment>
 inline constexpr device_list<> devices_with{};
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::pipeline
 
 namespace stagecraft {
 
@@ -329,7 +321,7 @@ inline constexpr bool is_pipelined = detail::staged_calls<M>.pipelined;
 
 }  // namespace stagecraft
 
-namespace stagecraft::detail {
+namespace stagecraft::pipeline {
 
 template <class M, int Call>
 constexpr int stage_of_call() {
@@ -375,7 +367,7 @@ constexpr auto list_calls_of_stage() {
   }
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::pipeline
 
 namespace stagecraft {
 

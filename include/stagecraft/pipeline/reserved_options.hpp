@@ -5,7 +5,7 @@
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <string_view>
 
-namespace stagecraft::detail {
+namespace stagecraft::pipeline {
 
 enum class reserved_key : unsigned char {
   gradient_accumulation_count,
@@ -74,4 +74,4 @@ struct reserved_option {
   }();
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::pipeline

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace stagecraft::detail {
+namespace stagecraft::pipeline {
 
 /// A number of a name, read from its end, which differs for nearly all pairs of names.
 constexpr unsigned add_to_hash(unsigned hash, std::string_view text) {
@@ -155,10 +155,6 @@ struct stages_of_solution {
 template <auto const& Text>
 inline constexpr solution_devices<Text> devices_with<stages_of_solution<Text>>{};
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::pipeline {
-
 /// The stages of a solution file, whose text is a constant with a name:
 ///
 ///     inline constexpr char on_two[] =
@@ -175,6 +171,6 @@ namespace stagecraft::pipeline {
 /// E3042 a name that no layer has; E3043 a layer without a stage; E3044 not as many devices as stages; E3045 a name
 /// that is there twice; and those of `pipelined`, such as E2004 stages that are out of order.
 template <auto const& Text>
-inline constexpr detail::stages_of_solution<Text> solution_file{};
+inline constexpr stages_of_solution<Text> solution_file{};
 
 }  // namespace stagecraft::pipeline

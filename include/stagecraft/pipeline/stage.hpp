@@ -6,9 +6,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::pipeline {
 
 /// One of a stage's layers. Bases side by side cost the compiler less than layers inside each other.
 template <std::size_t Index, class Layer>
@@ -23,7 +21,9 @@ struct stage_entries<std::index_sequence<Index...>, Layers...> : stage_entry<Ind
   constexpr explicit stage_entries(Layers const&... layer) : stage_entry<Index, Layers>{layer}... {}
 };
 
-}  // namespace detail
+}  // namespace stagecraft::pipeline
+
+namespace stagecraft {
 
 /// The layers of a pipeline stage, written as in a sequential model: `stage{dense{128, sc::relu}, dense{10}}`.
 template <class... Layers>
@@ -36,7 +36,9 @@ struct stage : detail::stage_entries<std::index_sequence_for<Layers...>, Layers.
 template <class... Layers>
 stage(Layers const&...) -> stage<Layers...>;
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::pipeline {
 
 template <class T>
 inline constexpr bool is_stage = false;
@@ -48,6 +50,4 @@ constexpr Layer const& layer_in(stage_entry<Index, Layer> const& entry) {
   return entry.layer;
 }
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::pipeline

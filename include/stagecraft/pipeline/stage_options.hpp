@@ -45,14 +45,10 @@ class stage_options_list {
   int count = 0;
 };
 
-}  // namespace stagecraft::pipeline
-
-namespace stagecraft::detail {
-
 template <pipeline_stage_options... Options>
 inline constexpr pipeline_stage_options listed_options[]{Options...};
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::pipeline
 
 namespace stagecraft {
 

@@ -28,7 +28,7 @@ inline constexpr pipeline::stage_list<Stage...> stages{};
 
 }  // namespace stagecraft
 
-namespace stagecraft::detail {
+namespace stagecraft::pipeline {
 
 template <class First, class... Rest>
 struct first_not_integral : first_not_integral<Rest...> {};
@@ -44,17 +44,13 @@ constexpr int device_number(std::integral auto number) {
   return number > 0 && static_cast<unsigned long long>(number) > largest ? largest : static_cast<int>(number);
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::pipeline {
-
 /// The devices of stages that work at the same time: `parallel<1, 2>` in a device mapping.
 template <auto... Device>
 struct parallel_list {};
 template <std::integral auto... Device>
   requires(sizeof...(Device) > 0)
 struct parallel_list<Device...> {
-  static constexpr std::array<int, sizeof...(Device)> of_stages{detail::device_number(Device)...};
+  static constexpr std::array<int, sizeof...(Device)> of_stages{device_number(Device)...};
 };
 
 }  // namespace stagecraft::pipeline
@@ -68,7 +64,7 @@ inline constexpr pipeline::parallel_list<Device...> parallel{};
 
 }  // namespace stagecraft
 
-namespace stagecraft::detail {
+namespace stagecraft::pipeline {
 
 /// An entry of a device mapping: the number of its stages, none if it is neither a number nor `parallel`.
 template <class Entry>
@@ -100,7 +96,7 @@ struct written_devices {
   }
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::pipeline
 
 namespace stagecraft {
 
@@ -137,7 +133,7 @@ inline constexpr device_list<Device...> device_mapping{};
 
 }  // namespace stagecraft
 
-namespace stagecraft::detail {
+namespace stagecraft::pipeline {
 
 /// The devices of a device mapping; none of anything else.
 template <class Mapping>
@@ -192,4 +188,4 @@ constexpr auto tokens_of(stage_list<Stage...> list) {
   return tokens;
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::pipeline

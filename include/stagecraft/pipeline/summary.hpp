@@ -26,10 +26,6 @@ struct pipeline_summary_row {
   tracing::array_view<fixed_name const> input_layers;  ///< the layers and nested models whose outputs it takes
 };
 
-}  // namespace stagecraft::pipeline
-
-namespace stagecraft::detail {
-
 /// The name that the model of a call sees behind one of the call's inputs.
 constexpr fixed_name name_of_input(graph_view const& graph, int call, int input) {
   graph_records const records{graph.calls, graph.inputs, graph.nested_models, graph.nested_inputs, graph.model_outputs};
@@ -59,16 +55,12 @@ inline constexpr auto input_names = [] {
   return names;
 }();
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::pipeline {
-
 /// The rows of a model's summary of pipeline stages, as a std::array of pipeline_summary_row in Keras's order.
 template <Model M>
 inline constexpr auto pipeline_summary_rows = [] {
   auto const& graph = graph_of<M>;
   std::array<pipeline_summary_row, graph_of<M>.order.size()> rows{};
-  tracing::array_view<fixed_name const> names(detail::input_names<M>);
+  tracing::array_view<fixed_name const> names(input_names<M>);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     int const index = graph.order[i];
     auto const& call = graph.call(index);
@@ -76,7 +68,7 @@ inline constexpr auto pipeline_summary_rows = [] {
     row.name = graph.layer_of(index).name;
     row.class_name = graph.layer_of(index).class_name;
     row.node_index = call.node_index;
-    row.pipeline_stage = detail::checked_stages<M>.stage(index);
+    row.pipeline_stage = checked_stages<M>.stage(index);
     row.nested_model = call.nested_model;
     if (call.nested_model != 0) {
       row.nested_model_name = graph.nested_models[call.nested_model].name;
@@ -90,10 +82,6 @@ inline constexpr auto pipeline_summary_rows = [] {
   }
   return rows;
 }();
-
-}  // namespace stagecraft::pipeline
-
-namespace stagecraft::detail {
 
 /// Announces the nested models that hold a row and not the row before, the outermost first.
 inline void print_nested_titles(table_printer const& table, graph_view const& graph, int model, int before) {
@@ -143,7 +131,7 @@ inline void print_pipeline_summary(graph_view const& graph, tracing::array_view<
   }
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::pipeline
 
 namespace stagecraft {
 

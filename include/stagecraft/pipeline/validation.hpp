@@ -6,7 +6,7 @@
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/graph.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::pipeline {
 
 /// A model's graph with a stage per call (indexed as the graph's calls) and a device per stage (empty: stage i on
 /// device i).
@@ -176,4 +176,4 @@ constexpr diagnostic validate_stages(staged_graph const& model) {
   return problem;
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::pipeline

@@ -52,7 +52,7 @@ using model_layer_pipeline_stage_assignment = pipeline::written_assignment<traci
 
 }  // namespace stagecraft
 
-namespace stagecraft::detail {
+namespace stagecraft::pipeline {
 
 /// E2016: entries that are written for a model of another kind.
 template <class Entry>
@@ -67,4 +67,4 @@ constexpr void check_kind_of_entries(graph_view const& graph, diagnostic& proble
   }
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::pipeline

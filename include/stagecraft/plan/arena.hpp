@@ -5,7 +5,7 @@
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::plan {
 
 /// A buffer that is alive from step `first` to step `last`, both included.
 struct buffer_request {
@@ -86,4 +86,4 @@ class buffer_lifetimes {
   growing_array<buffer_request> requests_;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::plan

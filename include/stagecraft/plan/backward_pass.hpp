@@ -7,7 +7,7 @@
 #include <array>
 #include <cstddef>
 
-namespace stagecraft::detail {
+namespace stagecraft::plan {
 
 template <class Job>
 class backward_pass_planner : pass_planner<Job> {
@@ -215,4 +215,4 @@ class backward_pass_planner : pass_planner<Job> {
   std::array<std::size_t, edges> reader_{};  // the call that reads along an edge
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::plan

@@ -21,10 +21,6 @@ struct buffer_place {
   }
 };
 
-}  // namespace stagecraft::plan
-
-namespace stagecraft::detail {
-
 /// Puts rings one behind the other.
 class ring_allocator {
  public:
@@ -40,4 +36,4 @@ class ring_allocator {
   long long floats_ = 0;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::plan

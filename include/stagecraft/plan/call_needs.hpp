@@ -61,17 +61,13 @@ constexpr call_needs needs_of_sums(activation function, operations::sums_call co
           .takes_epilogue = keeps_sums ? epilogue_kind::none : takes};
 }
 
-}  // namespace stagecraft::plan
-
-namespace stagecraft::detail {
-
 /// What the operations of a layer's `call` read and keep.
 template <Layer L>
 constexpr call_needs needs_of_operations(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
   bool const trains = mode == execution_mode::training;
   growing_array<shape> shapes;
   for (int i = 0; i < in.size(); ++i) shapes.push_back(in[i]);
-  auto traced = detail::trace_layer(layer, shapes, batch, trains);
+  auto traced = trace_layer(layer, shapes, batch, trains);
   if constexpr (requires { L::has_kernel; } && requires { layer.activation; })
     return needs_of_sums(layer.activation, operations::sums_call(traced), mode);
   operations::traced_needs const found(traced, trains);
@@ -85,14 +81,10 @@ constexpr call_needs needs_of_operations(L const& layer, layer_inputs const& in,
           .row_gradients = found.row_gradients};
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::plan {
-
 template <Layer L>
-  requires detail::HasCall<L>
+  requires HasCall<L>
 constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
-  return detail::needs_of_operations(layer, in, batch, mode);
+  return needs_of_operations(layer, in, batch, mode);
 }
 
 /// A layer with loops of its own reads what it says in `backward_uses_input`, `backward_uses_output` and
@@ -108,19 +100,11 @@ constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch,
   return needs;
 }
 
-}  // namespace stagecraft::plan
-
-namespace stagecraft::detail {
-
 /// Floats for two numbers per channel of each item of kernels::channel_items, and for two more per channel.
 constexpr long long channel_sums(long long floats, int channels) {
   long long const items = (floats + 16383) / 16384;
   return (items < 32 ? items + 1 : 33) * 2 * ((channels + 15) / 16 * 16);
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::plan {
 
 constexpr call_needs needs_of(layers::batch_normalization const& layer, layer_inputs const& in, int batch,
                               execution_mode mode) {
@@ -129,24 +113,20 @@ constexpr call_needs needs_of(layers::batch_normalization const& layer, layer_in
   bool const is_last_axis = layer.shape_axis(in[0]) == in[0].rank() - 1;
   return {.input = layer.trainable,
           .output = false,
-          .saved = trains ? detail::channel_sums(floats, layer.channels(in[0])) : 0,
+          .saved = trains ? channel_sums(floats, layer.channels(in[0])) : 0,
           .is_epilogue = !trains && is_last_axis ? epilogue_kind::columns : epilogue_kind::none,
           .takes_epilogue = is_last_axis ? epilogue_kind::elements : epilogue_kind::none};
 }
 /// A template, so that programs without it do not compile its operations.
 template <Layer L>
-  requires detail::HasCall<L> && std::same_as<L, layers::layer_normalization>
+  requires HasCall<L> && std::same_as<L, layers::layer_normalization>
 constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
-  if (!layer.normalizes_rows(in[0])) return detail::needs_of_operations(layer, in, batch, mode);
+  if (!layer.normalizes_rows(in[0])) return needs_of_operations(layer, in, batch, mode);
   if (mode == execution_mode::inference) return {.output = false};
   auto const floats = static_cast<long long>(batch) * in[0].size();
   int const columns = layer.normalized_shape(in[0]).size();
-  return {.output = false, .saved = (floats / columns + 15) / 16 * 32 + detail::channel_sums(floats, columns)};
+  return {.output = false, .saved = (floats / columns + 15) / 16 * 32 + channel_sums(floats, columns)};
 }
-
-}  // namespace stagecraft::plan
-
-namespace stagecraft::detail {
 
 /// A number for each output says which cell of its window it is: one byte if there are up to 256 (two up to 65536).
 template <class L>
@@ -162,17 +142,13 @@ constexpr call_needs needs_of_max_pooling(L const& layer, layer_inputs const& in
           .applies_activation_to_output = true};
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::plan {
-
 constexpr call_needs needs_of(layers::max_pooling1d const& layer, layer_inputs const& in, int batch,
                               execution_mode mode) {
-  return detail::needs_of_max_pooling(layer, in, batch, mode);
+  return needs_of_max_pooling(layer, in, batch, mode);
 }
 constexpr call_needs needs_of(layers::max_pooling2d const& layer, layer_inputs const& in, int batch,
                               execution_mode mode) {
-  return detail::needs_of_max_pooling(layer, in, batch, mode);
+  return needs_of_max_pooling(layer, in, batch, mode);
 }
 
 /// The mean of a window is sent back without its cells.

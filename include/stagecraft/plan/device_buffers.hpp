@@ -12,7 +12,7 @@
 #include <array>
 #include <cstddef>
 
-namespace stagecraft::detail {
+namespace stagecraft::plan {
 
 /// What most of a session is made for: inference alone, where it is not said how weights are updated.
 template <class Job>
@@ -36,10 +36,6 @@ template <class Job>
 inline constexpr auto recomputations_of = array_of_each<devices_of_stages<typename Job::model>.size()>(
     []<int Stage>() { return recomputation_of<Job, Stage>; });
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::plan {
-
 /// The rings of one device, indexed by calls of the graph, by edges for parts of gradients.
 template <std::size_t Calls, std::size_t Edges>
 struct device_buffers {
@@ -50,10 +46,6 @@ struct device_buffers {
   std::array<int, Calls> last_reader{};        ///< the last pass that reads a value here; -1: none
   long long floats = 0;
 };
-
-}  // namespace stagecraft::plan
-
-namespace stagecraft::detail {
 
 template <class Job, int Device>
 class device_buffer_planner {
@@ -144,4 +136,4 @@ class device_buffer_planner {
 template <class Job, int Device>
 inline constexpr auto device_buffers_of = device_buffer_planner<Job, Device>().make();
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::plan

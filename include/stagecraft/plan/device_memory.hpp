@@ -48,7 +48,7 @@ struct device_memory {
 
 }  // namespace stagecraft
 
-namespace stagecraft::detail {
+namespace stagecraft::plan {
 
 template <class Job, int Device>
 class device_memory_finder {
@@ -101,7 +101,7 @@ class device_memory_finder {
   constexpr void add_state(parameter const& weight, int gradients) {
     long long const bytes = weight.size() * float_bytes;
     long long const state =
-        part(options.replicated_optimizer_state_sharding, bytes) * detail::slots_of<Job::training.optimizer>;
+        part(options.replicated_optimizer_state_sharding, bytes) * slots_of<Job::training.optimizer>;
     auto& place = result_.optimizer_state;
     if (options.offloads_optimizer_state()) {
       place.remote += state;
@@ -129,7 +129,7 @@ class device_memory_finder {
   int replicas_;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::plan
 
 namespace stagecraft {
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <cstddef>
 
-namespace stagecraft::detail {
+namespace stagecraft::plan {
 
 template <class Job>
 class forward_pass_planner : pass_planner<Job> {
@@ -178,4 +178,4 @@ class forward_pass_planner : pass_planner<Job> {
   std::array<int, calls> value_{}, saved_{}, loss_{};
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::plan

@@ -5,7 +5,7 @@
 #include <stagecraft/graph/graph.hpp>
 #include <string>
 
-namespace stagecraft::detail {
+namespace stagecraft::plan {
 
 /// "dense", or "encoder/dense" of a layer in a nested model.
 [[nodiscard]] inline std::string path_of_layer(graph_view const& graph, int layer) {
@@ -31,4 +31,4 @@ namespace stagecraft::detail {
   return path;
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::plan

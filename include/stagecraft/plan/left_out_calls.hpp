@@ -6,7 +6,7 @@
 #include <stagecraft/graph/graph.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::plan {
 
 /// Whether a job's plan is one of predictions, whose model has penalties.
 template <class Job>
@@ -25,4 +25,4 @@ constexpr growing_array<char> find_left_out_calls(graph_view const& graph) {
   return left_out;
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::plan

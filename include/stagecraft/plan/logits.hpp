@@ -18,7 +18,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::plan {
 
 template <class Layer, class... Layers>
 inline constexpr bool is_one_of = (std::same_as<Layer, Layers> || ...);
@@ -95,14 +95,10 @@ inline constexpr auto planned_layer = layer_in_plan<M, Call, LeavesActivation>()
 template <class M, int Call>
 inline constexpr auto const& planned_layer<M, Call, false> = layer_of<M, Call>;
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::plan {
-
 /// Whether the loss of an output takes the logits of its softmax or sigmoid.
 template <class Job, std::size_t Output>
 inline constexpr bool takes_logits =
-    (detail::outputs_with_logits<typename Job::described> >> (Output & 63U) & 1U) != 0 && Output < 64;
+    (outputs_with_logits<typename Job::described> >> (Output & 63U) & 1U) != 0 && Output < 64;
 
 /// Whether each row of the loss of an end is a whole sample: its axis is not the last one, or it has no axis.
 template <class Job, std::size_t End>
@@ -146,7 +142,7 @@ inline constexpr auto computed_loss_of = [] {
 /// Steps on which the labels of a sample must find places, of a loss that places them itself; else 0.
 template <class Job, std::size_t End>
 inline constexpr int label_steps_of = [] {
-  if constexpr (stagecraft::detail::only_infers<Job::training>)
+  if constexpr (only_infers<Job::training>)
     return 0;
   else if constexpr (requires { computed_loss_of<Job, End>.steps; })
     return computed_loss_of<Job, End>.steps;

@@ -89,17 +89,13 @@ struct pass_plan {
   template <class Draft>
   constexpr explicit pass_plan(Draft const& draft)
       : places(draft.places),
-        steps(detail::array_of<Sizes.steps>(draft.steps)),
-        fetches(detail::array_of<Sizes.fetches>(draft.fetches)),
-        transfers(detail::array_of<Sizes.transfers>(draft.transfers)),
-        additions(detail::array_of<Sizes.additions>(draft.additions)),
-        waits(detail::array_of<Sizes.waits>(draft.waits)),
-        scratch(detail::array_of<Sizes.scratch>(draft.scratch)) {}
+        steps(array_of<Sizes.steps>(draft.steps)),
+        fetches(array_of<Sizes.fetches>(draft.fetches)),
+        transfers(array_of<Sizes.transfers>(draft.transfers)),
+        additions(array_of<Sizes.additions>(draft.additions)),
+        waits(array_of<Sizes.waits>(draft.waits)),
+        scratch(array_of<Sizes.scratch>(draft.scratch)) {}
 };
-
-}  // namespace stagecraft::plan
-
-namespace stagecraft::detail {
 
 /// Where a pass finds and leaves its tensors: by calls, by edges and by outputs of the graph.
 template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
@@ -222,4 +218,4 @@ class pass_planner : protected buffer_lifetimes {
   pass_draft<calls, edges, outputs> draft_;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::plan

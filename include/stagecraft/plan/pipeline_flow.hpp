@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::plan {
 
 /// What the backward step of a call does with the gradient of one of its inputs. Gradients of a tensor are added in one
 /// order, losses first and then calls from the last to the first, so that they have the same bits with and without
@@ -96,4 +96,4 @@ inline constexpr auto const& flow_of =
     flow_of_plan<typename Job::model, Job::training.batch_size, outputs_with_logits<typename Job::described>,
                  Job::described::mode, stored_types_of<Job>, leaves_out_penalties<Job>>;
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::plan

@@ -8,7 +8,7 @@
 #include <stagecraft/plan/backward_pass.hpp>
 #include <stagecraft/plan/forward_pass.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::plan {
 
 template <class Job>
 inline constexpr auto all_device_buffers =
@@ -26,12 +26,8 @@ struct make_pass {
   }
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::plan {
-
 /// The plan of a pass; passes count as in `timetable`.
 template <class Job, int Pass>
-inline constexpr auto const& pass_plan_of = detail::frozen<detail::make_pass<Job, Pass>>;
+inline constexpr auto const& pass_plan_of = frozen<make_pass<Job, Pass>>;
 
 }  // namespace stagecraft::plan

@@ -38,10 +38,6 @@ struct program {
   std::array<bool, Outputs> loss_adds_gradient{};
 };
 
-}  // namespace stagecraft::plan
-
-namespace stagecraft::detail {
-
 /// Makes the plan of a graph whose calls' needs are known.
 template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
 class planner {
@@ -272,26 +268,18 @@ constexpr auto plan_program(std::index_sequence<Call...>) {
       .make();
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::plan {
-
 /// The plan of a model. `Logits` has a bit for each output whose loss takes logits; `Stored` is the type of values;
 /// `LeavesPenalties`: what only penalties need has no step.
 template <Model M, int Batch, execution_mode Mode, std::uint64_t Logits = 0, stored_types Stored = {},
           bool LeavesPenalties = false>
-inline constexpr auto program_of = detail::plan_program<M, Batch, Mode, Logits, Stored, LeavesPenalties>(
-    std::make_index_sequence<graph_of<M>.calls.size()>{});
+inline constexpr auto program_of =
+    plan_program<M, Batch, Mode, Logits, Stored, LeavesPenalties>(std::make_index_sequence<graph_of<M>.calls.size()>{});
 
 /// The program of a job.
 template <class Job>
-inline constexpr auto const& program_for = program_of<typename Job::model, Job::training.batch_size, Job::mode,
-                                                      detail::outputs_with_logits<typename Job::described>,
-                                                      detail::stored_types_of<Job>, detail::leaves_out_penalties<Job>>;
-
-}  // namespace stagecraft::plan
-
-namespace stagecraft::detail {
+inline constexpr auto const& program_for =
+    program_of<typename Job::model, Job::training.batch_size, Job::mode, outputs_with_logits<typename Job::described>,
+               stored_types_of<Job>, leaves_out_penalties<Job>>;
 
 /// How many calls have a gradient of a weight: those of its layer, if any loss depends on them.
 template <class Program>
@@ -309,4 +297,4 @@ constexpr long long stored_floats_of(int call) {
                        program.calls[call].stored);
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::plan

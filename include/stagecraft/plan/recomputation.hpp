@@ -7,7 +7,7 @@
 #include <array>
 #include <cstddef>
 
-namespace stagecraft::detail {
+namespace stagecraft::plan {
 
 /// Of one stage. Segments lie between its recomputation checkpoints, in the order of calls.
 template <std::size_t Calls>
@@ -100,4 +100,4 @@ class recomputation_finder {
 template <class Job, int Stage>
 inline constexpr auto recomputation_of = recomputation_finder<Job, Stage>().find();
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::plan

@@ -20,7 +20,7 @@ struct session_shape {
   using described = Job;
   static constexpr int batch = Job::training.batch_size;
   /// Whether there are targets and losses: not in an inference.
-  static constexpr bool has_losses = !detail::only_infers<Job::training>;
+  static constexpr bool has_losses = !only_infers<Job::training>;
   static constexpr auto const& graph = Job::graph;
   static constexpr auto const& outputs = outputs_of<typename Job::model>;
   static constexpr std::size_t output_count = outputs.size();

@@ -13,9 +13,7 @@
 #include <array>
 #include <cstddef>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::plan {
 
 /// The device of each stage, and which are beside each other; a model without stages is one stage on device 0.
 template <class M>
@@ -64,7 +62,9 @@ inline constexpr timetable unchecked_timetable = [] {
                             recomputation_mode::none, overlaps_io);
 }();
 
-}  // namespace detail
+}  // namespace stagecraft::plan
+
+namespace stagecraft {
 
 /// Which device works on which micro-batch when. In training, for one weight update: micro-batches are those of
 /// gradient_accumulation_steps_per_replica, times batch serialization. In inference, for one execution: those of

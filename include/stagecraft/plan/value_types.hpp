@@ -7,7 +7,7 @@
 #include <array>
 #include <cstddef>
 
-namespace stagecraft::detail {
+namespace stagecraft::plan {
 
 /// By calls: a view has the type of what it shows, and numbers that count something are floats.
 template <class Job>
@@ -44,4 +44,4 @@ inline constexpr auto values_on_ipus = [] {
   return result;
 }();
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::plan

@@ -11,7 +11,7 @@
 #include <array>
 #include <cstddef>
 
-namespace stagecraft::detail {
+namespace stagecraft::plan {
 
 /// Places the tensors of both passes. Forward steps run in the order of the calls, then the losses, then the backward
 /// steps in the opposite order.
@@ -100,17 +100,9 @@ class whole_pass_planner : buffer_lifetimes {
   pass_places<calls, edges, outputs> result_;
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::plan {
-
 /// Where the tensors of a model without stages lie that has a device for itself: `scratch_floats` is all.
 template <class Job>
-inline constexpr auto whole_places_of = detail::whole_pass_planner<Job>().make();
-
-}  // namespace stagecraft::plan
-
-namespace stagecraft::detail {
+inline constexpr auto whole_places_of = whole_pass_planner<Job>().make();
 
 template <class Job, bool Backward>
 struct make_whole_pass {
@@ -139,12 +131,8 @@ struct make_whole_pass {
   }
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::plan {
-
 /// The forward or the backward pass of such a model.
 template <class Job, bool Backward>
-inline constexpr auto const& whole_pass_of = detail::frozen<detail::make_whole_pass<Job, Backward>>;
+inline constexpr auto const& whole_pass_of = frozen<make_whole_pass<Job, Backward>>;
 
 }  // namespace stagecraft::plan

@@ -10,9 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::reports {
 
 /// Writes what was recorded.
 class chrome_trace_writer {
@@ -71,7 +69,9 @@ class chrome_trace_writer {
   trace_writer text_;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::reports
+
+namespace stagecraft {
 
 /// What was recorded, as JSON for Chrome's trace viewer: a process per replica, a row per device, and an event per
 /// pass, named as in a timetable (F3, B3, U), with its stage, micro-batch and thread. Time begins with the first event.

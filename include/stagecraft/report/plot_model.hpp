@@ -9,9 +9,7 @@
 #include <stagecraft/report/plot_model_options.hpp>
 #include <string>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::reports {
 
 template <class M>
 drawn_model drawn_model_of() {
@@ -22,7 +20,9 @@ drawn_model drawn_model_of() {
     return {graph_of<M>, {}, {}, 0};
 }
 
-}  // namespace detail
+}  // namespace stagecraft::reports
+
+namespace stagecraft {
 
 /// A model's graph as an SVG picture. Each call of a layer is a box with its name and class, `shared[1]` the second
 /// call of a layer that is called again (Keras has one box per layer, but each call has a stage of its own). Boxes of a

@@ -17,9 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::reports {
 
 template <class Job>
 class profile_data_maker {
@@ -130,7 +128,7 @@ class profile_data_maker {
       int const row = layer.call_count > 0 ? row_of_call_[at(layer.first_call)] : -1;
       for (int i = layer.first_parameter; row >= 0 && i < layer.first_parameter + layer.parameter_count; ++i) {
         data_.layers[at(row)].weight_bytes +=
-            graph.parameters[at(i)].size() * std::int64_t{size_of(detail::variable_types_of<Job>[at(i)])};
+            graph.parameters[at(i)].size() * std::int64_t{size_of(variable_types_of<Job>[at(i)])};
         if constexpr (trains) add_cycles(data_.layers[at(row)].update, weight_profiles<Job>[at(i)].cost);
       }
     }
@@ -209,7 +207,9 @@ class profile_data_maker {
   std::vector<int> row_of_call_, row_of_loss_;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::reports
+
+namespace stagecraft {
 
 /// The profile of a training, or with execution_mode::inference of predictions, for reports.
 ///

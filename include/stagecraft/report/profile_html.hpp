@@ -17,9 +17,7 @@
 #include <string>
 #include <string_view>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::reports {
 
 /// Writes one page. All of its elements are closed, so that it is XML, too.
 class profile_page {
@@ -231,7 +229,9 @@ class profile_page {
   text_writer page_;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::reports
+
+namespace stagecraft {
 
 /// A profile as one page of HTML, light or dark as the reader's other pages: the figures that matter, memory by tile,
 /// memory over the program, the time line of each IPU, the pipeline's timetable, and a table of layers that can be

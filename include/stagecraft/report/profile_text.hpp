@@ -16,9 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::reports {
 
 /// Writes one profile.
 class profile_text_writer {
@@ -170,7 +168,9 @@ class profile_text_writer {
   std::string text_;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::reports
+
+namespace stagecraft {
 
 /// A profile as text, of plain ASCII but for names (and for microseconds): what the model and the machine are, time per
 /// weight update, memory of the fullest tiles with bars, the steps that need most, where the cycles go, and a table of

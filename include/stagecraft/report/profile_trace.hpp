@@ -13,9 +13,7 @@
 #include <string_view>
 #include <utility>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::reports {
 
 /// Writes a profile's time line: passes, in them layers, in them what takes the time.
 class profile_trace_writer {
@@ -93,7 +91,9 @@ class profile_trace_writer {
   trace_writer text_;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::reports
+
+namespace stagecraft {
 
 /// What the emulated IPUs do in a weight update, as JSON for Chrome's trace viewer: a row per IPU, in it passes, named
 /// as in a timetable (F3, B3, U), in them layers, and in those what takes the time. Each event has its cycles; time is

@@ -10,9 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::reports {
 
 /// Draws one timetable.
 class timetable_drawing {
@@ -165,7 +163,9 @@ class timetable_drawing {
   double slot_width_ = 28;
 };
 
-}  // namespace detail
+}  // namespace stagecraft::reports
+
+namespace stagecraft {
 
 /// The timetable of a pipeline as an SVG picture. The slots of the ramp-up, the steady block and the ramp-down are
 /// marked; forward passes are light and backward passes dark in their micro-batch's colour, which comes again after

@@ -8,9 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::reports {
 
 /// Lines that grow to the right, column by column.
 class text_columns {
@@ -49,7 +47,9 @@ inline std::string phase_text(std::string_view name, std::size_t width) {
   return '|' + std::string(left, '-').append(name).append(right, '-') + '|';
 }
 
-}  // namespace detail
+}  // namespace stagecraft::reports
+
+namespace stagecraft {
 
 /// The timetable of a pipeline as text:
 ///

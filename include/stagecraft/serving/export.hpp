@@ -16,9 +16,7 @@
 #include <stagecraft/training/trained_model.hpp>
 #include <string>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::serving::detail {
 
 template <class M, class Session>
 [[nodiscard]] serving::embedded_runtime export_application_of(file_functions, trained_model<M, Session> const& model,
@@ -51,7 +49,9 @@ template <class M, class Session>
   return serving::embedded_runtime(serving::application_file(place).make_program());
 }
 
-}  // namespace detail
+}  // namespace stagecraft::serving::detail
+
+namespace stagecraft {
 
 namespace serving {
 

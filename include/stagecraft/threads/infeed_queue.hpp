@@ -36,7 +36,7 @@ class infeed_queue {
   infeed_queue(int replicas, int prefetch_depth, Make const& make, int busy_threads = 0)
       : replicas_(replicas),
         depth_(prefetch_depth),
-        patience_(detail::patience_of(std::max(busy_threads, replicas + 1))),
+        patience_(patience_of(std::max(busy_threads, replicas + 1))),
         filled_(static_cast<std::size_t>(replicas)),
         released_(static_cast<std::size_t>(replicas)) {
     auto const places = filled_.size() * static_cast<std::size_t>(prefetch_depth);
@@ -70,13 +70,13 @@ class infeed_queue {
   /// started; E4061 if the batch does not come since the queue was cancelled.
   [[nodiscard]] Element& take(std::int64_t number) {
     if (number < 0 || number >= total_)
-      detail::throw_data_error("E4060", "infeed_queue: expected the number of one of %lld batches, found %lld",
-                               static_cast<long long>(total_), static_cast<long long>(number));
+      throw_data_error("E4060", "infeed_queue: expected the number of one of %lld batches, found %lld",
+                       static_cast<long long>(total_), static_cast<long long>(number));
     auto const [replica, step] = place_of(number);
     if (!filled_[replica].await(step + 1, stopped(), patience_)) {
       if (failure_.error()) std::rethrow_exception(failure_.error());
-      detail::throw_data_error("E4061", "infeed_queue: batch %lld does not come: the queue was cancelled",
-                               static_cast<long long>(number));
+      throw_data_error("E4061", "infeed_queue: batch %lld does not come: the queue was cancelled",
+                       static_cast<long long>(number));
     }
     return element(replica, step);
   }
@@ -119,7 +119,7 @@ class infeed_queue {
 
   void fill_all() noexcept {
     try {
-      auto const patience = std::min(patience_, detail::short_patience);
+      auto const patience = std::min(patience_, short_patience);
       for (std::int64_t number = 0; number < total_; ++number) {
         auto const [replica, step] = place_of(number);
         released_[replica].await(step + 1 - depth_, stopped(), patience);

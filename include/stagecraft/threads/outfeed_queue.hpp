@@ -37,7 +37,7 @@ class outfeed_queue {
       : replicas_(static_cast<std::size_t>(replicas)),
         depth_(mode == outfeed_mode::last ? 1 : buffer_depth),
         mode_(mode),
-        patience_(detail::patience_of(std::max(busy_threads, replicas + 1))),
+        patience_(patience_of(std::max(busy_threads, replicas + 1))),
         written_(replicas_) {
     auto const places = replicas_ * static_cast<std::size_t>(depth_);
     results_.reserve(places);
@@ -67,8 +67,8 @@ class outfeed_queue {
     if (mode_ == outfeed_mode::all) handed_out_.await(step + 1 - depth_, failed(), patience_);
     if (failure_.failed()) {
       if (failure_.error()) std::rethrow_exception(failure_.error());
-      detail::throw_data_error("E4061", "outfeed_queue: step %lld of replica %d is not wanted: the queue was cancelled",
-                               static_cast<long long>(step), replica);
+      throw_data_error("E4061", "outfeed_queue: step %lld of replica %d is not wanted: the queue was cancelled",
+                       static_cast<long long>(step), replica);
     }
     write(results_of(step)[replica]);
     written.publish(step + 1);
@@ -88,7 +88,7 @@ class outfeed_queue {
     check_polling();
     auto const step = handed_out_.value();
     auto const ended = [this] { return closed_.load(std::memory_order_seq_cst) || failure_.failed(); };
-    auto const patience = std::min(patience_, detail::short_patience);
+    auto const patience = std::min(patience_, short_patience);
     for (auto& count : written_)
       if (!count.await(step + 1, ended, patience)) return false;
     if (failure_.failed()) return false;
@@ -124,7 +124,7 @@ class outfeed_queue {
   /// Throws data_error E4062 unless the mode is all.
   void check_polling() const {
     if (mode_ != outfeed_mode::all)
-      detail::throw_data_error("E4062", "outfeed_queue: expected outfeed_mode::all to poll every step, found last");
+      throw_data_error("E4062", "outfeed_queue: expected outfeed_mode::all to poll every step, found last");
   }
 
  private:

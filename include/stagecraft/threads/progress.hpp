@@ -14,7 +14,7 @@
 #include <sched.h>
 #endif
 
-namespace stagecraft::detail {
+namespace stagecraft::threads {
 
 /// How many processors the threads of this process may run on; 0 or less if it is not known.
 [[nodiscard]] inline int processors_of_process() noexcept {
@@ -42,10 +42,6 @@ inline void pause_in_loop() noexcept {
   __builtin_ia32_pause();
 #endif
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::threads {
 
 /// A count that one thread raises and others wait for: first in a loop, then asleep. What the thread has written before
 /// it publishes is seen by those who have waited. In cache lines of its own; never allocates; there is a lock only to
@@ -92,7 +88,7 @@ class alignas(64) progress {
   [[nodiscard]] bool spin(std::int64_t at_least, Stopped const& stopped, int patience) const noexcept {
     for (int attempt = 0; value() < at_least; ++attempt) {
       if (attempt >= patience || stopped()) return value() >= at_least;
-      detail::pause_in_loop();
+      pause_in_loop();
     }
     return true;
   }

@@ -89,7 +89,7 @@ class sharing_team {
   /// `busy_threads` work at the same time, these included; 0: these alone.
   explicit sharing_team(int size, int busy_threads = 0)
       : size_(size),
-        patience_(detail::patience_of(busy_threads > size ? busy_threads : size)),
+        patience_(patience_of(busy_threads > size ? busy_threads : size)),
         processors_(size),
         taken_(static_cast<std::size_t>(pieces())),
         helpers_(static_cast<std::size_t>(size - 1)) {
@@ -157,8 +157,7 @@ class sharing_team {
   void wait_until_over(std::int64_t phase, int thread) noexcept {
     auto const stopped = [this] { return failure_.failed(); };
     if (over_.spin(phase + 1, stopped, patience_)) return;
-    if (patience_ > 0)
-      processors_.fetch_others(thread, [&] { return over_.spin(phase + 1, stopped, detail::short_patience); });
+    if (patience_ > 0) processors_.fetch_others(thread, [&] { return over_.spin(phase + 1, stopped, short_patience); });
     over_.sleep(phase + 1, stopped);
   }
 

@@ -27,7 +27,7 @@ class thread_team {
   /// `busy_threads` work at the same time, these included; 0: these alone.
   explicit thread_team(int size, int busy_threads = 0)
       : size_(size),
-        patience_(detail::patience_of(busy_threads > size ? busy_threads : size)),
+        patience_(patience_of(busy_threads > size ? busy_threads : size)),
         processors_(size),
         asleep_(static_cast<std::size_t>(size)),
         others_(static_cast<std::size_t>(size - 1)) {
@@ -116,7 +116,7 @@ class thread_team {
     int const own = patience_ > 0 ? processors_.own_number() : -1;
     if (own >= 0) {
       processors_.set_working(own, false);
-      processors_.fetch_others(own, [&] { return count.spin(at_least, stopped, detail::short_patience); });
+      processors_.fetch_others(own, [&] { return count.spin(at_least, stopped, short_patience); });
     }
     sleep(stopped);
     if (own >= 0) begin_work(own);

@@ -16,7 +16,7 @@
 #include <numeric>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::trainers {
 
 // Templates, so that only programs that adapt a layer compile them. `data(visit)` reads all samples, as often as it is
 // called, and calls `visit(numbers, count)` with `count` samples, one after the other.
@@ -208,4 +208,4 @@ std::vector<weight_array> weights_adapted_to_stream(Data const& dataset, typenam
   }
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::trainers

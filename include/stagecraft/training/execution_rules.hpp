@@ -19,8 +19,8 @@ namespace stagecraft::trainers {
   if (asked > 0) check_steps(option, asked, batches);
   int const taken = asked > 0 ? asked : batches;
   if (taken < replicas)
-    detail::throw_data_error("E4041", "%s: expected at least %d batches, one for each replica, found %d",
-                             asked > 0 ? option : argument, replicas, taken);
+    throw_data_error("E4041", "%s: expected at least %d batches, one for each replica, found %d",
+                     asked > 0 ? option : argument, replicas, taken);
   int const left = taken % replicas;
   if (left != 0)
     std::fprintf(stderr, "stagecraft: %d batches are not a multiple of the %d replicas; %s left out\n", taken, replicas,
@@ -36,10 +36,10 @@ namespace stagecraft::trainers {
   int const steps = std::min(wanted, steps_of_epoch);
   char const* const whose = replicas > 1 ? " of each replica" : "";
   if (steps_of_epoch % steps != 0)
-    detail::throw_data_error("E4017", "steps_per_execution: expected a divisor of the epoch's %d batches%s, found %d",
-                             steps_of_epoch, whose, steps);
+    throw_data_error("E4017", "steps_per_execution: expected a divisor of the epoch's %d batches%s, found %d",
+                     steps_of_epoch, whose, steps);
   if (steps % accumulation_steps != 0)
-    detail::throw_data_error(
+    throw_data_error(
         "E4018", "gradient_accumulation_steps_per_replica: expected a divisor of the epoch's %d batches%s, found %d",
         steps, whose, accumulation_steps);
   if (steps < wanted)

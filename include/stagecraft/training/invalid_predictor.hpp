@@ -15,7 +15,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::trainers {
 
 struct no_base {};
 
@@ -62,4 +62,4 @@ struct invalid_predictor : Base {
   }
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::trainers

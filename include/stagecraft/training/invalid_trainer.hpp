@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::trainers {
 
 /// Has the members of model_trainer; none of them is ever run.
 template <auto Training>
@@ -56,4 +56,4 @@ struct invalid_trainer : invalid_predictor<trainable> {
   void set_learning_rate(float) override {}
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::trainers

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::trainers {
 
 /// All states of a model, as indices of graph_of<M>.parameters.
 template <class M>
@@ -74,4 +74,4 @@ void clear_states(Session& session) {
   });
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::trainers

@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <type_traits>
 
-namespace stagecraft::detail {
+namespace stagecraft::trainers {
 
 /// For metric_kind::confusion: how much positive and negative targets weigh whose predictions lie between two
 /// thresholds.
@@ -128,4 +128,4 @@ struct class_matrix_counter {
   }
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::trainers

@@ -13,7 +13,7 @@
 #include <limits>
 #include <type_traits>
 
-namespace stagecraft::detail {
+namespace stagecraft::trainers {
 
 /// True for numbers that are neither infinite nor NaN, without <cmath>.
 [[nodiscard]] inline bool is_finite(float value) noexcept { return value - value == 0; }
@@ -112,4 +112,4 @@ struct mean_of_scores {
   }
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::trainers

@@ -35,10 +35,6 @@ class running_mean {
   double weight_ = 0;
 };
 
-}  // namespace stagecraft::trainers
-
-namespace stagecraft::detail {
-
 /// For metrics that have a `result` of what their `call` gives: some rows at a time, the last of which may count 0.
 template <metrics::metric Metric, bool SparseTargets, int Width>
 class traced_sums {
@@ -96,10 +92,6 @@ constexpr auto counter_of_metric() {
     return mean_of_scores<Metric, Width, Sample>{};
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::trainers {
-
 /// One metric of the rows seen since the last reset; `accuracy` is resolved. It does not allocate.
 ///
 /// Keras's rules: compiled metrics do not see sample weights (pass none), weighted metrics do;
@@ -127,7 +119,7 @@ class metric_state {
   /// The same without weights, but for rows of masked steps, which `weights` tells: they do not count.
   template <class Target>
   void update_unmasked(float const* predictions, Target const* targets, int rows, float const* weights) noexcept {
-    add(predictions, targets, rows, [&](int row) { return detail::is_masked(weights[row]) ? 0.0F : 1.0F; });
+    add(predictions, targets, rows, [&](int row) { return is_masked(weights[row]) ? 0.0F : 1.0F; });
   }
 
   /// Takes in what another one has: of another replica.
@@ -141,7 +133,7 @@ class metric_state {
   [[nodiscard]] double result() const { return counter::result({sums_, weight_}); }
 
  private:
-  using counter = decltype(detail::counter_of_metric<resolved, SparseTargets, Width, Sample>());
+  using counter = decltype(counter_of_metric<resolved, SparseTargets, Width, Sample>());
 
   template <class Target, class Weight>
   void add(float const* predictions, Target const* targets, int rows, Weight const& weight) noexcept {

@@ -48,10 +48,10 @@ class one_caller {
 
  private:
   [[noreturn, gnu::cold, gnu::noinline]] static void refuse(char const* what) {
-    detail::throw_data_error("E4107",
-                             "%s: expected that no other thread is in a call of this model, found one that is; give "
-                             "each thread a predictor of its own: predictor.sharing_weights()",
-                             what);
+    throw_data_error("E4107",
+                     "%s: expected that no other thread is in a call of this model, found one that is; give "
+                     "each thread a predictor of its own: predictor.sharing_weights()",
+                     what);
   }
 
   // Its address is the thread's name.

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::trainers {
 
 /// Remembers what an optimizer calls its slots.
 class slot_name_tracer : public update_tracer {
@@ -104,4 +104,4 @@ void assign_optimizer_weights(Session& session, std::vector<weight_array> const&
   }
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::trainers

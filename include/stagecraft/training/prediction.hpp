@@ -82,10 +82,6 @@ class prediction {
   typename tensors_of<indices>::type tensors_;
 };
 
-}  // namespace stagecraft::trainers
-
-namespace stagecraft::detail {
-
 /// The outputs of a step where they lie: an xtensor adaptor (samples, shape...), or a std::tuple of them.
 template <class Session>
 [[nodiscard]] auto view_outputs(std::array<float const*, Session::output_count> const& outputs,
@@ -105,4 +101,4 @@ template <class Session>
   }(std::make_index_sequence<Session::output_count>{});
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::trainers

@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::trainers {
 
 /// E4095: something is asked of a predictor that needs a loss.
 template <fixed_name Function>
@@ -61,15 +61,10 @@ constexpr numbers_of_call call_floats() {
           batch * static_cast<std::size_t>(Session::graph.call(Session::outputs[0]).shape.size())};
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::trainers {
-
 /// The type behind `predictor<...>`.
 template <Model M, auto Inference, class Machine>
-class model_predictor
-    : trained_model<typename detail::traced_model<M>::type, detail::session_of_run<M, Inference, Machine>> {
-  using base = trained_model<typename detail::traced_model<M>::type, detail::session_of_run<M, Inference, Machine>>;
+class model_predictor : trained_model<typename traced_model<M>::type, session_of_run<M, Inference, Machine>> {
+  using base = trained_model<typename traced_model<M>::type, session_of_run<M, Inference, Machine>>;
 
  public:
   using typename base::session_type;
@@ -105,7 +100,7 @@ class model_predictor
   /// E4032 for an unknown name.
   template <fixed_name Name>
   [[nodiscard]] auto weight() {
-    return detail::view_weight<typename detail::traced_model<M>::type, Name>(std::as_const(this->session()));
+    return view_weight<typename traced_model<M>::type, Name>(std::as_const(this->session()));
   }
 
   /// The model's outputs for all samples, in their order: a tensor (samples, shape...), or a std::tuple of tensors if
@@ -115,14 +110,14 @@ class model_predictor
   /// Definition: tf.keras.Model.predict.
   auto predict(sample_set const& x, predict_options const& options = {}) {
     auto const calling = this->begin_call("predict");
-    return detail::run_prediction<base>(*this, x, options);
+    return run_prediction<base>(*this, x, options);
   }
   /// The same of a dataset, <stagecraft/data/data.hpp>. Of elements (x, y) it takes x. Errors: E4063 to E4066, too.
   template <class Data>
     requires requires { typename Data::predict_options; }
   auto predict(Data const& dataset, typename Data::predict_options const& options = {}) {
     auto const calling = this->begin_call("predict");
-    return detail::run_streamed_prediction<base>(*this, dataset, options);
+    return run_streamed_prediction<base>(*this, dataset, options);
   }
 
   /// The outputs for at most `batch_size` samples, at once, on the caller's thread: Keras's `model(x)`. The stages of a
@@ -133,13 +128,13 @@ class model_predictor
   /// Definition: tf.keras.Model.__call__.
   auto operator()(sample_set const& x) {
     auto const calling = this->begin_call("a call of the model");
-    return detail::call_model(this->session(), x);
+    return call_model(this->session(), x);
   }
 
   /// How many numbers of a whole batch, that is of `batch_size` samples, `call` takes.
-  static constexpr std::size_t call_inputs = detail::call_floats<session_type>().inputs;
+  static constexpr std::size_t call_inputs = call_floats<session_type>().inputs;
   /// How many it returns.
-  static constexpr std::size_t call_outputs = detail::call_floats<session_type>().outputs;
+  static constexpr std::size_t call_outputs = call_floats<session_type>().outputs;
 
   /// The outputs of one whole batch and nothing beside the model's steps, on the caller's thread: for control, audio
   /// and other loops of small models. `x` has `batch_size` samples, row by row, and so has `y`; arrays and spans of
@@ -149,7 +144,7 @@ class model_predictor
   /// the thread that calls.
   /// Errors: E4151, at compile time, for a model with several inputs, outputs, stages or threads, or of 16 bits.
   void call(std::span<float const, call_inputs> x, std::span<float, call_outputs> y) noexcept {
-    static_assert(detail::report<detail::lone_call_problem<session_type>>());
+    static_assert(report<lone_call_problem<session_type>>());
     if constexpr (session_type::calls_alone) this->session().call(x.data(), y.data());
   }
   /// Returns what the other `call` writes.
@@ -174,42 +169,38 @@ class model_predictor
 
   /// Options that do not exist are E4084.
   template <class Options = predict_options>
-  auto predict(detail::any_argument, detail::any_options) {
-    return detail::no_run<Options>{}, predict(sample_set{});
+  auto predict(any_argument, any_options) {
+    return no_run<Options>{}, predict(sample_set{});
   }
   template <class Options = predict_options>
-  auto predict(detail::any_argument, ...) {
-    return detail::no_run<Options>{}, predict(sample_set{});
+  auto predict(any_argument, ...) {
+    return no_run<Options>{}, predict(sample_set{});
   }
 
   // There is no loss: E4095.
   template <fixed_name Function = "fit">
-  auto fit(detail::any_argument, detail::any_argument, ...) {
-    return detail::no_loss<Function>{}.result;
+  auto fit(any_argument, any_argument, ...) {
+    return no_loss<Function>{}.result;
   }
   template <fixed_name Function = "fit">
-  auto fit(detail::any_argument, detail::any_argument, detail::any_options) {
-    return detail::no_loss<Function>{}.result;
+  auto fit(any_argument, any_argument, any_options) {
+    return no_loss<Function>{}.result;
   }
   template <fixed_name Function = "evaluate">
-  auto evaluate(detail::any_argument, detail::any_argument, ...) {
-    return detail::no_loss<Function>{}.result;
+  auto evaluate(any_argument, any_argument, ...) {
+    return no_loss<Function>{}.result;
   }
   template <fixed_name Function = "evaluate">
-  auto evaluate(detail::any_argument, detail::any_argument, detail::any_options) {
-    return detail::no_loss<Function>{}.result;
+  auto evaluate(any_argument, any_argument, any_options) {
+    return no_loss<Function>{}.result;
   }
 };
-
-}  // namespace stagecraft::trainers
-
-namespace stagecraft::detail {
 
 template <class M, auto Inference, class Machine>
 using predictor_or_stand_in = std::conditional_t<run_problem<M, Inference, Machine, false>().failed(),
                                                  invalid_predictor<>, model_predictor<M, Inference, Machine>>;
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::trainers
 
 namespace stagecraft {
 

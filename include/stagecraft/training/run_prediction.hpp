@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::trainers {
 
 /// As in Keras, a bar among the user's callbacks stands in for the run's own.
 [[nodiscard]] inline bool needs_bar(int verbose, std::vector<callback*> const& given) {
@@ -119,4 +119,4 @@ auto run_streamed_prediction(Trained& model, Data const& data, typename Data::pr
                          session::batch, taken, options.common());
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::trainers

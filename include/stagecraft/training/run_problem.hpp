@@ -12,7 +12,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace stagecraft::detail {
+namespace stagecraft::trainers {
 
 /// The model of a trainer's session. Models that differ in stages that they do not have share one: that of the model
 /// itself, unless its own code gives it stages.
@@ -76,4 +76,4 @@ constexpr diagnostic const& run_problem() {
     return policy_of<Machine>::template memory_problem<job_on<model_of_session<M>, Description, Machine>>();
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::trainers

@@ -7,7 +7,7 @@
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::trainers {
 
 /// E2060: a single batch of a model whose weights are updated from several, in whole executions.
 template <class M, auto Training, class Machine>
@@ -24,4 +24,4 @@ inline constexpr diagnostic single_batch_problem = [] {
   return problem;
 }();
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::trainers

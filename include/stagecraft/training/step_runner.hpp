@@ -84,13 +84,13 @@ class step_runner {
     if constexpr (is_asynchronous)
       return typename Trained::callbacks_beside_steps(model_);
     else
-      return detail::no_queue{};
+      return no_queue{};
   }
   [[nodiscard]] auto begin_callbacks([[maybe_unused]] logs& values) {
     if constexpr (is_asynchronous)
       return asynchronous_->start(values);
     else
-      return detail::no_queue{};
+      return no_queue{};
   }
 
   /// What sessions call. `cancel` is for those with several threads: when one has failed, others may wait here.
@@ -149,7 +149,7 @@ class step_runner {
   callback_list& callbacks_;
   step_counts counts_;
   feed_type feed_;
-  std::conditional_t<is_asynchronous, threads::owned<asynchronous_callbacks<Kind, results_type>>, detail::no_queue>
+  std::conditional_t<is_asynchronous, threads::owned<asynchronous_callbacks<Kind, results_type>>, no_queue>
       asynchronous_;
 };
 

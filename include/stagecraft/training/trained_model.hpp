@@ -72,13 +72,13 @@ class trained_model : public trainable {
   /// Errors: E4042 from asynchronous batch callbacks: the weights are in use.
   [[nodiscard]] std::vector<weight_array> get_weights() const override {
     check_at_rest("get_weights");
-    return detail::copy_weights<M, detail::weight_order<M>>(*session_);
+    return copy_weights<M, weight_order<M>>(*session_);
   }
   /// Of all replicas. Throws data_error E4009 if number, names or shapes differ from the model's; E5206 a value that is
   /// finite, and no longer so in the half precision in which its weight is kept; E4042 as get_weights.
   void set_weights(std::vector<weight_array> const& weights) override {
     auto const calling = begin_call("set_weights");
-    detail::assign_weights<M, detail::weight_order<M>>(*session_, weights);
+    assign_weights<M, weight_order<M>>(*session_, weights);
     session_->begin_run();
   }
 
@@ -88,7 +88,7 @@ class trained_model : public trainable {
   template <fixed_name Name>
   [[nodiscard]] std::vector<weight_array> get_weights() const {
     check_at_rest("get_weights");
-    auto weights = detail::copy_weights<M, detail::weights_of_part<M, Name>>(*session_);
+    auto weights = copy_weights<M, weights_of_part<M, Name>>(*session_);
     for (auto& weight : weights) weight.name.clear();
     return weights;
   }
@@ -96,7 +96,7 @@ class trained_model : public trainable {
   template <fixed_name Name>
   void set_weights(std::vector<weight_array> const& weights) {
     auto const calling = begin_call("set_weights");
-    detail::assign_weights<M, detail::weights_of_part<M, Name>>(*session_, weights, false);
+    assign_weights<M, weights_of_part<M, Name>>(*session_, weights, false);
     session_->begin_run();
   }
 
@@ -106,9 +106,8 @@ class trained_model : public trainable {
   /// Errors: E1067 a name that nothing has, E1086 a layer of another kind; E4001, E4003, E4010 data that do not fit.
   template <fixed_name Name>
   void adapt(sample_set const& data) {
-    static_assert(detail::report<detail::part_name_problem<M, Name>>());
-    if constexpr (constexpr int call{find_call<M>(Name)}; call >= 0)
-      set_weights<Name>(detail::adapted_weights<M, call>(data));
+    static_assert(report<part_name_problem<M, Name>>());
+    if constexpr (constexpr int call{find_call<M>(Name)}; call >= 0) set_weights<Name>(adapted_weights<M, call>(data));
   }
   /// The same of a dataset, <stagecraft/data/data.hpp>, which is read batch by batch, or in groups of 32 samples: of
   /// elements (x, y) it takes x. Options: `.steps`, how many of these are read, needed if the dataset has no end
@@ -116,36 +115,36 @@ class trained_model : public trainable {
   template <fixed_name Name, class Data>
     requires requires { typename Data::adapt_options; }
   void adapt(Data const& dataset, typename Data::adapt_options const& options = {}) {
-    static_assert(detail::report<detail::part_name_problem<M, Name>>());
+    static_assert(report<part_name_problem<M, Name>>());
     if constexpr (constexpr int call{find_call<M>(Name)}; call >= 0)
-      set_weights<Name>(detail::weights_adapted_to_stream<M, call>(dataset, options));
+      set_weights<Name>(weights_adapted_to_stream<M, call>(dataset, options));
   }
 
   /// Sets to zeros what stateful layers keep from batch to batch; nothing, if there are none. Definition:
   /// tf.keras.Model.reset_states. Errors: E4042 as get_weights.
   void reset_states() override {
     auto const calling = begin_call("reset_states");
-    detail::clear_states<M, detail::all_states<M>>(*session_);
+    clear_states<M, all_states<M>>(*session_);
   }
   /// The same of one layer, by its name: Keras's `model.get_layer("lstm").reset_states()`.
   /// Errors: E1067 a name that no layer has, E1090 a layer without states, E4042 as above.
   template <fixed_name Name>
   void reset_states() {
     auto const calling = begin_call("reset_states");
-    detail::clear_states<M, detail::states_of_layer<M, Name>>(*session_);
+    clear_states<M, states_of_layer<M, Name>>(*session_);
   }
   /// Sets the states of a layer, (batch, units) each, in the order of `get_states`: Keras's `reset_states(states)`.
   /// Errors: as above, E4009 another number or shapes.
   template <fixed_name Name>
   void reset_states(std::vector<weight_array> const& states) {
     auto const calling = begin_call("reset_states");
-    detail::assign_weights<M, detail::states_of_layer<M, Name>>(*session_, states, false);
+    assign_weights<M, states_of_layer<M, Name>>(*session_, states, false);
   }
   /// Copies of what a stateful layer keeps, such as h and c of an lstm: Keras's `layer.states`. Errors: as above.
   template <fixed_name Name>
   [[nodiscard]] std::vector<weight_array> get_states() const {
     check_at_rest("get_states");
-    return detail::copy_weights<M, detail::states_of_layer<M, Name>>(*session_);
+    return copy_weights<M, states_of_layer<M, Name>>(*session_);
   }
 
   /// The gradient that a layers::capture_upstream_gradients of this name has kept: (batch, ...), that of the last
@@ -161,7 +160,7 @@ class trained_model : public trainable {
   /// first one's, which the others take over when the next run begins. E4032 for an unknown name.
   template <fixed_name Name>
   [[nodiscard]] auto weight() {
-    return detail::view_weight<M, Name>(*session_);
+    return view_weight<M, Name>(*session_);
   }
 
   /// How far training has come, and the other way round: with the weights and the optimizer's numbers, it goes on from
@@ -187,30 +186,30 @@ class trained_model : public trainable {
   /// `progress().updates`. Errors: E4042 as get_weights.
   [[nodiscard]] std::vector<weight_array> get_optimizer_weights() const {
     check_at_rest("get_optimizer_weights");
-    return detail::copy_optimizer_weights<M, detail::trained_weight_order<M>>(*session_);
+    return copy_optimizer_weights<M, trained_weight_order<M>>(*session_);
   }
   /// Of all replicas. Throws data_error E4009 if number, names or shapes differ from the model's; E4042 as get_weights.
   void set_optimizer_weights(std::vector<weight_array> const& weights) {
     auto const calling = begin_call("set_optimizer_weights");
-    detail::assign_optimizer_weights<M, detail::trained_weight_order<M>>(*session_, weights);
+    assign_optimizer_weights<M, trained_weight_order<M>>(*session_, weights);
   }
 
   /// Writes all weights under Keras's names to a file: `model.save_weights("w.safetensors")`, or .npz. Needs
   /// <stagecraft/io/weights.hpp>, which says more: E5020 without. Definition: tf.keras.Model.save_weights.
   void save_weights(std::string const& path) const {
-    if constexpr (requires { save_weights_of(detail::file_functions{}, *this, path); })
-      save_weights_of(detail::file_functions{}, *this, path);
+    if constexpr (requires { save_weights_of(file_functions{}, *this, path); })
+      save_weights_of(file_functions{}, *this, path);
     else
-      detail::refuse_files<M, "save_weights", "stagecraft/io/weights.hpp">();
+      refuse_files<M, "save_weights", "stagecraft/io/weights.hpp">();
   }
   /// Reads weights that save_weights, or a bundle, holds: all of them or, if a name or shape differs, none (E5021).
   /// Needs <stagecraft/io/weights.hpp>. Definition: tf.keras.Model.load_weights.
   loaded_weights load_weights(std::string const& path, load_weights_options const& options = {}) {
-    if constexpr (requires { load_weights_of(detail::file_functions{}, *this, path, options); }) {
+    if constexpr (requires { load_weights_of(file_functions{}, *this, path, options); }) {
       auto const calling = begin_call("load_weights");
-      return load_weights_of(detail::file_functions{}, *this, path, options);
+      return load_weights_of(file_functions{}, *this, path, options);
     } else {
-      detail::refuse_files<M, "load_weights", "stagecraft/io/weights.hpp">();
+      refuse_files<M, "load_weights", "stagecraft/io/weights.hpp">();
       return {};
     }
   }
@@ -219,20 +218,20 @@ class trained_model : public trainable {
   /// `sc::save_model(model, "digits")`. Needs <stagecraft/io/bundle.hpp>, which says more: E5020 without.
   /// Definition: tf.keras.Model.save.
   void save(std::string const& path) const {
-    if constexpr (requires { save_bundle_of(detail::file_functions{}, *this, path); })
-      save_bundle_of(detail::file_functions{}, *this, path);
+    if constexpr (requires { save_bundle_of(file_functions{}, *this, path); })
+      save_bundle_of(file_functions{}, *this, path);
     else
-      detail::refuse_files<M, "save", "stagecraft/io/bundle.hpp">();
+      refuse_files<M, "save", "stagecraft/io/bundle.hpp">();
   }
   /// Reads what `save` wrote. Training goes on from there, bit for bit; if anything differs from the model's type or
   /// its training description, nothing is read (E5032). Needs <stagecraft/io/bundle.hpp>. Definition:
   /// tf.keras.models.load_model.
   void load(std::string const& path) {
-    if constexpr (requires { load_bundle_of(detail::file_functions{}, *this, path); }) {
+    if constexpr (requires { load_bundle_of(file_functions{}, *this, path); }) {
       auto const calling = begin_call("load");
-      load_bundle_of(detail::file_functions{}, *this, path);
+      load_bundle_of(file_functions{}, *this, path);
     } else {
-      detail::refuse_files<M, "load", "stagecraft/io/bundle.hpp">();
+      refuse_files<M, "load", "stagecraft/io/bundle.hpp">();
     }
   }
 
@@ -245,10 +244,10 @@ class trained_model : public trainable {
   /// keras.Model.export_for_ipu_serving.
   auto export_for_ipu_serving(std::string const& export_dir, export_options const& options = {},
                               int iterations = 0) const {
-    if constexpr (requires { export_application_of(detail::file_functions{}, *this, export_dir, options, iterations); })
-      return export_application_of(detail::file_functions{}, *this, export_dir, options, iterations);
+    if constexpr (requires { export_application_of(file_functions{}, *this, export_dir, options, iterations); })
+      return export_application_of(file_functions{}, *this, export_dir, options, iterations);
     else
-      detail::refuse_files<M, "export_for_ipu_serving", "stagecraft/serving/export.hpp">();
+      refuse_files<M, "export_for_ipu_serving", "stagecraft/serving/export.hpp">();
   }
 
   /// The session that carries out the steps.
@@ -301,15 +300,15 @@ class trained_model : public trainable {
   static constexpr char kind_of_this = 0;
   static void check_rate(char const* what, float rate) {
     if (!(rate >= 0 && rate - rate == 0))
-      detail::throw_data_error("E4109", "%s: expected a finite learning rate of at least 0, found %s", what,
-                               diagnostics::general_digits(static_cast<double>(rate), 6).c_str());
+      throw_data_error("E4109", "%s: expected a finite learning rate of at least 0, found %s", what,
+                       diagnostics::general_digits(static_cast<double>(rate), 6).c_str());
   }
   void check_at_rest(char const* what) const {
     if (beside_steps_)
-      detail::throw_data_error("E4042",
-                               "%s: expected a call while no step runs, found one in a batch's callback, which "
-                               "asynchronous_callbacks calls beside the steps",
-                               what);
+      throw_data_error("E4042",
+                       "%s: expected a call while no step runs, found one in a batch's callback, which "
+                       "asynchronous_callbacks calls beside the steps",
+                       what);
     caller_.check(what);
   }
 

@@ -4,12 +4,11 @@
 
 #include <stagecraft/diagnostics/begin_headers.hpp>
 
+#include <stagecraft/description/effective_options.hpp>
+#include <stagecraft/description/unsuited_loss.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/compiler.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
-
-#include <stagecraft/description/effective_options.hpp>
-#include <stagecraft/description/unsuited_loss.hpp>
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/threads/owned.hpp>
 #include <stagecraft/training/callbacks/callback_list.hpp>
@@ -38,9 +37,8 @@ namespace stagecraft::trainers {
 
 /// The type behind `trainer<...>`.
 template <Model M, auto Training, class Machine>
-class model_trainer
-    : public trained_model<typename detail::traced_model<M>::type, detail::session_of_run<M, Training, Machine>> {
-  using base = trained_model<typename detail::traced_model<M>::type, detail::session_of_run<M, Training, Machine>>;
+class model_trainer : public trained_model<typename traced_model<M>::type, session_of_run<M, Training, Machine>> {
+  using base = trained_model<typename traced_model<M>::type, session_of_run<M, Training, Machine>>;
 
  public:
   using typename base::session_type;
@@ -49,28 +47,26 @@ class model_trainer
   /// What the model is trained with.
   static constexpr auto training = Training;
   static constexpr int replicas = session_type::replicas;  ///< copies of the model, which share the batches
-  /// What `evaluate` gives: the loss and the metrics, `auto [loss, accuracy] = model.evaluate(x, y);` If the values of
-  /// all replicas are listed, an array of numbers for each.
+  /// The loss and the metrics: `auto [loss, accuracy] = model.evaluate(x, y);` Arrays where replicas are listed.
   using evaluation = typename results<run_kind::evaluation>::report_type;
-  /// What `train_on_batch` and `test_on_batch` give: the same of one batch; while training, without what is masked.
+  /// The same numbers of one batch, from `train_on_batch` and `test_on_batch`; in training without masked ones.
   template <run_kind Kind>
   using batch_values = typename results<Kind>::values_of_one;
 
   /// Weights get their initial values; all memory is taken here. The seed also decides dropout and shuffling.
-  /// Warnings, which `training::outputs_are_meant` switches off: E4087, E4088 a loss takes an output for what it is
-  /// not.
+  /// Warnings E4087, E4088: a loss misreads an output; `training::outputs_are_meant` switches them off.
   explicit model_trainer(std::uint64_t seed = training.seed)
-    requires(detail::misread_output_of<M, Training> == detail::misread_output::none)
+    requires(misread_output_of<M, Training> == misread_output::none)
       : model_trainer(seed, nullptr) {}
   [[deprecated(
       "a cross-entropy takes the output of a linear layer for probabilities: give the loss .from_logits = true, or the "
       "layer softmax or sigmoid [E4087]")]] explicit model_trainer(std::uint64_t seed = training.seed)
-    requires(detail::misread_output_of<M, Training> == detail::misread_output::logits_as_probabilities)
+    requires(misread_output_of<M, Training> == misread_output::logits_as_probabilities)
       : model_trainer(seed, nullptr) {}
   [[deprecated(
       "a cross-entropy with .from_logits = true follows softmax or sigmoid: leave one of them out "
       "[E4088]")]] explicit model_trainer(std::uint64_t seed = training.seed)
-    requires(detail::misread_output_of<M, Training> == detail::misread_output::probabilities_as_logits)
+    requires(misread_output_of<M, Training> == misread_output::probabilities_as_logits)
       : model_trainer(seed, nullptr) {}
 
   /// Trains for `epochs` epochs. Callbacks are called as in Keras, once per execution of `steps_per_execution` steps;
@@ -84,7 +80,7 @@ class model_trainer
   /// only be evaluated. All else is checked before anything runs: data_error E4001 to E4008, E4010, E4011, E4017
   /// to E4019, E4041. Definition: tf.keras.Model.fit.
   [[gnu::cold]] training_history fit(sample_set const& x, sample_set const& y, fit_options const& options = {}) {
-    static_assert(detail::report<detail::fit_problem<job<M, Training>>>());
+    static_assert(report<fit_problem<job<M, Training>>>());
     auto const calling = this->begin_call("fit");
     check_options(options);
     int const batch_size = batch_size_to_use(options.batch_size, training.batch_size);
@@ -110,8 +106,8 @@ class model_trainer
       epoch_order order(data.count(), options.shuffle, options.seed != 0 ? options.seed : order_seed);
       int const batches = order.batches(batch_size, options.drop_remainder);
       if (batches == 0)
-        detail::throw_data_error("E4003", "x: expected at least %d samples (one batch, with drop_remainder), found %td",
-                                 batch_size, data.count());
+        throw_data_error("E4003", "x: expected at least %d samples (one batch, with drop_remainder), found %td",
+                         batch_size, data.count());
       int const steps = steps_of_replica("x", "steps_per_epoch", options.steps_per_epoch, batches, replicas);
       batches_to_run of{data, std::move(order), batch_size, batches, steps};
       return run_epochs(options, of, held_out);
@@ -128,7 +124,7 @@ class model_trainer
   template <class Data>
     requires requires { typename Data::fit_options; }
   training_history fit(Data const& dataset, typename Data::fit_options const& options = {}) {
-    static_assert(detail::report<detail::fit_problem<job<M, Training>>>());
+    static_assert(report<fit_problem<job<M, Training>>>());
     auto const calling = this->begin_call("fit");
     fit_options const common = options.common();
     check_options(common);
@@ -175,14 +171,14 @@ class model_trainer
   /// Definition: tf.keras.Model.predict.
   auto predict(sample_set const& x, predict_options const& options = {}) {
     auto const calling = this->begin_call("predict");
-    return detail::run_prediction<base>(*this, x, options);
+    return run_prediction<base>(*this, x, options);
   }
   /// The same of a dataset: see `fit`. Of elements (x, y) it takes x.
   template <class Data>
     requires requires { typename Data::predict_options; }
   auto predict(Data const& dataset, typename Data::predict_options const& options = {}) {
     auto const calling = this->begin_call("predict");
-    return detail::run_streamed_prediction<base>(*this, dataset, options);
+    return run_streamed_prediction<base>(*this, dataset, options);
   }
 
   /// The outputs for at most `batch_size` samples, at once: Keras's `model(x)`. The stages of a pipelined model follow
@@ -190,39 +186,49 @@ class model_trainer
   /// std::tuple of them, valid until the model runs again. Definition: tf.keras.Model.__call__.
   auto operator()(sample_set const& x) {
     auto const calling = this->begin_call("a call of the model");
-    return detail::call_model(this->session(), x);
+    return call_model(this->session(), x);
   }
 
   /// Options that do not exist are E4084, those of a dataset E4140.
   template <class Options = fit_options>
-  training_history fit(detail::any_argument, detail::any_argument, detail::any_options) {
-    return detail::no_run<Options>{}, training_history{};
+  training_history fit(any_argument, any_argument, any_options) {
+    return no_run<Options>{}, training_history{};
   }
   template <class Options = fit_options>
-  training_history fit(detail::any_argument, detail::any_argument, ...) {
-    return detail::no_run<Options>{}, training_history{};
+  training_history fit(any_argument, any_argument, ...) {
+    return no_run<Options>{}, training_history{};
   }
   template <class Options = evaluate_options>
-  evaluation evaluate(detail::any_argument, detail::any_argument, detail::any_options) {
-    return detail::no_run<Options>{}, evaluation{};
+  evaluation evaluate(any_argument, any_argument, any_options) {
+    return no_run<Options>{}, evaluation{};
   }
   template <class Options = evaluate_options>
-  evaluation evaluate(detail::any_argument, detail::any_argument, ...) { return detail::refuse<Options, evaluation>(); }
+  evaluation evaluate(any_argument, any_argument, ...) {
+    return refuse<Options, evaluation>();
+  }
   template <fixed_name F = "fit">
-  training_history fit(detail::any_argument, detail::any_options) { return detail::no_stream<F, training_history>(); }
+  training_history fit(any_argument, any_options) {
+    return no_stream<F, training_history>();
+  }
   template <fixed_name F = "fit">
-  training_history fit(detail::any_argument, ...) { return detail::no_stream<F, training_history>(); }
+  training_history fit(any_argument, ...) {
+    return no_stream<F, training_history>();
+  }
   template <fixed_name F = "evaluate">
-  evaluation evaluate(detail::any_argument, detail::any_options) { return detail::no_stream<F, evaluation>(); }
+  evaluation evaluate(any_argument, any_options) {
+    return no_stream<F, evaluation>();
+  }
   template <fixed_name F = "evaluate">
-  evaluation evaluate(detail::any_argument, ...) { return detail::no_stream<F, evaluation>(); }
-  template <class Options = predict_options>
-  auto predict(detail::any_argument, detail::any_options) {
-    return detail::no_run<Options>{}, predict(sample_set{});
+  evaluation evaluate(any_argument, ...) {
+    return no_stream<F, evaluation>();
   }
   template <class Options = predict_options>
-  auto predict(detail::any_argument, ...) {
-    return detail::no_run<Options>{}, predict(sample_set{});
+  auto predict(any_argument, any_options) {
+    return no_run<Options>{}, predict(sample_set{});
+  }
+  template <class Options = predict_options>
+  auto predict(any_argument, ...) {
+    return no_run<Options>{}, predict(sample_set{});
   }
 
   /// One weight update (or one micro-batch, where gradients are accumulated) on at most `batch_size` samples.
@@ -231,7 +237,7 @@ class model_trainer
   batch_values<run_kind::training> train_on_batch(sample_set const& x, sample_set const& y,
                                                   sample_source const& sample_weight = {},
                                                   std::vector<class_weight_entry> const& class_weight = {}) {
-    static_assert(detail::report<detail::single_batch_problem<M, Training, Machine>>());
+    static_assert(report<single_batch_problem<M, Training, Machine>>());
     auto const calling = this->begin_call("train_on_batch");
     loader const data(x, y, sample_weight, class_weight);
     return run_single<run_kind::training>(data);
@@ -245,7 +251,7 @@ class model_trainer
   }
   /// The outputs for at most `batch_size` samples. Definition: tf.keras.Model.predict_on_batch.
   auto predict_on_batch(sample_set const& x) {
-    detail::check_one_batch(x.count(), training.batch_size);
+    check_one_batch(x.count(), training.batch_size);
     return predict(x);
   }
 
@@ -294,7 +300,7 @@ class model_trainer
     training_history history;
     callbacks::progbar_logger bar;
     callback_list callbacks(options.callbacks);
-    if (detail::needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
+    if (needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
     callbacks.append(history);
     callbacks.set_model(*this);
     callbacks.set_params({options.verbose, options.epochs, of.steps, validation != nullptr});
@@ -334,7 +340,7 @@ class model_trainer
   [[gnu::cold]] evaluation run_evaluation(evaluate_options const& options, batches_to_run& of) {
     callbacks::progbar_logger bar;
     callback_list callbacks(options.callbacks);
-    if (detail::needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
+    if (needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
     callbacks.set_model(*this);
     callbacks.set_params({options.verbose, 1, of.steps, false});
     return evaluator(*this, callbacks, of).run().report();
@@ -349,10 +355,9 @@ class model_trainer
   // Of several replicas, all take the batch, and the first one reports.
   template <run_kind Kind>
   batch_values<Kind> run_single(loader const& data) {
-    detail::check_one_batch(data.count(), training.batch_size);
+    check_one_batch(data.count(), training.batch_size);
     if constexpr (keeps_states) check_full_batches("x", data.count(), training.batch_size, training.batch_size);
-    auto const rows =
-        tracing::array_view<std::int32_t const>(detail::samples_of_batch<training.batch_size>).first(data.count());
+    auto const rows = array_view<std::int32_t const>(samples_of_batch<training.batch_size>).first(data.count());
     typename results<Kind>::results_of_one means;
     means.begin_execution(1);
     this->session().begin_run();
@@ -362,21 +367,17 @@ class model_trainer
     };
     if constexpr (Kind == run_kind::evaluation)
       this->session().test(1, bring, take);
-    else if constexpr (!detail::single_batch_problem<M, Training, Machine>.failed())
+    else if constexpr (!single_batch_problem<M, Training, Machine>.failed())
       this->session().train(1, bring, take);
     return means.values();
   }
 };
 
-}  // namespace stagecraft::trainers
-
-namespace stagecraft::detail {
-
 template <class M, auto Training, class Machine>
 using trainer_or_stand_in = std::conditional_t<run_problem<M, Training, Machine, true>().failed(),
                                                invalid_trainer<Training>, model_trainer<M, Training, Machine>>;
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::trainers
 
 namespace stagecraft {
 

@@ -30,10 +30,6 @@ struct loaded_weights {
       skipped;  ///< layers of the model that kept their weights, and of the file that were left out
 };
 
-}  // namespace stagecraft::trainers
-
-namespace stagecraft::detail {
-
 /// The first argument of what io/ defines, by which a dependent call finds it in this namespace.
 struct file_functions {};
 
@@ -50,4 +46,4 @@ constexpr void refuse_files() {
   static_assert(report<no_files_problem<Function, Header>>());
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::trainers

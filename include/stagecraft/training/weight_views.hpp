@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::trainers {
 
 /// Appends the weights of a model's layers, and of the models inside it, in the order of Keras's `model.weights`.
 constexpr void append_weights(graph_view const& graph, int model, growing_array<int>& result) {
@@ -321,4 +321,4 @@ auto view_weight(Session& session) {
   }
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::trainers

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace stagecraft::detail {
+namespace stagecraft::trainers {
 
 /// E4084.
 template <class Options>
@@ -56,4 +56,4 @@ Result no_stream() {
   return {};
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::trainers

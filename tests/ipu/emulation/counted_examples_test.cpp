@@ -6,7 +6,7 @@
 //
 // Not here are 07_stage_check, 09_schedules and 22_resnet50_on_ipus, which only ask the compiler and train nothing.
 // (09's three schedules are in counted_sessions_test.cpp and counted_images_test.cpp.)
-#include <stagecraft/stagecraft.hpp>
+#include <stagecraft/ipu.hpp>
 
 #include <doctest/doctest.h>
 

@@ -28,10 +28,6 @@ using policy_of = typename policy_of_machine<Machine>::type;
 template <class Machine>
 inline constexpr bool is_carried_out = !std::is_void_v<policy_of<Machine>>;
 
-}  // namespace stagecraft::engine
-
-namespace stagecraft::detail {
-
 /// What policies are asked with in the concept below: `on_host` carries out on the host what the policy is asked for.
 struct any_host_step {
   template <class... Any>
@@ -40,10 +36,6 @@ struct any_host_step {
 struct any_host_loss {
   float operator()() const { return 0; }
 };
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::engine {
 
 /// What an engine asks of a machine. All functions are static; `Plan` is the plan of a pass (step_plan) and
 /// `Sizes` the sizes of a replica's memory (pipeline_sizes). Where a function takes `on_host`, that carries the same
@@ -94,10 +86,10 @@ namespace stagecraft::engine {
 /// `host_policy` does nothing of its own; one that derives from it says only what is different.
 template <class Policy, class Plan, class Sizes>
 concept ExecutionPolicy = requires(typename Policy::template replica_memory<Sizes>& own, host_memory& memory,
-                                   float* values, pass_addition const& added, detail::loss_gradient const& gradient,
-                                   detail::optimizer_state const& state, kernels::share::range const& elements,
+                                   float* values, pass_addition const& added, loss_gradient const& gradient,
+                                   optimizer_state const& state, kernels::share::range const& elements,
                                    std::array<float*, static_cast<std::size_t>(Sizes::replicas)> const& all,
-                                   detail::any_host_step const& on_host, detail::any_host_loss const& on_host_loss) {
+                                   any_host_step const& on_host, any_host_loss const& on_host_loss) {
   { Policy::devices_have_teams } -> std::convertible_to<bool>;
   { Policy::joins_passes } -> std::convertible_to<bool>;
   { Policy::joins_epilogues } -> std::convertible_to<bool>;

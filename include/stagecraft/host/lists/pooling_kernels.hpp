@@ -20,10 +20,6 @@ struct pooling_kernel {
   void (*backward)(float const* x, float const* dy, float* dx, float* workspace, int samples) = nullptr;
 };
 
-}  // namespace stagecraft::cpu
-
-namespace stagecraft::detail {
-
 /// The shape of a pooling of images of these extents. Kernels know up to two axes, and no window that is all padding.
 constexpr bool find_pooling_shape(operations::windows const& windows, operations::extents const& image,
                                   kernels::pooling_shape& result) {
@@ -94,10 +90,6 @@ constexpr pooling_kernel find_pooling_kernel() {
   return {};
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::cpu {
-
 /// One for each operation of a frozen plan; none at all if none is a pooling.
 template <auto const& Plan, class Arch>
 inline constexpr auto pooling_kernels = [] {
@@ -107,7 +99,7 @@ inline constexpr auto pooling_kernels = [] {
     return false;
   }();
   return []<std::size_t... Id>(std::index_sequence<Id...>) {
-    return std::array<pooling_kernel, sizeof...(Id)>{detail::find_pooling_kernel<Plan, Id, Arch>()...};
+    return std::array<pooling_kernel, sizeof...(Id)>{find_pooling_kernel<Plan, Id, Arch>()...};
   }(std::make_index_sequence<has_some ? Plan.nodes.size() : 0>{});
 }();
 

@@ -7,7 +7,7 @@
 #include <stagecraft/kernels/elementwise/epilogue.hpp>
 #include <stagecraft/kernels/normalization/softmax.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 /// What a backward step does with the gradient of its first input before it is stored: applies the activation's
 /// gradient of the layer that made the input, if the plan says so.
@@ -82,4 +82,4 @@ struct activation_epilogue {
   }
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::cpu

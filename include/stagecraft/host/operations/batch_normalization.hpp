@@ -23,7 +23,7 @@ struct operation<layers::batch_normalization> {
   static constexpr bool has_phases = true;
 
   template <class Call>
-  static constexpr bool is_folded = detail::folded_into<typename Call::plan, Call::call> >= 0;
+  static constexpr bool is_folded = folded_into<typename Call::plan, Call::call> >= 0;
 
   template <class Call>
   struct shapes {
@@ -37,7 +37,7 @@ struct operation<layers::batch_normalization> {
     static constexpr int outer = Call::batch * outer_per_sample;
     /// A frozen layer uses its moving statistics, in training too.
     static constexpr bool uses_batch = Call::plan::trains && layer.trainable;
-    static constexpr detail::normalization_weights numbers{layer};
+    static constexpr normalization_weights numbers{layer};
     static constexpr int gamma = numbers.gamma, beta = numbers.beta;
     static constexpr int moving_mean = numbers.moving_mean, moving_variance = numbers.moving_variance;
 
@@ -174,7 +174,7 @@ struct operation<layers::batch_normalization> {
     }
     kernels::batch_normalize<s::channels, arch>(call.input(0), s::outer, used_mean, reciprocal, s::gamma_of(call),
                                                 s::beta_of(call), workspace, call.output(), call.share(),
-                                                detail::epilogues_of(call));
+                                                epilogues_of(call));
   }
 
   template <class Call>

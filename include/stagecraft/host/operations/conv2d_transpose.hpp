@@ -27,37 +27,38 @@ struct operation<layers::conv2d_transpose> {
   struct shapes {
     static constexpr shape const& in = Call::input_shape(0);
     static constexpr shape const& out = Call::output_shape();
-    static constexpr auto back = detail::convolution_of(Call::layer, out[0], out[1], out[2], in[2]);
+    static constexpr auto back = convolution_of(Call::layer, out[0], out[1], out[2], in[2]);
     static_assert(back.output_height() == in[0] && back.output_width() == in[1]);
     static constexpr int filters = Call::layer.filters;
     static constexpr int rows = Call::batch * out[0] * out[1];
     using arch = typename Call::architecture;
-    using epilogue =
-        detail::activation_epilogue<rows, filters, Call::layer.activation, Call::layer.options.use_bias, arch>;
+    using epilogue = activation_epilogue<rows, filters, Call::layer.activation, Call::layer.options.use_bias, arch>;
     /// Products of pairs of bfloat16: of the input's channels, of filters for its gradient, and of samples for that of
     /// the kernel. What is made of factors lies behind each other, where threads share it.
     static constexpr int batch = Call::batch, channels = in[2], input_rows = batch * in[0] * in[1];
-    static constexpr bool multiplies_pairs =
-        detail::bfloat16_kernel_of_call<typename Call::plan, Call::call>::multiplies_pairs;
+    static constexpr bool multiplies_pairs = bfloat16_kernel_of_call<typename Call::plan, Call::call>::multiplies_pairs;
     static constexpr bool pads_inputs = multiplies_pairs && channels % 2 != 0;
-    static constexpr bool pairs_samples = detail::multiplies_bfloat16<Call> && batch > 1 &&
+    static constexpr bool pairs_samples = multiplies_bfloat16<Call> && batch > 1 &&
                                           Call::plan::program.calls[Call::input_call(0)].stored == dtype::bfloat16;
     static constexpr bool narrows_gradient = multiplies_pairs && Call::plan::trains && Call::wants_input_gradient(0);
     static constexpr bool finds_filter_gradient_of_pairs = pairs_samples && Call::plan::trains && Call::layer.trainable;
     static constexpr long long turned_floats = [] {
       if constexpr (multiplies_pairs)
-        return detail::behind_factor(kernels::turned_filter_floats<back, arch>);
+        return behind_factor(kernels::turned_filter_floats<back, arch>);
       else
         return 0LL;
     }();
     static constexpr long long pairs = finds_filter_gradient_of_pairs ? kernels::pairs_of(batch) : 0;
-    static constexpr long long
-        forward_floats =
-            turned_floats + (pads_inputs ? detail::behind_factor(1LL * input_rows * kernels::pairs_of(channels)) : 0),
-        gradient_pairs = narrows_gradient ? detail::behind_factor(1LL * rows * kernels::pairs_of(filters)) : 0,
-        input_pairs = gradient_pairs + (pairs > 0 ? detail::behind_factor(pairs * back.input_size()) : 0),
-        backward_floats = input_pairs + (pairs > 0 ? detail::behind_factor(pairs * back.output_size()) : 0),
-        shared_floats = std::max(forward_floats, backward_floats);
+    static constexpr long long forward_floats =
+                                   turned_floats +
+                                   (pads_inputs ? behind_factor(1LL * input_rows * kernels::pairs_of(channels)) : 0),
+                               gradient_pairs =
+                                   narrows_gradient ? behind_factor(1LL * rows * kernels::pairs_of(filters)) : 0,
+                               input_pairs =
+                                   gradient_pairs + (pairs > 0 ? behind_factor(pairs * back.input_size()) : 0),
+                               backward_floats =
+                                   input_pairs + (pairs > 0 ? behind_factor(pairs * back.output_size()) : 0),
+                               shared_floats = std::max(forward_floats, backward_floats);
   };
   template <class Call, bool Backward>
   static constexpr bool widens_inputs =
@@ -81,7 +82,7 @@ struct operation<layers::conv2d_transpose> {
     using s = shapes<Call>;
     using arch = typename s::arch;
     float const* const bias = Call::layer.options.use_bias ? call.weight(1) : nullptr;
-    float* const before = detail::keeps_sums<Call> ? call.saved() : nullptr;
+    float* const before = keeps_sums<Call> ? call.saved() : nullptr;
     float* const turned = call.memory.shared_workspace();
     auto* const padded = reinterpret_cast<std::uint16_t*>(turned + s::turned_floats);
     if constexpr (s::multiplies_pairs)
@@ -123,10 +124,10 @@ struct operation<layers::conv2d_transpose> {
       float* const workspace = part.memory.workspace + s::shared_floats;
       if constexpr (s::narrows_gradient)
         kernels::convolution_of_pairs<s::batch, s::back, Call::adds_input_gradient(0), arch>(
-            narrow, part.weight(0), part.input_gradient(0), detail::input_gradient_epilogue(part), part.share());
+            narrow, part.weight(0), part.input_gradient(0), input_gradient_epilogue(part), part.share());
       else if constexpr (Call::wants_input_gradient(0))
         kernels::convolution<s::batch, s::back, Call::adds_input_gradient(0), arch>(
-            dy, part.weight(0), workspace, part.input_gradient(0), detail::input_gradient_epilogue(part), part.share());
+            dy, part.weight(0), workspace, part.input_gradient(0), input_gradient_epilogue(part), part.share());
       if constexpr (s::finds_filter_gradient_of_pairs)
         kernels::convolution_filter_gradient_of_pairs<s::batch, s::back, Call::adds_parameter_gradient, arch>(
             gradient_pairs, input_pairs, workspace, part.parameter_gradient(0), part.share());

@@ -17,7 +17,7 @@
 #include <algorithm>
 #include <type_traits>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 struct convolution_operation {
   static constexpr bool has_phases = true;
@@ -145,13 +145,9 @@ struct convolution_operation {
   }
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::cpu {
-
 template <>
-struct operation<layers::conv1d> : detail::convolution_operation {};
+struct operation<layers::conv1d> : convolution_operation {};
 template <>
-struct operation<layers::conv2d> : detail::convolution_operation {};
+struct operation<layers::conv2d> : convolution_operation {};
 
 }  // namespace stagecraft::cpu

@@ -6,7 +6,7 @@
 #include <stagecraft/kernels/convolution/convolution_shape.hpp>
 #include <stagecraft/layers/convolutional/convolution_layer.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 /// The convolution that the windows of a layer make of an image, or of a sequence, of a given size.
 template <class Derived, class Size, class Options>
@@ -34,4 +34,4 @@ constexpr kernels::convolution_shape convolution_of(layers::convolution_layer<De
 template <class Call>
 constexpr bool keeps_sums = Call::plan::trains && Call::layer.activation.gradient_needs_input();
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::cpu

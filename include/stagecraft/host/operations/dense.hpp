@@ -24,15 +24,13 @@ struct operation<layers::dense> {
     static constexpr int inputs = Call::input_shape(0).back();
     static constexpr int units = Call::layer.units;
     static constexpr int rows = Call::batch * (Call::input_shape(0).size() / inputs);
-    using epilogue = detail::activation_epilogue<rows, units, Call::layer.activation, Call::layer.options.use_bias,
-                                                 typename Call::architecture>;
+    using epilogue = activation_epilogue<rows, units, Call::layer.activation, Call::layer.options.use_bias,
+                                         typename Call::architecture>;
     /// Products of pairs of bfloat16.
-    static constexpr bool multiplies_pairs =
-        detail::bfloat16_kernel_of_call<typename Call::plan, Call::call>::multiplies_pairs;
+    static constexpr bool multiplies_pairs = bfloat16_kernel_of_call<typename Call::plan, Call::call>::multiplies_pairs;
     static constexpr bool pads_inputs = multiplies_pairs && inputs % 2 != 0;
-    static constexpr long long forward_floats =
-        pads_inputs ? detail::behind_factor(1LL * rows * kernels::pairs_of(inputs)) : 0;
-    using gradients = detail::gradients_of_pairs<rows, inputs, units, typename Call::architecture>;
+    static constexpr long long forward_floats = pads_inputs ? behind_factor(1LL * rows * kernels::pairs_of(inputs)) : 0;
+    using gradients = gradients_of_pairs<rows, inputs, units, typename Call::architecture>;
   };
   template <class Call, bool Backward>
   static constexpr bool widens_inputs =
@@ -91,7 +89,7 @@ struct operation<layers::dense> {
         auto const& memory = part.memory;
         kernels::matmul_weight_gradient_of_rows<s::rows, s::inputs, s::units, false, arch>(
             part.input(0), dy, memory.workspace,
-            detail::update_in_registers<optimizer, arch>{
+            update_in_registers<optimizer, arch>{
                 kernels::update_function<optimizer, arch>(memory.learning_rate, memory.update),
                 memory.weights + Call::weight_offset(0), memory.slots + Call::weight_offset(0),
                 Call::plan::weights.floats},
@@ -125,8 +123,7 @@ struct operation<layers::dense> {
     });
     call.divide([=](Call const& part) {
       if constexpr (Call::wants_input_gradient(0))
-        gradients::find_input_gradient(room, part.input_gradient(0), detail::input_gradient_epilogue(part),
-                                       part.share());
+        gradients::find_input_gradient(room, part.input_gradient(0), input_gradient_epilogue(part), part.share());
       if constexpr (Call::layer.trainable)
         gradients::template find_weight_gradient<Call::adds_parameter_gradient>(room, part.parameter_gradient(0),
                                                                                 part.share());
@@ -141,7 +138,7 @@ struct operation<layers::dense> {
     kernels::matmul_input_gradient<s::rows, s::inputs, s::units, Call::adds_input_gradient(0),
                                    typename Call::architecture>(part.output_gradient(), part.weight(0),
                                                                 part.memory.workspace, part.input_gradient(0),
-                                                                detail::input_gradient_epilogue(part), part.share());
+                                                                input_gradient_epilogue(part), part.share());
   }
 };
 

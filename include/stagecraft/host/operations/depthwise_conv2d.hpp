@@ -26,11 +26,11 @@ struct operation<layers::depthwise_conv2d> {
   struct shapes {
     static constexpr shape const& in = Call::input_shape(0);
     static constexpr auto convolution =
-        detail::convolution_of(Call::layer, in[0], in[1], in[2], in[2] * Call::layer.options.depth_multiplier, in[2]);
+        convolution_of(Call::layer, in[0], in[1], in[2], in[2] * Call::layer.options.depth_multiplier, in[2]);
     static constexpr int rows = Call::batch * convolution.output_height() * convolution.output_width();
     using arch = typename Call::architecture;
-    using epilogue = detail::activation_epilogue<rows, convolution.filters, Call::layer.activation,
-                                                 Call::layer.options.use_bias, arch>;
+    using epilogue =
+        activation_epilogue<rows, convolution.filters, Call::layer.activation, Call::layer.options.use_bias, arch>;
   };
 
   template <class Call>
@@ -45,7 +45,7 @@ struct operation<layers::depthwise_conv2d> {
   static void forward(Call const& call) {
     using s = shapes<Call>;
     float const* const bias = Call::layer.options.use_bias ? call.weight(1) : nullptr;
-    float* const before = detail::keeps_sums<Call> ? call.saved() : nullptr;
+    float* const before = keeps_sums<Call> ? call.saved() : nullptr;
     s::epilogue::forward(call, bias, before, call.output(), [](Call const& part, float* y, auto const& epilogue) {
       kernels::depthwise_convolution<Call::batch, s::convolution, typename s::arch>(
           part.input(0), part.weight(0), part.memory.workspace, y, epilogue, part.share());

@@ -8,7 +8,7 @@
 #include <stagecraft/layers/pooling/global_max_pooling1d.hpp>
 #include <stagecraft/layers/pooling/global_max_pooling2d.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 struct global_max_pooling_operation {
   static constexpr bool divides = true;
@@ -39,13 +39,9 @@ struct global_max_pooling_operation {
   static constexpr int positions = Call::input_shape(0).size() / channels<Call>;
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::cpu {
-
 template <>
-struct operation<layers::global_max_pooling2d> : detail::global_max_pooling_operation {};
+struct operation<layers::global_max_pooling2d> : global_max_pooling_operation {};
 template <>
-struct operation<layers::global_max_pooling1d> : detail::global_max_pooling_operation {};
+struct operation<layers::global_max_pooling1d> : global_max_pooling_operation {};
 
 }  // namespace stagecraft::cpu

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <type_traits>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 /// The steps of a layer normalization along the last axes, carried out by kernels of rows.
 struct row_normalization {
@@ -88,18 +88,14 @@ struct row_normalization {
   }
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::cpu {
-
 /// Along other axes than the last, its call's operations.
 template <>
 struct operation<layers::layer_normalization> {
   static constexpr bool has_phases = true;
 
   template <class Call>
-  using steps = std::conditional_t<Call::layer.normalizes_rows(Call::input_shape(0)), detail::row_normalization,
-                                   detail::call_operation>;
+  using steps =
+      std::conditional_t<Call::layer.normalizes_rows(Call::input_shape(0)), row_normalization, call_operation>;
 
   template <class Call>
   static constexpr long long workspace() {
@@ -107,7 +103,7 @@ struct operation<layers::layer_normalization> {
   }
   template <class Call>
   static constexpr long long shared_workspace() {
-    return detail::shared_floats<steps<Call>, Call>;
+    return shared_floats<steps<Call>, Call>;
   }
   template <class Call>
   static void forward(Call const& call) {

@@ -13,7 +13,7 @@
 #include <stagecraft/layers/pooling/max_pooling1d.hpp>
 #include <stagecraft/layers/pooling/max_pooling2d.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 template <class Call>
 inline constexpr kernels::pooling_shape pooling_shape_of = [] {
@@ -92,17 +92,13 @@ struct average_pooling_operation {
   }
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::cpu {
-
 template <>
-struct operation<layers::max_pooling2d> : detail::max_pooling_operation {};
+struct operation<layers::max_pooling2d> : max_pooling_operation {};
 template <>
-struct operation<layers::max_pooling1d> : detail::max_pooling_operation {};
+struct operation<layers::max_pooling1d> : max_pooling_operation {};
 template <>
-struct operation<layers::average_pooling2d> : detail::average_pooling_operation {};
+struct operation<layers::average_pooling2d> : average_pooling_operation {};
 template <>
-struct operation<layers::average_pooling1d> : detail::average_pooling_operation {};
+struct operation<layers::average_pooling1d> : average_pooling_operation {};
 
 }  // namespace stagecraft::cpu

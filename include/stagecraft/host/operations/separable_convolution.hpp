@@ -19,7 +19,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 struct separable_convolution_operation {
   static constexpr bool has_phases = true;
@@ -143,13 +143,9 @@ struct separable_convolution_operation {
   }
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::cpu {
-
 template <>
-struct operation<layers::separable_conv1d> : detail::separable_convolution_operation {};
+struct operation<layers::separable_conv1d> : separable_convolution_operation {};
 template <>
-struct operation<layers::separable_conv2d> : detail::separable_convolution_operation {};
+struct operation<layers::separable_conv2d> : separable_convolution_operation {};
 
 }  // namespace stagecraft::cpu

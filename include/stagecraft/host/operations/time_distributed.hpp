@@ -6,7 +6,7 @@
 #include <stagecraft/host/steps/operation.hpp>
 #include <stagecraft/layers/rnn/time_distributed.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 /// `Call` is a host_call of time_distributed, or has its interface.
 template <class Call>
@@ -46,30 +46,26 @@ struct call_of_steps<Call> : steps_as_samples<Call> {
   }
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::cpu {
-
 template <class Each>
 struct operation<layers::time_distributed<Each>> {
-  static constexpr bool divides = detail::divides_steps<operation<Each>>;
+  static constexpr bool divides = divides_steps<operation<Each>>;
   static constexpr bool has_phases = detail::has_phases<operation<Each>>;
 
   template <class Call>
   static constexpr long long workspace() {
-    return operation<Each>::template workspace<detail::call_of_steps<Call>>();
+    return operation<Each>::template workspace<call_of_steps<Call>>();
   }
   template <class Call>
   static constexpr long long shared_workspace() {
-    return detail::shared_floats<operation<Each>, detail::call_of_steps<Call>>;
+    return shared_floats<operation<Each>, call_of_steps<Call>>;
   }
   template <class Call>
   static void forward(Call const& call) {
-    operation<Each>::forward(detail::call_of_steps<Call>{{call}});
+    operation<Each>::forward(call_of_steps<Call>{{call}});
   }
   template <class Call>
   static void backward(Call const& call) {
-    operation<Each>::backward(detail::call_of_steps<Call>{{call}});
+    operation<Each>::backward(call_of_steps<Call>{{call}});
   }
 };
 

@@ -10,7 +10,7 @@
 namespace stagecraft::cpu {
 
 template <>
-struct operation<layers::up_sampling2d> : detail::call_operation {
+struct operation<layers::up_sampling2d> : call_operation {
   template <class Call>
   static constexpr long long workspace() {
     return 0;

@@ -4,7 +4,7 @@
 
 #include <stagecraft/kernels/update/update.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 /// Updates a weight with the optimizer as soon as its gradient is known.
 template <auto Optimizer, class Arch>
@@ -30,4 +30,4 @@ struct update_in_registers {
   }
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::cpu

@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 /// Where the next of what a step makes of factors begins, behind so many floats: in a cache line of its own, with room
 /// to read on.
@@ -103,4 +103,4 @@ inline constexpr int bfloat16_layer_of_weight = [] {
   }
 }();
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::cpu

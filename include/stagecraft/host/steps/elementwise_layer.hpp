@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 /// Inputs and weights that are repeated are read row by row; the sums of their gradients have one order, whatever the
 /// number of threads.
@@ -346,4 +346,4 @@ class elementwise_layer {
   }
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::cpu

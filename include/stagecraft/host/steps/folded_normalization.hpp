@@ -17,7 +17,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 template <class L>
 inline constexpr bool takes_normalization =
@@ -143,4 +143,4 @@ class folded_weights {
   aligned_block weights_{count > 0 ? weight_storage_of<M, Arch>.floats : 0};
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::cpu

@@ -7,7 +7,7 @@
 #include <stagecraft/threads/share.hpp>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 /// Of y (Rows x Units) = x (Rows x Inputs) w. Its functions take room for `floats`, where what is made of factors lies
 /// behind each other, with room to read on: rows of dy that may end with a zero, pairs of rows of dy and x, and w's
@@ -45,4 +45,4 @@ struct gradients_of_pairs {
   }
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::cpu

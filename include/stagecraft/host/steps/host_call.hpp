@@ -21,7 +21,7 @@ struct host_call {
 
   static constexpr auto const& planned = Plan::program.calls[Call];
   /// Without the activation, if the loss applies it.
-  static constexpr auto const& layer = detail::planned_layer<model, Call, planned.activation_in_loss>;
+  static constexpr auto const& layer = planned_layer<model, Call, planned.activation_in_loss>;
   static constexpr int call = Call;
   static constexpr int batch = Plan::program.batch;
   static constexpr int input_count = Plan::graph.call(Call).input_count;
@@ -64,7 +64,7 @@ struct host_call {
 
   [[nodiscard]] float const* input(int index) const {
     if (Plan::stays_in_place(input_call(index))) return memory.samples;
-    if (detail::casts_input<Plan, Call>(input_call(index))) return memory.widened + widened::input(index);
+    if (casts_input<Plan, Call>(input_call(index))) return memory.widened + widened::input(index);
     return address(Plan::value(input_call(index)), input_call(index), widened::input(index));
   }
   /// An input as it is stored in 16 bits.
@@ -95,7 +95,7 @@ struct host_call {
   /// What updates a weight of the layer.
   template <int Index>
   static constexpr auto optimizer =
-      detail::optimizer_of_weight<typename Plan::job::described, static_cast<std::size_t>(first_parameter + Index)>;
+      optimizer_of_weight<typename Plan::job::described, static_cast<std::size_t>(first_parameter + Index)>;
   [[nodiscard]] static constexpr long long weight_offset(int index) {
     return Plan::weights.offset[first_parameter + index];
   }
@@ -119,7 +119,7 @@ struct host_call {
   template <class Work>
   void divide(Work const& work) const {
     if constexpr (Plan::threads > 1)
-      detail::divide(memory, [&](host_memory const& own) { work(host_call{own}); });
+      divide(memory, [&](host_memory const& own) { work(host_call{own}); });
     else
       work(*this);
   }
@@ -132,7 +132,7 @@ struct host_call {
     while (Plan::epilogue(last) >= 0) last = Plan::epilogue(last);
     return last;
   }();
-  using widened = detail::widened_step<Plan, Call>;
+  using widened = widened_step<Plan, Call>;
   /// Of what belongs to a call of the graph: where it is stored, or where it has been widened to floats.
   template <class Place>
   [[nodiscard]] float* address(Place const& place, [[maybe_unused]] int of, [[maybe_unused]] long long room) const {

@@ -116,10 +116,6 @@ struct host_memory {
   [[nodiscard]] float* shared_workspace() const { return first_workspace != nullptr ? first_workspace : workspace; }
 };
 
-}  // namespace stagecraft::cpu
-
-namespace stagecraft::detail {
-
 /// Floats that a step needs: on a thread, and those of them that no other thread sees, which are the last ones.
 struct workspace_size {
   long long all = 0, own = 0;
@@ -153,4 +149,4 @@ void divide(host_memory const& memory, Part const& part) {
   });
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::cpu

@@ -12,7 +12,7 @@
 #include <stagecraft/kernels/product/product.hpp>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 /// `Call`: a host_call whose inlined_plan holds. `packed`: floats of its own that `pack` has written since the weights
 /// changed, aligned to 64 bytes.
@@ -313,4 +313,4 @@ inline constexpr bool is_inlined = [] {
   }
 }();
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::cpu

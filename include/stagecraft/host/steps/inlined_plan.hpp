@@ -9,7 +9,7 @@
 #include <stagecraft/operations/kinds/operation.hpp>
 #include <numeric>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 /// How the columns of a row lie in registers: one that is sliced into gates has each gate in registers of its own, so
 /// that slices cost nothing.
@@ -314,4 +314,4 @@ struct inlined_plan {
   }();
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::cpu

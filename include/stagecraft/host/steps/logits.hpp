@@ -5,7 +5,7 @@
 #include <stagecraft/kernels/elementwise/elementwise.hpp>
 #include <algorithm>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 template <class Call>
 void hand_logits_on(Call const& call) {
@@ -25,4 +25,4 @@ void hand_logits_gradient_back(Call const& call) {
   }
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::cpu

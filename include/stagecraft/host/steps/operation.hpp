@@ -39,7 +39,7 @@ class layer_call {
   [[nodiscard]] std::span<float> output() const { return {call_.output(), output_floats}; }
   /// A weight, in the order of `parameters`; one whose layout is `matrix` as a kernels::packed_matrix.
   [[nodiscard]] std::span<float const> weight(int index = 0) const {
-    static_assert(detail::report<no_weight_problem>());
+    static_assert(report<no_weight_problem>());
     check("a weight", index, Call::parameter_count);
     return {call_.weight(index), static_cast<std::size_t>(Call::stored_floats(index))};
   }
@@ -58,7 +58,7 @@ class layer_call {
             input_floats(index)};
   }
   [[nodiscard]] std::span<float> weight_gradient(int index = 0) const {
-    static_assert(detail::report<no_weight_problem>());
+    static_assert(report<no_weight_problem>());
     check("a weight", index, Call::parameter_count);
     return {call_.parameter_gradient(index), static_cast<std::size_t>(Call::stored_floats(index))};
   }
@@ -74,8 +74,8 @@ class layer_call {
   // The index is a constant nearly always, and then this is nothing.
   static void check(char const* what, int index, int count) {
     if (index < 0 || index >= count)
-      detail::throw_data_error("E4034", "layer '%s': asked for %s with number %d, but it has %d",
-                               Call::plan::graph.layer_of(Call::call).name.characters, what, index, count);
+      throw_data_error("E4034", "layer '%s': asked for %s with number %d, but it has %d",
+                       Call::plan::graph.layer_of(Call::call).name.characters, what, index, count);
   }
   static constexpr std::size_t output_floats = static_cast<std::size_t>(Call::batch) * Call::size;
   [[nodiscard]] static constexpr std::size_t input_floats(int index) {
@@ -120,7 +120,7 @@ struct operation {
         "stagecraft: a layer that is trained needs `void backward(auto const& call) const`, see "
         "host/steps/operation.hpp [E4031]");
     for (int i = 0; i < Call::input_count; ++i)
-      if (Call::wants_input_gradient(i) && !Call::adds_input_gradient(i) && !detail::is_written_before(call, i))
+      if (Call::wants_input_gradient(i) && !Call::adds_input_gradient(i) && !is_written_before(call, i))
         clear(call.input_gradient(i), static_cast<long long>(Call::batch) * Call::input_shape(i).size());
     if (!Call::adds_parameter_gradient)
       for (int i = 0; i < Call::parameter_count; ++i) clear(call.parameter_gradient(i), Call::stored_floats(i));
@@ -131,10 +131,6 @@ struct operation {
  private:
   static void clear(float* x, long long floats) { std::memset(x, 0, static_cast<std::size_t>(floats) * sizeof(float)); }
 };
-
-}  // namespace stagecraft::cpu
-
-namespace stagecraft::detail {
 
 /// Floats of an operation's workspace that threads share.
 template <class Operation, class Call>
@@ -206,17 +202,9 @@ struct call_operation {
                                          elementwise_call_of<Call, Call::plan::trains>::facts.function != linear;
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::cpu {
-
 template <class L>
-  requires detail::HasCall<L>
-struct operation<L> : detail::call_operation {};
-
-}  // namespace stagecraft::cpu
-
-namespace stagecraft::detail {
+  requires HasCall<L>
+struct operation<L> : call_operation {};
 
 /// How threads share the steps of an operation.
 template <class Operation>
@@ -233,10 +221,6 @@ inline constexpr bool has_phases = [] {
   else
     return false;
 }();
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::cpu {
 
 /// The steps of a layer whose output is its input's memory: there are none.
 struct view_operation {

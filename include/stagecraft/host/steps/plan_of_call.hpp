@@ -12,7 +12,7 @@
 #include <iterator>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 /// The plan of a layer's steps on inputs of these shapes, once for all calls that are alike. Bit i of `Wanted`: the
 /// gradient of input i is wanted, and of `Written`, that it may be written where it belongs; then come those of the
@@ -97,4 +97,4 @@ template <class Call>
   requires requires { typename Call::constants; }
 class plan_of_call<Call> : public plan_of_call<typename Call::constants> {};
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::cpu

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 /// Floats that the forward step of a call reads in place of weights; whole cache lines.
 template <class Plan, int Call>
@@ -73,4 +73,4 @@ class prepared_weights {
   aligned_block memory_{floats};
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::cpu

@@ -5,7 +5,7 @@
 #include <stagecraft/kernels/random/random.hpp>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 /// Each call of each step draws from a sequence of its own, which is none of the weights' first values either.
 template <class Call>
@@ -18,4 +18,4 @@ constexpr kernels::random_key random_key_of_call(Call const& call, std::uint64_t
   return {seed != 0 ? seed : call.memory.seed, stream_of_call(call)};
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::cpu

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 template <class Call>
 inline constexpr bool has_epilogue = Call::plan::epilogue(Call::call) >= 0;
@@ -61,4 +61,4 @@ template <class Call>
     return epilogues_from(call, call.memory.workspace + operation_of<Call>::template workspace<Call>());
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::cpu

@@ -19,7 +19,7 @@
 #include <cstdint>
 #include <iterator>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 /// `Call` is a host_call, or has its interface. Threads share each segment of a step: parts of the batch, of the
 /// columns of a product, or, where an operation sees all samples, the work is that of one thread.
@@ -332,4 +332,4 @@ class traced_layer {
   }
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::cpu

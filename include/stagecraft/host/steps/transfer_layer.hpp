@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 /// The walks of a layer's calls that are alike.
 template <class Layer, int Batch, bool FindsLosses, bool TrainsModel, shape... Inputs>
@@ -105,4 +105,4 @@ class transfer_layer {
   }
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::cpu

@@ -75,7 +75,7 @@ struct weight_layout {
   template <std::size_t Parameter>
   static void draw(std::uint64_t seed, float* to) {
     constexpr auto const& info = graph.parameters[Parameter];
-    constexpr auto const& plan = detail::plan_of_initializer<info.initializer, info.shape>::value;
+    constexpr auto const& plan = plan_of_initializer<info.initializer, info.shape>::value;
     constexpr bool has_seed = info.initializer.seed != 0;
     aligned_block const memory(plan_runner<Arch>::floats(plan)), result(info.size());
     std::array<float*, plan.nodes.size()> addresses;

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 template <class M, std::size_t Parameter, class Arch>
 constexpr long long floats_of_weight() {
@@ -20,10 +20,6 @@ constexpr long long floats_of_weight() {
   else
     return (weight.size() + 63LL) / 64 * 64;
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::cpu {
 
 /// Where a model's weights lie in one block, in floats. Gradients and each slot of the optimizer's state have the same
 /// layout.
@@ -37,7 +33,7 @@ struct weight_storage {
 
   template <std::size_t... Parameter>
   constexpr explicit weight_storage(std::index_sequence<Parameter...>)
-      : size{detail::floats_of_weight<M, Parameter, Arch>()...} {
+      : size{floats_of_weight<M, Parameter, Arch>()...} {
     for (std::size_t i = 0; i < count; ++i) {
       offset[i] = floats;
       floats += size[i];

@@ -6,7 +6,7 @@
 #include <stagecraft/plan/program.hpp>
 #include <stagecraft/plan/value_types.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::cpu {
 
 /// Whether a call that computes in 16 bits reads an input that has more of them: then its steps find a rounded copy.
 /// Numbers that count something stay as they are.
@@ -45,4 +45,4 @@ struct widened_step {
   static constexpr long long floats = Plan::trains ? input_gradient(node.input_count) : output_gradient;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::cpu

@@ -15,7 +15,7 @@
 #include <stagecraft/machines/ipu_target.hpp>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// Indices from `first` on, without `last`.
 struct index_range {
@@ -359,4 +359,4 @@ struct convolution_division {
   }
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -21,7 +21,7 @@
 #include <stagecraft/machines/ipu_target.hpp>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// A convolution, a machine and options: what all plans that are compared have in common.
 struct convolution_problem {
@@ -295,4 +295,4 @@ struct convolution_problem {
   }
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -6,7 +6,7 @@
 #include <stagecraft/ipu/cycles/integers.hpp>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// Places in a block of memory, the same on all tiles of a plan, in bytes; as large as tile 0 needs them. What is laid
 /// out for the plan and partial sums share a place, and so do operands and what is received to be added up.
@@ -99,4 +99,4 @@ struct convolution_memory {
   }
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

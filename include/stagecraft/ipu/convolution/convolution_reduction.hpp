@@ -47,8 +47,8 @@ struct convolution_reduction {
     for (int left = stages; left > 0; --left) {
       std::int64_t const tiles = left == 1 ? remaining : root(remaining, left);
       // Groups of `tiles` tiles, where the last may be smaller: their sums are spread evenly over all tiles.
-      std::int64_t const sums = detail::ceil_div(remaining, tiles);
-      std::int64_t const part = detail::ceil_div(detail::ceil_div(outputs, grain) * sums, remaining) * grain;
+      std::int64_t const sums = ceil_div(remaining, tiles);
+      std::int64_t const part = ceil_div(ceil_div(outputs, grain) * sums, remaining) * grain;
       std::int64_t const received = (tiles - 1) * part * size_of(partials);
       exchange += exchange_cycles(target, received);
       reduce += vertices::reduce_partials{.partials = partials,
@@ -57,7 +57,7 @@ struct convolution_reduction {
                                           .depth = tiles,
                                           .single_input = true}
                     .cycles(target);
-      temporary_bytes = detail::larger(temporary_bytes, outputs * size_of(partials) + received);
+      temporary_bytes = larger(temporary_bytes, outputs * size_of(partials) + received);
       outputs = part;
       remaining = sums;
     }

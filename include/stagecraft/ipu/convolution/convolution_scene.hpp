@@ -10,7 +10,7 @@
 #include <stagecraft/ipu/cycles/integers.hpp>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// What all divisions of a view, divided serially, have in common.
 struct convolution_scene {
@@ -151,4 +151,4 @@ struct convolution_scene {
   }
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

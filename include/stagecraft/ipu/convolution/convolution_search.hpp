@@ -13,7 +13,7 @@
 #include <stagecraft/machines/ipu_target.hpp>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// The search for a plan. For each way to compute the convolution (`convolution_views`, most promising first), it goes
 /// over divisions of channels, kernel and groups, in steps of about a fifth. The field and the batch are cut among all
@@ -306,4 +306,4 @@ struct convolution_search {
   }
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -9,7 +9,7 @@
 #include <stagecraft/machines/ipu_target.hpp>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// A convolution after its transforms, with the vertex that shall compute it, in the units that are divided.
 struct convolution_view {
@@ -292,4 +292,4 @@ struct convolution_views {
   }
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <initializer_list>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// The next number of parts that makes the largest part of `size` smaller: at most `percent` of what it was.
 [[nodiscard]] constexpr std::int64_t next_split(std::int64_t size, std::int64_t parts, int percent = 100) noexcept {
@@ -114,4 +114,4 @@ struct tried_part_counts {
   }
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -38,9 +38,9 @@ struct elementwise_cost {
 
 }  // namespace stagecraft::vertices
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// The supervisor's cycles around elementwise operations. Source: poplibs, basicOpSupervisorOverhead.
 inline constexpr int elementwise_supervisor_cycles = 11;
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

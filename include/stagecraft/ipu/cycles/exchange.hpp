@@ -46,10 +46,6 @@ struct ipu_transfer {
   std::int64_t bytes = 0;
 };
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 /// Cycles for bytes at a speed, of both in thousands so that products fit: up to 5 * 10^12 bytes.
 [[nodiscard]] constexpr std::int64_t cycles_at(ipu_target const& target, std::int64_t bytes,
                                                std::int64_t bytes_per_second) noexcept {
@@ -81,7 +77,7 @@ enum class ipu_link : unsigned char { within_pair, across_ladder, up, down };
   }
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles
 
 namespace stagecraft {
 
@@ -132,8 +128,7 @@ namespace stagecraft::tiles {
 /// Cycles of a transfer between streaming memory and IPU, in either direction; none for 0 bytes.
 [[nodiscard]] constexpr std::int64_t streaming_memory_cycles(ipu_target const& target, std::int64_t bytes) noexcept {
   if (bytes == 0) return 0;
-  return target.streaming_memory_latency_cycles +
-         detail::cycles_at(target, bytes, target.streaming_memory_bytes_per_second);
+  return target.streaming_memory_latency_cycles + cycles_at(target, bytes, target.streaming_memory_bytes_per_second);
 }
 
 }  // namespace stagecraft::tiles

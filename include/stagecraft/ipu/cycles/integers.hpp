@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// The quotient, rounded up; for numbers that are not negative.
 constexpr std::int64_t ceil_div(std::int64_t dividend, std::int64_t divisor) noexcept {
@@ -31,4 +31,4 @@ constexpr std::int64_t greatest_common_divisor(std::int64_t a, std::int64_t b) n
 constexpr std::int64_t smaller(std::int64_t a, std::int64_t b) noexcept { return a < b ? a : b; }
 constexpr std::int64_t larger(std::int64_t a, std::int64_t b) noexcept { return a < b ? b : a; }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -22,7 +22,7 @@ enum class reduce_operation : unsigned char { add, square_add, mul, max, min, lo
 
 }  // namespace stagecraft::vertices
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 [[nodiscard]] constexpr bool uses_accumulators(vertices::reduce_operation operation) noexcept {
   return operation == vertices::reduce_operation::add || operation == vertices::reduce_operation::square_add;
@@ -34,4 +34,4 @@ namespace stagecraft::detail {
   return target.vector_width(partials);
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -72,7 +72,7 @@ class ipu_arithmetic {
       if constexpr (Backward) results.look_at_result(gradients_of<Call>(memory), floats_of_layer(Call));
       if (results.suspects(too_large)) look_at_operands<Call, Backward>(call{memory}, results);
     }
-    if constexpr (!Plan::machine::checked && (rounds<Call> || detail::has_own_types<typename Plan::job>))
+    if constexpr (!Plan::machine::checked && (rounds<Call> || has_own_types<typename Plan::job>))
       for_each_result<Call, Backward>(memory, [&](float* x, long long n, rounded_value what, int index) {
         if (what == rounded_value::input_gradient ? types::template rounds_input_gradient<Call>(index) : rounds<Call>)
           too_large |= halves::round(x, n, halves::key(memory, what, Call, index));
@@ -93,7 +93,7 @@ class ipu_arithmetic {
   /// The loss of an output, which `run()` gives.
   template <std::size_t Output, class Run>
   static float loss(host_memory const& memory, float const* prediction, void const* targets,
-                    detail::loss_gradient const& gradient, Run const& run) {
+                    loss_gradient const& gradient, Run const& run) {
     using session = session_shape<typename Plan::job::described>;
     using target_type = typename session::template target_type<Output>;
     constexpr long long floats = 1LL * session::batch * session::output_shape(Output).size();
@@ -165,7 +165,7 @@ class ipu_arithmetic {
   /// The gradients of all calls of a layer become one, which `run()` does. Sums of halves never overflow.
   template <std::size_t Parameter, class Run>
   static void sum_of_calls(host_memory const& memory, Run const& run) {
-    using weight = detail::parameter_update<Plan, Parameter>;
+    using weight = parameter_update<Plan, Parameter>;
     constexpr auto is_summed = [](std::size_t call) {
       return Plan::program.calls[call].needs_gradient && weight::used_by(static_cast<int>(call));
     };
@@ -209,7 +209,7 @@ class ipu_arithmetic {
     if constexpr (Plan::training.dtype_policy.compute_dtype == dtype::float16)
       for (std::size_t i = 0; i < graph.calls.size(); ++i)
         if (auto const number = static_cast<int>(i);
-            graph.calls[i].is_input && types::is_half(number) && detail::values_on_ipus<typename Plan::job>[i]) {
+            graph.calls[i].is_input && types::is_half(number) && values_on_ipus<typename Plan::job>[i]) {
           round_what_came(Plan::address(memory, Plan::value(number)),
                           1LL * Plan::program.batch * graph.calls[i].shape.size(),
                           halves::key(memory, rounded_value::model_input, number, 0),
@@ -241,7 +241,7 @@ class ipu_arithmetic {
   /// The update of a range of a weight's elements, or its constraint, without a state, which `run()` carries out.
   template <std::size_t Parameter, class State, class Range, class Run>
   static void update(host_memory const& memory, State const& state, Range const& elements, Run const& run) {
-    int const number = Parameter, slots = state.slots != nullptr ? detail::slots_of<Plan::training.optimizer> : 0;
+    int const number = Parameter, slots = state.slots != nullptr ? slots_of<Plan::training.optimizer> : 0;
     auto const count = elements.last - elements.first;
     float* const values = memory.weights + Plan::weights.offset[Parameter] + elements.first;
     [[maybe_unused]] half_rounding const stores(halves::rules_of_update(halves::key_of_update(memory, number, 7)));
@@ -322,7 +322,7 @@ class ipu_arithmetic {
   /// Those parts of what a forward step keeps that are of the type of values.
   template <int Call, class Each>
   static void for_each_saved(call_type<Call> const& call, Each const& each) {
-    constexpr int pass = detail::planning_timetable<typename Plan::job>.stage_of_pass(Plan::pass_number);
+    constexpr int pass = planning_timetable<typename Plan::job>.stage_of_pass(Plan::pass_number);
     constexpr auto const& step = lowered_step_of<typename Plan::job, pass, Call, false>;
     for (int i = 0; i < step.tensor_count; ++i)
       if (auto const& tensor = step.tensors[i]; tensor.role == tensor_role::saved && tensor.type == dtype::float16)

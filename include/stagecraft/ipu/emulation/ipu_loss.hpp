@@ -24,7 +24,7 @@ class ipu_loss {
  public:
   template <class HostLoss>
   static float run(host_memory const& memory, float const* prediction, void const* targets, float const* scales,
-                   detail::loss_gradient const& gradient, HostLoss const& host_loss) {
+                   loss_gradient const& gradient, HostLoss const& host_loss) {
     if constexpr (Plan::machine::checked) {
       using places = tile_places<typename Plan::job>;
       auto const offsets = offsets_of(step, [&](tile_tensor const& tensor) {

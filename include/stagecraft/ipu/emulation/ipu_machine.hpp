@@ -14,7 +14,7 @@ namespace stagecraft::tiles {
 /// The type behind `ipu<...>`.
 template <ipu_config Config, int Threads, class Arch>
 struct ipu_machine : ipu_devices<Config> {
-  static_assert(detail::report<detail::thread_problem<Threads>>());
+  static_assert(report<thread_problem<Threads>>());
   using architecture = Arch;
   static constexpr int threads = Threads < 1 ? 1 : Threads;
   /// Whether steps run tile by tile.

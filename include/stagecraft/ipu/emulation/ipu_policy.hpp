@@ -42,7 +42,7 @@ struct ipu_policy : host_policy {
   /// E3010, E3012 or E3046 where a training, or what can be evaluated only, needs more memory than there is.
   template <class Job>
   static constexpr diagnostic const& memory_problem() {
-    return detail::memory_problem<typename Job::template in<detail::main_mode<Job>>>;
+    return memory_problem<typename Job::template in<main_mode<Job>>>;
   }
   template <class Sizes>
   static void begin_pass(replica_memory<Sizes>& own, bool trains, int pass, int device, host_memory& memory) {
@@ -62,7 +62,7 @@ struct ipu_policy : host_policy {
 
   template <class Plan, std::size_t Output, class OnHost>
   static float loss(host_memory const& memory, float const* prediction, void const* targets, float const* scales,
-                    detail::loss_gradient const& gradient, OnHost const& on_host) {
+                    loss_gradient const& gradient, OnHost const& on_host) {
     return ipu_arithmetic<Plan>::template loss<Output>(memory, prediction, targets, gradient, [&] {
       return ipu_loss<Plan, Output>::run(memory, prediction, targets, scales, gradient, on_host);
     });
@@ -87,15 +87,15 @@ struct ipu_policy : host_policy {
     ipu_weight_step<Plan, Parameter>::penalty(memory, is_shared, on_host);
   }
   template <class Plan, std::size_t Parameter, int Round, class OnHost>
-  static void squares(host_memory const& memory, detail::optimizer_state const& state, bool is_shared, double* sums,
+  static void squares(host_memory const& memory, optimizer_state const& state, bool is_shared, double* sums,
                       OnHost const& on_host) {
-    if constexpr (Round == 0 && detail::norms_of<Plan::training.optimizer>.has_global())
+    if constexpr (Round == 0 && norms_of<Plan::training.optimizer>.has_global())
       ipu_weight_step<Plan, Parameter>::squares(memory, state, is_shared, sums, on_host);
     else
       on_host();
   }
   template <class Plan, std::size_t Parameter, class Range, class OnHost>
-  static void update(host_memory const& memory, detail::optimizer_state const& state, Range const& elements,
+  static void update(host_memory const& memory, optimizer_state const& state, Range const& elements,
                      OnHost const& on_host) {
     ipu_arithmetic<Plan>::template update<Parameter>(
         memory, state, elements, [&] { ipu_weight_step<Plan, Parameter>::update(memory, state, elements, on_host); });
@@ -103,7 +103,7 @@ struct ipu_policy : host_policy {
   template <class Plan, std::size_t Parameter, class OnHost>
   static void constraint(host_memory const& memory, bool is_shared, OnHost const& on_host) {
     ipu_arithmetic<Plan>::template update<Parameter>(
-        memory, detail::optimizer_state{}, kernels::share::range{0, Plan::weights.size[Parameter]},
+        memory, optimizer_state{}, kernels::share::range{0, Plan::weights.size[Parameter]},
         [&] { ipu_weight_step<Plan, Parameter>::constraint(memory, is_shared, on_host); });
   }
 

@@ -17,7 +17,7 @@ struct ipu_step {
 
   template <class HostStep>
   static void run(host_memory const& memory, HostStep const& host_step) {
-    if constexpr (detail::is_on_host(Plan::graph, Call)) {
+    if constexpr (is_on_host(Plan::graph, Call)) {
       host_step(memory);
     } else if constexpr (Plan::machine::checked) {
       using places = tile_places<typename Plan::job>;
@@ -47,8 +47,8 @@ struct ipu_step {
 /// A map on the gradient's tiles.
 template <class Plan>
 void count_addition(host_memory const& memory, pass_addition const& added) {
-  auto const type = detail::value_types_of<typename Plan::job>[added.call];
-  *memory.counted += detail::cost_of_addition(added.floats, type, Plan::machine::target);
+  auto const type = value_types_of<typename Plan::job>[added.call];
+  *memory.counted += cost_of_addition(added.floats, type, Plan::machine::target);
 }
 
 }  // namespace stagecraft::tiles

@@ -18,11 +18,11 @@ struct ipu_types {
   using job = typename Plan::job;
 
   template <int Call>
-  static constexpr bool computes_halves = detail::computed_type_of<job, Call> == dtype::float16;
+  static constexpr bool computes_halves = computed_type_of<job, Call> == dtype::float16;
   /// The value of a call, and its gradient.
-  [[nodiscard]] static constexpr bool is_half(int call) { return detail::value_types_of<job>[call] == dtype::float16; }
+  [[nodiscard]] static constexpr bool is_half(int call) { return value_types_of<job>[call] == dtype::float16; }
   [[nodiscard]] static constexpr bool is_half_weight(std::size_t weight) {
-    return detail::variable_types_of<job>[weight] == dtype::float16;
+    return variable_types_of<job>[weight] == dtype::float16;
   }
   [[nodiscard]] static constexpr std::string_view layer_of_weight(int number) {
     return Plan::graph.layer(Plan::graph.layer_of_parameter(number)).name;
@@ -31,7 +31,7 @@ struct ipu_types {
   template <std::size_t Parameter>
   static constexpr bool rounds_copies =
       Plan::training.dtype_policy.compute_dtype == dtype::float16 && Plan::graph.parameters[Parameter].is_cast() &&
-      detail::own_type_of_weight(Plan::graph, static_cast<int>(Parameter)) == dtype::of_policy;
+      own_type_of_weight(Plan::graph, static_cast<int>(Parameter)) == dtype::of_policy;
 
   /// Whether what a call's backward step gives an input is rounded. A sum with other gradients is of their type.
   template <int Call>
@@ -44,13 +44,13 @@ struct ipu_types {
   template <int Call, class Halves>
   static bool cast_inputs([[maybe_unused]] host_memory const& memory) {
     bool too_large = false;
-    if constexpr (detail::has_own_types<job>) {
+    if constexpr (has_own_types<job>) {
       using call = host_call<Plan, Call>;
       for (int i = 0; i < call::input_count; ++i) {
         int const input = call::input_call(i);
-        if (!detail::casts_input<Plan, Call>(input)) continue;
+        if (!casts_input<Plan, Call>(input)) continue;
         auto const floats = 1LL * Plan::program.batch * Plan::graph.call(input).shape.size();
-        float* const to = memory.widened + detail::widened_step<Plan, Call>::input(i);
+        float* const to = memory.widened + widened_step<Plan, Call>::input(i);
         std::copy_n(Plan::address(memory, Plan::value(input)), floats, to);
         too_large |= Halves::round(to, floats, Halves::key(memory, rounded_value::cast_input, Call, i));
       }

@@ -21,11 +21,11 @@ template <class Plan, std::size_t Parameter>
 class ipu_weight_step {
   using job = typename Plan::job;
   using layout = weight_layout<typename Plan::model, typename Plan::architecture>;
-  using state_type = detail::optimizer_state;
+  using state_type = optimizer_state;
   static constexpr bool on_tiles = Plan::machine::checked && !Plan::accumulates_halves;
   static constexpr long long size = Plan::weights.size[Parameter], offset = Plan::weights.offset[Parameter];
   /// The factor of a loss that changes is known to the host.
-  static constexpr bool scales_penalties = detail::loss_scale_rule_of(Plan::training.optimizer).growth_steps > 0;
+  static constexpr bool scales_penalties = loss_scale_rule_of(Plan::training.optimizer).growth_steps > 0;
 
  public:
   /// The optimizer's step on a range of the weight's elements.
@@ -74,7 +74,7 @@ class ipu_weight_step {
       step_values values{.update = static_cast<std::int64_t>(memory.update),
                          .learning_rate = memory.learning_rate,
                          .loss_scale = memory.loss_scale};
-      for (int i = 0; memory.norms != nullptr && i < detail::norms_of<Plan::training.optimizer>.count; ++i)
+      for (int i = 0; memory.norms != nullptr && i < norms_of<Plan::training.optimizer>.count; ++i)
         values.norms[i] = static_cast<float>(memory.norms[i]);
       auto const load = [&](tile_tensor const& tensor, float* to) {
         float const* const from = stored(memory, state, tensor);

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// Which tensors of a step its operations write.
 constexpr auto written_tensors(lowered_step const& step) {
@@ -43,10 +43,6 @@ void with_constant(int index, Function const& function) {
   }(std::make_index_sequence<Count>{});
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 /// The offsets of a step's tensors: `place(tensor)` of each but temporary ones.
 template <class Place>
 std::array<std::int64_t, lowered_step::most_tensors> offsets_of(lowered_step const& step, Place const& place) {
@@ -63,7 +59,7 @@ operation_cost run_step(tile_machine& machine, lowered_step const& step, std::in
                         std::int64_t step_offset, step_values const& values, Load const& load, Store const& store,
                         Custom const& custom) {
   step_layout const layout(step, machine.target());
-  auto const written = detail::written_tensors(step);
+  auto const written = written_tensors(step);
   std::vector<float> elements;
   machine.begin_step(step, layout, offsets, step_offset, values);
   for (int tensor = 0; tensor < step.tensor_count; ++tensor) {
@@ -95,7 +91,7 @@ class tile_step {
   using layout = weight_layout<model, typename Plan::architecture>;
   /// Recomputed forward steps are those of the stage's forward pass.
   static constexpr int pass =
-      Backward ? Plan::pass_number : detail::planning_timetable<typename Plan::job>.stage_of_pass(Plan::pass_number);
+      Backward ? Plan::pass_number : planning_timetable<typename Plan::job>.stage_of_pass(Plan::pass_number);
 
  public:
   static constexpr lowered_step const& step = lowered_step_of<typename Plan::job, pass, Call, Backward>;
@@ -136,7 +132,7 @@ class tile_step {
         std::copy_n(call.input_gradient(tensor.index), count, to);
         return true;
       case tensor_role::weight:
-        detail::with_constant<call_type::parameter_count>(
+        with_constant<call_type::parameter_count>(
             tensor.index, [&]<std::size_t Index>() { layout::template read<first + Index>(call.memory.weights, to); });
         return true;
       case tensor_role::accumulator: load_accumulator(call, tensor.index, to); return true;
@@ -150,7 +146,7 @@ class tile_step {
       case tensor_role::saved: store_saved(call, tensor, from); break;
       case tensor_role::input_gradient: std::copy_n(from, count, call.input_gradient(tensor.index)); break;
       case tensor_role::weight:
-        detail::with_constant<call_type::parameter_count>(tensor.index, [&]<std::size_t Index>() {
+        with_constant<call_type::parameter_count>(tensor.index, [&]<std::size_t Index>() {
           layout::template write<first + Index>(from, call.memory.weights);
         });
         break;
@@ -180,7 +176,7 @@ class tile_step {
 
   // In the host's layout, whose offsets count floats, or halves.
   static void load_accumulator(call_type const& call, int index, float* to) {
-    detail::with_constant<call_type::parameter_count>(index, [&]<std::size_t Index>() {
+    with_constant<call_type::parameter_count>(index, [&]<std::size_t Index>() {
       auto const offset = offset_of_accumulator<Index>();
       if constexpr (Plan::accumulates_halves) {
         auto stored = room_for<Index>();
@@ -192,7 +188,7 @@ class tile_step {
     });
   }
   static void store_accumulator(call_type const& call, int index, float const* from) {
-    detail::with_constant<call_type::parameter_count>(index, [&]<std::size_t Index>() {
+    with_constant<call_type::parameter_count>(index, [&]<std::size_t Index>() {
       auto const offset = offset_of_accumulator<Index>();
       if constexpr (Plan::accumulates_halves) {
         auto stored = room_for<Index>();

@@ -26,7 +26,7 @@ constexpr void append_activation(lowered_step& step, activation const& function,
     std::int64_t const columns = Call::output_shape().back();
     append_softmax(step, sums, output, Call::output_elements() / columns, columns, 1);
   } else if (function != linear) {
-    append_activation_map(step, function, sums, output, detail::own_formula<Call::layer.activation, false>());
+    append_activation_map(step, function, sums, output, own_formula<Call::layer.activation, false>());
   } else if (sums != output) {
     append_map(step, map_function::copy, output, {{sums}});
   }
@@ -48,7 +48,7 @@ constexpr int append_activation_gradient(lowered_step& step, activation const& f
                           ? Call::saved(step, static_cast<int>(saved_offset), Call::output_elements())
                           : Call::output(step);
     append_activation_gradient_map(step, function, gradient, known, gradient,
-                                   detail::own_formula<Call::layer.activation, true>());
+                                   own_formula<Call::layer.activation, true>());
   }
   return gradient;
 }

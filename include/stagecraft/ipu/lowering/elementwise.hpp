@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// Which of the numbers at each place a formula reads, and whether it reads what is drawn, which has the number
 /// `Drawn`.
@@ -167,4 +167,4 @@ class elementwise_lowering {
                                             : 1;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -26,32 +26,30 @@ template <class Job, std::size_t Output>
 constexpr lowered_step lower_loss() {
   using loss_type = std::remove_cvref_t<decltype(computed_loss_of<typename Job::described, Output>)>;
   static_assert(
-      detail::HasLossCall<loss_type>,
+      HasLossCall<loss_type>,
       "stagecraft: an emulated IPU knows the losses of this library, and those that are written as a `call`, see "
       "ipu/lowering/loss.hpp [E2062]");
   constexpr auto const& graph = Job::graph;
   constexpr int call = graph.ends[Output];
   constexpr shape const& output_shape = graph.call(call).shape;
-  constexpr dtype type = detail::value_types_of<Job>[call];
+  constexpr dtype type = value_types_of<Job>[call];
   constexpr pipelining_options options = Job::options;
   constexpr int columns = loss_columns_of<typename Job::described, Output>;
   std::int64_t const elements = std::int64_t{Job::training.batch_size} * output_shape.size(), rows = elements / columns;
   lowered_step step;
-  if constexpr (detail::HasLossCall<loss_type>) {
+  if constexpr (HasLossCall<loss_type>) {
     constexpr loss_type loss = computed_loss_of<typename Job::described, Output>;
     int const prediction = step.tensor(tensor_role::input, 0, type, elements);
-    int const targets =
-        step.tensor(tensor_role::target, 0, dtype::float32, rows * detail::target_columns_of(loss, columns));
+    int const targets = step.tensor(tensor_role::target, 0, dtype::float32, rows * target_columns_of(loss, columns));
     int const scales = step.tensor(tensor_role::sample_scale, 0, dtype::float32, rows);
     int const result = step.tensor(tensor_role::loss, 0, dtype::float32, 1);
-    auto role = detail::gradient_role::none;
-    if constexpr (Job::trains) role = detail::flow_of<Job>.loss_role[Output];
+    auto role = gradient_role::none;
+    if constexpr (Job::trains) role = flow_of<Job>.loss_role[Output];
     int gradient = -1, written = -1;
-    if (role != detail::gradient_role::none)
-      written = gradient = step.tensor(tensor_role::output_gradient, 0, type, elements);
-    if (role == detail::gradient_role::add) written = step.temporary(elements, type);
+    if (role != gradient_role::none) written = gradient = step.tensor(tensor_role::output_gradient, 0, type, elements);
+    if (role == gradient_role::add) written = step.temporary(elements, type);
     constexpr auto optimizer = Job::training.optimizer;
-    loss_scale scale{.factor = loss_weight_of<Job>(Output) * detail::loss_scale_of(optimizer)};
+    loss_scale scale{.factor = loss_weight_of<Job>(Output) * loss_scale_of(optimizer)};
     if (options.reduction_method == gradient_accumulation_reduction_method::mean)
       scale.factor *= 1.0F / static_cast<float>(options.accumulation_steps());
     scale.running_mean = options.reduction_method == gradient_accumulation_reduction_method::running_mean;
@@ -73,8 +71,7 @@ constexpr lowered_step lower_output() {
     constexpr shape const& output_shape = Job::graph.call(Job::graph.ends[Output]).shape;
     std::int64_t const columns = output_shape.back(),
                        elements = std::int64_t{Job::training.batch_size} * output_shape.size();
-    int const output =
-        step.tensor(tensor_role::output, 0, detail::value_types_of<Job>[Job::graph.ends[Output]], elements);
+    int const output = step.tensor(tensor_role::output, 0, value_types_of<Job>[Job::graph.ends[Output]], elements);
     if (function.kind == activation_kind::softmax)
       append_softmax(step, output, output, elements / columns, columns, 1);
     else

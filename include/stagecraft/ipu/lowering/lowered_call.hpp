@@ -19,10 +19,6 @@ namespace stagecraft::tiles {
 template <class L>
 struct lowering;
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 /// The mapping that the plan of a layer's forward step gives to a weight; null: it is mapped linearly.
 template <class Lowering, class Call>
 constexpr weight_mapping const* planned_weight(int index) {
@@ -31,10 +27,6 @@ constexpr weight_mapping const* planned_weight(int index) {
   else
     return nullptr;
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 /// What a model's stages and options change in the steps of its calls.
 struct step_variant {
@@ -62,7 +54,7 @@ struct lowered_call_variant {
   static constexpr auto const& program = program_for<Job>;
   static constexpr auto const& planned = program.calls[Call];
   /// Without the activation, if the loss applies it.
-  static constexpr auto const& layer = detail::planned_layer<typename Job::model, Call, planned.activation_in_loss>;
+  static constexpr auto const& layer = planned_layer<typename Job::model, Call, planned.activation_in_loss>;
   static constexpr auto const& target = Job::machine::target;
   static constexpr auto const& config = Job::machine::config;
   static constexpr int call = Call;
@@ -70,10 +62,10 @@ struct lowered_call_variant {
   static constexpr int input_count = graph.call(Call).input_count;
   static constexpr bool trains = Job::trains;
   /// Whether what the layer adds to the loss is found.
-  static constexpr bool finds_losses = !detail::leaves_out_penalties<Job>;
+  static constexpr bool finds_losses = !leaves_out_penalties<Job>;
   static constexpr bool has_running_mean = Variant.has_running_mean;
   /// The type of values and gradients, and of copies of weights that are multiplied with them.
-  static constexpr dtype type = detail::computed_type_of<Job, Call>;
+  static constexpr dtype type = computed_type_of<Job, Call>;
   /// The type in which weights are stored.
   static constexpr dtype variable_type = graph.layer_of(Call).type_of_values == dtype::of_policy
                                              ? Job::training.dtype_policy.variable_dtype
@@ -114,9 +106,7 @@ struct lowered_call_variant {
   }
 
   /// The type of what another call gives.
-  [[nodiscard]] static constexpr dtype input_type(int index = 0) {
-    return detail::value_types_of<Job>[input_call(index)];
-  }
+  [[nodiscard]] static constexpr dtype input_type(int index = 0) { return value_types_of<Job>[input_call(index)]; }
   /// Whether the numbers of an input count something: they stay as they are.
   [[nodiscard]] static constexpr bool has_exact_input(int index) {
     return program_for<Job>.calls[input_call(index)].is_exact;
@@ -181,10 +171,6 @@ struct lowered_call_variant {
                        planned_weight(index));
   }
 };
-
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
 
 /// A machine with the same tiles, but one IPU: the steps are the same for any number of them.
 template <class Machine>
@@ -253,16 +239,12 @@ constexpr step_variant find_step_variant() {
   return result;
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 /// A call in a pass (pipeline_program.hpp) of the model without its stages: its calls are lowered alike, whatever
 /// stages they are in. The pass decides only where gradients are added to others, and which options of Poplar hold.
 template <class Job, int Pass, int Call>
 using lowered_call =
-    lowered_call_variant<typename Job::template of<typename detail::traced_model<typename Job::model>::type>::
-                             template on<detail::machine_of_pass<Job, Pass>>,
-                         detail::find_step_variant<Job, Pass, Call>(), Call, detail::machine_of_weights<Job, Call>>;
+    lowered_call_variant<typename Job::template of<typename traced_model<typename Job::model>::type>::template on<
+                             machine_of_pass<Job, Pass>>,
+                         find_step_variant<Job, Pass, Call>(), Call, machine_of_weights<Job, Call>>;
 
 }  // namespace stagecraft::tiles

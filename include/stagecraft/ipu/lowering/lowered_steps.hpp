@@ -11,7 +11,7 @@
 #include <stagecraft/ipu/operations/step_cost.hpp>
 #include <cstddef>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 template <class Call, bool Backward>
 constexpr lowered_step lower() {
@@ -37,10 +37,6 @@ constexpr lowered_step part_of_replica(lowered_step step) {
   for (int i = 0; i < step.tensor_count; ++i) step.tensors[i].elements = ceil_div(step.tensors[i].elements, replicas);
   return step;
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 /// A call's forward step in the forward pass of its stage, or its backward step in the backward pass. A forward step
 /// that is carried out again is the same. Inputs and views have none.
@@ -73,7 +69,7 @@ inline constexpr lowered_step lowered_update_of = detail::part_of_replica<Job>(l
 /// What the weight contributes to norms over all weights, before the updates; of a replica's part of it likewise.
 /// Nothing if there are none.
 template <class Job, std::size_t Parameter>
-inline constexpr lowered_step lowered_squares_of = detail::part_of_replica<Job>(lower_squares<Job, Parameter>());
+inline constexpr lowered_step lowered_squares_of = part_of_replica<Job>(lower_squares<Job, Parameter>());
 
 template <class Job, std::size_t Parameter>
 inline constexpr step_cost squares_cost_of{lowered_squares_of<Job, Parameter>, Job::machine::target};

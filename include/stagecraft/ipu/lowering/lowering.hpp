@@ -28,10 +28,6 @@ struct lowering {
   }
 };
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 /// Inputs of another type come first.
 template <class Call>
 constexpr void append_casts(lowered_step& step) {
@@ -79,4 +75,4 @@ constexpr lowered_step lower_backward() {
   return step;
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -12,7 +12,7 @@
 #include <stagecraft/layers/normalization/layer_normalization.hpp>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// Where a normalization keeps an array of so many numbers: rows of whole cache lines, as on the host.
 constexpr int saved_array(std::int64_t numbers) { return static_cast<int>((numbers + 15) / 16 * 16); }
@@ -37,10 +37,6 @@ constexpr void append_rest_of_gradient(lowered_step& step, int gradient, int dev
   append_map(step, map_function::subtract, deviations, {{gradient}, {deviations}});
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 template <>
 struct lowering<layers::batch_normalization> {
   template <class Call>
@@ -51,7 +47,7 @@ struct lowering<layers::batch_normalization> {
     int mean = -1, reciprocal = -1;
     if constexpr (Call::trains && Call::layer.trainable) {
       mean = Call::saved(step, 0, s::channels, dtype::float32);
-      reciprocal = Call::saved(step, detail::saved_array(s::channels), s::channels, dtype::float32);
+      reciprocal = Call::saved(step, saved_array(s::channels), s::channels, dtype::float32);
       int const variance = s::numbers(step);
       append_sums<s>(step, reduce_function::sum, {x}, mean, s::per_value, Call::batch);
       append_map(step, map_function::subtract, deviations, {{x}, s::of_channel(mean)});
@@ -82,18 +78,18 @@ struct lowering<layers::batch_normalization> {
     if constexpr (!Call::layer.trainable) return backward_of_frozen<Call>(step);
     int const x = Call::input(step), dy = Call::output_gradient(step);
     int const mean = Call::saved(step, 0, s::channels, dtype::float32);
-    int const reciprocal = Call::saved(step, detail::saved_array(s::channels), s::channels, dtype::float32);
+    int const reciprocal = Call::saved(step, saved_array(s::channels), s::channels, dtype::float32);
     int const deviations = step.temporary(s::elements, Call::type);
     append_map(step, map_function::subtract, deviations, {{x}, s::of_channel(mean)});
     int of_gradient = -1;
     if constexpr (Call::layer.options.center)
-      of_gradient = detail::float32_gradient<Call>(step, s::beta);
+      of_gradient = float32_gradient<Call>(step, s::beta);
     else
       of_gradient = s::numbers(step);
     int const of_product = s::numbers(step);
     append_sums<s>(step, reduce_function::sum, {dy}, of_gradient);
     append_sums<s>(step, reduce_function::sum_of_products, {dy, deviations}, of_product);
-    if constexpr (Call::layer.options.center) detail::append_gradient_of_float32<Call>(step, s::beta, of_gradient);
+    if constexpr (Call::layer.options.center) append_gradient_of_float32<Call>(step, s::beta, of_gradient);
     if constexpr (Call::layer.options.scale)
       append_map(step, map_function::multiply, Call::weight_gradient(step, s::gamma), {{of_product}, {reciprocal}});
     if constexpr (Call::wants_input_gradient(0)) {
@@ -101,7 +97,7 @@ struct lowering<layers::batch_normalization> {
       append_valid_mean(step, of_gradient, mean_gradient, s::values_per_sample);
       append_valid_mean(step, of_product, slope, s::values_per_sample);
       for (int i = 0; i < 2; ++i) append_map(step, map_function::multiply, slope, {{slope}, {reciprocal}});
-      detail::append_rest_of_gradient(step, dy, deviations, s::of_channel(slope), s::of_channel(mean_gradient));
+      append_rest_of_gradient(step, dy, deviations, s::of_channel(slope), s::of_channel(mean_gradient));
       append_map(step, map_function::multiply, dx, {{deviations}, s::of_channel(append_scale<Call>(step, reciprocal))});
       append_clear_filling(step, dx, Call::input_shape().size());
     }
@@ -159,10 +155,6 @@ struct lowering<layers::batch_normalization> {
   }
 };
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 /// Lowers the steps of a layer normalization along the last axes of its input: each row is normalized by itself.
 struct row_normalization_lowering {
   template <class Call>
@@ -170,7 +162,7 @@ struct row_normalization_lowering {
     using s = shapes<Call>;
     int const x = Call::input(step), y = Call::output(step);
     int const mean = s::template kept<Call::trains>(step, 0);
-    int const reciprocal = s::template kept<Call::trains>(step, detail::saved_array(s::rows));
+    int const reciprocal = s::template kept<Call::trains>(step, saved_array(s::rows));
     int const variance = s::numbers(step), deviations = step.temporary(s::elements, Call::type);
     append_reduce(step, reduce_function::mean, {x}, mean, s::rows, s::columns, 1);
     append_map(step, map_function::subtract, deviations, {{x}, s::of_row(mean)});
@@ -192,7 +184,7 @@ struct row_normalization_lowering {
     using s = shapes<Call>;
     int const x = Call::input(step), dy = Call::output_gradient(step);
     int const mean = s::template kept<true>(step, 0);
-    int const reciprocal = s::template kept<true>(step, detail::saved_array(s::rows));
+    int const reciprocal = s::template kept<true>(step, saved_array(s::rows));
     int const normalised = step.temporary(s::elements, Call::type);
     append_map(step, map_function::subtract, normalised, {{x}, s::of_row(mean)});
     append_map(step, map_function::multiply, normalised, {{normalised}, s::of_row(reciprocal)});
@@ -211,7 +203,7 @@ struct row_normalization_lowering {
       append_reduce(step, reduce_function::mean, {gradient}, of_gradient, s::rows, s::columns, 1);
       append_reduce(step, reduce_function::sum_of_products, {gradient, normalised}, of_product, s::rows, s::columns, 1,
                     s::per_column);
-      detail::append_rest_of_gradient(step, gradient, normalised, s::of_row(of_product), s::of_row(of_gradient));
+      append_rest_of_gradient(step, gradient, normalised, s::of_row(of_product), s::of_row(of_gradient));
       append_map(step, map_function::multiply, Call::input_gradient(step), {{normalised}, s::of_row(reciprocal)});
     }
   }
@@ -241,26 +233,22 @@ struct row_normalization_lowering {
   };
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 /// Along other axes than the last, its call's operations.
 template <>
 struct lowering<layers::layer_normalization> {
   template <class Call>
   static constexpr void forward(lowered_step& step) {
     if constexpr (Call::layer.normalizes_rows(Call::input_shape()))
-      detail::row_normalization_lowering::forward<Call>(step);
+      row_normalization_lowering::forward<Call>(step);
     else
-      detail::append_call<Call, false>(step);
+      append_call<Call, false>(step);
   }
   template <class Call>
   static constexpr void backward(lowered_step& step) {
     if constexpr (Call::layer.normalizes_rows(Call::input_shape()))
-      detail::row_normalization_lowering::backward<Call>(step);
+      row_normalization_lowering::backward<Call>(step);
     else
-      detail::append_call<Call, true>(step);
+      append_call<Call, true>(step);
   }
 };
 

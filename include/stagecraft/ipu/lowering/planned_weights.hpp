@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 template <class Job>
 constexpr auto find_planned_weights() {
@@ -44,4 +44,4 @@ template <class Job>
 inline constexpr auto const& planned_weights = planned_weights_of_machine<typename Job::template of<
     model_of_planned_weights<Job>>::template on<typename machine_with_one_ipu<typename Job::machine>::type>>;
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -11,7 +11,7 @@
 #include <stagecraft/layers/pooling/max_pooling1d.hpp>
 #include <stagecraft/layers/pooling/max_pooling2d.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 constexpr pool_axis pool_axis_of(sliding_window const& window) {
   return {.input = window.input,
@@ -70,17 +70,13 @@ struct average_pooling_lowering {
   }
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 template <>
-struct lowering<layers::max_pooling2d> : detail::max_pooling_lowering {};
+struct lowering<layers::max_pooling2d> : max_pooling_lowering {};
 template <>
-struct lowering<layers::max_pooling1d> : detail::max_pooling_lowering {};
+struct lowering<layers::max_pooling1d> : max_pooling_lowering {};
 template <>
-struct lowering<layers::average_pooling2d> : detail::average_pooling_lowering {};
+struct lowering<layers::average_pooling2d> : average_pooling_lowering {};
 template <>
-struct lowering<layers::average_pooling1d> : detail::average_pooling_lowering {};
+struct lowering<layers::average_pooling1d> : average_pooling_lowering {};
 
 }  // namespace stagecraft::tiles

@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// The call, whatever its gradients are added to: its steps have the same programs.
 template <class Call>
@@ -371,4 +371,4 @@ inline constexpr bool has_program = [] {
   return true;
 }();
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// A product of a call's input, or of what the product before it gives, with the weight of its own number.
 struct product_of_sums {
@@ -169,4 +169,4 @@ class sums_lowering {
   }
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -6,7 +6,7 @@
 #include <stagecraft/ipu/lowering/lowering.hpp>
 #include <stagecraft/layers/rnn/time_distributed.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// What the lowering of the layer inside sees of a call.
 template <class Call>
@@ -24,23 +24,19 @@ struct lowered_call_of_steps : Call {
   static constexpr shape shape_of_output = outer::of_step(Call::output_shape());
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 template <class Each>
 struct lowering<layers::time_distributed<Each>> {
   template <class Call>
   static constexpr weight_mapping const* planned_weight(int index) {
-    return detail::planned_weight<lowering<Each>, detail::lowered_call_of_steps<Call>>(index);
+    return planned_weight<lowering<Each>, lowered_call_of_steps<Call>>(index);
   }
   template <class Call>
   static constexpr void forward(lowered_step& step) {
-    lowering<Each>::template forward<detail::lowered_call_of_steps<Call>>(step);
+    lowering<Each>::template forward<lowered_call_of_steps<Call>>(step);
   }
   template <class Call>
   static constexpr void backward(lowered_step& step) {
-    lowering<Each>::template backward<detail::lowered_call_of_steps<Call>>(step);
+    lowering<Each>::template backward<lowered_call_of_steps<Call>>(step);
   }
 };
 

@@ -9,7 +9,7 @@
 #include <stagecraft/ipu/lowering/program_of_call.hpp>
 #include <stagecraft/ipu/lowering/sums.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// Names a program's tensors by those of the step around it.
 template <class Call>
@@ -62,24 +62,20 @@ constexpr void append_call(lowered_step& step) {
   }
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 template <class L>
-  requires detail::HasCall<L>
+  requires HasCall<L>
 struct lowering<L> {
   template <class Call>
   static constexpr weight_mapping const* planned_weight(int index) {
-    using same = typename detail::call_without_variant<Call>::type;
-    if constexpr (detail::HasSums<L>)
-      return detail::sums_lowering<Call>::planned_weight(index);
-    else if constexpr (detail::elementwise_lowering<Call>::holds)
+    using same = typename call_without_variant<Call>::type;
+    if constexpr (HasSums<L>)
+      return sums_lowering<Call>::planned_weight(index);
+    else if constexpr (elementwise_lowering<Call>::holds)
       return nullptr;
-    else if constexpr (detail::is_appended<same> || !detail::has_program<same>)
+    else if constexpr (is_appended<same> || !has_program<same>)
       return nullptr;
     else
-      return detail::traced_mappings<same>[index];
+      return traced_mappings<same>[index];
   }
   template <class Call>
   static constexpr void forward(lowered_step& step) {
@@ -87,7 +83,7 @@ struct lowering<L> {
   }
   template <class Call>
   static constexpr void backward(lowered_step& step) {
-    detail::append_call<Call, true>(step);
+    append_call<Call, true>(step);
   }
 };
 

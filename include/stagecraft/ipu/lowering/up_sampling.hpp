@@ -10,7 +10,7 @@
 #include <stagecraft/layers/reshaping/up_sampling2d.hpp>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// Repetition; its gradient sums over the repetitions.
 struct nearest_up_sampling_lowering {
@@ -36,12 +36,8 @@ struct nearest_up_sampling_lowering {
   }
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 template <>
-struct lowering<layers::up_sampling1d> : private detail::nearest_up_sampling_lowering {
+struct lowering<layers::up_sampling1d> : private nearest_up_sampling_lowering {
   template <class Call>
   static constexpr void forward(lowered_step& step) {
     append_forward<Call>(step, axes<Call>(), {Call::layer.size, 1});
@@ -59,7 +55,7 @@ struct lowering<layers::up_sampling1d> : private detail::nearest_up_sampling_low
 };
 
 template <>
-struct lowering<layers::up_sampling2d> : private detail::nearest_up_sampling_lowering {
+struct lowering<layers::up_sampling2d> : private nearest_up_sampling_lowering {
   template <class Call>
   static constexpr void forward(lowered_step& step) {
     if (Call::layer.interpolation == interpolation::nearest)

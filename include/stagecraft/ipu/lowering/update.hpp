@@ -18,7 +18,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// The calls of a weight's layer that have a gradient, and so an accumulator.
 template <class Job, std::size_t Parameter>
@@ -69,10 +69,6 @@ constexpr bool sums_calls_before(dtype accumulator) {
   return norms_of<Optimizer>.has_global() && accumulator == dtype::float32;
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 /// Tensors: the weight (0) and the optimizer's state, by slots, in the type of the layer's variables; an accumulator
 /// for each call of the layer. The sum of these is a weight's gradient, which is the first accumulator's value
 /// afterwards unless they are in half precision. What replicas say to each other is no part of it. What the regularizer
@@ -82,35 +78,35 @@ template <class Job, std::size_t Parameter>
 constexpr lowered_step lower_update() {
   constexpr parameter const& info = Job::graph.parameters[Parameter];
   constexpr pipelining_options options = Job::options;
-  constexpr dtype variable_type = detail::variable_types_of<Job>[Parameter];
+  constexpr dtype variable_type = variable_types_of<Job>[Parameter];
   lowered_step step;
-  int const accumulators = detail::accumulators_of_weight<typename Job::described, Parameter>();
+  int const accumulators = accumulators_of_weight<typename Job::described, Parameter>();
   if (!info.trainable || accumulators == 0) return step;
   std::int64_t const elements = info.size();
   weight_mapping const* const planned = detail::planned_weights<typename Job::in_training>[Parameter];
   int const weight = step.tensor(tensor_role::weight, 0, variable_type, elements, planned);
   bool const halves = options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
   dtype const accumulator_type = halves ? dtype::float16 : dtype::float32;
-  constexpr auto const& optimizer = detail::update_on_machine<Job, Parameter>;
-  int const gradient = detail::sums_calls_before<optimizer>(accumulator_type)
+  constexpr auto const& optimizer = update_on_machine<Job, Parameter>;
+  int const gradient = sums_calls_before<optimizer>(accumulator_type)
                            ? step.tensor(tensor_role::accumulator, 0, accumulator_type, elements, planned)
-                           : detail::append_sum_of_calls(step, accumulators, accumulator_type, elements, planned);
+                           : append_sum_of_calls(step, accumulators, accumulator_type, elements, planned);
   static_assert(update_tracer::first_slot + update_tracer::most_slots + update_tracer::most_norms <=
                     tile_operation::most_inputs &&
                 1 + update_tracer::most_slots <= tile_operation::most_outputs);
   int state[update_tracer::most_slots]{};
-  detail::list_state<optimizer>(step, state, variable_type, elements, planned);
+  list_state<optimizer>(step, state, variable_type, elements, planned);
   given_norm norms[update_tracer::most_norms]{};
   std::size_t found = 0;
-  detail::for_each_norm<optimizer>([&]<int Norm>() {
-    if (detail::norms_of<optimizer>.norms[Norm].is_global) return;
+  for_each_norm<optimizer>([&]<int Norm>() {
+    if (norms_of<optimizer>.norms[Norm].is_global) return;
     int const result = step.temporary(1, dtype::float32);
-    append_norm(step, detail::view_of_norms<optimizer, 1U << Norm>, weight, gradient, state,
-                detail::slots_of<optimizer>, tracing::array_view(norms, found), result);
+    append_norm(step, view_of_norms<optimizer, 1U << Norm>, weight, gradient, state, slots_of<optimizer>,
+                tracing::array_view(norms, found), result);
     norms[found++] = {result, update_tracer::first_norm + Norm};
   });
-  append_update(step, detail::view_of_optimizer<optimizer>, weight, gradient, state,
-                detail::penalty_of_update<typename Job::described, Parameter, Job::replicas>,
+  append_update(step, view_of_optimizer<optimizer>, weight, gradient, state,
+                penalty_of_update<typename Job::described, Parameter, Job::replicas>,
                 tracing::array_view(norms, found));
   if (!info.regularizer.empty() && !info.regularizer.is_own())
     append_penalty(step, info.regularizer, weight, step.temporary(1, dtype::float32));
@@ -124,23 +120,23 @@ template <class Job, std::size_t Parameter>
 constexpr lowered_step lower_squares() {
   constexpr parameter const& info = Job::graph.parameters[Parameter];
   lowered_step step;
-  if constexpr (detail::norms_of<Job::training.optimizer>.has_global() && info.trainable) {
-    int const accumulators = detail::accumulators_of_weight<typename Job::described, Parameter>();
+  if constexpr (norms_of<Job::training.optimizer>.has_global() && info.trainable) {
+    int const accumulators = accumulators_of_weight<typename Job::described, Parameter>();
     if (accumulators == 0) return step;
-    constexpr auto const& optimizer = detail::update_on_machine<Job, Parameter>;
+    constexpr auto const& optimizer = update_on_machine<Job, Parameter>;
     constexpr pipelining_options options = Job::options;
-    constexpr dtype type = detail::variable_types_of<Job>[Parameter];
-    weight_mapping const* const planned = detail::planned_weights<typename Job::in_training>[Parameter];
+    constexpr dtype type = variable_types_of<Job>[Parameter];
+    weight_mapping const* const planned = planned_weights<typename Job::in_training>[Parameter];
     int const weight = step.tensor(tensor_role::weight, 0, type, info.size(), planned);
     bool const halves = options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
     int const gradient =
-        detail::append_sum_of_calls(step, accumulators, halves ? dtype::float16 : dtype::float32, info.size(), planned);
+        append_sum_of_calls(step, accumulators, halves ? dtype::float16 : dtype::float32, info.size(), planned);
     int state[update_tracer::most_slots]{};
-    detail::list_state<optimizer>(step, state, type, info.size(), planned);
-    detail::for_each_norm<optimizer>([&]<int Norm>() {
-      if (detail::norms_of<optimizer>.norms[Norm].is_global)
-        append_norm(step, detail::view_of_norms<optimizer, 1U << Norm>, weight, gradient, state,
-                    detail::slots_of<optimizer>, {}, step.tensor(tensor_role::norm, Norm, dtype::float32, 1), true);
+    list_state<optimizer>(step, state, type, info.size(), planned);
+    for_each_norm<optimizer>([&]<int Norm>() {
+      if (norms_of<optimizer>.norms[Norm].is_global)
+        append_norm(step, view_of_norms<optimizer, 1U << Norm>, weight, gradient, state, slots_of<optimizer>, {},
+                    step.tensor(tensor_role::norm, Norm, dtype::float32, 1), true);
     });
   }
   return step;
@@ -153,17 +149,17 @@ constexpr lowered_step lower_penalty() {
   constexpr parameter const& info = Job::graph.parameters[Parameter];
   lowered_step step;
   if constexpr (info.regularizer.is_own() && info.trainable) {
-    if (detail::accumulators_of_weight<typename Job::described, Parameter>() == 0) return step;
-    constexpr dtype type = detail::variable_types_of<Job>[Parameter];
-    constexpr float times = detail::penalties_in_gradient<typename Job::described, Job::replicas>;
+    if (accumulators_of_weight<typename Job::described, Parameter>() == 0) return step;
+    constexpr dtype type = variable_types_of<Job>[Parameter];
+    constexpr float times = penalties_in_gradient<typename Job::described, Job::replicas>;
     int const weight = step.tensor(tensor_role::weight, 0, type, info.size());
     int const gradient = step.tensor(tensor_role::accumulator, 0, dtype::float32, info.size());
     int const added = step.temporary(info.size(), dtype::float32);
-    detail::append_plan_of_weight(step, detail::plan_of_penalty<info.regularizer, info.shape, true>::value, weight,
-                                  added, dtype::float32);
+    append_plan_of_weight(step, plan_of_penalty<info.regularizer, info.shape, true>::value, weight, added,
+                          dtype::float32);
     append_map(step, map_function::scaled_add, gradient, {{gradient}, {added}}, {times});
-    detail::append_plan_of_weight(step, detail::plan_of_penalty<info.regularizer, info.shape, false>::value, weight,
-                                  step.temporary(1, dtype::float32), dtype::float32);
+    append_plan_of_weight(step, plan_of_penalty<info.regularizer, info.shape, false>::value, weight,
+                          step.temporary(1, dtype::float32), dtype::float32);
   }
   return step;
 }
@@ -174,11 +170,10 @@ constexpr lowered_step lower_constraint() {
   constexpr parameter const& info = Job::graph.parameters[Parameter];
   lowered_step step;
   if constexpr (!info.constraint.empty() && info.trainable) {
-    if (detail::accumulators_of_weight<Job, Parameter>() == 0) return step;
-    constexpr dtype type = detail::variable_types_of<Job>[Parameter];
+    if (accumulators_of_weight<Job, Parameter>() == 0) return step;
+    constexpr dtype type = variable_types_of<Job>[Parameter];
     int const weight = step.tensor(tensor_role::weight, 0, type, info.size());
-    detail::append_plan_of_weight(step, detail::plan_of_constraint<info.constraint, info.shape>::value, weight, weight,
-                                  type);
+    append_plan_of_weight(step, plan_of_constraint<info.constraint, info.shape>::value, weight, weight, type);
   }
   return step;
 }

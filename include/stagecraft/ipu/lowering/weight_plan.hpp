@@ -6,7 +6,7 @@
 #include <stagecraft/operations/plan/traced_plan.hpp>
 #include <concepts>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// Appends a plan whose input is a weight; `result`, of type `type`, gets what it gives, and may be the weight: then it
 /// is written at once by an operation that has read the same elements, or by a copy at the end.
@@ -35,4 +35,4 @@ constexpr void append_plan_of_weight(lowered_step& step, Plan const& plan, int w
   if (copies) append_map(step, map_function::copy, result, {{written}});
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -13,7 +13,7 @@
 #include <stagecraft/machines/ipu_config.hpp>
 #include <stagecraft/machines/ipu_target.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// Found once for all convolutions that are alike.
 template <convolution_shape Shape, ipu_target Target, poplar_options Options>
@@ -44,18 +44,10 @@ inline constexpr convolution_plan best_plan = plan_convolution(Shape, Target, Op
   return target;
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 /// The plan of a convolution or matrix product.
 template <convolution_shape Shape, ipu_target Target, poplar_options Options>
 inline constexpr convolution_plan const& plan_of =
-    detail::best_plan<Shape, detail::target_for_plans(Target), detail::options_for(Shape, Options)>;
-
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
+    best_plan<Shape, target_for_plans(Target), options_for(Shape, Options)>;
 
 /// `Shape` is that of a forward pass. Transposed: its input gradient's, which is the forward pass of a transposed one.
 template <convolution_shape Shape, ipu_target Target, poplar_options Options, bool Transposed>
@@ -64,19 +56,10 @@ inline constexpr weight_mapping best_weight_mapping{
     best_plan<Transposed ? Shape.input_gradient() : Shape, Target, Options>,
     Transposed ? convolution_strides::input_gradient(Shape) : convolution_strides::forward(Shape), Target};
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 /// How the weights of a convolution or matrix product lie, by its plan.
 template <convolution_shape Shape, ipu_target Target, poplar_options Options, bool Transposed = false>
 inline constexpr weight_mapping const& weight_mapping_of =
-    detail::best_weight_mapping<Shape, detail::target_for_plans(Target), detail::options_for(Shape, Options),
-                                Transposed>;
-
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
+    best_weight_mapping<Shape, target_for_plans(Target), options_for(Shape, Options), Transposed>;
 
 constexpr void append_planned(lowered_step& step, convolution_shape const& shape, convolution_plan const& plan,
                               poplar_options const& options, convolution_strides const& strides, int inputs,
@@ -87,17 +70,13 @@ constexpr void append_planned(lowered_step& step, convolution_shape const& shape
   step.add(what, {inputs, weights}, {result}).plan = step.add_plan(shape, plan);
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 /// result = input * kernel. `Shape` is that of the forward pass. The input is (batch, rows, columns, channels), the
 /// kernel (rows, columns, input channels of a group, output channels), the result as the input. A matrix product is
 /// one with a single place: input (batch, input channels), kernel (input channels, output channels).
 template <convolution_shape Shape, ipu_target Target, poplar_options Options>
 constexpr void append_convolution(lowered_step& step, int input, int kernel, int result) {
-  detail::append_planned(step, Shape, plan_of<Shape, Target, Options>, Options,
-                         detail::convolution_strides::forward(Shape), input, kernel, result);
+  append_planned(step, Shape, plan_of<Shape, Target, Options>, Options, convolution_strides::forward(Shape), input,
+                 kernel, result);
 }
 
 /// The gradient of the input, from that of the result and the kernel: all as in the forward pass, whose shape is
@@ -106,8 +85,8 @@ template <convolution_shape Shape, ipu_target Target, poplar_options Options>
 constexpr void append_convolution_input_gradient(lowered_step& step, int result_gradient, int kernel,
                                                  int input_gradient) {
   constexpr convolution_shape shape = Shape.input_gradient();
-  detail::append_planned(step, shape, plan_of<shape, Target, Options>, Options,
-                         detail::convolution_strides::input_gradient(Shape), result_gradient, kernel, input_gradient);
+  append_planned(step, shape, plan_of<shape, Target, Options>, Options, convolution_strides::input_gradient(Shape),
+                 result_gradient, kernel, input_gradient);
 }
 
 /// The gradient of the kernel, from the input and the gradient of the result.
@@ -115,8 +94,8 @@ template <convolution_shape Shape, ipu_target Target, poplar_options Options>
 constexpr void append_convolution_filter_gradient(lowered_step& step, int input, int result_gradient,
                                                   int kernel_gradient) {
   constexpr convolution_shape shape = Shape.filter_gradient();
-  detail::append_planned(step, shape, plan_of<shape, Target, Options>, Options,
-                         detail::convolution_strides::filter_gradient(Shape), input, result_gradient, kernel_gradient);
+  append_planned(step, shape, plan_of<shape, Target, Options>, Options, convolution_strides::filter_gradient(Shape),
+                 input, result_gradient, kernel_gradient);
 }
 
 }  // namespace stagecraft::tiles

@@ -13,7 +13,7 @@
 #include <stagecraft/machines/ipu_target.hpp>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// The phases of a convolution in their order, each for the tile with most.
 struct convolution_phases {
@@ -82,10 +82,6 @@ struct convolution_phases {
           what.kernel_is_there != 0};
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 /// Operands come from where they lie to the tiles that multiply them,
 /// serial part after serial part: through an even share for each tile where they have to be laid out for the plan.
 /// Partial sums are added up, and results go to where they shall lie, where they are put in order if need be. A kernel
@@ -96,8 +92,8 @@ namespace stagecraft::tiles {
 /// count as such; the way home counts; and serial parts are written out one after the other, so that none is sliced.
 [[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
                                                planned_product const&, ipu_target const& target) {
-  auto const division = detail::division_of(step, operation, target);
-  detail::convolution_phases const phases{division};
+  auto const division = division_of(step, operation, target);
+  convolution_phases const phases{division};
   tile_tensor const& result = step.output_of(operation);
   std::int64_t const at_home = tile_mapping(result, target).elements_of(0);
   std::int64_t const outs = division.serial_out_parts, ins = division.serial_in_parts;
@@ -106,16 +102,16 @@ namespace stagecraft::tiles {
   if (division.sends_inputs_once) cost += phases.operands(0, 0, true, false);
   // The first parts are all as long; the first of those that are added up is different, too, and so is the last.
   auto const add_parts = [&](std::int64_t out, std::int64_t count) {
-    cost += detail::times(phases.serial_part(out, 0), count);
-    if (ins > 2) cost += detail::times(phases.serial_part(out, 1), count * (ins - 2));
-    if (ins > 1) cost += detail::times(phases.serial_part(out, ins - 1), count);
+    cost += times(phases.serial_part(out, 0), count);
+    if (ins > 2) cost += times(phases.serial_part(out, 1), count * (ins - 2));
+    if (ins > 1) cost += times(phases.serial_part(out, ins - 1), count);
   };
   if (outs > 1) add_parts(0, outs - 1);
   add_parts(outs - 1, 1);
   cost.add_exchange(target, at_home * size_of(result.type));
   if (division.view.rearranges_output) cost.add_compute_set(division.copy_cycles(at_home, result.type));
   cost.flops = division.problem.shape.flops();
-  cost.temporary_bytes = detail::convolution_memory(division, at_home).bytes;
+  cost.temporary_bytes = convolution_memory(division, at_home).bytes;
   return cost;
 }
 

@@ -14,7 +14,7 @@
 #include <stagecraft/ipu/steps/tile_mapping.hpp>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 constexpr void append_custom(lowered_step& step, custom_function function, named_tensors const& tensors,
                              std::int64_t cycles, std::int64_t flops) {
@@ -53,14 +53,10 @@ constexpr std::int64_t custom_flops(bool backward) {
   return Call::flops() * (backward ? 2 : 1);
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 /// A layer's forward step. `Call` is a lowered_call.
 template <class Call>
 constexpr void append_custom_forward(lowered_step& step) {
-  detail::named_tensors tensors;
+  named_tensors tensors;
   for (int i = 0; i < Call::input_count; ++i) tensors.add_input(Call::input(step, i));
   for (int i = 0; i < Call::parameter_count; ++i) tensors.add_input(Call::stored_weight(step, i));
   tensors.add_output(Call::output(step));
@@ -69,15 +65,14 @@ constexpr void append_custom_forward(lowered_step& step) {
   if (Call::trains)
     for (int i = 0; i < Call::parameter_count; ++i)
       if ((Call::planned.needs.updated_weights >> i & 1U) != 0) tensors.add_output(Call::stored_weight(step, i));
-  detail::append_custom(step, custom_function::forward, tensors, detail::custom_cycles<Call>(false),
-                        detail::custom_flops<Call>(false));
+  append_custom(step, custom_function::forward, tensors, custom_cycles<Call>(false), custom_flops<Call>(false));
 }
 
 /// A layer's backward step: it writes the gradients of all inputs that are wanted, and of all trained weights.
 template <class Call>
 constexpr void append_custom_backward(lowered_step& step) {
   auto const& needs = Call::planned.needs;
-  detail::named_tensors tensors;
+  named_tensors tensors;
   for (int i = 0; i < Call::input_count; ++i)
     if (needs.input) tensors.add_input(Call::input(step, i));
   for (int i = 0; i < Call::parameter_count; ++i) tensors.add_input(Call::stored_weight(step, i));
@@ -88,13 +83,8 @@ constexpr void append_custom_backward(lowered_step& step) {
     if (Call::wants_input_gradient(i)) tensors.add_output(Call::input_gradient(step, i));
   for (int i = 0; i < Call::parameter_count; ++i)
     if (Call::parameter_info(i).trainable) tensors.add_output(Call::weight_gradient(step, i));
-  detail::append_custom(step, custom_function::backward, tensors, detail::custom_cycles<Call>(true),
-                        detail::custom_flops<Call>(true));
+  append_custom(step, custom_function::backward, tensors, custom_cycles<Call>(true), custom_flops<Call>(true));
 }
-
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
 
 /// The user's code computes with float32 in any case: tensors of float16 are converted before and after it, by all
 /// workers of the tile.
@@ -111,15 +101,11 @@ constexpr std::int64_t custom_tile_cycles(lowered_step const& step, tile_operati
   return cycles;
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 /// Tile 0 receives all inputs, and has room for them and for the results, of float16 in both types.
 [[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
                                                own_layer_step const& what, ipu_target const& target) {
   operation_cost cost;
-  detail::named_tensors const tensors(step, operation);
+  named_tensors const tensors(step, operation);
   auto const add_memory = [&](tile_tensor const& tensor) {
     cost.temporary_bytes += rounded_bytes(tensor.elements * size_of(tensor.type));
     if (tensor.type == dtype::float16) cost.temporary_bytes += rounded_bytes(tensor.elements * size_of(dtype::float32));
@@ -136,7 +122,7 @@ namespace stagecraft::tiles {
     if (!tensors.reads(tensors.outputs[i])) add_memory(tensor);
   }
   cost.add_exchange(target, received);
-  cost.add_compute_set(detail::custom_tile_cycles(step, operation, target));
+  cost.add_compute_set(custom_tile_cycles(step, operation, target));
   cost.add_exchange(target, sent);
   cost.flops = what.flops;
   return cost;

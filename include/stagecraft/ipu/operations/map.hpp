@@ -34,10 +34,6 @@ constexpr tile_operation& append_map(lowered_step& step, map_function function, 
   return operation;
 }
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 constexpr void set_activation(tile_operation& operation, activation const& function) {
   auto& what = operation.what.as<map_operation>();
   what.activation = static_cast<std::int64_t>(function.kind);
@@ -46,15 +42,11 @@ constexpr void set_activation(tile_operation& operation, activation const& funct
   what.scalars[2] = function.threshold;
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 /// y = f(x) for an elementwise activation; y may be x. One of the user's own has a formula.
 constexpr void append_activation_map(lowered_step& step, activation const& function, int x, int y,
                                      operations::formula_view const* formula = nullptr) {
   auto& operation = append_map(step, map_function::activation, y, {{x}});
-  detail::set_activation(operation, function);
+  set_activation(operation, function);
   operation.formula = formula;
 }
 /// dx = f' dy, where f' follows from the input of f if function.gradient_needs_input(), else from its output. dx may be
@@ -62,7 +54,7 @@ constexpr void append_activation_map(lowered_step& step, activation const& funct
 constexpr void append_activation_gradient_map(lowered_step& step, activation const& function, int dy, int x_or_y,
                                               int dx, operations::formula_view const* formula = nullptr) {
   auto& operation = append_map(step, map_function::activation_gradient, dx, {{dy}, {x_or_y}});
-  detail::set_activation(operation, function);
+  set_activation(operation, function);
   operation.formula = formula;
 }
 

@@ -16,7 +16,7 @@
 #include <stagecraft/ipu/vertices/vertex_work.hpp>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 [[nodiscard]] constexpr activation activation_of(map_operation const& what) noexcept {
   return {static_cast<activation_kind>(what.activation), static_cast<float>(what.scalars[0]),
@@ -148,10 +148,6 @@ constexpr void add_formula(map_work& work, tile_operation const& operation, map_
   return work;
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 /// Tile 0 receives most.
 [[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
                                                map_operation const&, ipu_target const& target) {
@@ -161,13 +157,13 @@ namespace stagecraft::tiles {
   if (result.elements == 0) return cost;
   std::int64_t bytes = 0;
   for (int i = 0; i < operation.input_count; ++i) {
-    auto const received = detail::read_of(step, operation, i, target).received_bytes(mapping.elements_of(0));
+    auto const received = read_of(step, operation, i, target).received_bytes(mapping.elements_of(0));
     bytes += received;
     cost.temporary_bytes += rounded_bytes(received);
   }
   cost.add_exchange(target, bytes);
-  detail::add_compute_set(cost, {mapping.elements, mapping.elements_per_tile}, [&](std::int64_t elements) {
-    auto const work = detail::map_work_of(step, operation, target, elements);
+  add_compute_set(cost, {mapping.elements, mapping.elements_per_tile}, [&](std::int64_t elements) {
+    auto const work = map_work_of(step, operation, target, elements);
     return vertex_work{work.cycles, work.flops};
   });
   return cost;

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// There may be more tensors than one operation can name: operations before it, which do nothing, name the rest.
 struct named_tensors {
@@ -58,4 +58,4 @@ constexpr tile_operation& append_with_tensors(lowered_step& step, What what, nam
   return operation;
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -18,7 +18,7 @@ namespace stagecraft::tiles {
 /// and sends it to where it lies.
 [[nodiscard]] constexpr pool_work split_pool(pool_function function, pool_shape const& shape, dtype type,
                                              ipu_target const& target) {
-  return detail::pool_splitter({.function = function, .shape = shape}, type, target).split();
+  return pool_splitter({.function = function, .shape = shape}, type, target).split();
 }
 /// Inputs and outputs, all of one type but the numbers of cells, which have shape.position_bytes() elements of uint8
 /// for each window, the lowest byte first:
@@ -30,10 +30,6 @@ constexpr void append_pool(lowered_step& step, pool_function function, std::init
                            std::initializer_list<int> outputs, pool_shape const& shape, ipu_target const& target) {
   step.add(split_pool(function, shape, step.tensors[*outputs.begin()].type, target), inputs, outputs);
 }
-
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
 
 /// Elements of an operation's input for each element that a tile needs, or of an output for each that it makes.
 [[nodiscard]] constexpr std::int64_t pool_elements_each(tile_tensor const& tensor, pool_work const& work) noexcept {
@@ -50,24 +46,19 @@ namespace stagecraft::detail {
   return work.result_of(0).elements() * pool_elements_each(step.output_of(operation, output), work);
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 [[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
                                                pool_work const& work, ipu_target const& target) {
   operation_cost cost;
   std::int64_t received = 0, sent = 0;
   for (int i = 0; i < operation.input_count; ++i) {
-    std::int64_t const bytes =
-        detail::pool_input_room(step, operation, work, i) * size_of(step.input_of(operation, i).type);
+    std::int64_t const bytes = pool_input_room(step, operation, work, i) * size_of(step.input_of(operation, i).type);
     received += bytes;
     cost.temporary_bytes += rounded_bytes(bytes);
   }
   for (int i = 0; i < operation.output_count; ++i) {
     auto const& output = step.output_of(operation, i);
     sent += tile_mapping(output, target).elements_of(0) * size_of(output.type);
-    cost.temporary_bytes += rounded_bytes(detail::pool_output_room(step, operation, work, i) * size_of(output.type));
+    cost.temporary_bytes += rounded_bytes(pool_output_room(step, operation, work, i) * size_of(output.type));
   }
   cost.add_exchange(target, received);
   cost.add_compute_set(work.most_cycles(step.output_of(operation).type, target));

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <initializer_list>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// Looks through ways to cut samples, channels (in vectors of the data path) and rows, and gives the tiles that are
 /// left to the columns; keeps the way with the least estimate of what a tile receives and computes.
@@ -96,4 +96,4 @@ class pool_splitter {
   std::int64_t least_ = -1;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -25,35 +25,23 @@ constexpr void append_rearrange(lowered_step& step, rearrange_function function,
   step.add(rearrangement{function, box}, {input}, {result});
 }
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 constexpr rearranged_box box_of_part(box_axes const& input_axes, box_axes const& first, box_axes const& result_axes) {
   rearranged_box box{.extents = result_axes, .first = first, .counts = input_axes};
   for (int axis = 0; axis < box_axes::count; ++axis) box.source_stride.of[axis] = input_axes.stride(axis);
   return box;
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 /// The part of the result that begins at `first` becomes the input, with zeros around it.
 constexpr void append_pad(lowered_step& step, int input, int result, box_axes const& input_axes, box_axes const& first,
                           box_axes const& result_axes) {
   append_rearrange(step, rearrange_function::copy_and_clear, input, result,
-                   detail::box_of_part(input_axes, first, result_axes));
+                   box_of_part(input_axes, first, result_axes));
 }
 
 /// Pixels of images are repeated. As above, but a tile receives what is repeated in a row, or in whole rows, only once.
 constexpr void append_repeat(lowered_step& step, int input, int result, repeated_field const& field) {
   step.add(field, {input}, {result});
 }
-
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
 
 /// Cycles in which a tile writes `elements` elements of the result.
 [[nodiscard]] constexpr std::int64_t rearrange_cycles(ipu_target const& target, dtype type, std::int64_t elements) {
@@ -68,23 +56,19 @@ namespace stagecraft::detail {
   return cost;
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 [[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
                                                rearrangement const& what, ipu_target const& target) {
   auto const& result = step.output_of(operation);
   tile_mapping const mapping(result, target);
   std::int64_t const received = what.box.most_on_a_tile(mapping);
-  return detail::cost_of_copies(result.type, target, received,
-                                what.function == rearrange_function::copy ? received : mapping.elements_of(0));
+  return cost_of_copies(result.type, target, received,
+                        what.function == rearrange_function::copy ? received : mapping.elements_of(0));
 }
 [[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
                                                repeated_field const& field, ipu_target const& target) {
   auto const& result = step.output_of(operation);
   tile_mapping const mapping(result, target);
-  return detail::cost_of_copies(result.type, target, field.most_received(mapping), mapping.elements_of(0));
+  return cost_of_copies(result.type, target, field.most_received(mapping), mapping.elements_of(0));
 }
 
 }  // namespace stagecraft::tiles

@@ -16,7 +16,7 @@
 #include <stagecraft/ipu/vertices/vertex_work.hpp>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// How a reduction is done. (outer, reduced, inner) -> (outer, inner):
 /// 1. if `is_local`, each tile reduces what it has to one partial result per column, in each of the outer blocks that
@@ -212,13 +212,9 @@ struct reduce_plan {
   return best;
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 [[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
                                                axis_reduction const&, ipu_target const& target) noexcept {
-  return detail::cost_of_plan(operation, detail::plan_reduce(step, operation, target), target);
+  return cost_of_plan(operation, plan_reduce(step, operation, target), target);
 }
 
 }  // namespace stagecraft::tiles

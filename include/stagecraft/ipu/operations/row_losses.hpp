@@ -49,10 +49,10 @@ constexpr loss_rule rule_of_loss(bool with_gradient) {
   loss_rule rule;
   if constexpr (requires { Loss.from_logits; }) rule.from_logits = Loss.from_logits;
   if constexpr (requires { Loss.label_smoothing; }) rule.option = Loss.label_smoothing;
-  if constexpr (detail::HasPlainLossCall<loss_type>)
-    rule.formula = with_gradient ? &detail::view_of_loss<Loss, true> : &detail::view_of_loss<Loss, false>;
+  if constexpr (HasPlainLossCall<loss_type>)
+    rule.formula = with_gradient ? &view_of_loss<Loss, true> : &view_of_loss<Loss, false>;
   else
-    rule.plan = &detail::plan_of_loss<Loss, Columns>::value;
+    rule.plan = &plan_of_loss<Loss, Columns>::value;
   if constexpr (std::same_as<loss_type, losses::sparse_categorical_crossentropy>) {
     rule.kind = loss_kind::sparse_categorical_crossentropy;
   } else if constexpr (std::same_as<loss_type, losses::categorical_crossentropy>) {
@@ -65,14 +65,10 @@ constexpr loss_rule rule_of_loss(bool with_gradient) {
     rule.kind = loss_kind::huber;
     rule.option = Loss.delta;
   } else if constexpr (!std::same_as<loss_type, losses::mean_squared_error>) {
-    rule.kind = detail::HasPlainLossCall<loss_type> ? loss_kind::elementwise : loss_kind::traced;
+    rule.kind = HasPlainLossCall<loss_type> ? loss_kind::elementwise : loss_kind::traced;
   }
   return rule;
 }
-
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
 
 /// popnn has a vertex for cross entropy behind softmax and one for squared differences, which give losses and
 /// gradients: loss_transform. What else the definitions ask for is put together from popops' operations:
@@ -180,4 +176,4 @@ constexpr vertex_work loss_work(loss_rule const& rule, dtype type, std::int64_t 
   return work;
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -57,10 +57,6 @@ constexpr void append_loss(lowered_step& step, loss_rule const& loss, int predic
   operation.row_plan = loss.plan;
 }
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 /// Softmax as popnn makes it of popops' operations: differences from each row's maximum, exponents, and products with
 /// one inverse for each row of their sums, which are float32. Source: poplibs, lib/popnn/NonLinearity.cpp, softmaxImpl.
 constexpr vertex_work softmax_work(dtype type, std::int64_t rows, std::int64_t columns, ipu_target const& target) {
@@ -130,10 +126,6 @@ constexpr void for_runs_of_rows(std::int64_t first_row, std::int64_t rows, std::
   }
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 /// A tile receives its rows of all operands, of which the first becomes the result, and sends the result's rows to
 /// where they lie. Of a loss, it sends the sum over its rows to tile 0, too, where the sums of all tiles are added up.
 template <class Walk>
@@ -142,25 +134,24 @@ constexpr void walk(Walk& on, row_operation const& what) {
   tile_operation const& operation = on.operation();
   ipu_target const& target = on.target();
   bool const is_loss = what.is_loss();
-  detail::equal_shares const shares(what.rows(), target);
+  equal_shares const shares(what.rows(), target);
   int const tiles = shares.tiles_used();
   auto const runs = [&](int tile, std::int64_t width, auto const& move) {
-    detail::for_runs_of_rows(shares.first(tile), shares.of(tile), width, what.inner, move);
+    for_runs_of_rows(shares.first(tile), shares.of(tile), width, what.inner, move);
   };
   typename Walk::memory copies[3]{}, sums{};
   for (int i = 0; i < operation.input_count; ++i)
     copies[i] = on.receive(shares, i, step.input_of(operation, i).elements / what.rows(), runs);
-  if (auto const floats = detail::floats_of_workers(operation, shares.of(0), target); floats > 0)
+  if (auto const floats = floats_of_workers(operation, shares.of(0), target); floats > 0)
     on.allocate(tiles, floats, dtype::float32);
   if (is_loss) sums = on.allocate(tiles, 1, dtype::float32);
   on.end_exchange();
   on.compute_set(
-      is_loss ? "Loss" : "Softmax", shares,
-      [&](std::int64_t rows) { return detail::rows_work(step, operation, rows, target); },
+      is_loss ? "Loss" : "Softmax", shares, [&](std::int64_t rows) { return rows_work(step, operation, rows, target); },
       [&](auto& machine, int tile) { run_rows(machine, operation, shares, tile, copies, sums); });
   if (what.function != rows_function::loss) on.send(copies[0], is_loss ? 1 : 0, what.columns, runs);
   if (!is_loss) return on.end_exchange();
-  detail::add_up_tiles(on, sums, tiles, detail::added_partials(tiles, target));
+  add_up_tiles(on, sums, tiles, added_partials(tiles, target));
 }
 
 [[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,

@@ -23,7 +23,7 @@ struct step_cost {
     temporary_bytes = layout.tensor_bytes;
     for (int i = 0; i < step.operation_count; ++i) {
       auto const one = cost_of(step, step.operations[i], target);
-      temporary_bytes = detail::larger(temporary_bytes, layout.copies[i] + one.temporary_bytes);
+      temporary_bytes = larger(temporary_bytes, layout.copies[i] + one.temporary_bytes);
       cost += one;
       vertices += one.compute_sets;
       if (auto const* program = step.operations[i].program; program != nullptr)

@@ -14,7 +14,7 @@
 #include <stagecraft/ipu/steps/tile_mapping.hpp>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// How the table is cut: into parts of its rows, and each into parts of its columns. A tile has one of these, and looks
 /// at all numbers. What `parts_of_rows` tiles have found for a number is added up where the result lies.
@@ -114,21 +114,17 @@ struct table_division : table_parts {
   }
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 /// `in` is the table, or what is added to it, of the result's type. Tensors are as `table_function` says.
 constexpr void append_table(lowered_step& step, table_function function, int in, int numbers, int result, dtype type,
                             dtype index_type, std::int64_t rows, std::int64_t columns, std::int64_t count,
                             ipu_target const& target) {
-  auto const division = detail::table_division::best({{function, rows, columns, count}, type, index_type}, target);
+  auto const division = table_division::best({{function, rows, columns, count}, type, index_type}, target);
   step.add(table_parts(division), {in, numbers}, {result});
 }
 
 [[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
                                                table_parts const&, ipu_target const& target) noexcept {
-  return detail::table_division::of(step, operation).cost(target);
+  return table_division::of(step, operation).cost(target);
 }
 
 }  // namespace stagecraft::tiles

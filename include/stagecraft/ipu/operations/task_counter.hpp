@@ -37,7 +37,7 @@ class task_counter {
   /// Copies of an input, `width` elements for each thing that a tile has: `runs(tile, width, move)` calls
   /// `move(at, first, count)` for elements of the tensor from `first` on.
   template <class Runs>
-  constexpr memory receive(detail::equal_shares const& shares, int input, std::int64_t width, Runs const&) {
+  constexpr memory receive(equal_shares const& shares, int input, std::int64_t width, Runs const&) {
     add_copy(shares.of(0) * width * size_of(step_.input_of(operation_, input).type));
     return {};
   }
@@ -58,8 +58,8 @@ class task_counter {
   }
   /// A vertex on each tile that has a share: `work(things)` is what it costs, `run(machine, tile)` what it does.
   template <class Work, class Run>
-  constexpr void compute_set(char const*, detail::equal_shares const& shares, Work const& work, Run const&) {
-    detail::add_compute_set(cost, shares, work);
+  constexpr void compute_set(char const*, equal_shares const& shares, Work const& work, Run const&) {
+    add_compute_set(cost, shares, work);
   }
 
  private:
@@ -68,10 +68,6 @@ class task_counter {
     cost.temporary_bytes += rounded_bytes(bytes);
   }
 };
-
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
 
 /// The numbers that tiles have found come to tile 0, beside what else is on its way, and are added up there, to the
 /// task's first result.
@@ -85,4 +81,4 @@ constexpr void add_up_tiles(Walk& on, typename Walk::memory const& sums, int til
       [&](auto& machine, int) { add_numbers(machine, on.operation(), all, is_root); });
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -11,9 +11,8 @@
 namespace stagecraft::tiles {
 
 /// `tensors`: as inputs all that the program is given, in its order, as outputs those that it writes.
-constexpr void append_program(lowered_step& step, tile_program_view const& program,
-                              detail::named_tensors const& tensors) {
-  detail::append_with_tensors(step, traced_program{}, tensors).program = &program;
+constexpr void append_program(lowered_step& step, tile_program_view const& program, named_tensors const& tensors) {
+  append_with_tensors(step, traced_program{}, tensors).program = &program;
 }
 
 /// Found once, with the program.

@@ -14,26 +14,18 @@
 #include <stagecraft/regularizers/regularizer.hpp>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 constexpr void write_penalty(tile_operation& operation, regularizer const& penalty) {
   operation.what.as<update_operation>().l1 = penalty.l1;
   operation.what.as<update_operation>().l2 = penalty.l2;
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 /// A norm that an optimizer's step reads: a tensor of one number, and its place among what is given everywhere.
 struct given_norm {
   int tensor;
   int number;
 };
-
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
 
 constexpr void write_norms(tile_operation& operation, tracing::array_view<given_norm const> norms) {
   auto& what = operation.what.as<update_operation>();
@@ -43,10 +35,6 @@ constexpr void write_norms(tile_operation& operation, tracing::array_view<given_
     what.number_of_norm[i] = norms[i].number;
   }
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 /// An optimizer's step on a weight and its state: `state` names a tensor of the weight's type for each slot. The
 /// penalty's gradient is added to the gradient first, whose tensor stays as it is. Learning rate, number of the update
@@ -60,8 +48,8 @@ constexpr void append_update(lowered_step& step, operations::formula_view const&
     operation.outputs[operation.output_count++] = state[i - 1];
   }
   operation.formula = &optimizer;
-  detail::write_norms(operation, norms);
-  detail::write_penalty(operation, penalty);
+  write_norms(operation, norms);
+  write_penalty(operation, penalty);
 }
 
 /// result = the norm over a weight of what a formula of the same operands says, or its square; one number.
@@ -72,12 +60,12 @@ constexpr void append_norm(lowered_step& step, operations::formula_view const& o
   for (int i = 0; i < slots; ++i) operation.inputs[operation.input_count++] = state[i];
   operation.formula = &of;
   operation.what.as<update_operation>().is_square = is_square ? 1 : 0;
-  detail::write_norms(operation, norms);
+  write_norms(operation, norms);
 }
 
 /// result = l1 * sum|w| + l2 * sum w^2, one number.
 constexpr void append_penalty(lowered_step& step, regularizer const& penalty, int weight, int result) {
-  detail::write_penalty(step.add(update_operation{update_function::penalty}, {weight}, {result}), penalty);
+  write_penalty(step.add(update_operation{update_function::penalty}, {weight}, {result}), penalty);
 }
 
 /// moving = moving * momentum + statistic * (1 - momentum). If `unbiased`, a statistic that is a variance of n values
@@ -104,10 +92,6 @@ constexpr void append_clear_filling(lowered_step& step, int tensor, std::int64_t
            {tensor}, {tensor});
 }
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 /// What tile 0 does with the sums of all tiles.
 constexpr vertex_work added_sums(tile_operation const& operation, int tiles, ipu_target const& target) {
   vertex_work work = added_partials(tiles, target);
@@ -123,10 +107,6 @@ constexpr bool update_reads_own_piece(lowered_step const& step, tile_operation c
   return lie_alike(step.input_of(operation), step.input_of(operation, input), target);
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 /// A tile's copies: operands of another type, whose pieces are others, and norms; of a penalty or norm, the tile's sum,
 /// and on tile 0 what all tiles have found, which is added up there; of a norm, what it is taken of.
 [[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
@@ -134,30 +114,29 @@ namespace stagecraft::tiles {
   operation_cost cost;
   auto const& weight = step.input_of(operation);
   tile_mapping const mapping(weight, target);
-  detail::equal_shares const pieces(mapping.elements, mapping.elements_per_tile);
+  equal_shares const pieces(mapping.elements, mapping.elements_per_tile);
   std::int64_t received = 0;
   for (int i = 1; i < operation.input_count; ++i) {
-    bool const is_norm = i >= detail::weight_operands(operation);
+    bool const is_norm = i >= weight_operands(operation);
     if (is_norm) {
       received += size_of(dtype::float32);
       cost.temporary_bytes += rounded_bytes(size_of(dtype::float32));
       continue;
     }
-    if (detail::update_reads_own_piece(step, operation, i, target)) continue;
+    if (update_reads_own_piece(step, operation, i, target)) continue;
     auto const bytes = mapping.elements_of(0) * size_of(step.input_of(operation, i).type);
     received += bytes;
     cost.temporary_bytes += rounded_bytes(bytes);
   }
   cost.add_exchange(target, received);
-  detail::add_compute_set(
-      cost, pieces, [&](std::int64_t elements) { return detail::update_work(step, operation, elements, target); });
+  add_compute_set(cost, pieces, [&](std::int64_t elements) { return update_work(step, operation, elements, target); });
   bool const is_norm = what.function == update_function::norm;
   if (!is_norm && what.function != update_function::penalty) return cost;
-  if (is_norm && !detail::is_norm_of_operand(operation))
+  if (is_norm && !is_norm_of_operand(operation))
     cost.temporary_bytes += rounded_bytes(mapping.elements_of(0) * size_of(dtype::float32));
   int const tiles = pieces.tiles_used();
   cost.add_exchange(target, tiles * size_of(dtype::float32));
-  auto const sum = detail::added_sums(operation, tiles, target);
+  auto const sum = added_sums(operation, tiles, target);
   cost.add_compute_set(sum.cycles);
   cost.flops += sum.flops;
   cost.temporary_bytes += rounded_bytes(size_of(dtype::float32)) + rounded_bytes(tiles * size_of(dtype::float32));

@@ -40,10 +40,6 @@ struct device_tiles {
   }
 };
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 /// Which variables of a training stand on the IPU, and what they take on a tile.
 template <class Job>
 struct variables_on_tiles {
@@ -175,8 +171,8 @@ class device_tile_planner {
   constexpr void place_state() {
     for_each_weight([&](std::size_t i) {
       auto const& weight = graph.parameters[i];
-      if (weight.trainable && !variables::remote_state(weight) && detail::slots_of<Job::training.optimizer> > 0)
-        result_.state[i] = all_.place(detail::slots_of<Job::training.optimizer>, variables::state_bytes(i));
+      if (weight.trainable && !variables::remote_state(weight) && slots_of<Job::training.optimizer> > 0)
+        result_.state[i] = all_.place(slots_of<Job::training.optimizer>, variables::state_bytes(i));
     });
     result_.state_bytes = all_.bytes() - result_.weight_bytes;
     auto const before = all_.bytes();
@@ -217,10 +213,6 @@ class device_tile_planner {
   device_tiles<calls, edges, outputs, weights> result_;
   tile_ring_allocator all_;
 };
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 template <class Job, int Device>
 inline constexpr auto device_tiles_of = detail::device_tile_planner<Job, Device>().make();

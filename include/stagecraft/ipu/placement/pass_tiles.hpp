@@ -30,10 +30,6 @@ struct pass_tiles {
   [[nodiscard]] constexpr std::int64_t end_of(int step) const noexcept { return end[step + 1]; }
 };
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 template <class Job, int Pass>
 class pass_tile_planner {
   using variables = variables_on_tiles<Job>;
@@ -58,7 +54,7 @@ class pass_tile_planner {
     for (auto const& scratch : pass.scratch) request(place_of(scratch), scratch.first, scratch.last, bytes_of(scratch));
     request_variables();
     auto const base = device.bytes();
-    stagecraft::detail::place(requests_, 8);
+    place(requests_, 8);
     result_.end.fill(base);
     for (std::size_t k = 0; k < requests_.size(); ++k) {
       auto const& own = requests_[k];
@@ -139,10 +135,6 @@ class pass_tile_planner {
   growing_array<buffer_request> requests_;
   growing_array<tile_place*> owners_;
 };
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 template <class Job, int Pass>
 inline constexpr auto pass_tiles_of = detail::pass_tile_planner<Job, Pass>().make();

@@ -29,10 +29,6 @@ struct saved_on_tiles {
   }
 };
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 constexpr void add_saved(saved_on_tiles& all, lowered_step const& step, ipu_target const& target) {
   for (int i = 0; i < step.tensor_count; ++i) {
     auto const& tensor = step.tensors[i];
@@ -57,10 +53,6 @@ constexpr saved_on_tiles find_saved() {
   }
   return result;
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 template <class Job, int Call>
 inline constexpr saved_on_tiles saved_on_tiles_of = detail::find_saved<Job, Call>();

@@ -32,10 +32,6 @@ struct tile_place {
   return bytes_on_tile(tile_tensor{tensor_role::temporary, 0, type, elements, planned}, target);
 }
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 /// Puts rings one behind the other.
 class tile_ring_allocator {
  public:
@@ -50,4 +46,4 @@ class tile_ring_allocator {
   std::int64_t bytes_ = 0;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -31,7 +31,7 @@ struct tile_places {
       case tensor_role::output: return all.value[root(call)].at(micro_batch);
       case tensor_role::weight: return all.weight[layer.first_parameter + tensor.index].at(0);
       case tensor_role::saved: {
-        auto const offset = detail::all_saved_on_tiles<Job>[call].offset_of(tensor.index);
+        auto const offset = all_saved_on_tiles<Job>[call].offset_of(tensor.index);
         return all.saved[call].exists() && offset >= 0 ? all.saved[call].at(micro_batch) + offset : -1;
       }
       case tensor_role::output_gradient: return all.gradient[root(call)].at(micro_batch);
@@ -93,9 +93,9 @@ struct tile_places {
   }
 
  private:
-  using variables = detail::variables_on_tiles<Job>;
+  using variables = variables_on_tiles<Job>;
   static constexpr auto const& graph = Job::graph;
-  static constexpr auto const& table = detail::planning_timetable<Job>;
+  static constexpr auto const& table = planning_timetable<Job>;
   static constexpr int last_forward_pass = table.stages() - 1;
 
   static constexpr int root(int call) { return program_for<Job>.calls[call].root; }

@@ -24,10 +24,6 @@ struct update_tiles {
   std::int64_t end = 0;
 };
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 template <class M, std::size_t Weight>
 inline constexpr layer_info const& layer_info_of_weight =
     graph_of<M>.layers[graph_of<M>.layer_of_parameter(static_cast<int>(Weight))];
@@ -50,8 +46,8 @@ constexpr auto place_update() {
     return place;
   };
   result.weight = variables::remote_weight(weight) ? fetch(1, variables::weight_bytes(Weight)) : own.weight[Weight];
-  result.state = variables::remote_state(weight) && detail::slots_of<Job::training.optimizer> > 0
-                     ? fetch(detail::slots_of<Job::training.optimizer>, variables::state_bytes(Weight))
+  result.state = variables::remote_state(weight) && slots_of<Job::training.optimizer> > 0
+                     ? fetch(slots_of<Job::training.optimizer>, variables::state_bytes(Weight))
                      : own.state[Weight];
   auto const offset = variables::accumulator_offset(layer, static_cast<int>(Weight) - layer.first_parameter);
   int calls = 0;
@@ -63,14 +59,10 @@ constexpr auto place_update() {
                                                           ? fetch(1, variables::accumulator_bytes(Weight)).offset
                                                           : own.accumulators[i].offset + offset;
   }
-  if (constexpr auto const& norms = detail::norms_of<Job::training.optimizer>; norms.has_global())
+  if (constexpr auto const& norms = norms_of<Job::training.optimizer>; norms.has_global())
     result.norms = fetch(norms.count, rounded_bytes(size_of(dtype::float32)));
   return result;
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 template <class Job, std::size_t Weight>
 inline constexpr auto update_tiles_of = detail::place_update<Job, Weight>();

@@ -44,7 +44,7 @@ struct auto_pipeline_options {
 
 }  // namespace stagecraft
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// E3022: stages are to be chosen for a machine of which it is not known what a layer costs.
 template <class Machine>
@@ -169,19 +169,11 @@ constexpr partition auto_partition_on() {
     return {};
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 /// How `auto_pipeline` cuts a model: the positions of its calls in Keras's order, the cycles of the slowest stage and
 /// of the slowest cut, the memory of the fullest tile. A model that may stay on one IPU, and fits, has one stage.
 /// Errors: E3022 a machine that is no IPU.
 template <Model M, auto Training, class Machine, auto_pipeline_options Options = auto_pipeline_options{}>
-inline constexpr partition auto_partition = detail::auto_partition_on<job_on<M, Training, Machine>, Options>();
-
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
+inline constexpr partition auto_partition = auto_partition_on<job_on<M, Training, Machine>, Options>();
 
 /// The assignment that auto_pipeline makes.
 template <auto Training, class Machine, auto_pipeline_options Options>
@@ -233,7 +225,7 @@ struct auto_pipelined<M, Training, Machine, Options, Devices, true> {
   using type = M;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles
 
 namespace stagecraft {
 

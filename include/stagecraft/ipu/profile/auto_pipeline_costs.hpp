@@ -14,7 +14,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// What one call adds to its stage.
 struct call_cost {
@@ -61,8 +61,7 @@ constexpr call_cost find_call_cost() {
                       options.accumulation_steps() > 1 ? options.gradient_accumulation_dtype : dtype::float32,
                       planned_weight) *
               layer.call_count;
-          if (!options.offloads_optimizer_state())
-            result.variable_bytes += bytes * detail::slots_of<Job::training.optimizer>;
+          if (!options.offloads_optimizer_state()) result.variable_bytes += bytes * slots_of<Job::training.optimizer>;
         }
       }
   }
@@ -137,4 +136,4 @@ struct auto_pipeline_costs {
 template <class Job, int Stages>
 inline constexpr auto_pipeline_costs<Job, Stages> auto_pipeline_costs_of{};
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 template <class Job>
 inline constexpr auto memory_profiles = array_of_each<planning_timetable<Job>.devices()>(
@@ -109,4 +109,4 @@ inline constexpr diagnostic memory_problem = [] {
   return problem;
 }();
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -54,10 +54,6 @@ struct device_memory_profile {
   std::int64_t io_bytes = 0;         ///< on all I/O tiles together: what comes and goes while the others compute
 };
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 template <class Job, int Device>
 class memory_profiler {
   using variables = variables_on_tiles<Job>;
@@ -139,7 +135,7 @@ class memory_profiler {
     }
     if constexpr (variables::trains)
       if (weight.trainable && variables::remote_state(weight))
-        bytes += detail::slots_of<Job::training.optimizer> * variables::state_elements(weight) *
+        bytes += slots_of<Job::training.optimizer> * variables::state_elements(weight) *
                  size_of(variables::variable_type(weight));
   }
   constexpr void add_accumulators(layer_info const& layer) {
@@ -159,10 +155,6 @@ class memory_profiler {
 
   device_memory_profile result_;
 };
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 template <class Job, int Device>
 inline constexpr device_memory_profile device_memory_profile_of = detail::memory_profiler<Job, Device>().make();

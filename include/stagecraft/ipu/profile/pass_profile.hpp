@@ -74,10 +74,6 @@ struct pass_profile {
   }
 };
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 /// What one number of a call's value, or of a gradient of it, takes of what goes between IPUs; 0: no IPU has it.
 template <class Job>
 constexpr int bytes_of_number(int call) {
@@ -174,21 +170,13 @@ struct priced_pass {
   using output_numbers = std::make_index_sequence<has_losses ? count_outputs_with_own_step() : 0>;
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 /// The steps of a pass with their costs; behind those of the last forward pass, the losses, and what makes outputs of
 /// the logits that these have taken.
 template <class Job, int Pass>
 inline constexpr auto profiled_steps_of = [] {
-  using pass = detail::priced_pass<Job, Pass>;
+  using pass = priced_pass<Job, Pass>;
   return pass::list(typename pass::step_numbers{}, typename pass::loss_numbers{}, typename pass::output_numbers{});
 }();
-
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
 
 template <class Job, int Pass>
 class pass_profiler {
@@ -351,10 +339,6 @@ class pass_profiler {
 template <class Job>
 inline constexpr auto profiled_steps = array_of_each<planning_timetable<Job>.passes()>(
     []<int Pass>() { return tracing::array_view<profiled_step const>(profiled_steps_of<Job, Pass>); });
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 /// What a pass costs, over one micro-batch.
 template <class Job, int Pass>

@@ -45,10 +45,6 @@ struct stage_profile {
   [[nodiscard]] constexpr std::int64_t flops() const noexcept { return forward.work().flops + backward.work().flops; }
 };
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 /// E3011: a profile of something that is no IPU.
 template <class Machine>
 inline constexpr diagnostic profile_machine_problem = [] {
@@ -86,10 +82,6 @@ constexpr bool has_profile() {
   }
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 /// The profile of a training or, with execution_mode::inference or a description of an inference, of predictions. All
 /// questions can be asked at compile time; each part of the answer is a constant of its own, made when it is asked for
 /// the first time.
@@ -111,7 +103,7 @@ namespace stagecraft::tiles {
 /// Errors: those of the training and its machine, E3010, E3012 and E3046 (`fits`), E3011.
 template <class Job>
 class model_profile {
-  static constexpr bool valid = detail::has_profile<Job>();
+  static constexpr bool valid = has_profile<Job>();
   static constexpr time_profile<1> no_time{};
   static constexpr auto const& time() {
     if constexpr (valid)
@@ -119,7 +111,7 @@ class model_profile {
     else
       return no_time;
   }
-  static constexpr stagecraft::timetable const& table() { return detail::unchecked_timetable<typename Job::planned>; }
+  static constexpr stagecraft::timetable const& table() { return unchecked_timetable<typename Job::planned>; }
   static constexpr double part(std::int64_t some, std::int64_t all) {
     return all == 0 ? 0.0 : static_cast<double>(some) / static_cast<double>(all);
   }
@@ -217,13 +209,11 @@ class model_profile {
       return Job::machine::target.peak_flops_per_second(Job::training.dtype_policy.compute_dtype,
                                                         options.partials_type);
     };
-    std::int64_t most = detail::larger(peak(Job::machine::config.convolutions), peak(Job::machine::config.matmuls));
+    std::int64_t most = larger(peak(Job::machine::config.convolutions), peak(Job::machine::config.matmuls));
     for (int number = 0; number < passes(); ++number) {
-      auto const own = detail::options_of_pass<Job>(table().is_backward(number), table().stage_of_pass(number));
-      most =
-          detail::larger(most, peak(detail::with_options_of_stage(Job::machine::config.matmuls, own.matmul_options)));
-      most = detail::larger(
-          most, peak(detail::with_options_of_stage(Job::machine::config.convolutions, own.convolution_options)));
+      auto const own = options_of_pass<Job>(table().is_backward(number), table().stage_of_pass(number));
+      most = larger(most, peak(with_options_of_stage(Job::machine::config.matmuls, own.matmul_options)));
+      most = larger(most, peak(with_options_of_stage(Job::machine::config.convolutions, own.convolution_options)));
     }
     return most;
   }
@@ -245,7 +235,7 @@ class model_profile {
   }
   /// The steps of a pass in their order; losses behind those of the last forward pass.
   [[nodiscard]] static constexpr tracing::array_view<profiled_step const> steps(int number) {
-    return detail::profiled_steps<Job>[number];
+    return profiled_steps<Job>[number];
   }
   /// The name of a step's layer.
   [[nodiscard]] static constexpr std::string_view name_of(profiled_step const& step) {

@@ -7,7 +7,7 @@
 #include <stagecraft/ipu/cycles/exchange.hpp>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// Cycles of a phase of the ring: each replica sends a chunk to the next one, IPU by IPU. `chunk(device)` bytes of a
 /// device of a replica; the IPUs of replica r begin at r times devices_of_replica(devices).
@@ -31,4 +31,4 @@ constexpr std::int64_t ring_gather_cycles(ipu_target const& target, int replicas
                                             [&](int of) { return of == device ? ceil_div(bytes, replicas) : 0; });
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -28,10 +28,6 @@ struct slot_time {
   [[nodiscard]] constexpr std::int64_t cycles() const noexcept { return longest + inter_ipu + sync; }
 };
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 /// What a pass does in one slot.
 struct pass_share {
   std::int64_t work = 0;  ///< with what the I/O tiles give to the others and with gathering weights
@@ -186,10 +182,6 @@ template <class Job>
 inline constexpr auto slot_times =
     array_of_each<ceil_div(short_timetable_of<typename Job::planned>.table.slots(), slots_at_once)>(
         []<int Part>() { return &few_slot_times<Job, Part * slots_at_once>; });
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 /// A slot of the timetable, or, of a long one, of short_timetable_of.
 template <class Job>

@@ -46,10 +46,6 @@ struct time_profile {
   [[nodiscard]] constexpr std::int64_t cycles() const noexcept { return slots + update; }
 };
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 /// What is in a number of slots.
 template <std::size_t Devices>
 struct slot_sum {
@@ -190,10 +186,6 @@ class time_profiler {
 
   time_profile<devices> result_;
 };
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 template <class Job>
 inline constexpr auto time_profile_of = detail::time_profiler<Job>().make();

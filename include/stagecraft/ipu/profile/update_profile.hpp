@@ -47,10 +47,6 @@ struct update_profile {
   }
 };
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 template <class Job, std::size_t Weight>
 constexpr weight_profile profile_weight() {
   using variables = variables_on_tiles<typename Job::in_training>;
@@ -81,7 +77,7 @@ constexpr weight_profile profile_weight() {
     auto const part = [](bool shared, std::int64_t all) { return shared ? ceil_div(all, variables::replicas) : all; };
     std::int64_t fetched = 0, stored = 0;
     if (variables::remote_state(weight)) {
-      auto const state = detail::slots_of<Job::training.optimizer> * variables::state_elements(weight) *
+      auto const state = slots_of<Job::training.optimizer> * variables::state_elements(weight) *
                          size_of(variables::variable_type(weight));
       fetched += state;
       stored += state;
@@ -105,17 +101,9 @@ constexpr weight_profile profile_weight() {
   return result;
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 /// What the update of a weight takes.
 template <class Job, std::size_t Weight>
 inline constexpr weight_profile weight_profile_of = detail::profile_weight<Job, Weight>();
-
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
 
 /// What the update of each weight costs, in the order of the graph's weights.
 template <class Job>
@@ -152,17 +140,9 @@ constexpr update_profile profile_update() {
   return result;
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 /// One IPU's weight update.
 template <class Job, int Device>
 inline constexpr update_profile update_profile_of = detail::profile_update<Job, Device>();
-
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
 
 /// What an update costs on each device of a replica.
 template <class Job>
@@ -213,10 +193,6 @@ constexpr std::int64_t count_collective_cycles() {
   auto const reduced = phases([](update_profile const& device) { return device.reduced_bytes; });
   return shares ? reduced + phases([](update_profile const& device) { return device.gathered_bytes; }) : 2 * reduced;
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 /// Cycles of all that IPUs send to each other in a weight update: the gradients of replicas are reduced in a ring, each
 /// replica a part of them, and then either the sums are gathered by all, or, where each updates a part of the weights,

@@ -5,7 +5,7 @@
 #include <stagecraft/ipu/convolution/convolution_shape.hpp>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// By how many elements of its tensor an operand moves on with each index of the convolution, be it a forward pass or a
 /// gradient.
@@ -93,4 +93,4 @@ struct convolution_strides {
   }
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

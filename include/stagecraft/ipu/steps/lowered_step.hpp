@@ -10,15 +10,11 @@
 #include <cstdint>
 #include <initializer_list>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 // No constant evaluation can call these: compilers then print their names.
 inline void step_has_more_tensors_than_there_is_room_for() {}
 inline void step_has_more_operations_than_there_is_room_for() {}
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
 
 /// Operations in their order, and the tensors that they work on. Written by `lowering` (ipu/lowering/), priced by
 /// `cost_of` (ipu/operations/), carried out by ipu/emulation/.
@@ -41,7 +37,7 @@ struct lowered_step {
                        weight_mapping const* planned = nullptr) {
     for (int i = 0; i < tensor_count; ++i)
       if (tensors[i].role == role && tensors[i].index == index) return i;
-    if (tensor_count == most_tensors) detail::step_has_more_tensors_than_there_is_room_for();
+    if (tensor_count == most_tensors) step_has_more_tensors_than_there_is_room_for();
     tensors[tensor_count] = {role, index, type, elements, planned};
     return tensor_count++;
   }
@@ -56,7 +52,7 @@ struct lowered_step {
   /// An operation at the end.
   constexpr tile_operation& add(tile_work const& what, std::initializer_list<int> inputs,
                                 std::initializer_list<int> outputs) {
-    if (operation_count == most_operations) detail::step_has_more_operations_than_there_is_room_for();
+    if (operation_count == most_operations) step_has_more_operations_than_there_is_room_for();
     tile_operation& operation = operations[operation_count++];
     operation.what = what;
     for (int const input : inputs) operation.inputs[operation.input_count++] = input;

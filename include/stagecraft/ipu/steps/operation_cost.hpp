@@ -38,7 +38,7 @@ struct operation_cost {
     bytes_exchanged += other.bytes_exchanged;
     exchanges += other.exchanges;
     compute_sets += other.compute_sets;
-    temporary_bytes = detail::larger(temporary_bytes, other.temporary_bytes);
+    temporary_bytes = larger(temporary_bytes, other.temporary_bytes);
     return *this;
   }
 

@@ -14,7 +14,7 @@ struct pool_range {
   std::int64_t first = 0;
   std::int64_t last = 0;
 
-  [[nodiscard]] constexpr std::int64_t count() const noexcept { return detail::larger(last - first, 0); }
+  [[nodiscard]] constexpr std::int64_t count() const noexcept { return larger(last - first, 0); }
 };
 
 /// Window i covers the inputs from i * stride - before on; those that are not there do not count.
@@ -33,17 +33,16 @@ struct pool_axis {
 
   /// The inputs that the windows of some outputs cover.
   [[nodiscard]] constexpr pool_range inputs_of(pool_range const& outputs) const noexcept {
-    return {detail::larger(outputs.first * stride - before, 0),
-            detail::smaller((outputs.last - 1) * stride - before + window, input)};
+    return {larger(outputs.first * stride - before, 0), smaller((outputs.last - 1) * stride - before + window, input)};
   }
   /// The windows that cover any of some inputs.
   [[nodiscard]] constexpr pool_range windows_of(pool_range const& inputs) const noexcept {
     std::int64_t const begin = inputs.first + before;
     return {begin < window ? 0 : (begin - window) / stride + 1,
-            detail::smaller((inputs.last - 1 + before) / stride + 1, output)};
+            smaller((inputs.last - 1 + before) / stride + 1, output)};
   }
   /// At most so many windows cover an input.
-  [[nodiscard]] constexpr std::int64_t windows_of_input() const noexcept { return detail::ceil_div(window, stride); }
+  [[nodiscard]] constexpr std::int64_t windows_of_input() const noexcept { return ceil_div(window, stride); }
 
   /// Between which inputs an output lies, and how much of the upper one is in it. TensorFlow's half-pixel centres, in
   /// the same arithmetic as on the host.
@@ -62,7 +61,7 @@ struct pool_axis {
     float const at = (static_cast<float>(index) + 0.5F) * scale - 0.5F;
     std::int64_t const whole = at < 0 ? -1 : static_cast<std::int64_t>(at);  // rounded down: it is above -1
     std::int64_t const next = at > static_cast<float>(whole) ? whole + 1 : whole;
-    return {detail::larger(whole, 0), detail::smaller(next, input - 1), at - static_cast<float>(whole)};
+    return {larger(whole, 0), smaller(next, input - 1), at - static_cast<float>(whole)};
   }
   /// The inputs that some outputs lie between.
   [[nodiscard]] constexpr pool_range inputs_beside(pool_range const& outputs) const noexcept {
@@ -73,8 +72,7 @@ struct pool_axis {
     std::int64_t const more = (stride & (stride - 1)) == 0 ? 0 : 1;
     std::int64_t const begin = (2 * stride * inputs.first - stride + 1) / 2 - more;
     std::int64_t const end = (2 * stride * inputs.last + stride) / 2 + more;
-    return {inputs.first == 0 ? 0 : detail::larger(begin, 0),
-            inputs.last == input ? output : detail::smaller(end, output)};
+    return {inputs.first == 0 ? 0 : larger(begin, 0), inputs.last == input ? output : smaller(end, output)};
   }
   /// At most so many outputs lie beside an input.
   [[nodiscard]] constexpr std::int64_t outputs_beside_input() const noexcept { return 2 * stride - stride % 2; }

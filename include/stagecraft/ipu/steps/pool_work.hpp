@@ -72,16 +72,14 @@ struct pool_work {
       default: return shape.channels;
     }
   }
-  [[nodiscard]] constexpr std::int64_t parts(int axis) const noexcept {
-    return detail::ceil_div(extent(axis), part[axis]);
-  }
+  [[nodiscard]] constexpr std::int64_t parts(int axis) const noexcept { return ceil_div(extent(axis), part[axis]); }
   /// Tiles that have a part of the result.
   [[nodiscard]] constexpr int tiles() const noexcept {
     return static_cast<int>(parts(0) * parts(1) * parts(2) * parts(3));
   }
 
   [[nodiscard]] constexpr pool_range part_of(int axis, std::int64_t index) const noexcept {
-    return {index * part[axis], detail::smaller((index + 1) * part[axis], extent(axis))};
+    return {index * part[axis], smaller((index + 1) * part[axis], extent(axis))};
   }
   /// What a tile makes. Neighbouring tiles have neighbouring channels, then columns, rows and samples.
   [[nodiscard]] constexpr pool_box result_of(int tile) const noexcept {
@@ -116,8 +114,7 @@ struct pool_work {
     std::int64_t result = part_of(0, 0).count() * part_of(3, 0).count();
     for (int axis = 1; axis < 3; ++axis) {
       std::int64_t most = 0;
-      for (std::int64_t i = 0; i < parts(axis); ++i)
-        most = detail::larger(most, needed(axis, part_of(axis, i)).count());
+      for (std::int64_t i = 0; i < parts(axis); ++i) most = larger(most, needed(axis, part_of(axis, i)).count());
       result *= most;
     }
     return result;
@@ -160,7 +157,7 @@ struct pool_work {
                               .field_rows = samples * result.axes[1].count(),
                               .row_elements = result.axes[2].count(),
                               .window_elements = visits(),
-                              .chans_per_group = detail::ceil_div(channels, width) * width};
+                              .chans_per_group = ceil_div(channels, width) * width};
     switch (function) {
       case pool_function::max: break;
       case pool_function::max_gradient: pooling.type = vertices::pooling_type::max_gradient; break;
@@ -190,7 +187,7 @@ struct pool_work {
         box.axes[axis] = part_of(axis, last ? parts(axis) - 1 : 0);
         if (last && box.axes[axis].count() == part_of(axis, 0).count()) is_new = false;
       }
-      if (is_new) most = detail::larger(most, cycles(box, type, target));
+      if (is_new) most = larger(most, cycles(box, type, target));
     }
     return most;
   }

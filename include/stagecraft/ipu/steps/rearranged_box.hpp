@@ -76,12 +76,12 @@ struct rearranged_box {
     // Behind axes of which all is in the box, the pieces of tiles that begin at the same place are alike.
     std::int64_t period = extents.elements();
     for (int axis = 0; counts[axis] == extents[axis]; ++axis) period /= extents[axis];
-    std::int64_t const tiles = detail::smaller(
-        mapping.tiles_used(), period / detail::greatest_common_divisor(mapping.elements_per_tile, period));
+    std::int64_t const tiles =
+        smaller(mapping.tiles_used(), period / greatest_common_divisor(mapping.elements_per_tile, period));
     std::int64_t most = 0, before = 0;
     for (int tile = 0; tile < tiles && most < bound; ++tile) {
       std::int64_t const upto = elements_before(mapping.last(tile));
-      most = detail::larger(most, upto - before);
+      most = larger(most, upto - before);
       before = upto;
     }
     return most;
@@ -105,8 +105,8 @@ struct rearranged_box {
   /// Of such, from `begin` on: on the first tile that has any, on one behind it.
   [[nodiscard]] constexpr std::int64_t most_of_pieces(tile_mapping const& mapping, std::int64_t begin) const noexcept {
     std::int64_t const piece = mapping.elements_per_tile, count = counts.elements();
-    std::int64_t const on_first = detail::smaller(count, piece - begin % piece);
-    return detail::larger(on_first, detail::smaller(count - on_first, piece));
+    std::int64_t const on_first = smaller(count, piece - begin % piece);
+    return larger(on_first, smaller(count - on_first, piece));
   }
   /// At most so many of `length` elements that lie behind each other are in the box.
   [[nodiscard]] constexpr std::int64_t most_of_run(std::int64_t length) const noexcept {
@@ -118,10 +118,10 @@ struct rearranged_box {
       std::int64_t const whole = rest / stride;
       rest %= stride;
       // A run of whole periods has so many of the box, and no more if it is longer than the box.
-      if (whole >= counts[axis]) return detail::smaller(most, result + counts[axis] * inside);
+      if (whole >= counts[axis]) return smaller(most, result + counts[axis] * inside);
       result += whole * inside;
     }
-    return detail::smaller(most, result);
+    return smaller(most, result);
   }
 };
 

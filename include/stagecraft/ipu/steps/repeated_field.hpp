@@ -34,7 +34,7 @@ struct repeated_field {
     std::int64_t whole_last = 0;
   };
   [[nodiscard]] constexpr pieces pieces_of(std::int64_t first, std::int64_t last) const noexcept {
-    std::int64_t const begin = detail::ceil_div(first, row_length()) * row_length();
+    std::int64_t const begin = ceil_div(first, row_length()) * row_length();
     std::int64_t const end = last / row_length() * row_length();
     // Within a row, or two pieces of neighbouring rows.
     return begin <= end ? pieces{begin, end} : pieces{last, last};
@@ -53,11 +53,10 @@ struct repeated_field {
   /// repetitions, are alike.
   [[nodiscard]] constexpr std::int64_t most_received(tile_mapping const& mapping) const noexcept {
     std::int64_t const period = down * row_length();
-    std::int64_t const tiles = detail::smaller(
-        mapping.tiles_used(), period / detail::greatest_common_divisor(mapping.elements_per_tile, period));
+    std::int64_t const tiles =
+        smaller(mapping.tiles_used(), period / greatest_common_divisor(mapping.elements_per_tile, period));
     std::int64_t most = 0;
-    for (int tile = 0; tile < tiles; ++tile)
-      most = detail::larger(most, received(mapping.first(tile), mapping.last(tile)));
+    for (int tile = 0; tile < tiles; ++tile) most = larger(most, received(mapping.first(tile), mapping.last(tile)));
     return most;
   }
 

@@ -48,11 +48,11 @@ struct step_layout {
         if (step.tensors[i].role != tensor_role::temporary || first[i] != k) continue;
         size[i] = bytes_on_tile(step.tensors[i], target);
         offset[i] = free_place(offset, size, last, step.tensor_count, k, size[i]);
-        tensor_bytes = detail::larger(tensor_bytes, offset[i] + size[i]);
+        tensor_bytes = larger(tensor_bytes, offset[i] + size[i]);
       }
     for (int k = 0; k < step.operation_count; ++k)
       for (int i = 0; i < step.tensor_count; ++i)
-        if (offset[i] >= 0 && first[i] <= k && last[i] >= k) copies[k] = detail::larger(copies[k], offset[i] + size[i]);
+        if (offset[i] >= 0 && first[i] <= k && last[i] >= k) copies[k] = larger(copies[k], offset[i] + size[i]);
   }
 
  private:

@@ -102,7 +102,7 @@ struct rearrangement {
 /// Convolutions and matrix products, by a plan of the step's: poplin.
 struct planned_product {
   std::int64_t function = 0;  ///< the convolution_pass
-  detail::convolution_strides strides;
+  convolution_strides strides;
   std::int64_t loads_128_bits = 0;
   std::int64_t kernel_is_there = 0;  ///< whether the kernel lies where it is multiplied (weight_mapping)
 };

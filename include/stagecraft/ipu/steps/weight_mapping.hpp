@@ -21,27 +21,27 @@ namespace stagecraft::tiles {
 struct weight_mapping {
   convolution_shape shape;  ///< of the convolution that the plan is for
   convolution_plan plan;
-  detail::convolution_strides strides;  ///< of the weight's elements
+  convolution_strides strides;  ///< of the weight's elements
   std::int64_t elements = 0;
   std::int64_t elements_per_tile = 0;  ///< places, of which some may be filled up
   std::int64_t tiles = 0;
 
-  constexpr weight_mapping(convolution_shape const& of, convolution_plan const& by,
-                           detail::convolution_strides const& places, ipu_target const& target) noexcept
+  constexpr weight_mapping(convolution_shape const& of, convolution_plan const& by, convolution_strides const& places,
+                           ipu_target const& target) noexcept
       : shape(of), plan(by), strides(places), elements(of.weights()), tiles(by.tiles_used()) {
-    detail::convolution_division const division(shape, plan, target, false);
+    convolution_division const division(shape, plan, target, false);
     elements_per_tile = division.kernel_slices() * division.kernel_share();
   }
 
   /// Places on a tile, if there is only one of `parts` parts of the weight.
   [[nodiscard]] constexpr std::int64_t part_of_tile(std::int64_t parts) const noexcept {
     using detail::convolution_division;
-    return detail::ceil_div(detail::ceil_div(elements_per_tile, parts), convolution_division::kernel_grain) *
+    return ceil_div(ceil_div(elements_per_tile, parts), convolution_division::kernel_grain) *
            convolution_division::kernel_grain;
   }
   /// Whether a convolution finds its weights where and as it multiplies them.
   [[nodiscard]] constexpr bool serves(convolution_shape const& of, convolution_plan const& by,
-                                      detail::convolution_strides const& places) const noexcept {
+                                      convolution_strides const& places) const noexcept {
     return shape == of && strides.weights == places.weights && plan == by;
   }
 };

@@ -5,7 +5,7 @@
 
 #include <stagecraft/ipu/convolution/convolution_division.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// visit(group, batch, row, column, channel)
 template <class Visit>
@@ -37,4 +37,4 @@ void visit_outputs(convolution_part const& part, Visit const& visit) {
           for (auto o = part.out_chans.first; o < part.out_chans.last; ++o) visit(g, b, y, x, o);
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

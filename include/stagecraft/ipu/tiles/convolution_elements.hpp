@@ -7,7 +7,7 @@
 #include <stagecraft/ipu/steps/convolution_strides.hpp>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// Undoes the transform of a plan: gives the number of an element in its tensor, or -1 for a zero (of padding, or
 /// behind the last channel, group or kernel row), or for a result that nobody wants.
@@ -98,4 +98,4 @@ class convolution_elements {
   convolution_strides strides_;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -17,26 +17,18 @@ struct half_rounding_rules {
   kernels::random_key key{0, 0};
 };
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 struct half_rounding_state {
   half_rounding_rules rules = {};
   std::uint64_t drawn = 0;
   bool overflowed = false;
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 /// While it lives, the halves that this thread stores in tiles' memories follow its rules; in the order in which they
 /// are stored, each takes a random number. Without any, they are rounded to the nearest, and not above the largest.
 class half_rounding {
  public:
   explicit half_rounding(half_rounding_rules const& rules) noexcept
-      : before_(std::exchange(current_, detail::half_rounding_state{.rules = rules})) {}
+      : before_(std::exchange(current_, half_rounding_state{.rules = rules})) {}
   half_rounding(half_rounding const&) = delete;
   half_rounding& operator=(half_rounding const&) = delete;
   ~half_rounding() { current_ = before_; }
@@ -56,8 +48,8 @@ class half_rounding {
   }
 
  private:
-  static inline thread_local detail::half_rounding_state current_;
-  detail::half_rounding_state before_;
+  static inline thread_local half_rounding_state current_;
+  half_rounding_state before_;
 };
 
 }  // namespace stagecraft::tiles

@@ -18,8 +18,8 @@ class weight_places {
   weight_places(weight_mapping const& mapping, ipu_target const& target)
       : element_(static_cast<std::size_t>(mapping.tiles * mapping.elements_per_tile), -1),
         place_(static_cast<std::size_t>(mapping.elements), -1) {
-    detail::convolution_division const division(mapping.shape, mapping.plan, target, false);
-    detail::convolution_elements const elements(mapping.shape, mapping.plan.transform, mapping.strides);
+    convolution_division const division(mapping.shape, mapping.plan, target, false);
+    convolution_elements const elements(mapping.shape, mapping.plan.transform, mapping.strides);
     bool const is_input = division.kernel_is_input();
     for (std::int64_t tile = 0; tile < mapping.tiles; ++tile)
       for (std::int64_t out = 0; out < (is_input ? 1 : division.serial_out_parts); ++out)
@@ -36,7 +36,7 @@ class weight_places {
             place_[element] = first + i - own.first;
           };
           if (!is_input) {
-            detail::visit_weights(part, [&](auto... i) { add(elements.weight(i...)); });
+            visit_weights(part, [&](auto... i) { add(elements.weight(i...)); });
             continue;
           }
           for (auto g = part.conv_groups.first; g < part.conv_groups.last; ++g)

@@ -14,7 +14,7 @@
 #include <array>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// The vertices of a formula, one after the other: popops' operations, each in the place of its first operand. What is
 /// the same at all places is a vertex's scalar; to divide by a constant is to multiply by its reciprocal. A multiple
@@ -168,4 +168,4 @@ class formula_vertices {
   std::array<bool, operations::formula_view::most_steps> is_part_{};
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

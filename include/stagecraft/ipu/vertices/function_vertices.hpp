@@ -6,7 +6,7 @@
 #include <stagecraft/ipu/cycles/unary_op.hpp>
 #include <stagecraft/operations/kinds/map.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 [[nodiscard]] constexpr vertices::unary_operation unary_of(operations::function f) noexcept {
   using operations::function;
@@ -45,4 +45,4 @@ namespace stagecraft::detail {
   }
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

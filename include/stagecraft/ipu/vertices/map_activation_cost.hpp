@@ -6,7 +6,7 @@
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/ipu/vertices/map_work.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// Whether a relu is that of popnn.
 [[nodiscard]] constexpr bool is_plain_relu(activation const& function) noexcept {
@@ -126,4 +126,4 @@ constexpr void add_activation_gradient(map_work& work, activation const& functio
   }
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

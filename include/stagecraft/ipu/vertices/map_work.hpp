@@ -15,7 +15,7 @@
 #include <stagecraft/ipu/steps/tile_mapping.hpp>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// How a tile reads an operand of an elementwise operation (map_operand).
 struct map_read {
@@ -146,4 +146,4 @@ struct map_work {
   }
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -12,7 +12,7 @@
 #include <stagecraft/ipu/vertices/vertex_work.hpp>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// How many operands have an element for each of the weight's.
 constexpr int weight_operands(tile_operation const& operation) {
@@ -101,4 +101,4 @@ constexpr vertex_work update_work(lowered_step const& step, tile_operation const
   return vertices.work;
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

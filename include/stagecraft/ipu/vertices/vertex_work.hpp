@@ -31,10 +31,6 @@ struct vertex_work {
   }
 };
 
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::detail {
-
 /// `count` things, cut into equal shares for the tiles one after the other. The last tile that has something may have
 /// less; those behind it have nothing.
 struct equal_shares {
@@ -100,4 +96,4 @@ constexpr vertex_work added_partials(int tiles, ipu_target const& target) noexce
   return {target.num_worker_contexts * vertex.worker_cycles(target), vertex.flops()};
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -4,7 +4,7 @@
 
 #include <stagecraft/operations/tracer.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::layers::detail {
 
 constexpr bool is_attended(axis_list const& axes, int axis) {
   for (int const each : axes)
@@ -66,4 +66,4 @@ constexpr operations::tensor mask_of_places(operations::tracer& ops, operations:
   return ops.reshape(ops.broadcast(ops.reshape(mask, all), scores), places);
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::layers::detail

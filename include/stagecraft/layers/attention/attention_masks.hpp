@@ -4,7 +4,7 @@
 
 #include <stagecraft/layers/traced_call.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::layers::detail {
 
 /// What is taken from a score that must not count.
 inline constexpr float unseen_score = 1e9F;
@@ -39,4 +39,4 @@ constexpr operations::tensor hide(operations::tensor scores, operations::tensor 
   return scores + stop_gradient(where(seen, 0.0F, -unseen_score - scores));
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::layers::detail

@@ -7,7 +7,7 @@
 #include <stagecraft/operations/tensor.hpp>
 #include <string_view>
 
-namespace stagecraft::detail {
+namespace stagecraft::layers::detail {
 
 /// The axes of input, kernel and output as one letter each, where digits stand for those of an ellipsis. It exists
 /// while the compiler traces a layer. Extents: operations::extents; a template, so that programs without such a layer
@@ -167,4 +167,4 @@ class einsum_equation {
   int trailing_ = 0;  ///< axes of an ellipsis at the end
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::layers::detail

@@ -63,7 +63,9 @@ struct tf_op_lambda : layer<tf_op_lambda<Operator>> {
 
 }  // namespace layers
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::layers::detail {
 
 template <class T>
 concept Number = std::integral<T> || std::floating_point<T>;
@@ -89,7 +91,9 @@ struct tensor_variable {
   [[nodiscard]] constexpr first_tensor value() const { return {tensor, where.file, where.line}; }
 };
 
-}  // namespace detail
+}  // namespace stagecraft::layers::detail
+
+namespace stagecraft {
 
 // Found by the tensors that they are called with. Templates, so that a program that has none need not compile them.
 constexpr symbolic_tensor operator+(detail::first_tensor a, std::derived_from<symbolic_tensor> auto b) {

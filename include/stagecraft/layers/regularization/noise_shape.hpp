@@ -4,7 +4,7 @@
 
 #include <stagecraft/graph/shape.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::layers::detail {
 
 /// Whether noise of this shape can be repeated to that of an input; an empty one always.
 constexpr bool noise_fits(auto const& x, shape const& noise) {
@@ -20,4 +20,4 @@ constexpr auto noise_of(auto const& x, shape const& noise) {
   return of;
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::layers::detail

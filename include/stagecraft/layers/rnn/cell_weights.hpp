@@ -10,7 +10,7 @@
 #include <stagecraft/layers/traced_call.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::layers::detail {
 
 /// Weights kernel, recurrent_kernel and bias of a cell, in Keras's order, and what it drops. Errors: E1012, E1013.
 struct cell_weights {
@@ -57,4 +57,4 @@ struct cell_weights {
   }
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::layers::detail

@@ -5,7 +5,7 @@
 #include <stagecraft/activations/activation_call.hpp>
 #include <array>
 
-namespace stagecraft::detail {
+namespace stagecraft::layers::detail {
 
 /// The next state from the products p of the input and the state before; `h` is that state as the recurrent kernel sees
 /// it. `recurrent_bias` counts with `reset_after` alone.
@@ -32,4 +32,4 @@ constexpr auto gru_state(auto& ops, auto const& options, int units, auto p, auto
   return mix(update, a(gate(p, 2) + ops.matmul(reset * h, gate(recurrent_kernel, 2))));
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::layers::detail

@@ -8,7 +8,7 @@
 #include <array>
 #include <string_view>
 
-namespace stagecraft::detail {
+namespace stagecraft::layers::detail {
 
 /// x with a share of its elements 0 and the others larger, or x itself. The same elements in each step of time.
 constexpr operations::tensor call_dropout(operations::tracer& ops, operations::tensor x, float rate,
@@ -112,4 +112,4 @@ class recurrence {
   operations::tensor projected_, mask_, drawn_;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::layers::detail

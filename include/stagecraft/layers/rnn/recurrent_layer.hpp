@@ -8,9 +8,7 @@
 #include <concepts>
 #include <cstddef>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::layers::detail {
 
 /// What a loop over time gives: its output, and each state after the last step.
 template <std::size_t States>
@@ -20,7 +18,9 @@ struct recurrent_result {
   operations::tensor second{};  ///< a second output, of what goes in both directions and merges nothing
 };
 
-}  // namespace detail
+}  // namespace stagecraft::layers::detail
+
+namespace stagecraft {
 
 namespace layers {
 
@@ -72,7 +72,9 @@ struct recurrent_layer : Base {
 
 }  // namespace layers
 
-namespace detail {
+}  // namespace stagecraft
+
+namespace stagecraft::layers::detail {
 
 /// The states that a loop begins with.
 template <std::size_t States>
@@ -146,6 +148,4 @@ constexpr recurrent_result<States> loop_over_steps(operations::tracer& ops, oper
   return result;
 }
 
-}  // namespace detail
-
-}  // namespace stagecraft
+}  // namespace stagecraft::layers::detail

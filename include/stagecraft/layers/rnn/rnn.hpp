@@ -6,9 +6,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace stagecraft {
-
-namespace detail {
+namespace stagecraft::layers::detail {
 
 /// How many states a cell has; 1 of what is none.
 template <class Cell>
@@ -19,7 +17,9 @@ inline constexpr int states_of_cell = [] {
     return 1;
 }();
 
-}  // namespace detail
+}  // namespace stagecraft::layers::detail
+
+namespace stagecraft {
 
 namespace layers {
 

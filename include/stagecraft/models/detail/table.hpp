@@ -10,7 +10,7 @@
 #include <initializer_list>
 #include <string_view>
 
-namespace stagecraft::detail {
+namespace stagecraft::models {
 
 /// A text of any length, for one line or cell of a table.
 class table_text {
@@ -85,4 +85,4 @@ class table_printer {
   growing_array<std::size_t> ends_;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::models

@@ -6,7 +6,7 @@
 #include <stagecraft/graph/array_view.hpp>
 #include <cstddef>
 
-namespace stagecraft::detail {
+namespace stagecraft::pipeline {
 
 /// A micro-batch goes through passes in `length` places, one place per slot, on the devices of a list. In a block of
 /// `length` slots that is repeated, a second one may start `offset` slots later if the list and the list rotated by
@@ -75,4 +75,4 @@ class rotations {
   unsigned char least_span_[capacity / 2]{};  // from a start to the one so many starts later
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::pipeline

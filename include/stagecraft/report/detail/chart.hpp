@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::reports {
 
 /// The colour of a part of the memory.
 [[nodiscard]] constexpr std::string_view color_of(memory_category category) {
@@ -99,4 +99,4 @@ inline void draw_room(svg_drawing& drawing, chart_area const& area, std::int64_t
   return std::max(1.0, static_cast<double>(top) * 1.12);
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::reports

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-namespace stagecraft::detail {
+namespace stagecraft::reports {
 
 /// A colour where the page is light, and where it is dark.
 struct color_pair {
@@ -39,4 +39,4 @@ inline constexpr color_pair grid_color{"#d8dee4", "#30363d"};
 inline constexpr color_pair gray_color{"#57606a", "#5f6872"};
 inline constexpr color_pair white_color{"#ffffff", "#ffffff"};
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::reports

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::reports {
 
 /// Where a node of a layered layout has to stand.
 enum class node_place : unsigned char { anywhere, first, last };
@@ -130,4 +130,4 @@ class layer_order {
   std::vector<int> positions_;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::reports

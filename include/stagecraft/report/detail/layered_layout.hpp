@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::reports {
 
 /// `across` is the way along a layer, `along` the way from layer to layer.
 struct layout_point {
@@ -337,4 +337,4 @@ class layered_layout {
   double across_ = 0;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::reports

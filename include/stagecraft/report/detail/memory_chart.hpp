@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::reports {
 
 inline constexpr double chart_width = 1120, chart_left = 84, chart_right = 20, chart_height = 150;
 
@@ -119,8 +119,8 @@ class liveness_chart {
     for (auto const& ipu : data_.ipus)
       for (auto const& step : ipu.steps) most = std::max(most, step.bytes());
     double const top = bytes_scale(most, data_.machine.bytes_per_tile);
-    double y = detail::draw_legend(drawing_, chart_left, chart_width - chart_right, 30,
-                                   {{"s0", "always live"}, {"s1", "not always live"}}) +
+    double y = draw_legend(drawing_, chart_left, chart_width - chart_right, 30,
+                           {{"s0", "always live"}, {"s1", "not always live"}}) +
                10;
     for (auto const& ipu : data_.ipus) y = draw_ipu(ipu, y, top);
     return drawing_.document(chart_width, y);
@@ -210,4 +210,4 @@ class liveness_chart {
   svg_drawing drawing_;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::reports

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::reports {
 
 /// Writes one model. Nested models are clusters; what leads to one leads to the box of its input.
 class model_dot {
@@ -103,4 +103,4 @@ class model_dot {
   text_writer text_;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::reports

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::reports {
 
 /// "0", or "0-2" for a nested model in several stages; empty without stages.
 [[nodiscard]] inline std::string stage_text(model_node const& node) {
@@ -284,4 +284,4 @@ class model_drawing {
   svg_drawing drawing_;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::reports

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::reports {
 
 /// A model that is drawn.
 struct drawn_model {
@@ -272,4 +272,4 @@ class model_nodes {
   std::vector<model_level> levels_;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::reports

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-namespace stagecraft::detail {
+namespace stagecraft::reports {
 
 /// The colours are those of pictures (colors.hpp). Neither text has a character that XML or HTML would take for a tag.
 inline constexpr std::string_view page_style = R"(
@@ -72,4 +72,4 @@ document.querySelectorAll('th button').forEach(function (button) {
 });
 )";
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::reports

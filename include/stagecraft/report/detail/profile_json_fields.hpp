@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::reports {
 
 [[noreturn]] inline void throw_no_profile(std::string const& why) {
   throw file_error("E5052", "profile_from_json: not a profile: " + why);
@@ -232,4 +232,4 @@ inline constexpr int profile_version = 1;
   return data;
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::reports

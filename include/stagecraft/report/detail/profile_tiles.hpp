@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::reports {
 
 /// A tensor, or `copies` of them, of which each tile has a piece.
 struct tensor_on_tiles {
@@ -95,4 +95,4 @@ std::vector<profile_tile> tiles_of_profile() {
   return tiles;
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::reports

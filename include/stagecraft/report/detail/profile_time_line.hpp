@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::reports {
 
 /// A step of a pass.
 struct profile_work {
@@ -196,4 +196,4 @@ class profile_time_line_maker {
   int added_micro_batches_ = 0;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::reports

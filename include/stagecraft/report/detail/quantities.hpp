@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace stagecraft::detail {
+namespace stagecraft::reports {
 
 /// "1,234,567".
 [[nodiscard]] inline std::string grouped_digits(std::int64_t number) {
@@ -105,4 +105,4 @@ namespace stagecraft::detail {
 static_assert(tick_distance(1472, 8, false) == 200 && tick_distance(90, 5, false) == 20);
 static_assert(tick_distance(638'976, 5, true) == 131'072 && tick_distance(0, 5, true) == 1);
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::reports

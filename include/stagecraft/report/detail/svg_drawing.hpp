@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::reports {
 
 /// How wide a text is at most, in pixels, in a font as wide as DejaVu Sans. The reader's font is not known.
 [[nodiscard]] constexpr double text_width(std::string_view text, double size, bool bold = false) {
@@ -166,4 +166,4 @@ class svg_drawing {
 /// "s3": the class of a number's strong colour.
 [[nodiscard]] inline std::string strong_class(int number) { return "s" + std::to_string(number % hue_count); }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::reports

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace stagecraft::detail {
+namespace stagecraft::reports {
 
 /// Writes a whole file. `function` is what errors call the function that the user called.
 /// Throws file_error E5050 with the system's reason; nothing but what was written so far is left of the file.
@@ -36,4 +36,4 @@ inline void write_text_file(std::string const& path, std::string_view text, std:
                                 "' what to write; it ends in " + std::string(endings));
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::reports

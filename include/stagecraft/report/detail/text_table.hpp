@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::reports {
 
 /// Without control characters, which a terminal obeys, and without what is no character.
 [[nodiscard]] inline std::string printable(std::string_view text) {
@@ -125,4 +125,4 @@ class text_table {
       {"memory", memory}};
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::reports

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::reports {
 
 using diagnostics::character_length;
 
@@ -92,4 +92,4 @@ class text_writer {
   std::string text_;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::reports

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::reports {
 
 /// Draws two rows for each IPU: the passes, in the colours of a timetable's micro-batches, and what takes the time.
 class time_line_chart {
@@ -243,4 +243,4 @@ class cycles_chart {
   svg_drawing drawing_;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::reports

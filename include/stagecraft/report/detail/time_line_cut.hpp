@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::reports {
 
 /// One or two spans of time, and the slots between them that are not shown.
 struct time_line_cut {
@@ -104,4 +104,4 @@ struct time_line_pass {
   return count == 0 ? "no stage" : (count == 1 ? "stage " : "stages ") + text;
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::reports

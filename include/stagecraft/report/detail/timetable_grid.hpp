@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::reports {
 
 /// What a slot belongs to.
 enum class timetable_phase : unsigned char { ramp_up, steady, ramp_down, update };
@@ -218,4 +218,4 @@ class timetable_grid {
   int most_parts_ = 1;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::reports

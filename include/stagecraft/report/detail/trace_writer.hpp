@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::reports {
 
 /// Writes events, one per line, each in a row (`tid`) of a process (`pid`).
 class trace_writer {
@@ -65,4 +65,4 @@ class trace_writer {
   bool first_ = true;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::reports

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::trainers {
 
 template <class Given>
 concept CallbackValue = std::derived_from<std::remove_cvref_t<Given>, callback>;
@@ -33,10 +33,6 @@ inline constexpr diagnostic callback_value_problem = [] {
   return problem;
 }();
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::trainers {
-
 /// `.callbacks = {&stopping, &log}`: variables of the user's, which outlive the run. E4085: a callback itself; E4137,
 /// E4138: a callback with a member that looks like a hook, and that nothing calls.
 struct callback_pointers : std::vector<callback*> {
@@ -44,18 +40,18 @@ struct callback_pointers : std::vector<callback*> {
   callback_pointers(std::vector<callback*> pointers) : std::vector<callback*>(std::move(pointers)) {}
 
   template <class... Given>
-    requires(sizeof...(Given) > 0 && ((detail::CallbackValue<Given> || detail::CallbackAddress<Given>) && ...))
+    requires(sizeof...(Given) > 0 && ((CallbackValue<Given> || CallbackAddress<Given>) && ...))
   callback_pointers(Given&&... given) : std::vector<callback*>{address_of(given)...} {}
 
  private:
   template <class Given>
   static callback* address_of([[maybe_unused]] Given& given) {
-    if constexpr (detail::CallbackValue<Given>) {
-      static_assert(detail::report<detail::callback_value_problem<Given>>());
+    if constexpr (CallbackValue<Given>) {
+      static_assert(report<callback_value_problem<Given>>());
       return nullptr;
     } else {
       using type = std::remove_pointer_t<std::remove_cvref_t<Given>>;
-      static_assert(detail::report<detail::hook_problem<type>>());
+      static_assert(report<hook_problem<type>>());
       return given;
     }
   }

@@ -57,8 +57,8 @@ class named_series {
       if (!list.empty()) list += ", ";
       list += s.name;
     }
-    detail::throw_data_error("E4013", "history: nothing is named '%.*s'; there are: %s", static_cast<int>(name.size()),
-                             name.data(), list.c_str());
+    throw_data_error("E4013", "history: nothing is named '%.*s'; there are: %s", static_cast<int>(name.size()),
+                     name.data(), list.c_str());
   }
 
   [[nodiscard]] series const* find(std::string_view name) const noexcept {

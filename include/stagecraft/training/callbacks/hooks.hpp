@@ -9,7 +9,7 @@
 
 #include <string_view>
 
-namespace stagecraft::detail {
+namespace stagecraft::trainers {
 
 /// A hook that a callback declares with other parameters than the library calls, so that it is never called.
 /// What is private, or has several overloads, is not looked at.
@@ -101,4 +101,4 @@ inline constexpr diagnostic hook_problem = [] {
   return problem;
 }();
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::trainers

@@ -8,7 +8,7 @@
 #include <stagecraft/training/callbacks/callback.hpp>
 #include <string_view>
 
-namespace stagecraft::detail {
+namespace stagecraft::trainers {
 
 /// E4141, for the struct `early_stopping_options` of the callback `early_stopping`.
 template <class Options>
@@ -23,10 +23,6 @@ inline constexpr diagnostic wrong_callback_options_problem = [] {
   return problem;
 }();
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::trainers {
-
 /// Base of callbacks with the options `Options`, which says their names in `order`. A callback takes its constructors
 /// (`using option_callback::option_callback`) after its own; they report E4141 and stand in.
 template <class Options>
@@ -36,11 +32,11 @@ class option_callback : public callback {
 
  public:
   template <class O = Options>
-  explicit option_callback(detail::any_options) : option_callback(refused<O>{}) {}
+  explicit option_callback(any_options) : option_callback(refused<O>{}) {}
   template <class O = Options>
-  option_callback(detail::any_argument, detail::any_options) : option_callback(refused<O>{}) {}
+  option_callback(any_argument, any_options) : option_callback(refused<O>{}) {}
   template <class O = Options>
-  option_callback(detail::any_argument, detail::any_argument, detail::any_options) : option_callback(refused<O>{}) {}
+  option_callback(any_argument, any_argument, any_options) : option_callback(refused<O>{}) {}
 #if defined(__clang__)
   // Clang takes a list with designators for this one alone. GCC 12 would take it for a conversion of the first argument
   // of any constructor, such as the name of a file.
@@ -51,7 +47,7 @@ class option_callback : public callback {
  private:
   template <class O>
   struct refused {
-    static_assert(detail::report<detail::wrong_callback_options_problem<O>>());
+    static_assert(report<wrong_callback_options_problem<O>>());
   };
   template <class O>
   explicit option_callback(refused<O>) {}

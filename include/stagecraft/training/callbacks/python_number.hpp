@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace stagecraft::detail {
+namespace stagecraft::trainers {
 
 /// Digits in scientific notation as Python has them, those of small and very large numbers as they are.
 [[nodiscard, gnu::cold]] inline std::string spell_python_number(std::string_view text, bool is_tiny_float,
@@ -49,4 +49,4 @@ template <class Float>
                              sizeof(Float) == sizeof(float));
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::trainers

@@ -12,14 +12,10 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::trainers {
 
 /// In place of a queue, or of what runs in the background.
 struct no_queue {};
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::trainers {
 
 /// The batches of a run. Replicas take turns: the first step takes the first batches, one for each replica.
 ///
@@ -51,7 +47,7 @@ class batch_feed {
     if constexpr (prefetch_depth > 0)
       return queue_.start(number(0, steps), fill_);
     else
-      return detail::no_queue{};
+      return no_queue{};
   }
   /// Ends every wait, when a run has failed elsewhere.
   void cancel() noexcept {
@@ -99,7 +95,7 @@ class batch_feed {
       return infeed_queue<prepared_batch<Session>>(
           Session::replicas, prefetch_depth, [] { return prepared_batch<Session>(); }, busy_threads);
     else
-      return detail::no_queue{};
+      return no_queue{};
   }
 
   fill_batch fill_;

@@ -87,8 +87,8 @@ class batch_loader {
     check_lengths(names.x, x, names.y, y);
     for (std::size_t i = 0; i < outputs; ++i)
       if (Session::sparse_targets(i))
-        check_labels(detail::array_name(names.y, static_cast<int>(i), static_cast<int>(outputs)).text,
-                     y[static_cast<int>(i)], label_rule_of<Session>(i));
+        check_labels(array_name(names.y, static_cast<int>(i), static_cast<int>(outputs)).text, y[static_cast<int>(i)],
+                     label_rule_of<Session>(i));
     check_sample_weight(names.sample_weight, sample_weight, x.count());
     if (!class_weight.empty()) check_classes(class_weight);
     weights_ = row_weights(sample_weight, class_weight, y[0]);
@@ -111,10 +111,10 @@ class batch_loader {
   // E4006. As in Keras, a sample has one class, that of its only output.
   void check_classes(std::vector<class_weight_entry> const& class_weight) const {
     if (outputs > 1)
-      detail::throw_data_error("E4006", "class_weight: expected a model with one output, found one with %zu", outputs);
+      throw_data_error("E4006", "class_weight: expected a model with one output, found one with %zu", outputs);
     if (Session::class_numbers(0) > 1)
-      detail::throw_data_error("E4006", "class_weight: expected a model with one class per sample, found one with %d",
-                               Session::class_numbers(0));
+      throw_data_error("E4006", "class_weight: expected a model with one class per sample, found one with %d",
+                       Session::class_numbers(0));
     check_class_weight(class_weight, y_[0]);
   }
 
@@ -149,7 +149,7 @@ class batch_loader {
     }
     for (std::size_t i = rows.size() * per_sample; i < batch * per_sample; ++i) scale[i] = 0;
     if constexpr (Session::is_masked(Output))
-      detail::mask_rows<typename Session::described::model, Output>(
+      mask_rows<typename Session::described::model, Output>(
           [&](int call) { return to.input(Session::input_number(call)); }, rows.size(), scale);
   }
 

@@ -40,7 +40,7 @@
 #include <string_view>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::trainers {
 
 /// A shape as Python prints a tuple.
 struct shape_text {
@@ -73,10 +73,6 @@ struct array_name {
   return true;
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::trainers {
-
 /// E4010, E4001: one array per input or output, samples of the model's shapes; a last axis of extent 1 may be missing
 /// or too many, as in Keras.
 /// \param argument the argument's name, for example "x", "y" or "validation_data.y"
@@ -84,13 +80,13 @@ namespace stagecraft::trainers {
                                        tracing::array_view<shape const> expected) {
   int const count = static_cast<int>(expected.size());
   if (found.size() != count) {
-    detail::throw_data_error("E4010", "%s: expected %d %s, found %d", argument, count, count == 1 ? "array" : "arrays",
-                             found.size());
+    throw_data_error("E4010", "%s: expected %d %s, found %d", argument, count, count == 1 ? "array" : "arrays",
+                     found.size());
   }
   for (int i = 0; i < count; ++i) {
     shape const& wanted = expected[i];
     shape const& came = found[i].sample_shape();
-    if (detail::same_but_for_a_last_one(came, wanted)) continue;
+    if (same_but_for_a_last_one(came, wanted)) continue;
     char const* hint = "";
     if (std::string_view(argument).ends_with('y')) {
       if (came.size() == 1 && wanted.rank() > 1)
@@ -99,9 +95,8 @@ namespace stagecraft::trainers {
         hint = "; class numbers need the loss sparse_categorical_crossentropy";
       if (wanted.size() == 1 && came.size() > 1) hint = "; one value per class needs the loss categorical_crossentropy";
     }
-    detail::throw_data_error("E4001", "%s: expected samples of shape %s, found %s%s",
-                             detail::array_name(argument, i, count).text, detail::shape_text(wanted).c_str(),
-                             detail::shape_text(came).c_str(), hint);
+    throw_data_error("E4001", "%s: expected samples of shape %s, found %s%s", array_name(argument, i, count).text,
+                     shape_text(wanted).c_str(), shape_text(came).c_str(), hint);
   }
 }
 
@@ -109,8 +104,8 @@ namespace stagecraft::trainers {
 [[gnu::cold]] inline void check_count(char const* argument, std::ptrdiff_t found, std::ptrdiff_t needed = 1,
                                       char const* reason = "") {
   if (found >= needed) return;
-  detail::throw_data_error("E4003", "%s: expected at least %td %s%s, found %td", argument, needed,
-                           needed == 1 ? "sample" : "samples", reason, found);
+  throw_data_error("E4003", "%s: expected at least %td %s%s, found %td", argument, needed,
+                   needed == 1 ? "sample" : "samples", reason, found);
 }
 
 /// E4002: all arrays of both sets have the same number of samples.
@@ -121,10 +116,9 @@ namespace stagecraft::trainers {
     sample_set const& set = in_first ? first : second;
     int const index = in_first ? i : i - first.size();
     if (set[index].count() == first.count()) continue;
-    detail::throw_data_error("E4002", "%s: expected %td samples, as many as %s has, found %td",
-                             detail::array_name(in_first ? first_argument : second_argument, index, set.size()).text,
-                             first.count(), detail::array_name(first_argument, 0, first.size()).text,
-                             set[index].count());
+    throw_data_error("E4002", "%s: expected %td samples, as many as %s has, found %td",
+                     array_name(in_first ? first_argument : second_argument, index, set.size()).text, first.count(),
+                     array_name(first_argument, 0, first.size()).text, set[index].count());
   }
 }
 
@@ -144,14 +138,13 @@ inline void check_sequence(char const* argument, sample_source const& labels, st
   for (int i = 1; i < count; ++i) needed += labels.at(row, i) == labels.at(row, i - 1);
   for (int i = count; i < width; ++i)
     if (labels.at(row, i) != 0)
-      detail::throw_data_error("E4132",
-                               "%s: expected 0 only after the last label, found label %s after a 0 at sample %td",
-                               argument, diagnostics::general_digits(labels.at(row, i), 15).c_str(), sample);
+      throw_data_error("E4132", "%s: expected 0 only after the last label, found label %s after a 0 at sample %td",
+                       argument, diagnostics::general_digits(labels.at(row, i), 15).c_str(), sample);
   if (needed > steps)
-    detail::throw_data_error("E4133",
-                             "%s: expected labels that fit the output's %d steps, found %d labels at sample %td, which "
-                             "need %d, as equal neighbours have a blank between them",
-                             argument, steps, count, sample, needed);
+    throw_data_error("E4133",
+                     "%s: expected labels that fit the output's %d steps, found %d labels at sample %td, which "
+                     "need %d, as equal neighbours have a blank between them",
+                     argument, steps, count, sample, needed);
 }
 
 /// E4004: every number is a class, a whole number from 0 to classes - 1. E4132, E4133: sequences that are none.
@@ -163,8 +156,8 @@ inline void check_labels(char const* argument, sample_source const& labels, labe
     for (int i = 0; i < width; ++i) {
       double const label = labels.at(row, i);
       if (label >= 0 && label < rule.classes && label == static_cast<double>(static_cast<int>(label))) continue;
-      detail::throw_data_error("E4004", "%s: expected class numbers from 0 to %d, found %s at sample %td", argument,
-                               rule.classes - 1, diagnostics::general_digits(label, 15).c_str(), first + row);
+      throw_data_error("E4004", "%s: expected class numbers from 0 to %d, found %s at sample %td", argument,
+                       rule.classes - 1, diagnostics::general_digits(label, 15).c_str(), first + row);
     }
     if (rule.steps > 0) check_sequence(argument, labels, row, rule.steps, first + row);
   }
@@ -175,12 +168,12 @@ inline void check_labels(char const* argument, sample_source const& labels, labe
                                               std::ptrdiff_t samples) {
   if (!weights.given()) return;
   if (weights.sample_size() != 1) {
-    detail::throw_data_error("E4005", "%s: expected one number per sample, found samples of shape %s", argument,
-                             detail::shape_text(weights.sample_shape()).c_str());
+    throw_data_error("E4005", "%s: expected one number per sample, found samples of shape %s", argument,
+                     shape_text(weights.sample_shape()).c_str());
   }
   if (weights.count() != samples) {
-    detail::throw_data_error("E4005", "%s: expected %td numbers, one per sample, found %td", argument, samples,
-                             weights.count());
+    throw_data_error("E4005", "%s: expected %td numbers, one per sample, found %td", argument, samples,
+                     weights.count());
   }
 }
 
@@ -196,11 +189,11 @@ inline void check_labels(char const* argument, sample_source const& labels, labe
     int seen = 0;
     for (class_weight_entry const& other : weights) seen += other.label == entry.label;
     if (seen > 1)
-      detail::throw_data_error("E4006", "class_weight: expected one weight for each class, found %d for class %d", seen,
-                               entry.label);
+      throw_data_error("E4006", "class_weight: expected one weight for each class, found %d for class %d", seen,
+                       entry.label);
     if (entry.label < 0 || entry.label >= classes)
-      detail::throw_data_error("E4006", "class_weight: expected the classes from 0 to %d, as there are %d, found %d",
-                               classes - 1, classes, entry.label);
+      throw_data_error("E4006", "class_weight: expected the classes from 0 to %d, as there are %d, found %d",
+                       classes - 1, classes, entry.label);
   }
   for (std::ptrdiff_t row = 0; row < targets.count(); ++row)
     static_cast<void>(row_weights::class_of(targets, row, classes));
@@ -211,12 +204,12 @@ inline void check_labels(char const* argument, sample_source const& labels, labe
 [[nodiscard]] inline std::ptrdiff_t training_count(std::ptrdiff_t samples, double split) {
   if (split == 0) return samples;
   if (!(split > 0 && split < 1))
-    detail::throw_data_error("E4007", "validation_split: expected a number from 0 to below 1, found %s",
-                             diagnostics::general_digits(split, 15).c_str());
+    throw_data_error("E4007", "validation_split: expected a number from 0 to below 1, found %s",
+                     diagnostics::general_digits(split, 15).c_str());
   auto const left = static_cast<std::ptrdiff_t>(static_cast<double>(samples) * (1.0 - split));
   if (left == 0 || left == samples) {
-    detail::throw_data_error("E4007", "validation_split: %s of %td samples leaves none to %s with",
-                             diagnostics::general_digits(split, 15).c_str(), samples, left == 0 ? "train" : "validate");
+    throw_data_error("E4007", "validation_split: %s of %td samples leaves none to %s with",
+                     diagnostics::general_digits(split, 15).c_str(), samples, left == 0 ? "train" : "validate");
   }
   return left;
 }
@@ -227,8 +220,7 @@ inline void check_labels(char const* argument, sample_source const& labels, labe
 [[nodiscard]] inline int batch_size_to_use(int asked, int compiled) {
   if (asked == 0) return compiled;
   if (asked < 0 || asked > compiled) {
-    detail::throw_data_error("E4008", "batch_size: expected 1 to %d, the description's batch_size, found %d", compiled,
-                             asked);
+    throw_data_error("E4008", "batch_size: expected 1 to %d, the description's batch_size, found %d", compiled, asked);
   }
   return asked;
 }
@@ -239,14 +231,14 @@ inline void check_labels(char const* argument, sample_source const& labels, labe
 [[gnu::cold]] inline void check_full_batches(char const* argument, std::ptrdiff_t samples, int batch_size,
                                              int compiled) {
   if (batch_size == compiled && samples % compiled == 0) return;
-  detail::throw_data_error(
-      "E4019", "%s: expected full batches of %d samples for a stateful model, found %td samples in batches of %d",
-      argument, compiled, samples, batch_size);
+  throw_data_error("E4019",
+                   "%s: expected full batches of %d samples for a stateful model, found %td samples in batches of %d",
+                   argument, compiled, samples, batch_size);
 }
 
 /// E4011: an option that counts is at least `least`.
 [[gnu::cold]] inline void check_at_least(char const* option, int found, int least) {
-  if (found < least) detail::throw_data_error("E4011", "%s: expected at least %d, found %d", option, least, found);
+  if (found < least) throw_data_error("E4011", "%s: expected at least %d, found %d", option, least, found);
 }
 
 /// E4011: checks the options of `fit` that are numbers. Fewer epochs than `initial_epoch` train nothing, as in Keras.
@@ -262,8 +254,7 @@ inline void check_options(fit_options const& options) {
 /// E4003: `steps` batches (0: any number) need that many samples. Keras's IPU data handler refuses such data before
 /// the run, and so does this.
 inline void check_steps(char const* option, int steps, int batches) {
-  if (steps > batches)
-    detail::throw_data_error("E4003", "%s: expected data for %d batches, found %d", option, steps, batches);
+  if (steps > batches) throw_data_error("E4003", "%s: expected data for %d batches, found %d", option, steps, batches);
 }
 
 }  // namespace stagecraft::trainers

@@ -60,8 +60,8 @@ class row_weights {
       target = targets.at(row);
     }
     if (!(target >= -0.5 && target < classes - 0.5))
-      detail::throw_data_error("E4006", "class_weight: expected targets from 0 to %d, found %s at sample %td",
-                               classes - 1, diagnostics::general_digits(target, 15).c_str(), row);
+      throw_data_error("E4006", "class_weight: expected targets from 0 to %d, found %s at sample %td", classes - 1,
+                       diagnostics::general_digits(target, 15).c_str(), row);
     return static_cast<std::size_t>(target + 0.5);
   }
 

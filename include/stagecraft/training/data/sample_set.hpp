@@ -20,10 +20,6 @@ namespace stagecraft::trainers {
 template <class Data>
 concept SampleTuple = !SampleData<Data> && requires { std::tuple_size<std::remove_cvref_t<Data>>::value; };
 
-}  // namespace stagecraft::trainers
-
-namespace stagecraft::detail {
-
 /// E4086: something that is no array, above all a vector of vectors.
 template <class Data>
 inline constexpr diagnostic no_data_problem = [] {
@@ -38,7 +34,7 @@ inline constexpr diagnostic no_data_problem = [] {
   return problem;
 }();
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::trainers
 
 namespace stagecraft {
 

@@ -38,10 +38,6 @@ concept SequenceData = !TensorData<Data> && requires(Data const& data) {
 template <class Data>
 concept SampleData = TensorData<std::remove_cvref_t<Data>> || SequenceData<std::remove_cvref_t<Data>>;
 
-}  // namespace stagecraft::trainers
-
-namespace stagecraft::detail {
-
 /// How to read numbers of one type. There is one table per type, so that reading is one indirect call per sample.
 struct number_reader {
   void (*to_float)(void const* from, std::ptrdiff_t first, std::ptrdiff_t count, float* to);
@@ -87,10 +83,6 @@ auto row_major_numbers(Tensor const& data) -> typename Tensor::value_type const*
     return nullptr;
   }
 }
-
-}  // namespace stagecraft::detail
-
-namespace stagecraft::trainers {
 
 /// Refers to an array of samples, without its type. An lvalue that is contiguous in row-major order (any xtensor
 /// container, most views of its first axis, std::vector, std::span) is used in place and must outlive this object; an
@@ -144,7 +136,7 @@ class sample_source {
   }
   /// Where the samples with these numbers lie as floats, one after the other; null if they do not.
   [[nodiscard]] float const* in_place(tracing::array_view<std::int32_t const> rows) const {
-    if (reader_ != &detail::reader_of<float> || rows.empty()) return nullptr;
+    if (reader_ != &reader_of<float> || rows.empty()) return nullptr;
     for (std::size_t i = 1; i < rows.size(); ++i)
       if (rows[i] != rows[i - 1] + 1) return nullptr;
     return static_cast<float const*>(numbers_) + offset(rows[0]);
@@ -192,11 +184,11 @@ class sample_source {
   template <TensorData Data>
   void read(Data const& data) {
     set_shape(data.dimension(), [&](std::size_t axis) { return static_cast<std::ptrdiff_t>(data.shape()[axis]); });
-    if constexpr (detail::RowMajorTensor<Data>) {
+    if constexpr (RowMajorTensor<Data>) {
       use(data.data() + data.data_offset());
     } else {
       using number = typename Data::value_type;
-      if (number const* const numbers = detail::row_major_numbers(data)) {
+      if (number const* const numbers = row_major_numbers(data)) {
         use(numbers);
       } else {
         auto evaluated = std::make_shared<xt::xarray<number, xt::layout_type::row_major>>(data);
@@ -209,16 +201,16 @@ class sample_source {
   template <class Number>
   void use(Number const* numbers) noexcept {
     numbers_ = numbers;
-    reader_ = &detail::reader_of<std::remove_cv_t<Number>>;
+    reader_ = &reader_of<std::remove_cv_t<Number>>;
   }
 
   template <class Extent>
   void set_shape(std::size_t rank, Extent extent) {
     if (rank == 0 || rank > shape::max_rank + 1) {
-      detail::throw_data_error("E4016",
-                               "data: expected an array of samples with at most 6 dimensions each, found an "
-                               "array of %zu dimensions",
-                               rank);
+      throw_data_error("E4016",
+                       "data: expected an array of samples with at most 6 dimensions each, found an "
+                       "array of %zu dimensions",
+                       rank);
     }
     count_ = extent(0);
     for (std::size_t axis = 1; axis < rank; ++axis) sample_shape_.push_back(static_cast<int>(extent(axis)));
@@ -226,7 +218,7 @@ class sample_source {
   }
 
   void const* numbers_ = nullptr;
-  detail::number_reader const* reader_ = nullptr;
+  number_reader const* reader_ = nullptr;
   std::ptrdiff_t first_ = 0;
   std::ptrdiff_t count_ = 0;
   int sample_size_ = 1;

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::trainers {
 
 /// SplitMix64: one 64-bit number per call, from a counter.
 class order_generator {
@@ -37,15 +37,11 @@ class order_generator {
   std::uint64_t state_;
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::trainers {
-
 /// Fills `order` with a permutation of 0, 1, ..., size - 1, which depends on size, seed and epoch only (Fisher-Yates).
 [[gnu::cold]] constexpr void shuffle_order(tracing::array_view<std::int32_t> order, std::uint64_t seed,
                                            std::uint64_t epoch) noexcept {
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<std::int32_t>(i);
-  detail::order_generator generator(seed, epoch);
+  order_generator generator(seed, epoch);
   for (std::size_t i = order.size(); i > 1; --i) {
     std::size_t const j = generator.below(static_cast<std::uint32_t>(i));
     std::int32_t const last = order[i - 1];

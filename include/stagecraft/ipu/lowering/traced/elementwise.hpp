@@ -7,7 +7,7 @@
 #include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/operations/reduce.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// How a map reads a tensor for a result of extents `to`. What is repeated in a way that maps do not know is written
 /// out first.
@@ -202,4 +202,4 @@ constexpr void lower_traced(Program& program, operations::random const& what, in
   });
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -6,7 +6,7 @@
 #include <stagecraft/ipu/lowering/traced/movement.hpp>
 #include <stagecraft/ipu/lowering/traced/program_builder.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// The loops that are open at an operation.
 template <class Program>
@@ -148,4 +148,4 @@ class traced_loops {
   growing_array<open_loop> open_;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// Axes of a result and the strides in its source, of which neighbours are put together where both go on alike.
 class merged_axes {
@@ -261,4 +261,4 @@ constexpr void lower_traced(Program& program, operations::concatenate const& wha
   }
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -9,7 +9,7 @@
 #include <stagecraft/ipu/operations/table.hpp>
 #include <stagecraft/ipu/steps/convolution_strides.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// `strides`: where the operands lie. What is planned is found afterwards: one constant for each shape.
 template <class Program>
@@ -178,4 +178,4 @@ constexpr void lower_traced(Program& program, operations::scatter_add const&, in
   add_table(program, table_function::scatter_add, id, program.node_of(id).shape);
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

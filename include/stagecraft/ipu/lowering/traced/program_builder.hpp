@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// What the value of an operation is on the tiles: a tensor, or one number everywhere, which needs none.
 struct traced_value {
@@ -200,4 +200,4 @@ class program_builder {
   return product;
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// As step_layout: a tensor takes its place from the first operation that names it to the last; first fit. In a loop,
 /// what comes from outside stays until the end, and what is read behind it is there from the begin.
@@ -86,4 +86,4 @@ class program_layout {
   }
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

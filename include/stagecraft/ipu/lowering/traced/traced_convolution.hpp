@@ -6,7 +6,7 @@
 #include <stagecraft/ipu/convolution/convolution_shape.hpp>
 #include <stagecraft/operations/kinds/windows.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// The convolution of (batch, places..., channels) to (batch, windows..., filters); one axis is a row, two are an
 /// image. Dilation of a single element does not matter, and is left out.
@@ -32,4 +32,4 @@ constexpr convolution_shape traced_convolution(operations::windows const& window
   return result;
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -12,7 +12,7 @@
 #include <stagecraft/ipu/lowering/traced/program_layout.hpp>
 #include <stagecraft/ipu/operations/rows.hpp>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// Walks the operations of a step in their order. A template, as is what it uses, so that programs without such layers
 /// need not compile it.
@@ -84,7 +84,7 @@ class traced_steps {
     int const result = program.result(root_of(id_));
     set(result);
     auto const read = [&](int index) { return program.tensor_of(program.operand(id_, index + 1), type()); };
-    auto const function = activation_of(what);
+    auto const function = activations::detail::activation_of(what);
     if (what.name == "softmax") {
       rows const of = rows_of_softmax(what, id_);
       int const x = read(0), dy = what.is_gradient ? read(1) : -1;
@@ -219,7 +219,8 @@ class traced_steps {
   /// Whether tiles have a vertex for it.
   [[nodiscard]] constexpr bool is_known(operations::composite const& what, int id) const {
     if (what.name == "softmax") return rows_of_softmax(what, id).columns > 1;
-    if (what.name != "dropout") return id - what.first > 1 && activation_of(what) != linear;  // else an operation is it
+    if (what.name != "dropout")
+      return id - what.first > 1 && activations::detail::activation_of(what) != linear;  // else an operation is it
     // One number for each channel of a sample, drawn as the host's loop draws them.
     auto const& drawn = program.node_of(program.operand(id, 1)).shape;
     return program.options.draws_in_loop && drawn.size() == drawn[0] * drawn[-1];
@@ -291,4 +292,4 @@ constexpr void append_operations(lowered_step& step, Program const& program, Ten
   }
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

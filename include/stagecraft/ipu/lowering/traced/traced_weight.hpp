@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 constexpr bool is_copy(tile_operation const& operation) {
   auto const* elementwise = operation.what.if_is<map_operation>();
@@ -88,4 +88,4 @@ struct traced_weight {
   }
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

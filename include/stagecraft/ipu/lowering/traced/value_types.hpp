@@ -8,7 +8,7 @@
 #include <stagecraft/operations/plan/traced_plan.hpp>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// What a call's lowering knows besides its plan.
 struct traced_options {
@@ -109,4 +109,4 @@ class value_types {
   int id_ = 0;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 class convolution_run : convolution_sums {
  public:
@@ -244,12 +244,8 @@ class convolution_run : convolution_sums {
   std::int64_t weight_share_ = 1;
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 inline void run(tile_machine& machine, tile_operation const& operation, planned_product const&) {
-  detail::convolution_run(machine, operation).run();
+  convolution_run(machine, operation).run();
 }
 
 }  // namespace stagecraft::tiles

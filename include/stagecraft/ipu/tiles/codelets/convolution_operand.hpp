@@ -5,7 +5,7 @@
 #include <stagecraft/ipu/tiles/tile_view.hpp>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// Elements in the order in which a vertex reads them: those that were received, and among them those that lie on the
 /// tile all the time.
@@ -29,4 +29,4 @@ struct convolution_operand {
   }
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

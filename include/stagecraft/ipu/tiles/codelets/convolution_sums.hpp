@@ -6,7 +6,7 @@
 #include <stagecraft/ipu/tiles/codelets/convolution_tiles.hpp>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 class convolution_sums : protected convolution_tiles {
  protected:
@@ -137,4 +137,4 @@ class convolution_sums : protected convolution_tiles {
   }
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// One block of memory on each tile of a plan, and the boxes and sums in it. Base of what works on them.
 class convolution_tiles {
@@ -116,4 +116,4 @@ class convolution_tiles {
   }
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

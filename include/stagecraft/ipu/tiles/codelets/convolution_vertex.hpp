@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// Which operands of a vertex are elements of a tensor; the others are zeros that only fill up.
 struct convolution_real_elements {
@@ -76,4 +76,4 @@ inline std::int64_t multiply_convolution_part(convolution_division const& divisi
   return products;
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// A whole tensor on tile 0: as it is stored, and as the user's code takes it.
 struct custom_copy {
@@ -122,23 +122,19 @@ class custom_run {
   std::vector<aligned_block> beside_;
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 /// `Call` is the layer's host_call, whose constants the layer sees; its tensors are those of the step.
 template <class Call>
 void run_custom(tile_machine& machine, tile_operation const& operation, Call const& call) {
   auto const& what = operation.what.as<own_layer_step>();
   auto const& step = machine.step();
-  detail::named_tensors const tensors(step, operation);
-  std::vector<detail::custom_copy> inputs, outputs;
-  detail::custom_run<Call> run(step, call);
+  named_tensors const tensors(step, operation);
+  std::vector<custom_copy> inputs, outputs;
+  custom_run<Call> run(step, call);
   auto const allocate = [&](int tensor) {
     auto const& info = step.tensors[tensor];
     auto const stored = machine.allocate(0, info.elements, info.type);
-    detail::custom_copy const copy{
-        tensor, stored, info.type == dtype::float16 ? machine.allocate(0, info.elements, dtype::float32) : stored};
+    custom_copy const copy{tensor, stored,
+                           info.type == dtype::float16 ? machine.allocate(0, info.elements, dtype::float32) : stored};
     run.add(copy);
     return copy;
   };
@@ -154,7 +150,7 @@ void run_custom(tile_machine& machine, tile_operation const& operation, Call con
   machine.end_exchange();
 
   machine.count_flops(what.flops);
-  machine.vertex("OwnLayer", 0, detail::custom_tile_cycles(step, operation, machine.target()), [&] {
+  machine.vertex("OwnLayer", 0, custom_tile_cycles(step, operation, machine.target()), [&] {
     for (auto const& input : inputs) input.convert();
     run.run(what.function);
     for (auto const& output : outputs) output.convert_back();

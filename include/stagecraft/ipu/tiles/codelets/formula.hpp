@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// `everywhere`: what the formula is given for all elements.
 class formula_codelet {
@@ -53,4 +53,4 @@ class formula_codelet {
   std::array<float, operations::formula_view::most_steps> constants_{};
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -15,7 +15,7 @@
 #include <optional>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// The function of an operation, element by element.
 class map_values {
@@ -96,10 +96,6 @@ inline operations::formula activation_formula_of(map_operation const& what) {
   return {list, {activation_gradient(function, ops.append(operations::input{1}, {}), first).id}};
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 /// Operands that lie elsewhere are received, in the order in which the tile's elements read them; then each tile has a
 /// vertex.
 inline void run(tile_machine& machine, tile_operation const& operation, map_operation const& what) {
@@ -107,7 +103,7 @@ inline void run(tile_machine& machine, tile_operation const& operation, map_oper
   auto const mapping = machine.mapping(operation.outputs[0]);
   constexpr auto most = static_cast<std::size_t>(tile_operation::most_inputs);
   struct operand {
-    detail::map_read read;
+    map_read read;
     tile_view view;
     std::int64_t begin = 0;  ///< run of the tile's first element
   };
@@ -117,7 +113,7 @@ inline void run(tile_machine& machine, tile_operation const& operation, map_oper
     for (std::size_t i = 0; i < inputs; ++i) {
       operand& here = operands[static_cast<std::size_t>(tile) * inputs + i];
       int const tensor = operation.inputs[i];
-      here.read = detail::read_of(step, operation, static_cast<int>(i), machine.target());
+      here.read = read_of(step, operation, static_cast<int>(i), machine.target());
       if (here.read.is_local) {
         here.view = machine.home(tensor, tile);
         continue;
@@ -130,26 +126,26 @@ inline void run(tile_machine& machine, tile_operation const& operation, map_oper
       }
       here.begin = mapping.first(tile) / here.read.inner;
       std::int64_t const first = here.begin % here.read.count;
-      std::int64_t const before_end = detail::smaller(elements, here.read.count - first);
+      std::int64_t const before_end = smaller(elements, here.read.count - first);
       machine.receive(here.view, 0, tensor, first, before_end);
       machine.receive(here.view, before_end, tensor, 0, elements - before_end);
     }
   machine.end_exchange();
 
-  detail::map_values const function(operation, machine.values());
+  map_values const function(operation, machine.values());
   auto const* formula = operation.formula;
   std::optional<operations::formula> traced;
   std::optional<operations::formula_view> of_activation;
   if (formula == nullptr &&
       (what.function == map_function::activation || what.function == map_function::activation_gradient)) {
-    traced = detail::activation_formula_of(what);
+    traced = activation_formula_of(what);
     formula = &of_activation.emplace(traced->steps, traced->results);
   }
   bool const draws = what.draws != 0;
   machine.compute_set(
       "map", mapping.tiles_used(),
       [&](int tile) {
-        auto const work = detail::map_work_of(step, operation, machine.target(), mapping.elements_of(tile));
+        auto const work = map_work_of(step, operation, machine.target(), mapping.elements_of(tile));
         return vertex_work{work.cycles, work.flops};
       },
       [&](int tile) {
@@ -161,8 +157,7 @@ inline void run(tile_machine& machine, tile_operation const& operation, map_oper
           std::int64_t const element = mapping.first(tile) + e;
           return own[i].view[from.count == 0 ? e : (element / from.inner - own[i].begin) % from.count];
         };
-        if (formula != nullptr)
-          return detail::formula_codelet(*formula, {}).run(inputs + (draws ? 1 : 0), read, {&result, 1});
+        if (formula != nullptr) return formula_codelet(*formula, {}).run(inputs + (draws ? 1 : 0), read, {&result, 1});
         for (std::int64_t e = 0; e < mapping.elements_of(tile); ++e) {
           float in[most]{};
           for (std::size_t i = 0; i < inputs; ++i) in[i] = read(i, e);

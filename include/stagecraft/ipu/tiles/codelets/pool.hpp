@@ -12,7 +12,7 @@
 #include <limits>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// The part of a pool operation's result that one tile makes. Sums are added up in the host's order.
 class pool_vertex {
@@ -167,13 +167,9 @@ class pool_vertex {
   std::vector<pool_copy> inputs_, outputs_;
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 inline void run(tile_machine& machine, tile_operation const& operation, pool_work const& work) {
   auto const type = machine.step().output_of(operation).type;
-  std::vector<detail::pool_vertex> vertices;
+  std::vector<pool_vertex> vertices;
   for (int tile = 0; tile < work.tiles(); ++tile) vertices.emplace_back(machine, operation, work, tile);
   machine.end_exchange();
   machine.compute_set(

@@ -6,7 +6,7 @@
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
 #include <cstdint>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// An element of the fields of a batch.
 struct pool_place {
@@ -91,4 +91,4 @@ class pool_copy {
   tile_view view_;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// Brings those elements of the input to a tile that its elements of the box are, in the result's order.
 inline tile_view receive_box(tile_machine& machine, tile_operation const& operation, rearranged_box const& box,
@@ -71,20 +71,16 @@ class repeated_copy {
   std::vector<std::int64_t> places_;
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 inline void run(tile_machine& machine, tile_operation const& operation, repeated_field const& field) {
   int const output = operation.outputs[0], tiles = machine.mapping(output).tiles_used();
-  std::vector<detail::repeated_copy> copies;
+  std::vector<repeated_copy> copies;
   for (int tile = 0; tile < tiles; ++tile) copies.emplace_back(machine, operation, field, tile);
   machine.end_exchange();
   machine.compute_set(
       "repeat", tiles,
       [&](int tile) {
         auto const& result = machine.home(output, tile);
-        return vertex_work{detail::rearrange_cycles(machine.target(), result.type(), result.size()), 0};
+        return vertex_work{rearrange_cycles(machine.target(), result.type(), result.size()), 0};
       },
       [&](int tile) {
         auto const& result = machine.home(output, tile);
@@ -98,14 +94,13 @@ inline void run(tile_machine& machine, tile_operation const& operation, rearrang
   int const output = operation.outputs[0];
   auto const mapping = machine.mapping(output);
   std::vector<tile_view> copies;
-  for (int tile = 0; tile < mapping.tiles_used(); ++tile)
-    copies.push_back(detail::receive_box(machine, operation, box, tile));
+  for (int tile = 0; tile < mapping.tiles_used(); ++tile) copies.push_back(receive_box(machine, operation, box, tile));
   machine.end_exchange();
   machine.compute_set(
       "rearrange", mapping.tiles_used(),
       [&](int tile) {
         std::int64_t const written = clears ? mapping.elements_of(tile) : copies[tile].size();
-        return vertex_work{detail::rearrange_cycles(machine.target(), machine.home(output, tile).type(), written), 0};
+        return vertex_work{rearrange_cycles(machine.target(), machine.home(output, tile).type(), written), 0};
       },
       [&](int tile) {
         auto const& result = machine.home(output, tile);

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// One reduction on the machine, stage by stage as its plan says.
 class tile_reduction {
@@ -177,12 +177,8 @@ class tile_reduction {
   std::vector<tile_view> partials_;  ///< of each tile, unless they are elements
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 inline void run(tile_machine& machine, tile_operation const& operation, axis_reduction const&) {
-  detail::tile_reduction(machine, operation).run();
+  tile_reduction(machine, operation).run();
 }
 
 }  // namespace stagecraft::tiles

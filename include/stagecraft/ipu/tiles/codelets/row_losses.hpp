@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// One row of predictions, which becomes the gradient if that is wanted, and of targets.
 struct loss_row_view {
@@ -76,4 +76,4 @@ class row_losses {
   aligned_block memory_;
 };
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 inline void softmax_of_row(tile_view const& x, std::int64_t first, std::int64_t columns) {
   float largest = x[first];
@@ -53,27 +53,23 @@ inline float losses_of_rows(tile_operation const& operation, std::vector<tile_vi
   return static_cast<float>(sum);
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 /// What a tile does with its copies of rows; `sums` has one number for each tile.
-inline void run_rows(tile_machine const& machine, tile_operation const& operation, detail::equal_shares const& shares,
-                     int tile, task_runner::memory const (&copies)[3], task_runner::memory const& sums) {
+inline void run_rows(tile_machine const& machine, tile_operation const& operation, equal_shares const& shares, int tile,
+                     task_runner::memory const (&copies)[3], task_runner::memory const& sums) {
   auto const& what = operation.what.as<row_operation>();
   auto const rows = shares.of(tile), columns = what.columns;
   if (what.is_loss()) {
     std::vector<tile_view> const operands{copies[0][tile], copies[1][tile], copies[2][tile]};
-    // Of all rows, unless it is said how many a sample has.
+    // All rows count, unless the task says how many rows a sample has.
     auto const valid =
         what.rows_per_sample == 0 ? rows : what.rows_per_sample * machine.values().valid_samples - shares.first(tile);
-    return sums[tile].set(0, detail::losses_of_rows(operation, operands, rows, valid, machine.values()));
+    return sums[tile].set(0, losses_of_rows(operation, operands, rows, valid, machine.values()));
   }
   for (std::int64_t row = 0; row < rows; ++row)
     if (what.function == rows_function::softmax_of_rows)
-      detail::softmax_of_row(copies[0][tile], row * columns, columns);
+      softmax_of_row(copies[0][tile], row * columns, columns);
     else
-      detail::softmax_gradient_of_row(copies[0][tile], copies[1][tile], row * columns, columns);
+      softmax_gradient_of_row(copies[0][tile], copies[1][tile], row * columns, columns);
 }
 
 inline void run(tile_machine& machine, tile_operation const& operation, row_operation const& what) {

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// The numbers of all tiles come to tile 0, beside what else is on its way, and are added up: to the operation's first
 /// result, or its square root.
@@ -28,4 +28,4 @@ inline void add_up_tiles(tile_machine& machine, tile_operation const& operation,
       });
 }
 
-}  // namespace stagecraft::detail
+}  // namespace stagecraft::tiles

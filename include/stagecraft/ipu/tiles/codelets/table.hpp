@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 class tile_table {
  public:
@@ -109,12 +109,8 @@ class tile_table {
   std::vector<part> parts_;
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 inline void run(tile_machine& machine, tile_operation const& operation, table_parts const&) {
-  detail::tile_table(machine, operation).run();
+  tile_table(machine, operation).run();
 }
 
 }  // namespace stagecraft::tiles

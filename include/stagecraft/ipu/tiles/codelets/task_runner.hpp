@@ -26,7 +26,7 @@ class task_runner {
     return machine_.allocate_on(tiles, type, [&](int) { return elements; });
   }
   template <class Runs>
-  memory receive(detail::equal_shares const& shares, int input, std::int64_t width, Runs const& runs) {
+  memory receive(equal_shares const& shares, int input, std::int64_t width, Runs const& runs) {
     memory copies = machine_.allocate_on(shares.tiles_used(), step().input_of(operation_, input).type,
                                          [&](int tile) { return shares.of(tile) * width; });
     for (auto const& copy : copies)
@@ -49,7 +49,7 @@ class task_runner {
   }
   void end_exchange() { machine_.end_exchange(); }
   template <class Work, class Run>
-  void compute_set(char const* name, detail::equal_shares const& shares, Work const& work, Run const& run) {
+  void compute_set(char const* name, equal_shares const& shares, Work const& work, Run const& run) {
     machine_.compute_set(
         name, shares.tiles_used(), [&](int tile) { return work(shares.of(tile)); },
         [&](int tile) { run(machine_, tile); });

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// `Run` carries out an operation of any other family: `run(machine, operation)`.
 template <class Run>
@@ -73,13 +73,9 @@ class program_on_tiles {
   std::int64_t trips_[most_nested]{};
 };
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 template <class Run>
 void run_traced(tile_machine& machine, tile_operation const& operation, Run const& run) {
-  detail::program_on_tiles(machine, operation, run).run();
+  program_on_tiles(machine, operation, run).run();
 }
 
 }  // namespace stagecraft::tiles

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace stagecraft::detail {
+namespace stagecraft::tiles {
 
 /// moving = moving * momentum + statistic * (1 - momentum): ipu/operations/update.hpp.
 inline float moved_statistic(tile_operation const& operation, step_values const& values, float moving,
@@ -93,10 +93,6 @@ inline void valid_samples_of(tile_operation const& operation, step_values const&
     to.set(i, is_mean ? from[i] * (1.0F / static_cast<float>(count)) : 0.0F);
 }
 
-}  // namespace stagecraft::detail
-
-namespace stagecraft::tiles {
-
 inline void run(tile_machine& machine, tile_operation const& operation, update_operation const& what) {
   auto const function = what.function;
   auto const& step = machine.step();
@@ -106,12 +102,12 @@ inline void run(tile_machine& machine, tile_operation const& operation, update_o
   for (int tile = 0; tile < tiles; ++tile)
     for (int i = 0; i < operation.input_count; ++i) {
       auto& own = operands[tile];
-      if (i >= detail::weight_operands(operation)) {
+      if (i >= weight_operands(operation)) {
         own.push_back(machine.allocate(tile, 1, dtype::float32));
         machine.receive(own.back(), 0, operation.inputs[i], 0, 1);
         continue;
       }
-      if (detail::update_reads_own_piece(step, operation, i, machine.target())) {
+      if (update_reads_own_piece(step, operation, i, machine.target())) {
         own.push_back(machine.home(operation.inputs[i], tile));
         continue;
       }
@@ -121,32 +117,32 @@ inline void run(tile_machine& machine, tile_operation const& operation, update_o
   machine.end_exchange();
   bool const is_norm = function == update_function::norm, gives_sum = is_norm || function == update_function::penalty;
   auto const sums = machine.allocate_on(gives_sum ? tiles : 0, dtype::float32, [](int) { return 1; });
-  auto const rooms = machine.allocate_on(is_norm && !detail::is_norm_of_operand(operation) ? tiles : 0, dtype::float32,
+  auto const rooms = machine.allocate_on(is_norm && !is_norm_of_operand(operation) ? tiles : 0, dtype::float32,
                                          [&](int tile) { return mapping.elements_of(tile); });
   constexpr char const* names[]{"Update", "Penalty", "Norm", "Update", "Multiply", "Fill"};
   machine.compute_set(
       names[static_cast<int>(function)], tiles,
-      [&](int tile) { return detail::update_work(step, operation, mapping.elements_of(tile), machine.target()); },
+      [&](int tile) { return update_work(step, operation, mapping.elements_of(tile), machine.target()); },
       [&](int tile) {
         auto const& own = operands[tile];
         switch (function) {
-          case update_function::optimizer: return detail::run_optimizer(operation, machine.values(), own);
-          case update_function::penalty: return sums[tile].set(0, detail::penalty_of(operation, own[0]));
+          case update_function::optimizer: return run_optimizer(operation, machine.values(), own);
+          case update_function::penalty: return sums[tile].set(0, penalty_of(operation, own[0]));
           case update_function::norm:
-            return sums[tile].set(
-                0, detail::squares_of(machine, operation, tile, own, rooms.empty() ? tile_view() : rooms[tile]));
+            return sums[tile].set(0,
+                                  squares_of(machine, operation, tile, own, rooms.empty() ? tile_view() : rooms[tile]));
           case update_function::move_statistic:
             for (std::int64_t i = 0; i < own[0].size(); ++i)
-              own[0].set(i, detail::moved_statistic(operation, machine.values(), own[0][i], own[1][i]));
+              own[0].set(i, moved_statistic(operation, machine.values(), own[0][i], own[1][i]));
             return;
           default:
-            return detail::valid_samples_of(operation, machine.values(), function == update_function::valid_mean,
-                                            mapping.first(tile), own[0], machine.home(operation.outputs[0], tile));
+            return valid_samples_of(operation, machine.values(), function == update_function::valid_mean,
+                                    mapping.first(tile), own[0], machine.home(operation.outputs[0], tile));
         }
       });
   if (gives_sum)
-    detail::add_up_tiles(machine, operation, sums, detail::added_sums(operation, tiles, machine.target()),
-                         is_norm && what.is_square == 0);
+    add_up_tiles(machine, operation, sums, added_sums(operation, tiles, machine.target()),
+                 is_norm && what.is_square == 0);
 }
 
 }  // namespace stagecraft::tiles
