@@ -8,7 +8,7 @@
 #include <stagecraft/ipu/lowering/lowering.hpp>
 #include <stagecraft/ipu/lowering/lowerings.hpp>
 #include <stagecraft/ipu/lowering/update.hpp>
-#include <stagecraft/ipu/operations/step_cost.hpp>
+#include <stagecraft/ipu/operations/operations.hpp>
 #include <cstddef>
 
 namespace stagecraft::tiles {
