@@ -9,7 +9,7 @@
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>
 #include <stagecraft/ipu/tiles/codelets/run_operation.hpp>
 #include <stagecraft/kernels/simd/half.hpp>
-#include <stagecraft/optimizers/decay.hpp>
+#include <stagecraft/optimizers/learning_rate.hpp>
 #include <algorithm>
 #include <array>
 #include <cstddef>

@@ -28,6 +28,11 @@ struct lowering {
   }
 };
 
+/// The operations of a layer that has a `call`, by the kernel that it names in `steps_by`: those of the call where
+/// tiles have no others.
+template <layer_kernel Kernel, class L>
+struct kernel_lowering;
+
 /// Inputs of another type come first.
 template <class Call>
 constexpr void append_casts(lowered_step& step) {

@@ -6,10 +6,7 @@
 #include <stagecraft/ipu/lowering/lowering.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/operations/pool.hpp>
-#include <stagecraft/layers/pooling/average_pooling1d.hpp>
-#include <stagecraft/layers/pooling/average_pooling2d.hpp>
-#include <stagecraft/layers/pooling/max_pooling1d.hpp>
-#include <stagecraft/layers/pooling/max_pooling2d.hpp>
+#include <stagecraft/layers/padding.hpp>
 
 namespace stagecraft::tiles {
 
@@ -70,13 +67,9 @@ struct average_pooling_lowering {
   }
 };
 
-template <>
-struct lowering<layers::max_pooling2d> : max_pooling_lowering {};
-template <>
-struct lowering<layers::max_pooling1d> : max_pooling_lowering {};
-template <>
-struct lowering<layers::average_pooling2d> : average_pooling_lowering {};
-template <>
-struct lowering<layers::average_pooling1d> : average_pooling_lowering {};
+template <class L>
+struct kernel_lowering<layer_kernel::max_pooling, L> : max_pooling_lowering {};
+template <class L>
+struct kernel_lowering<layer_kernel::average_pooling, L> : average_pooling_lowering {};
 
 }  // namespace stagecraft::tiles

@@ -73,7 +73,7 @@ inline constexpr products_of_sums const& products_of_call<Call> =
 /// Whether a layer's steps are such.
 template <class L>
 concept HasSums = HasCall<L> && requires(L const& layer) {
-  L::has_kernel;
+  L::steps_by;
   layer.activation;
 };
 

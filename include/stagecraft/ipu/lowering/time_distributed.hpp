@@ -4,7 +4,6 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/lowering/lowering.hpp>
-#include <stagecraft/layers/rnn/time_distributed.hpp>
 
 namespace stagecraft::tiles {
 
@@ -24,20 +23,24 @@ struct lowered_call_of_steps : Call {
   static constexpr shape shape_of_output = outer::of_step(Call::output_shape());
 };
 
-template <class Each>
-struct lowering<layers::time_distributed<Each>> {
+template <class L>
+  requires(kernel_of<L> == layer_kernel::each_step)
+struct lowering<L> {
   template <class Call>
   static constexpr weight_mapping const* planned_weight(int index) {
-    return planned_weight<lowering<Each>, lowered_call_of_steps<Call>>(index);
+    return planned_weight<lowering_of_each, lowered_call_of_steps<Call>>(index);
   }
   template <class Call>
   static constexpr void forward(lowered_step& step) {
-    lowering<Each>::template forward<lowered_call_of_steps<Call>>(step);
+    lowering_of_each::template forward<lowered_call_of_steps<Call>>(step);
   }
   template <class Call>
   static constexpr void backward(lowered_step& step) {
-    lowering<Each>::template backward<lowered_call_of_steps<Call>>(step);
+    lowering_of_each::template backward<lowered_call_of_steps<Call>>(step);
   }
+
+ private:
+  using lowering_of_each = lowering<decltype(L::each)>;
 };
 
 }  // namespace stagecraft::tiles

@@ -6,8 +6,7 @@
 #include <stagecraft/ipu/lowering/lowering.hpp>
 #include <stagecraft/ipu/operations/pool.hpp>
 #include <stagecraft/ipu/operations/rearrange.hpp>
-#include <stagecraft/layers/reshaping/up_sampling1d.hpp>
-#include <stagecraft/layers/reshaping/up_sampling2d.hpp>
+#include <stagecraft/layers/reshaping/up_sampling.hpp>
 #include <cstdint>
 
 namespace stagecraft::tiles {

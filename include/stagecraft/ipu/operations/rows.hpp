@@ -20,7 +20,6 @@
 #include <stagecraft/ipu/vertices/formula_work.hpp>
 #include <stagecraft/ipu/vertices/vertex_work.hpp>
 #include <stagecraft/losses/loss_formula.hpp>
-#include <stagecraft/losses/loss_plan.hpp>
 #include <stagecraft/losses/losses.hpp>
 #include <stagecraft/operations/flops.hpp>
 #include <concepts>

@@ -6,8 +6,7 @@
 #include <stagecraft/kernels/loss/loss_row.hpp>
 #include <stagecraft/kernels/normalization/softmax.hpp>
 #include <stagecraft/kernels/simd/math.hpp>
-#include <stagecraft/losses/categorical_crossentropy.hpp>
-#include <stagecraft/losses/sparse_categorical_crossentropy.hpp>
+#include <stagecraft/losses/probabilistic.hpp>
 
 #include <cmath>
 #include <cstdint>

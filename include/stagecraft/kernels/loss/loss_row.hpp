@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/kernels/simd/simd.hpp>
-#include <stagecraft/losses/probabilities.hpp>
+#include <stagecraft/losses/probabilistic.hpp>
 
 #include <type_traits>
 

@@ -4,9 +4,8 @@
 
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
-#include <stagecraft/initializers/glorot_uniform.hpp>
-#include <stagecraft/initializers/zeros.hpp>
-#include <stagecraft/layers/argument_list.hpp>
+#include <stagecraft/initializers/constant.hpp>
+#include <stagecraft/initializers/variance_scaling.hpp>
 #include <stagecraft/layers/count_limit.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
@@ -49,8 +48,8 @@ struct dense : layer<dense> {
   static constexpr std::string_view usage =
       "dense{units}, dense{units, activation} or dense{units, activation, {.use_bias = false, .name = ...}}"sv;
 
-  /// Whether kernels of its own carry out its steps.
-  static constexpr bool has_kernel = true;
+  static constexpr auto steps_by = layer_kernel::product;
+  static constexpr bool ends_with_activation = true;
 
   int units = 1;
   stagecraft::activation activation = linear;

@@ -4,8 +4,7 @@
 
 #include <stagecraft/graph/axis_list.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
-#include <stagecraft/initializers/ones.hpp>
-#include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/initializers/constant.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 
@@ -65,8 +64,7 @@ struct batch_normalization : layer<batch_normalization> {
   static constexpr std::string_view usage =
       "batch_normalization{}, batch_normalization{axis} or batch_normalization{{.momentum = 0.9, .name = ...}}"sv;
 
-  /// Whether kernels of its own carry out its steps.
-  static constexpr bool has_kernel = true;
+  static constexpr auto steps_by = layer_kernel::batch_normalization;
 
   batch_normalization_options options;
 

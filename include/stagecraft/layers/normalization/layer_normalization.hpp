@@ -4,8 +4,7 @@
 
 #include <stagecraft/graph/axis_list.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
-#include <stagecraft/initializers/ones.hpp>
-#include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/initializers/constant.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 
@@ -55,7 +54,7 @@ struct layer_normalization : layer<layer_normalization> {
       "layer_normalization{}, layer_normalization{axis} or layer_normalization{{.axis = {1, 2}, .name = ...}}"sv;
 
   /// Whether kernels of its own carry out its steps, where it normalizes rows.
-  static constexpr bool has_kernel = true;
+  static constexpr auto steps_by = layer_kernel::layer_normalization;
 
   layer_normalization_options options;
 

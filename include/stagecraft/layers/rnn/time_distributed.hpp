@@ -31,6 +31,7 @@ struct time_distributed : layer<time_distributed<Each>> {
   static constexpr std::string_view class_name = "TimeDistributed";
   static constexpr std::string_view usage =
       "time_distributed{dense{units}} or time_distributed{dense{units}, {.name = ...}}"sv;
+  static constexpr auto steps_by = layer_kernel::each_step;
 
   Each each;
 
