@@ -10,8 +10,8 @@
 #include <stagecraft/ipu/lowering/lowerings.hpp>
 #include <stagecraft/ipu/lowering/update.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
+#include <stagecraft/ipu/operations/operations.hpp>
 #include <stagecraft/ipu/operations/rows.hpp>
-#include <stagecraft/ipu/operations/step_cost.hpp>
 #include <stagecraft/losses/per_output.hpp>
 #include <stagecraft/optimizers/dynamic_loss_scale.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
