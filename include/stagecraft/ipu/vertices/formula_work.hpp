@@ -8,7 +8,6 @@
 #include <stagecraft/ipu/cycles/cast.hpp>
 #include <stagecraft/ipu/cycles/elementwise.hpp>
 #include <stagecraft/ipu/cycles/scaled_add.hpp>
-#include <stagecraft/ipu/vertices/function_vertices.hpp>
 #include <stagecraft/ipu/vertices/vertex_work.hpp>
 #include <stagecraft/operations/formula.hpp>
 #include <stagecraft/operations/kinds/map.hpp>
