@@ -10,8 +10,8 @@
 #include <stagecraft/optimizers/dynamic_loss_scale.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
 #include <stagecraft/plan/logits.hpp>
+#include <stagecraft/plan/model_plan.hpp>
 #include <stagecraft/plan/pipeline_flow.hpp>
-#include <stagecraft/plan/program.hpp>
 #include <stagecraft/plan/value_types.hpp>
 #include <cstddef>
 #include <cstdint>

@@ -43,7 +43,7 @@ constexpr void add_saved(saved_on_tiles& all, lowered_step const& step, ipu_targ
 template <class Job, int Call>
 constexpr saved_on_tiles find_saved() {
   saved_on_tiles result;
-  constexpr auto const& call = program_for<Job>.calls[Call];
+  constexpr auto const& call = model_plan_for<Job>.calls[Call];
   if constexpr (call.needs.saved > 0 && !call.needs.view && !Job::graph.calls[Call].is_input) {
     constexpr auto const& table = unchecked_timetable<typename Job::planned>;
     constexpr int stage = flow_of<Job>.stage[Call];

@@ -54,7 +54,7 @@ constexpr auto place_update() {
   for (auto i = static_cast<std::size_t>(layer.first_call); calls < layer.call_count; ++i) {
     if (!graph.layers[graph.calls[i].layer].has_parameter(static_cast<int>(Weight))) continue;
     ++calls;
-    if (!variables::program.calls[i].needs_gradient) continue;
+    if (!variables::model_plan.calls[i].needs_gradient) continue;
     result.accumulators[result.accumulator_count++] = variables::remote_accumulator(weight)
                                                           ? fetch(1, variables::accumulator_bytes(Weight)).offset
                                                           : own.accumulators[i].offset + offset;
