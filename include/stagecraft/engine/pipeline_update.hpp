@@ -9,7 +9,7 @@
 #include <stagecraft/host/parameter_update.hpp>
 #include <stagecraft/host/weight_functions.hpp>
 #include <stagecraft/kernels/reduction/collectives.hpp>
-#include <stagecraft/kernels/update/regularization.hpp>
+#include <stagecraft/kernels/update/update.hpp>
 #include <algorithm>
 #include <array>
 #include <cstddef>

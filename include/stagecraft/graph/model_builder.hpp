@@ -23,7 +23,7 @@
 
 namespace stagecraft::layers {
 
-struct activity_penalty;  // layers/activity_penalty.hpp
+struct activity_penalty;  // layers/regularization/activity_regularization.hpp
 
 }  // namespace stagecraft::layers
 

@@ -6,8 +6,8 @@
 
 #include <stagecraft/description/inference.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/losses/added_loss.hpp>
 #include <stagecraft/losses/along_axis.hpp>
+#include <stagecraft/losses/loss.hpp>
 #include <stagecraft/losses/losses.hpp>
 #include <stagecraft/losses/per_output.hpp>
 #include <stagecraft/models/last_activation.hpp>

@@ -119,7 +119,7 @@ struct host_call {
   template <class Work>
   void divide(Work const& work) const {
     if constexpr (Plan::threads > 1)
-      divide(memory, [&](host_memory const& own) { work(host_call{own}); });
+      cpu::divide(memory, [&](host_memory const& own) { work(host_call{own}); });
     else
       work(*this);
   }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/kernels/product/packed_groups.hpp>
+#include <stagecraft/kernels/product/packed_matrix.hpp>
 #include <stagecraft/plan/model_plan.hpp>
 #include <array>
 #include <cstddef>

@@ -4,14 +4,12 @@
 
 #include <stagecraft/ipu/convolution/convolution_estimate.hpp>
 #include <stagecraft/ipu/convolution/convolution_plan.hpp>
-#include <stagecraft/ipu/convolution/convolution_reduction.hpp>
-#include <stagecraft/ipu/convolution/convolution_shape.hpp>
 #include <stagecraft/ipu/convolution/convolution_view.hpp>
-#include <stagecraft/ipu/cycles/binary_op.hpp>
 #include <stagecraft/ipu/cycles/cast.hpp>
+#include <stagecraft/ipu/cycles/elementwise.hpp>
+#include <stagecraft/ipu/cycles/fill.hpp>
 #include <stagecraft/ipu/cycles/integers.hpp>
-#include <stagecraft/ipu/cycles/reduce_partials.hpp>
-#include <stagecraft/ipu/cycles/zero_partials.hpp>
+#include <stagecraft/ipu/cycles/reduce.hpp>
 #include <stagecraft/machines/ipu_target.hpp>
 #include <cstdint>
 

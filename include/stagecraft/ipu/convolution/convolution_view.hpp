@@ -3,8 +3,7 @@
 #pragma once
 
 #include <stagecraft/ipu/convolution/convolution_plan.hpp>
-#include <stagecraft/ipu/convolution/convolution_shape.hpp>
-#include <stagecraft/ipu/cycles/conv_partial_slic.hpp>
+#include <stagecraft/ipu/cycles/conv_partials.hpp>
 #include <stagecraft/ipu/cycles/integers.hpp>
 #include <stagecraft/machines/ipu_target.hpp>
 #include <cstdint>

@@ -9,7 +9,6 @@
 #include <stagecraft/host/steps/host_call.hpp>
 #include <stagecraft/ipu/emulation/floating_point_watch.hpp>
 #include <stagecraft/ipu/emulation/half_storage.hpp>
-#include <stagecraft/ipu/emulation/ipu_types.hpp>
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>
 #include <stagecraft/kernels/elementwise/elementwise.hpp>
 #include <stagecraft/kernels/update/accumulate.hpp>

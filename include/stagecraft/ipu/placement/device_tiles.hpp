@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What lies in the memory of every tile of an IPU all the time: weights, the optimizer's state, accumulators of
 // gradients, and rings of values, gradients and batches.
+// What a call's forward step keeps for its backward step on the tiles of an IPU.
+// Where a tensor lies in the memory of every tile of an IPU.
 #pragma once
 
 #include <stagecraft/description/replicas.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/frozen.hpp>
-#include <stagecraft/ipu/lowering/planned_weights.hpp>
-#include <stagecraft/ipu/placement/saved_on_tiles.hpp>
-#include <stagecraft/ipu/placement/tile_place.hpp>
+#include <stagecraft/ipu/lowering/lowered_steps.hpp>
+#include <stagecraft/ipu/lowering/lowering.hpp>
+#include <stagecraft/ipu/steps/step_layout.hpp>
 #include <stagecraft/plan/device_buffers.hpp>
+#include <stagecraft/plan/timetable_of.hpp>
 #include <stagecraft/plan/value_types.hpp>
 #include <array>
 #include <cstddef>
@@ -17,6 +20,90 @@
 #include <utility>
 
 namespace stagecraft::tiles {
+
+/// A ring of places, one for each micro-batch that is alive at once: bytes from the begin of a tile's memory, the same
+/// on all tiles. Tile 0 has most of every tensor, so that what it needs is kept free on all.
+struct tile_place {
+  std::int64_t offset = -1;
+  int depth = 1;
+  std::int64_t stride = 0;
+
+  friend constexpr bool operator==(tile_place const&, tile_place const&) = default;
+
+  [[nodiscard]] constexpr bool exists() const noexcept { return offset >= 0; }
+  /// Bytes of all places.
+  [[nodiscard]] constexpr std::int64_t bytes() const noexcept { return exists() ? depth * stride : 0; }
+  /// The place of a micro-batch.
+  [[nodiscard]] constexpr std::int64_t at(std::int64_t micro_batch) const noexcept {
+    return depth == 1 || offset < 0 ? offset : offset + micro_batch % depth * stride;
+  }
+};
+
+/// What a tensor takes on the tile with most of it.
+[[nodiscard]] constexpr std::int64_t bytes_on_tile(std::int64_t elements, dtype type, ipu_target const& target,
+                                                   weight_mapping const* planned = nullptr) noexcept {
+  return bytes_on_tile(tile_tensor{tensor_role::temporary, 0, type, elements, planned}, target);
+}
+
+/// Puts rings one behind the other.
+class tile_ring_allocator {
+ public:
+  constexpr tile_place place(int depth, std::int64_t bytes) {
+    tile_place const result{bytes_, depth, bytes};
+    bytes_ += depth * bytes;
+    return result;
+  }
+  [[nodiscard]] constexpr std::int64_t bytes() const { return bytes_; }
+
+ private:
+  std::int64_t bytes_ = 0;
+};
+
+/// The tensors with the role `saved` of a call, one behind the other.
+struct saved_on_tiles {
+  static constexpr int most_tensors = lowered_step::most_saved;
+
+  int count = 0;
+  tile_tensor tensors[most_tensors]{};
+  std::int64_t offset[most_tensors]{};  ///< bytes from the first one
+  std::int64_t bytes = 0;               ///< of a tile
+  std::int64_t data_bytes = 0;          ///< of all tiles together
+
+  /// -1 if there is no such tensor.
+  [[nodiscard]] constexpr std::int64_t offset_of(int tensor_index) const noexcept {
+    for (int i = 0; i < count; ++i)
+      if (tensors[i].index == tensor_index) return offset[i];
+    return -1;
+  }
+};
+
+constexpr void add_saved(saved_on_tiles& all, lowered_step const& step, ipu_target const& target) {
+  for (int i = 0; i < step.tensor_count; ++i) {
+    auto const& tensor = step.tensors[i];
+    if (tensor.role != tensor_role::saved || all.offset_of(tensor.index) >= 0) continue;
+    all.tensors[all.count] = tensor;
+    all.offset[all.count++] = all.bytes;
+    all.bytes += stagecraft::tiles::bytes_on_tile(tensor, target);
+    all.data_bytes += tensor.elements * size_of(tensor.type);
+  }
+}
+
+template <class Job, int Call>
+constexpr saved_on_tiles find_saved() {
+  saved_on_tiles result;
+  constexpr auto const& call = model_plan_for<Job>.calls[Call];
+  if constexpr (call.needs.saved > 0 && !call.needs.view && !Job::graph.calls[Call].is_input) {
+    constexpr auto const& table = unchecked_timetable<typename Job::planned>;
+    constexpr int stage = flow_of<Job>.stage[Call];
+    add_saved(result, lowered_step_of<Job, table.forward_pass(stage), Call, false>, Job::machine::target);
+    if constexpr (call.needs_gradient)
+      add_saved(result, lowered_step_of<Job, table.backward_pass(stage), Call, true>, Job::machine::target);
+  }
+  return result;
+}
+
+template <class Job, int Call>
+inline constexpr saved_on_tiles saved_on_tiles_of = detail::find_saved<Job, Call>();
 
 /// The places on one IPU: by calls, edges, outputs and weights of the graph. What stands in streaming memory, or on
 /// another IPU, has none.

@@ -6,8 +6,8 @@
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
+#include <stagecraft/ipu/steps/tile_mapping.hpp>
 #include <stagecraft/ipu/steps/tile_program.hpp>
-#include <stagecraft/ipu/steps/weight_mapping.hpp>
 #include <stagecraft/operations/formula.hpp>
 #include <array>
 #include <bit>

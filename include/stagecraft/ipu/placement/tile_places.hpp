@@ -6,7 +6,6 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/placement/device_tiles.hpp>
 #include <stagecraft/ipu/placement/pass_tiles.hpp>
-#include <stagecraft/ipu/placement/update_tiles.hpp>
 #include <cstddef>
 #include <cstdint>
 

@@ -15,7 +15,7 @@
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/ipu/profile/auto_pipeline_costs.hpp>
-#include <stagecraft/ipu/profile/memory_check.hpp>
+#include <stagecraft/ipu/profile/memory_profile.hpp>
 #include <stagecraft/pipeline/linear_order.hpp>
 #include <stagecraft/pipeline/partition.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>

@@ -5,8 +5,8 @@
 #include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/ipu/cycles/exchange.hpp>
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>
-#include <stagecraft/ipu/lowering/planned_weights.hpp>
-#include <stagecraft/ipu/placement/tile_place.hpp>
+#include <stagecraft/ipu/lowering/lowering.hpp>
+#include <stagecraft/ipu/placement/device_tiles.hpp>
 #include <stagecraft/pipeline/linear_order.hpp>
 #include <stagecraft/pipeline/partition_costs.hpp>
 #include <stagecraft/pipeline/schedule/timetable.hpp>

@@ -5,8 +5,8 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>
+#include <stagecraft/ipu/placement/pass_tiles.hpp>
 #include <stagecraft/ipu/placement/tile_code.hpp>
-#include <stagecraft/ipu/placement/update_tiles.hpp>
 #include <stagecraft/ipu/profile/pass_profile.hpp>
 #include <stagecraft/ipu/profile/replica_ring.hpp>
 #include <array>

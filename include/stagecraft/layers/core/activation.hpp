@@ -4,7 +4,6 @@
 
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
-#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/layer.hpp>
 
 namespace stagecraft::layers {

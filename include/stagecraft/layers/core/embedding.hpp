@@ -3,8 +3,7 @@
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>
-#include <stagecraft/initializers/random_uniform.hpp>
-#include <stagecraft/layers/argument_list.hpp>
+#include <stagecraft/initializers/random.hpp>
 #include <stagecraft/layers/count_limit.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>

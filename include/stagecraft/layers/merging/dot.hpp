@@ -3,8 +3,8 @@
 #pragma once
 
 #include <stagecraft/graph/axis_list.hpp>
-#include <stagecraft/layers/argument_layer.hpp>
-#include <stagecraft/layers/argument_list.hpp>
+#include <stagecraft/layers/layer.hpp>
+#include <stagecraft/layers/option_layer.hpp>
 
 namespace stagecraft::layers {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/graph/layer_names.hpp>
-#include <stagecraft/layers/activity_penalty.hpp>
+#include <stagecraft/layers/regularization/activity_regularization.hpp>
 #include <stagecraft/layers/rnn/recurrent_layer.hpp>
 #include <cstddef>
 #include <string_view>
