@@ -46,8 +46,8 @@ LEVELS = {room: level for level, rooms in enumerate(FLOORS) for room in rooms.sp
 # A room of INSIDE, and the number of its row and its place in the row.
 PLACES = {room: (number, place) for number, row in enumerate(INSIDE)
           for place, rooms in enumerate(row.split("<")) for room in rooms.split()}
-# Headers that others include at their beginning and end, once for each.
-READ_AGAIN = ("begin_headers.hpp", "end_headers.hpp")
+# Headers that others include at their beginning and end, or inside a struct, once for each.
+READ_AGAIN = ("begin_headers.hpp", "end_headers.hpp", "common_options.hpp")
 LEVELS = {room: level for level, rooms in enumerate(FLOORS) for room in rooms.split()}
 # Headers above the rooms: the level up to which they may include.
 TOP = {"version.hpp": 0, "pipeline.hpp": LEVELS["pipeline"], "stagecraft.hpp": len(FLOORS), "ipu.hpp": len(FLOORS)}

@@ -19,11 +19,7 @@ struct re_lu_options {
   float negative_slope = 0;
   /// The input from which on the output is the input itself.
   float threshold = 0;
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// The rectifier as a layer of its own, with its options: tf.keras.layers.ReLU.
@@ -112,11 +108,7 @@ struct prelu_options {
   /// What the slopes become after each update: non_neg, max_norm and the like.
   constraint alpha_constraint = {};
   axis_list shared_axes = axis_list::none();  ///< axes along which all elements have one slope: {1, 2} for an image
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// A rectifier that learns its slope below zero: tf.keras.layers.PReLU.

@@ -36,11 +36,7 @@ struct group_normalization_options {
   constraint gamma_constraint = {};
   /// Graphcore's option: whether a group has each groups-th channel, in place of neighbours.
   bool strided_channel_grouping = false;
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// output = (input - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and variance of each sample and group
@@ -127,11 +123,7 @@ struct instance_normalization_options {
   float epsilon = 1e-3F;  ///< a small number that is added to the variance, so that nothing is divided by 0
   initializer beta_initializer = initializers::zeros{};  ///< the values that `beta` begins with
   initializer gamma_initializer = initializers::ones{};  ///< the values that `gamma` begins with
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// Normalises each channel of each sample: InstanceNormalization of Graphcore's Keras layers.

@@ -76,11 +76,7 @@ struct lstm_options {
   stage_poplar_options options = {};
   /// The same for backward steps.
   stage_poplar_options options_bwd = {};
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// Long short-term memory. With z = x * kernel + h * recurrent_kernel + bias in the parts i, f, g and o:

@@ -52,11 +52,7 @@ struct simple_rnn_options {
   bool go_backwards = false;
   /// Whether a batch begins with the states after the one before: see recurrent_layer.
   bool stateful = false;
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// h = activation(x * kernel + h * recurrent_kernel + bias), step by step from h = 0.
