@@ -14,7 +14,8 @@
 
 namespace stagecraft::engine {
 
-/// Whether a model has a device for itself: then what its passes hold has places that follow from the model's plan alone.
+/// Whether a model has a device for itself: then what its passes hold has places that follow from the model's plan
+/// alone.
 template <class M, class Machine>
 inline constexpr bool is_whole = !is_pipelined<M> && policy_of<Machine>::joins_passes;
 
