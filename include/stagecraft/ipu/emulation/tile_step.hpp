@@ -6,10 +6,10 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/steps/host_call.hpp>
 #include <stagecraft/host/steps/weight_layout.hpp>
-#include <stagecraft/ipu/emulation/run_operation.hpp>
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>
-#include <stagecraft/kernels/simd/half.hpp>
-#include <stagecraft/optimizers/decay.hpp>
+#include <stagecraft/ipu/tiles/codelets/run_operation.hpp>
+#include <stagecraft/kernels/simd/narrow_floats.hpp>
+#include <stagecraft/optimizers/learning_rate.hpp>
 #include <algorithm>
 #include <array>
 #include <cstddef>
