@@ -3,7 +3,7 @@
 // that wants them so.
 #pragma once
 
-#include "source_model.hpp"
+#include "source/source_model.hpp"
 
 #include <cstdint>
 #include <initializer_list>

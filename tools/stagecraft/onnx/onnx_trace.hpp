@@ -5,7 +5,7 @@
 #pragma once
 
 #include "onnx_constants.hpp"
-#include "source_model.hpp"
+#include "source/source_model.hpp"
 
 #include <functional>
 #include <map>

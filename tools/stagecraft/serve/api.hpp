@@ -2,7 +2,7 @@
 // What a server answers, apart from how bytes come and go: TensorFlow Serving's REST, KServe's version 2, metrics.
 #pragma once
 
-#include "serve/http_message.hpp"
+#include "serve/http/http_message.hpp"
 #include "serve/served_models.hpp"
 #include "serve/server_metrics.hpp"
 

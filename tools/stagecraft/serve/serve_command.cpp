@@ -2,7 +2,7 @@
 #include "serve/serve_command.hpp"
 
 #include "serve/api.hpp"
-#include "serve/http_front.hpp"
+#include "serve/http/http_front.hpp"
 #include "serve/model_watcher.hpp"
 #include "serve/signal_set.hpp"
 
