@@ -7,77 +7,6 @@
 
 namespace stagecraft::tool {
 
-// Members that stand in front of the braces, and in them, of layers without lists of their own.
-#define STAGECRAFT_MEMBERS(LAYER, ARGUMENTS, OPTIONS) \
-  template <>                                         \
-  struct layer_members<layers::LAYER> {               \
-    using of = layers::LAYER;                         \
-    using arguments = argument_list<ARGUMENTS>;       \
-    using options = argument_list<OPTIONS>;           \
-  }
-#define STAGECRAFT_LIST(...) __VA_ARGS__
-STAGECRAFT_MEMBERS(activation, &of::function, );
-STAGECRAFT_MEMBERS(alpha_dropout, STAGECRAFT_LIST(&of::amount, &of::noise_shape), );
-STAGECRAFT_MEMBERS(category_encoding, &of::num_tokens, );
-STAGECRAFT_MEMBERS(center_crop, STAGECRAFT_LIST(&of::height, &of::width), );
-STAGECRAFT_MEMBERS(concatenate, &of::axis, );
-STAGECRAFT_MEMBERS(cropping1d, &of::cropping, );
-STAGECRAFT_MEMBERS(cropping2d, &of::cropping, );
-STAGECRAFT_MEMBERS(cropping3d, &of::cropping, );
-STAGECRAFT_MEMBERS(dot, &of::axes, );
-STAGECRAFT_MEMBERS(dropout, STAGECRAFT_LIST(&of::rate, &of::noise_shape), );
-STAGECRAFT_MEMBERS(elu_layer, &of::alpha, );
-STAGECRAFT_MEMBERS(embedding, STAGECRAFT_LIST(&of::input_dim, &of::output_dim), );
-STAGECRAFT_MEMBERS(gaussian_dropout, &of::amount, );
-STAGECRAFT_MEMBERS(gaussian_noise, &of::amount, );
-STAGECRAFT_MEMBERS(gru, &of::units, );
-STAGECRAFT_MEMBERS(leaky_re_lu, &of::alpha, );
-STAGECRAFT_MEMBERS(lstm, &of::units, );
-STAGECRAFT_MEMBERS(multi_head_attention, STAGECRAFT_LIST(&of::num_heads, &of::key_dim), );
-STAGECRAFT_MEMBERS(permute, &of::dims, );
-STAGECRAFT_MEMBERS(prelu, ,
-                   STAGECRAFT_LIST(&of::alpha_initializer, &of::alpha_regularizer, &of::alpha_constraint,
-                                   &of::shared_axes));
-STAGECRAFT_MEMBERS(repeat_vector, &of::n, );
-STAGECRAFT_MEMBERS(rescaling, &of::scale, );
-STAGECRAFT_MEMBERS(reshape, &of::target, );
-STAGECRAFT_MEMBERS(resizing, STAGECRAFT_LIST(&of::height, &of::width), );
-STAGECRAFT_MEMBERS(simple_rnn, &of::units, );
-STAGECRAFT_MEMBERS(softmax_layer, &of::axis, );
-STAGECRAFT_MEMBERS(spatial_dropout1d, &of::rate, );
-STAGECRAFT_MEMBERS(spatial_dropout2d, &of::rate, );
-STAGECRAFT_MEMBERS(spatial_dropout3d, &of::rate, );
-STAGECRAFT_MEMBERS(thresholded_re_lu, &of::theta, );
-STAGECRAFT_MEMBERS(up_sampling1d, &of::size, );
-STAGECRAFT_MEMBERS(up_sampling2d, &of::size, &of::interpolation);
-STAGECRAFT_MEMBERS(up_sampling3d, &of::size, );
-STAGECRAFT_MEMBERS(zero_padding1d, &of::padding, );
-STAGECRAFT_MEMBERS(zero_padding2d, &of::padding, );
-STAGECRAFT_MEMBERS(zero_padding3d, &of::padding, );
-STAGECRAFT_MEMBERS(max_pooling1d, &of::pool_size, STAGECRAFT_LIST(&of::strides, &of::padding));
-STAGECRAFT_MEMBERS(max_pooling2d, &of::pool_size, STAGECRAFT_LIST(&of::strides, &of::padding));
-STAGECRAFT_MEMBERS(max_pooling3d, &of::pool_size, );
-STAGECRAFT_MEMBERS(average_pooling1d, &of::pool_size, STAGECRAFT_LIST(&of::strides, &of::padding));
-STAGECRAFT_MEMBERS(average_pooling2d, &of::pool_size, STAGECRAFT_LIST(&of::strides, &of::padding));
-STAGECRAFT_MEMBERS(average_pooling3d, &of::pool_size, );
-STAGECRAFT_MEMBERS(global_max_pooling1d, , &of::keepdims);
-STAGECRAFT_MEMBERS(global_max_pooling2d, , &of::keepdims);
-STAGECRAFT_MEMBERS(global_max_pooling3d, , &of::keepdims);
-STAGECRAFT_MEMBERS(global_average_pooling1d, , &of::keepdims);
-STAGECRAFT_MEMBERS(global_average_pooling2d, , &of::keepdims);
-STAGECRAFT_MEMBERS(global_average_pooling3d, , &of::keepdims);
-#undef STAGECRAFT_MEMBERS
-#undef STAGECRAFT_LIST
-
-std::vector<std::string> keras_names_of(std::string_view word, std::string_view option) {
-  if (word == "activation" && option == "function") return {"activation"};
-  if (word == "reshape" && option == "target") return {"target_shape"};
-  if (word == "gaussian_noise" && option == "amount") return {"stddev"};
-  if (word == "gaussian_dropout" && option == "amount") return {"rate"};
-  if ((word == "leaky_re_lu" || word == "elu_layer") && option == "alpha") return {"alpha", "negative_slope"};
-  return {std::string(option)};
-}
-
 json const& option_in(json const& config, std::string_view word, std::string_view option,
                       std::set<std::string>& known) {
   static json const nothing;
@@ -166,18 +95,36 @@ namespace {
 
 using maker = std::function<std::unique_ptr<source_layer>(layer_config const&)>;
 
-/// The layers that can be imported, and their names in C++.
-struct layer_list : std::map<std::string, maker> {
+/// The layers that can be imported, by Keras's names of their classes.
+struct layer_list {
+  std::map<std::string, maker, std::less<>> makers;
   std::vector<own_text> words;
+  std::map<std::string, std::vector<std::string>, std::less<>> keras_names;  ///< of "word.option"
 };
 
+/// A row of the table, to which Keras's other names of options can be added.
+class table_row {
+ public:
+  table_row(layer_list& to, std::string_view word) : to_(to), word_(word) {}
+  table_row& with_names(std::string const& option, std::vector<std::string> names) {
+    to_.keras_names[std::string(word_) + "." + option] = std::move(names);
+    return *this;
+  }
+
+ private:
+  layer_list& to_;
+  std::string_view word_;
+};
+
+/// Adds a layer, whose options are those of the prototype where a file does not have them.
 template <class L>
-void add(layer_list& to, L const& prototype, int required = 0) {
+table_row add(layer_list& to, L const& prototype, argument_counts const& counts = {}) {
   to.words.push_back(word_of_type<L>);
-  to[std::string(L::class_name)] = [=](layer_config const& config) {
+  to.makers[std::string(L::class_name)] = [=](layer_config const& config) {
     // One type of pointer for all layers.
-    return std::unique_ptr<source_layer>(new library_layer<L>(prototype, required, config));
+    return std::unique_ptr<source_layer>(new library_layer<L>(prototype, counts, config));
   };
+  return {to, word_of_type<L>.view()};
 }
 
 /// The configuration of the layer inside a wrapper.
@@ -223,7 +170,7 @@ class bidirectional_layer : public source_layer {
  public:
   bidirectional_layer(layer_config const& config, layer_config const& inner) {
     struct reader : library_layer<Recurrent> {
-      explicit reader(layer_config const& of) : library_layer<Recurrent>(Recurrent(1), 1, of) {}
+      explicit reader(layer_config const& of) : library_layer<Recurrent>(Recurrent(1), {.required = 1}, of) {}
       using library_layer<Recurrent>::value_;
     };
     reader const recurrent(inner);
@@ -274,35 +221,88 @@ std::unique_ptr<source_layer> make_bidirectional(layer_config const& config) {
 layer_list make_table() {
   using namespace layers;
   layer_list all;
-  add(all, layers::activation(linear), 1), add(all, layers::add()), add(all, additive_attention());
-  add(all, activity_regularization()), add(all, alpha_dropout(0.5F), 1), add(all, attention()), add(all, average()),
-      add(all, layers::maximum());
-  add(all, layers::minimum()), add(all, multiply()), add(all, subtract());
-  add(all, average_pooling1d(2), 1), add(all, average_pooling2d(2), 1), add(all, average_pooling3d(2), 1);
-  add(all, max_pooling1d(2), 1), add(all, max_pooling2d(2), 1), add(all, max_pooling3d(2), 1);
-  add(all, global_average_pooling1d()), add(all, global_average_pooling2d()), add(all, global_average_pooling3d());
-  add(all, global_max_pooling1d()), add(all, global_max_pooling2d()), add(all, global_max_pooling3d());
-  add(all, batch_normalization()), add(all, layer_normalization()), add(all, group_normalization());
-  add(all, unit_normalization()), add(all, normalization()), add(all, rescaling(1), 1);
-  add(all, concatenate()), add(all, dot(1), 1), add(all, flatten()), add(all, permute(1), 1);
-  add(all, reshape(1), 1), add(all, repeat_vector(1), 1);
-  add(all, conv1d(1, 1), 2), add(all, conv2d(1, 1), 2), add(all, conv3d(1, 1), 2);
-  add(all, conv1d_transpose(1, 1), 2), add(all, conv2d_transpose(1, 1), 2), add(all, conv3d_transpose(1, 1), 2);
-  add(all, depthwise_conv2d(1), 1), add(all, separable_conv1d(1, 1), 2), add(all, separable_conv2d(1, 1), 2);
-  add(all, locally_connected1d(1, 1), 2), add(all, locally_connected2d(1, 1), 2);
-  add(all, einsum_dense("ab,bc->ac", 1), 2);
-  add(all, dense(1), 1), add(all, dropout(0.5F), 1), add(all, embedding(1, 1), 2), add(all, masking());
-  add(all, gaussian_dropout(0.5F), 1), add(all, gaussian_noise(0.5F), 1);
-  add(all, spatial_dropout1d(0.5F), 1), add(all, spatial_dropout2d(0.5F), 1), add(all, spatial_dropout3d(0.5F), 1);
-  add(all, elu_layer()), add(all, leaky_re_lu()), add(all, prelu()), add(all, re_lu()), add(all, softmax_layer());
+  add(all, layers::activation(linear), {.required = 1}).with_names("function", {"activation"});
+  add(all, layers::add());
+  add(all, additive_attention());
+  add(all, activity_regularization());
+  add(all, alpha_dropout(0.5F), {.required = 1});
+  add(all, attention());
+  add(all, average());
+  add(all, layers::maximum());
+  add(all, layers::minimum());
+  add(all, multiply());
+  add(all, subtract());
+  add(all, average_pooling1d(2), {.required = 1, .in_front = 1});
+  add(all, average_pooling2d(2), {.required = 1, .in_front = 1});
+  add(all, average_pooling3d(2), {.required = 1});
+  add(all, max_pooling1d(2), {.required = 1, .in_front = 1});
+  add(all, max_pooling2d(2), {.required = 1, .in_front = 1});
+  add(all, max_pooling3d(2), {.required = 1});
+  add(all, global_average_pooling1d(), {.in_front = 0});
+  add(all, global_average_pooling2d(), {.in_front = 0});
+  add(all, global_average_pooling3d(), {.in_front = 0});
+  add(all, global_max_pooling1d(), {.in_front = 0});
+  add(all, global_max_pooling2d(), {.in_front = 0});
+  add(all, global_max_pooling3d(), {.in_front = 0});
+  add(all, batch_normalization());
+  add(all, layer_normalization());
+  add(all, group_normalization());
+  add(all, unit_normalization());
+  add(all, normalization());
+  add(all, rescaling(1), {.required = 1});
+  add(all, concatenate());
+  add(all, dot(1), {.required = 1});
+  add(all, flatten());
+  add(all, permute(1), {.required = 1});
+  add(all, reshape(1), {.required = 1}).with_names("target", {"target_shape"});
+  add(all, repeat_vector(1), {.required = 1});
+  add(all, conv1d(1, 1), {.required = 2});
+  add(all, conv2d(1, 1), {.required = 2});
+  add(all, conv3d(1, 1), {.required = 2});
+  add(all, conv1d_transpose(1, 1), {.required = 2});
+  add(all, conv2d_transpose(1, 1), {.required = 2});
+  add(all, conv3d_transpose(1, 1), {.required = 2});
+  add(all, depthwise_conv2d(1), {.required = 1});
+  add(all, separable_conv1d(1, 1), {.required = 2});
+  add(all, separable_conv2d(1, 1), {.required = 2});
+  add(all, locally_connected1d(1, 1), {.required = 2});
+  add(all, locally_connected2d(1, 1), {.required = 2});
+  add(all, einsum_dense("ab,bc->ac", 1), {.required = 2});
+  add(all, dense(1), {.required = 1});
+  add(all, dropout(0.5F), {.required = 1});
+  add(all, embedding(1, 1), {.required = 2});
+  add(all, masking());
+  add(all, gaussian_dropout(0.5F), {.required = 1}).with_names("amount", {"rate"});
+  add(all, gaussian_noise(0.5F), {.required = 1}).with_names("amount", {"stddev"});
+  add(all, spatial_dropout1d(0.5F), {.required = 1});
+  add(all, spatial_dropout2d(0.5F), {.required = 1});
+  add(all, spatial_dropout3d(0.5F), {.required = 1});
+  add(all, elu_layer()).with_names("alpha", {"alpha", "negative_slope"});
+  add(all, leaky_re_lu()).with_names("alpha", {"alpha", "negative_slope"});
+  add(all, prelu(), {.in_front = 0});
+  add(all, re_lu());
+  add(all, softmax_layer());
   add(all, thresholded_re_lu());
-  add(all, lstm(1), 1), add(all, gru(1), 1), add(all, simple_rnn(1), 1), add(all, multi_head_attention(1, 1), 2);
-  add(all, cropping1d()), add(all, cropping2d()), add(all, cropping3d());
-  add(all, zero_padding1d()), add(all, zero_padding2d()), add(all, zero_padding3d());
-  add(all, up_sampling1d(), 1), add(all, up_sampling2d(), 1), add(all, up_sampling3d(), 1);
-  add(all, center_crop(1, 1), 2), add(all, resizing(1, 1), 2), add(all, category_encoding(1), 1);
-  all["TimeDistributed"] = [](layer_config const& config) { return std::make_unique<time_distributed_layer>(config); };
-  all["Bidirectional"] = make_bidirectional;
+  add(all, lstm(1), {.required = 1});
+  add(all, gru(1), {.required = 1});
+  add(all, simple_rnn(1), {.required = 1});
+  add(all, multi_head_attention(1, 1), {.required = 2});
+  add(all, cropping1d());
+  add(all, cropping2d());
+  add(all, cropping3d());
+  add(all, zero_padding1d());
+  add(all, zero_padding2d());
+  add(all, zero_padding3d());
+  add(all, up_sampling1d(), {.required = 1});
+  add(all, up_sampling2d(), {.required = 1, .in_front = 1});
+  add(all, up_sampling3d(), {.required = 1});
+  add(all, center_crop(1, 1), {.required = 2});
+  add(all, resizing(1, 1), {.required = 2});
+  add(all, category_encoding(1), {.required = 1});
+  all.makers["TimeDistributed"] = [](layer_config const& config) {
+    return std::make_unique<time_distributed_layer>(config);
+  };
+  all.makers["Bidirectional"] = make_bidirectional;
   return all;
 }
 
@@ -313,15 +313,22 @@ layer_list const& table() {
 
 }  // namespace
 
+std::vector<std::string> keras_names_of(std::string_view word, std::string_view option) {
+  auto const& names = table().keras_names;
+  auto const found = names.find(std::string(word) + "." + std::string(option));
+  return found != names.end() ? found->second : std::vector{std::string(option)};
+}
+
 std::unique_ptr<source_layer> make_layer(layer_config const& config) {
-  auto const found = table().find(config.class_name);
-  if (found == table().end()) throw unsupported("is a " + config.class_name + ", which is not here");
+  auto const& makers = table().makers;
+  auto const found = makers.find(config.class_name);
+  if (found == makers.end()) throw unsupported("is a " + config.class_name + ", which is not here");
   return found->second(config);
 }
 
 std::vector<std::string> known_words() {
   std::vector<std::string> words(table().words.begin(), table().words.end());
-  for (auto const& [name, make] : table()) words.push_back(snake_case_of(name));
+  for (auto const& [name, make] : table().makers) words.push_back(snake_case_of(name));
   return words;
 }
 

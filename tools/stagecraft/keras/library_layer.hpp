@@ -16,21 +16,24 @@
 
 namespace stagecraft::tool {
 
-/// What stands in front of a layer's braces, and which of its members are set in them, for layers that do not say it
-/// themselves by `arguments` and `options`.
+/// How the arguments of a layer (its own `arguments`) are written.
+struct argument_counts {
+  int required = 0;    ///< the first ones, which a file must have, and which are always written
+  int in_front = 100;  ///< those that stand in front of the braces; the others are options in them
+};
+
+/// The arguments that a layer says it has.
 template <class L>
-struct layer_members {
-  using arguments = argument_list<>;
-  using options = argument_list<>;
+struct own_arguments {
+  using type = argument_list<>;
 };
 template <class L>
   requires requires { typename L::arguments; }
-struct layer_members<L> {
-  using arguments = typename L::arguments;
-  using options = argument_list<>;
+struct own_arguments<L> {
+  using type = typename L::arguments;
 };
 
-/// Keras's name of an option, if it is another one.
+/// Keras's names of an option: its own name, unless the table of layers has others.
 [[nodiscard]] std::vector<std::string> keras_names_of(std::string_view word, std::string_view option);
 /// Throws unsupported if a configuration has options, other than their defaults, that the library has not.
 void check_unknown_options(json const& config, std::set<std::string> const& known);
@@ -152,17 +155,17 @@ class read_layer : public source_layer {
   }
 };
 
-/// The layer behind the interface.
+/// A layer of the library as a source_layer.
 template <class L>
 class library_layer : public read_layer {
  public:
-  library_layer(L const& prototype, int required, layer_config const& config) : value_(prototype), required_(required) {
+  library_layer(L const& prototype, argument_counts const& counts, layer_config const& config)
+      : value_(prototype), counts_(counts) {
     word = word_of_type<L>;
     default_name = snake_case_of(std::string(stagecraft::detail::default_name_of<L>));
     json options_of_all = config.options;
     if (config.call_options.is_object()) options_of_all.update(config.call_options);
-    read(options_of_all, prototype, config.rank, typename layer_members<L>::arguments{}, arguments);
-    read(options_of_all, prototype, config.rank, typename layer_members<L>::options{}, options);
+    read_arguments(options_of_all, prototype, config.rank, typename own_arguments<L>::type{});
     if constexpr (requires { value_.options; })
       for_each_option(value_.options, [&](own_text name, auto& field) {
         using type = std::remove_cvref_t<decltype(field)>;
@@ -173,7 +176,8 @@ class library_layer : public read_layer {
       });
     check_unknown_options(options_of_all, known_);
     // From the end on, arguments that are their defaults are left out.
-    while (arguments.size() > static_cast<std::size_t>(required_) && arguments.back().is_default) arguments.pop_back();
+    while (arguments.size() > static_cast<std::size_t>(counts_.required) && arguments.back().is_default)
+      arguments.pop_back();
     for (auto& each : arguments) each.is_default = false;
   }
 
@@ -185,12 +189,16 @@ class library_layer : public read_layer {
   static constexpr bool is_einsum = std::same_as<L, layers::einsum_dense>;
 
   template <auto... Members>
-  void read([[maybe_unused]] json const& config, [[maybe_unused]] L const& prototype, [[maybe_unused]] int rank,
-            argument_list<Members...>, std::vector<written_option>& to) {
+  void read_arguments([[maybe_unused]] json const& config, [[maybe_unused]] L const& prototype,
+                      [[maybe_unused]] int rank, argument_list<Members...>) {
     int index = 0;
-    (to.push_back(read(config, rank, word_of_member<Members>, value_.*Members, prototype.*Members,
-                       index++ < required_ && &to == &arguments)),
-     ...);
+    auto const read_next = [&](own_text name, auto& field, auto const& by_default) {
+      bool const is_in_front = index < counts_.in_front;
+      auto& to = is_in_front ? arguments : options;
+      to.push_back(read(config, rank, name, field, by_default, is_in_front && index < counts_.required));
+      ++index;
+    };
+    (read_next(word_of_member<Members>, value_.*Members, prototype.*Members), ...);
   }
 
   template <class Field>
@@ -209,7 +217,7 @@ class library_layer : public read_layer {
   }
 
   L value_;
-  int required_;
+  argument_counts counts_;
 };
 
 }  // namespace stagecraft::tool

@@ -5,7 +5,7 @@
 // keras/protobuf/saved_metadata.proto.
 #pragma once
 
-#include "../source_model.hpp"
+#include "source/source_model.hpp"
 #include "tensor_bundle.hpp"
 
 #include <string>

@@ -153,7 +153,7 @@ void add_name(source_step& step, std::string const& name) {
       step.pattern += std::to_string(part.size()) + ":" + part;  // so that none looks like a cell
       continue;
     }
-    step.name_parts.emplace_back();
+    step.name_parts.emplace_back(std::nullopt);
     step.pattern += is_counter ? "#" : "@";
   }
   step.name_cells = static_cast<int>(step.cells.size() - before);

@@ -6,6 +6,7 @@
 #include "source/source_model.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,11 +36,12 @@ struct source_step {
   std::vector<int> inputs;
   std::vector<int> outputs;
   std::vector<cell> cells;
-  std::string pattern;                  ///< all that steps have in common that are alike but for their cells
-  bool has_name = false;                ///< the layer's name is written
-  int name_cells = 0;                   ///< the last of the cells are parts of the name
-  std::vector<std::string> name_parts;  ///< the name in parts; empty: the next cell
-  bool can_repeat = false;              ///< neither a shared layer nor a nested model
+  std::string pattern;    ///< all that steps have in common that are alike but for their cells
+  bool has_name = false;  ///< the layer's name is written
+  int name_cells = 0;     ///< the last of the cells are parts of the name
+  /// The name in parts, of which those that are nullopt are the next of the cells.
+  std::vector<std::optional<std::string>> name_parts;
+  bool can_repeat = false;  ///< neither a shared layer nor a nested model
 };
 
 /// A value in a function's body: a constant, or an expression of its parameters.

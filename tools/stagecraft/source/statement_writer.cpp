@@ -27,15 +27,15 @@ std::vector<bool> defaults_of(source_step const& step) {
   return result;
 }
 
-/// A number as an expression of a loop's variable, which is `of` where the number is `value`; both grow by their steps.
-source_text in_loop(long long value, long long step, identifier const& variable, long long of, long long of_step) {
+/// A number that is `value` when a loop begins, and grows by `step` with each turn, as an expression of the loop's
+/// variable, which begins with `start` and grows by one. Empty if there is no simple one.
+source_text in_loop(long long value, long long step, identifier const& variable, long long start) {
   if (step == 0) return number_text(value);
-  if (step == of_step) {
-    auto const more = value - of;
+  if (step == 1) {
+    auto const more = value - start;
     return more == 0 ? variable : variable + ((more > 0 ? " + "_cpp : " - "_cpp) + number_text(std::llabs(more)));
   }
-  if (of_step != 0 && step % of_step == 0 && value == step / of_step * of)
-    return number_text(step / of_step) + " * " + variable;
+  if (value == step * start) return number_text(step) + " * " + variable;
   return {};
 }
 
@@ -57,8 +57,8 @@ std::vector<statement_writer::name_piece> statement_writer::name_pieces(source_s
   };
   std::size_t next = cells.size() - at(step.name_cells);
   for (auto const& part : step.name_parts) {
-    if (!part.empty()) {
-      constant += part;
+    if (part) {
+      constant += *part;
       continue;
     }
     bool const is_text = step.cells[next].kind == cell::kinds::text;
@@ -224,7 +224,7 @@ std::size_t statement_writer::write_loop(std::vector<source_step> const& steps, 
   std::size_t const times = end - begin;
   if (times < 2) return 0;
   std::optional<identifier> counted;
-  long long start = 0, step_of_variable = 1;
+  long long start = 0;
   auto const& function = plan_.functions[at(first.function)];
   for (std::size_t c = 0; c < first.cells.size(); ++c)
     if (first.cells[c].kind == cell::kinds::integer && !counted &&
@@ -239,7 +239,7 @@ std::size_t statement_writer::write_loop(std::vector<source_step> const& steps, 
     expression each{first.cells[c].value, first.cells[c].text, first.cells[c].kind == cell::kinds::text};
     if (first.cells[c].kind == cell::kinds::integer) {
       auto const value = first.cells[c].number;
-      each.code = in_loop(value, steps[begin + 1].cells[c].number - value, variable, start, step_of_variable);
+      each.code = in_loop(value, steps[begin + 1].cells[c].number - value, variable, start);
       if (each.code.empty()) return 0;
     }
     cells.push_back(std::move(each));
