@@ -13,7 +13,7 @@ namespace stagecraft::tool {
 
 /// The machine that an application is compiled for.
 struct application_machine {
-  int threads = 1;  ///< of the host
+  int threads = 1;  ///< threads of the host
   /// Sizes of the host's batches; none: those of application.json.
   std::vector<int> allowed_batch_sizes = {};
   bool init_ipu = false;  ///< emulated IPUs instead

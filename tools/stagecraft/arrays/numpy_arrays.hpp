@@ -21,7 +21,7 @@ struct expression_problem {
 using array_shape = std::vector<std::int64_t>;
 using binary_operation = double (*)(double, double);
 
-/// How many numbers a shape has. Throws expression_problem for negative lengths, and for more than 2^28.
+/// Returns the number of elements of a shape. Throws expression_problem for negative lengths, and for more than 2^28.
 [[nodiscard]] std::int64_t count_numbers(array_shape const& shape);
 [[nodiscard]] python_value number_value(double value);
 [[nodiscard]] python_value filled(array_shape const& shape, double value);

@@ -12,7 +12,7 @@
 
 namespace stagecraft::tool {
 
-/// What stands in the parentheses of a call.
+/// The arguments of a call in an expression.
 struct call_arguments {
   std::vector<python_value> in_order;
   std::vector<std::pair<std::string, python_value>> by_name;

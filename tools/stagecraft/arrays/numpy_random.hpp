@@ -12,9 +12,9 @@ class numpy_random {
  public:
   explicit numpy_random(std::uint32_t seed = 0) : bits_(seed) {}
 
-  /// From 0 to 1, without 1: np.random.rand.
+  /// Draws a number from [0, 1): np.random.rand.
   [[nodiscard]] double uniform();
-  /// With mean 0 and standard deviation 1: np.random.randn.
+  /// Draws from the normal distribution with mean 0 and standard deviation 1: np.random.randn.
   [[nodiscard]] double normal();
   /// Whole numbers from 0 to `last`, as randint draws them in one call for an array of a type with this many bits.
   class integers {

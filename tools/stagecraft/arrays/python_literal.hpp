@@ -10,18 +10,18 @@ namespace stagecraft::tool {
 
 class numpy_random;
 
-/// What an expression is: an array (a number is one without axes), a text, a dictionary, or a list of those.
+/// The value of an expression: an array (a number is one without axes), a text, a dictionary, or a list of those.
 struct python_value {
   struct entry;
   enum class kind { array, text, list, dictionary, type, none };
 
   kind what = kind::array;
-  std::vector<std::int64_t> shape;  ///< of an array
-  std::vector<double> numbers;      ///< of an array, row by row
-  std::string text;                 ///< of a text; the name of a type, such as "float32"
-  std::vector<python_value> items;  ///< of a list that is no array
-  std::vector<entry> dictionary;    ///< in its order
-  bool is_sequence = false;         ///< of an array: a list or tuple of Python's, for which + and * are no arithmetic
+  std::vector<std::int64_t> shape;  ///< the array's shape
+  std::vector<double> numbers;      ///< the array's elements, row by row
+  std::string text;                 ///< the text, or the name of a type such as "float32"
+  std::vector<python_value> items;  ///< items of a list that is no array
+  std::vector<entry> dictionary;    ///< entries in their order
+  bool is_sequence = false;         ///< the array is a Python list or tuple, for which + and * are no arithmetic
 };
 
 struct python_value::entry {

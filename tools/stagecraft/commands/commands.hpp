@@ -22,7 +22,7 @@ struct import_command {
 
 struct export_command {
   std::string bundle;  ///< a folder that `save_model` has written
-  std::string to;      ///< whose ending says in which format
+  std::string to;      ///< output path; its ending says the format
 
   /// The endings, each with what it means.
   [[nodiscard]] static std::string endings();

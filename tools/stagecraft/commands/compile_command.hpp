@@ -14,10 +14,10 @@ class App;
 namespace stagecraft::tool {
 
 struct compile_command {
-  std::string folder;              ///< with application.cpp, or with model.json and application.json
+  std::string folder;              ///< folder with application.cpp, or with model.json and application.json
   std::string march = "native";    ///< "off": none
   std::string compiler;            ///< empty: the environment's CXX, or c++
-  std::string include;             ///< of the library; empty: where this program finds it
+  std::string include;             ///< folder of the library's headers; empty: the one that this program knows
   std::string output;              ///< empty: application.so in the folder
   std::vector<std::string> flags;  ///< more of them
   application_machine machine;

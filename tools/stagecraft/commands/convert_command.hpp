@@ -24,7 +24,7 @@ struct convert_command {
   std::string config_file;
   json given = json::object();  ///< options of the command line, which come before those of the file
   bool compiles = true;         ///< false: sources only
-  compile_command compile;      ///< how
+  compile_command compile;      ///< options of the compiler
 
   /// Writes the folder, and says so. Throws file_error: as read_model, read_convert_options, model_converters,
   /// find_pipeline and compile_command; E5132 other tags or signatures than models have; E5133 the model is converted

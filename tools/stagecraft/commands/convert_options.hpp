@@ -14,15 +14,15 @@ namespace stagecraft::tool {
 
 /// The nodes of a GELU, by regular expressions for the names of layers.
 struct gelu_nodes {
-  std::vector<std::string> nodes;                 ///< those that are replaced
-  std::vector<std::string> node_as_gelu_input;    ///< what they read
+  std::vector<std::string> nodes;                 ///< nodes that are replaced
+  std::vector<std::string> node_as_gelu_input;    ///< nodes whose output the GELU reads
   std::vector<std::string> node_use_gelu_output;  ///< who reads them
 };
 
-/// How the embedded runtime is compiled, and how long it waits.
+/// Options of the embedded runtime.
 struct embedded_runtime_options {
-  std::string embedded_runtime_exec_cachedir = "poplar_exec";  ///< where the compiled application is kept
-  int runtime_api_timeout_us = 5000;                           ///< how long a pipeline waits for the next batch
+  std::string embedded_runtime_exec_cachedir = "poplar_exec";  ///< folder that the compiled application is copied to
+  int runtime_api_timeout_us = 5000;  ///< microseconds that a pipeline waits for the next batch
 };
 
 /// All options, with Graphcore's defaults.
@@ -42,7 +42,7 @@ struct convert_options {
   bool int64_to_int32_conversion = false;
   bool merge_subgraphs = false;
   std::optional<gelu_nodes> gelu_replacement;
-  std::vector<std::vector<std::string>> manual_sharding;  ///< for each IPU; none: the model is not divided
+  std::vector<std::vector<std::string>> manual_sharding;  ///< expressions for each IPU; none: the model is not divided
   std::optional<embedded_runtime_options> embedded_runtime_save_config;
   std::optional<pipeline_configuration> pipeline_cfg;
 };

@@ -11,9 +11,9 @@ namespace stagecraft::tool {
 
 struct export_format {
   std::string_view ending;
-  std::string_view what;  ///< for help
+  std::string_view what;  ///< description for `--help`
   void (*write)(std::string const& path, io::bundle_contents const& contents);
-  /// What of a bundle such a file does not hold, though others of its kind do; null: nothing.
+  /// Returns the parts of a bundle that such a file lacks, though others of its kind have them; null: there are none.
   std::string (*note)(io::bundle_contents const& contents) = nullptr;
 };
 

@@ -19,7 +19,7 @@ class name_search {
  public:
   explicit name_search(std::vector<std::string> const& expressions);
 
-  /// Whether one of them is found in a name; it is remembered which.
+  /// True if an expression is found in a name; remembers which expressions were found.
   [[nodiscard]] bool finds(std::string const& name);
   /// Says on the error stream which expressions were never found.
   void report(std::string const& option) const;

@@ -20,11 +20,11 @@ struct run_command {
   std::string inputs;                             ///< image=images.npy;size=both.npz[size]
   std::string input_exprs;                        ///< image=np.ones((2, 28, 28))
   std::string input_examples;                     ///< all=[{"image":[0, ...]}]
-  std::string outdir;                             ///< where outputs are saved
+  std::string outdir;                             ///< folder for the outputs
   bool overwrite = false;                         ///< outputs that are there
   bool tf_debug = false;                          ///< E5190
   std::string worker;                             ///< E5190
-  application_machine machine;                    ///< with init_ipu, emulated IPUs
+  application_machine machine;                    ///< the machine; emulated IPUs if init_ipu
 
   /// Throws file_error E5095 with saved_model_cli's words for what is wrong with the arguments, E5001, E5013 to E5015
   /// files that cannot be read, E5041 that cannot be written, E5190 what applications do not have; serving_error of the

@@ -17,8 +17,8 @@ struct run_array {
   std::vector<float> values;
 };
 
-/// By the keys of inputs; what comes later is used in place of what came before, with a warning. Throws file_error
-/// E5095, E5001, E5013 to E5015.
+/// Returns arrays by the keys of inputs. A later array replaces an earlier one of the same key, with a warning. Throws
+/// file_error E5095, E5001, E5013 to E5015.
 [[nodiscard]] std::map<std::string, run_array> read_run_inputs(std::string const& inputs,
                                                                std::string const& input_exprs,
                                                                std::string const& input_examples);

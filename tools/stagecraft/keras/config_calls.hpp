@@ -10,7 +10,7 @@ namespace stagecraft::tool {
 
 using nlohmann::json;
 
-/// Where a tensor comes from, by name: a layer, which of its calls, which of its outputs.
+/// The origin of a tensor: a layer's name, and the numbers of its call and output.
 struct history {
   std::string layer;
   int node = 0, output = 0;

@@ -20,8 +20,8 @@ class hdf5_file;
 
 namespace stagecraft::tool {
 
-/// What another process, a copy of this one, has answered; its numbers and texts in their order. Nothing that it says
-/// is trusted: what is longer than the answer throws malformed.
+/// The answer of the process that reads HDF5, a copy of this one: numbers and texts in their order. Nothing that it
+/// says is trusted: what is longer than the answer throws malformed.
 class hdf5_answer {
  public:
   struct malformed {};

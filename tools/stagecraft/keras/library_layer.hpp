@@ -19,7 +19,7 @@ namespace stagecraft::tool {
 /// How the arguments of a layer (its own `arguments`) are written.
 struct argument_counts {
   int required = 0;    ///< the first ones, which a file must have, and which are always written
-  int in_front = 100;  ///< those that stand in front of the braces; the others are options in them
+  int in_front = 100;  ///< the number of arguments in front of the braces; the others are options in them
 };
 
 /// The arguments that a layer says it has.
@@ -52,7 +52,7 @@ literal default_literal(T const& value) {
     return {};
 }
 
-/// What follows from a layer. Throws unsupported with the library's error.
+/// Returns the output shape and weights of a layer. Throws unsupported with the library's error.
 template <class L>
 layer_rules rules_from(L const& layer, std::span<shape const> inputs, std::string const& name) {
   diagnostics::diagnostic problem;
@@ -126,7 +126,7 @@ class read_layer : public source_layer {
       if (length.is_null()) length = -1;
     return lengths;
   }
-  /// From the end, Keras counts the axes of queries with the heads, which stand in front of the features.
+  /// Keras counts the axes of queries from the end, heads included, which stand before the features.
   static json without_heads(json axes) {
     for (auto& axis : axes) {
       if (!axis.is_number_integer() || axis.is_number_unsigned()) continue;
@@ -175,7 +175,7 @@ class library_layer : public read_layer {
                 read(options_of_all, config.rank, name, field, *field_named<type>(prototype.options, name), false));
       });
     check_unknown_options(options_of_all, known_);
-    // From the end on, arguments that are their defaults are left out.
+    // Trailing arguments that have their default values are left out.
     while (arguments.size() > static_cast<std::size_t>(counts_.required) && arguments.back().is_default)
       arguments.pop_back();
     for (auto& each : arguments) each.is_default = false;

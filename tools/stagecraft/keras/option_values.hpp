@@ -73,7 +73,7 @@ literal read_option(json const& value, activation& to);
 literal read_option(json const& value, initializer& to);
 literal read_option(json const& value, regularizer& to);
 literal read_option(json const& value, constraint& to);
-/// How IPUs plan products: Keras writes nothing that could be it.
+/// Options of IPUs' products, which Keras does not write.
 inline literal read_option(json const& value, stage_poplar_options&) { throw unsupported("is " + value.dump()); }
 
 /// An enumerator as the compiler spells it, with its namespaces; empty: the value has none.
@@ -84,7 +84,7 @@ consteval std::string_view spelling_of_enumerator() {
   auto const text = spelling.substr(first, spelling.find_first_of(";]", first) - first);
   return text.find('(') != std::string_view::npos ? std::string_view() : text;
 }
-/// Whether it is one of the layers', whose names imported headers use.
+/// True if the function is one of the layers' vocabulary, whose names imported headers use.
 template <auto Value>
 inline constexpr bool is_of_layers = spelling_of_enumerator<Value>().starts_with("stagecraft::layers::");
 /// An enumerator after the namespace of the layers, or of the library.

@@ -11,22 +11,22 @@
 
 namespace stagecraft::tool {
 
-/// What finds the stages: the exact search, lists of regular expressions, or a solution file.
+/// The method that finds the stages: the exact search, lists of regular expressions, or a solution file.
 enum class pipeline_converter : unsigned char { automatic, manual, load };
 
-/// What the search balances: the cycles of the stages, or their memory.
+/// The quantity that the search balances: cycles of the stages, or their memory.
 enum class pipeline_priority : unsigned char { cycle, memory };
 
 /// A pipeline configuration. A key that its converter does not have is a warning, and its field has the default.
 struct pipeline_configuration {
   pipeline_converter converter = pipeline_converter::automatic;  ///< "auto", "manual" or "load"
-  /// Whether IPUs are emulated. There are no others (E5180).
+  /// True: IPUs are emulated. There are no others (E5180).
   bool ipu_model = true;
-  /// Where the profile is written.
+  /// The folder that profiles are written to.
   std::string profiling_root_dir = "pipeline-profiling";
-  /// Where `auto` and `manual` write the solution file.
+  /// The folder that `auto` and `manual` write the solution file to.
   std::string solution_dir = "solution";
-  /// Whether a profile is written: always by `auto`; by `manual` unless it says otherwise; by `load` if it says so.
+  /// True: a profile is written. `auto` always writes one; the default is true for `manual` and false for `load`.
   bool profiling_enable = true;
 
   // auto
@@ -34,7 +34,7 @@ struct pipeline_configuration {
   /// How often a division that does not fit is made anew with a lower bound of memory, before the next number of IPUs.
   int fine_tune_iter = 5;
   int min_ipu_quantity = 2;   ///< numbers that are tried are powers of two, 2 or more, from this one
-  int max_ipu_quantity = 64;  ///< to this one
+  int max_ipu_quantity = 64;  ///< the largest number of IPUs that is tried
 
   /// The first number of IPUs that is tried.
   [[nodiscard]] int least_ipus() const;
@@ -62,8 +62,8 @@ struct pipeline_configuration {
 /// expression that cannot be read.
 [[nodiscard]] pipeline_configuration read_pipeline_configuration(json const& config, std::string const& where);
 
-/// The same from a text, or from the file that it names; both may have comments. Throws as above, and E5170 it is
-/// neither JSON nor a file with JSON.
+/// Reads a configuration from a text, or from the file that it names; both may have comments. Throws as above, and
+/// E5170 it is neither JSON nor a file with JSON.
 [[nodiscard]] pipeline_configuration read_pipeline_configuration(std::string const& text_or_file);
 
 }  // namespace stagecraft::tool

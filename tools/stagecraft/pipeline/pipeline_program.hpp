@@ -8,22 +8,22 @@
 
 namespace stagecraft::tool {
 
-/// What the program is asked.
+/// A question to the program that plans pipelines.
 struct pipeline_question {
   pipeline_configuration const& configuration;
   std::string solution = {};        ///< the text of a solution file; empty: stages are searched
   int num_ipus = 2;                 ///< a stage for each, if they are searched
   int iterations = 2;               ///< batches of an execution
-  std::string profile_folder = {};  ///< where profiles are written; empty: none are
+  std::string profile_folder = {};  ///< folder for profiles; empty: none are written
 };
 
-/// What it says.
+/// The program's answer.
 struct pipeline_answer {
-  std::string problem;      ///< what is wrong with the stages, with a code; empty: nothing
-  std::string memory;       ///< what does not fit, in words; empty: nothing, or there is no profile
+  std::string problem;      ///< the error of the stages, with its code; empty: there is none
+  std::string memory;       ///< a sentence about memory that does not fit; empty: all fits, or there is no profile
   std::string solution;     ///< the text of a solution file
   io::json config;          ///< keys of the model's configuration
-  std::string description;  ///< what the profile says, in words
+  std::string description;  ///< the profile as text
 };
 
 /// Asks. Throws file_error: E5001, E5030 files that cannot be read; E5094 the compiler has failed for another reason

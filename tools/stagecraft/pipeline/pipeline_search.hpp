@@ -13,10 +13,10 @@ namespace stagecraft::tool {
 
 /// A model that is to be divided.
 struct pipeline_job {
-  std::string folder;           ///< of the exported model: model.json and application.json
+  std::string folder;           ///< folder of the exported model, with model.json and application.json
   application_machine machine;  ///< its plans; the number of IPUs is the solution's
   int batch_per_step = 1;       ///< batches for each stage in one execution
-  cxx_compiler compiler = {};   ///< which compiles the program that asks for costs
+  cxx_compiler compiler = {};   ///< compiles the program that computes costs
 };
 
 /// Finds the stages, writes the solution file and the profile that the configuration asks for, and says so; then sets

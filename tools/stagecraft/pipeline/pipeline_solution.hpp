@@ -24,7 +24,7 @@ struct pipeline_solution {
 /// on IPUs of their own. `where` is named in errors. Throws file_error E5179: it is something else.
 [[nodiscard]] pipeline_solution parse_pipeline_solution(std::string const& text, std::string const& where);
 
-/// The same from a file. Throws file_error: E5001 it cannot be read, and as above.
+/// Reads a solution from a file. Throws file_error: E5001 it cannot be read, and as above.
 [[nodiscard]] pipeline_solution read_pipeline_solution(std::string const& path);
 
 /// Writes the text of a solution file, and beside it `<path>.inc`, the same as a C++ string literal, for

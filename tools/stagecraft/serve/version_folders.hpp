@@ -10,7 +10,7 @@ namespace stagecraft::tool {
 
 struct version_folder {
   std::int64_t number = 1;
-  std::string path;     ///< with the name that the folder has: "export/003" of version 3
+  std::string path;     ///< path of the folder, whose name may be "export/003" for version 3
   std::string problem;  ///< if it is not empty, why the version cannot be told: two folders have its number (E5207)
 };
 

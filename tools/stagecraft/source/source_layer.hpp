@@ -51,7 +51,7 @@ struct expected_weight {
   bool trainable = true;
 };
 
-/// What follows from a layer and the shapes of its inputs.
+/// Output shape and weights of a layer for given input shapes.
 struct layer_rules {
   stagecraft::shape output;
   std::vector<expected_weight> weights;
@@ -61,25 +61,25 @@ struct layer_rules {
 class source_layer {
  public:
   virtual ~source_layer() = default;
-  /// What holds for inputs of these shapes, in the library's own words. Throws unsupported with its error.
+  /// Returns output shape and weights for inputs of these shapes. Throws unsupported with the library's error.
   [[nodiscard]] virtual layer_rules rules(std::span<shape const> inputs, std::string const& name) const = 0;
 
   own_text word = "";                      ///< "conv2d"
-  std::string default_name;                ///< what Keras names it after: "conv2d", of which "conv2d_1" is made
-  std::vector<std::string> wrapped_names;  ///< those of layers inside it
-  std::vector<written_option> arguments;   ///< in front of the braces
-  std::vector<written_option> options;     ///< in braces
+  std::string default_name;                ///< Keras's base of default names: "conv2d", of which "conv2d_1" is made
+  std::vector<std::string> wrapped_names;  ///< default names of layers inside it
+  std::vector<written_option> arguments;   ///< arguments before the braces
+  std::vector<written_option> options;     ///< options in braces
   std::optional<stagecraft::dtype> dtype;  ///< a type of its own, such as float16
   bool is_on_host = false;                 ///< the host carries it out beside IPUs
 };
 
-/// What follows a layer's braces: `.in_dtype(sc::dtype::float16).on_host()`, or nothing.
+/// Returns the calls that follow a layer's braces: `.in_dtype(sc::dtype::float16).on_host()`, or nothing.
 [[nodiscard]] source_text placement_text(source_layer const& layer);
 
 /// The C++ of a layer without its name: `conv2d{64, 3, sc::relu, {.strides = 2}}`.
 [[nodiscard]] source_text text_of(source_layer const& layer);
 
-/// What of a model's configuration a layer is made from.
+/// The part of a model's configuration that a layer is made from.
 struct layer_config {
   std::string class_name;
   json const& options;          ///< Keras's "config"

@@ -33,7 +33,7 @@ struct model_layer {
   bool is_input = false;
   std::unique_ptr<source_layer> layer;   ///< null for inputs and models, and for what the library does not have
   std::unique_ptr<source_model> nested;  ///< a model
-  std::vector<expected_weight> weights;  ///< those of a layer, in Keras's order
+  std::vector<expected_weight> weights;  ///< weights of a layer, in Keras's order
   std::vector<stored_array> values;      ///< and what the file has for them
   int calls = 0;
   json config;        ///< its options, as the file has them
@@ -55,25 +55,26 @@ struct source_call {
 struct source_model {
   std::string name;
   bool is_sequential = false;
-  std::vector<model_layer> layers;  ///< in the file's order
+  std::vector<model_layer> layers;  ///< layers in the file's order
   std::vector<source_call> calls;   ///< each after those whose outputs it takes
   std::vector<int> inputs;          ///< calls of inputs, in the model's order
   std::vector<source_tensor> outputs;
   /// For each input and output, the file's axis of each axis here, samples included, where the two differ: ONNX puts
   /// channels first. Empty for files of Keras.
   std::vector<std::vector<int>> input_axes, output_axes;
-  std::map<std::string, std::string> stages;  ///< of a bundle: of layers by their paths, "0", or "0, 1" of two calls
-  std::vector<std::string> training;          ///< of a bundle: what is known of its training, line by line
+  std::map<std::string, std::string>
+      stages;                         ///< a bundle's stages by the paths of layers: "0", or "0, 1" for two calls
+  std::vector<std::string> training;  ///< a bundle's training, described line by line
 
   [[nodiscard]] model_layer const& layer_of(source_call const& call) const {
     return layers[static_cast<std::size_t>(call.layer)];
   }
 };
 
-/// What is to be known besides the file.
+/// Options of an import, besides the file.
 struct import_options {
-  std::vector<std::vector<int>> input_shapes;  ///< of inputs, where the file has None
-  std::string architecture;                    ///< of a file of weights alone: what `model.to_json` has written
+  std::vector<std::vector<int>> input_shapes;  ///< shapes of inputs for which the file has None
+  std::string architecture;  ///< for a file of weights alone: the file that `model.to_json` has written
 };
 
 /// The model of a configuration: Keras 2's, or that of a .keras file. Throws file_error: E5063 the configuration is not

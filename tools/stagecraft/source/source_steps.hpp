@@ -20,7 +20,7 @@ struct cell {
   std::string text;      ///< a part of a name
   source_text value;     ///< a number
   long long number = 0;  ///< an integer, which an int holds: options and parts of names are read so
-  std::string role;      ///< what a parameter for it is called: "filters"
+  std::string role;      ///< base of the parameter's name: "filters"
   bool is_option_default = false;
   bool is_of_name = false;
 
@@ -31,8 +31,8 @@ struct cell {
 
 /// One statement: a call of a layer, of a nested model, or of a function.
 struct source_step {
-  int layer = -1;     ///< of the model, or
-  int function = -1;  ///< of those that were found
+  int layer = -1;     ///< index of a layer of the model, or
+  int function = -1;  ///< index of a function that was found
   std::vector<int> inputs;
   std::vector<int> outputs;
   std::vector<cell> cells;
@@ -46,7 +46,7 @@ struct source_step {
 
 /// A value in a function's body: a constant, or an expression of its parameters.
 struct expression {
-  source_text code;       ///< of a number, or of parameters
+  source_text code;       ///< C++ of a number, or of parameters
   std::string text = {};  ///< a constant part of a name
   bool is_constant = true;
 };
@@ -62,7 +62,7 @@ struct source_function {
   identifier name{"function"};
   std::vector<source_parameter> parameters;
   std::vector<source_step> body;
-  std::vector<std::vector<expression>> expressions;  ///< for each step's cells
+  std::vector<std::vector<expression>> expressions;  ///< expressions of each step's cells
   std::vector<std::vector<bool>> is_default;         ///< cells that are options' defaults wherever they stand
   std::vector<int> inputs;                           ///< values that it takes
   int result = 0;                                    ///< the value that it returns
@@ -78,14 +78,14 @@ struct source_plan {
 /// The numbers of Keras's default names, as the library gives them while it traces a model.
 class default_names {
  public:
-  /// Whether the next layer gets this name by itself. Then it is given.
+  /// True if the next layer gets this name by default; then counts it as used.
   bool take(std::string const& name, std::string const& base) {
     int& used = counters_[base];
     if (name != base + (used == 0 ? "" : "_" + std::to_string(used))) return false;
     ++used;
     return true;
   }
-  /// What a layer inside another one takes.
+  /// Names that a layer inside another one takes.
   void skip(std::string const& base) { ++counters_[base]; }
 
  private:

@@ -30,7 +30,7 @@ class own_text {
   std::string_view text_;
 };
 
-/// Where the compiler has to choose between two texts: `is_first ? ""_cpp : ", "_cpp`.
+/// A literal of the tool's own C++. Both branches of a condition can have one: `is_first ? ""_cpp : ", "_cpp`.
 consteval own_text operator""_cpp(char const* text, std::size_t) { return text; }
 
 /// A piece of C++.
@@ -88,7 +88,7 @@ template <std::integral Number>
 /// The shortest text that is this number, with a point: "0.1", "1e-06", "2.0". Throws std::invalid_argument for what is
 /// no number, or infinite, as C++ has no literal of it.
 [[nodiscard]] source_text number_text(double number);
-/// The same with an F.
+/// Writes a float like the function above, with the suffix F.
 [[nodiscard]] source_text number_text(float number);
 
 /// A text in quotes. All but printable ASCII is escaped, so that it can neither end the literal nor look like something
@@ -112,7 +112,7 @@ template <std::integral Number>
 [[nodiscard]] source_text wrap_list(source_text const& begin, std::vector<source_text> const& entries, own_text end);
 /// Spaces.
 [[nodiscard]] source_text indent_of(std::size_t columns);
-/// What is in a list, with ", " between its entries.
+/// Returns the entries of a list with ", " between them.
 [[nodiscard]] source_text comma_list(std::vector<source_text> const& entries);
 
 }  // namespace stagecraft::tool

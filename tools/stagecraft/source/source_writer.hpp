@@ -10,7 +10,7 @@
 
 namespace stagecraft::tool {
 
-/// What stands in a header besides the model.
+/// Facts about a header besides its model.
 struct source_options {
   identifier type;     ///< the model's name in C++: models::<type>
   std::string origin;  ///< the file that it comes from

@@ -13,7 +13,7 @@ namespace stagecraft::tool {
 
 enum class body_encoding { none, gzip, deflate };
 
-/// What a value of Content-Encoding says; nothing if it is not taken.
+/// Reads a value of Content-Encoding; nullopt if the encoding is not supported.
 [[nodiscard]] std::optional<body_encoding> parse_body_encoding(std::string_view value);
 
 /// True if a value of Accept-Encoding takes gzip.

@@ -55,7 +55,7 @@ class http_connection : public std::enable_shared_from_this<http_connection> {
   void arm();
   void expire();
   void wait(bool writes);
-  /// As the last operation with this outcome wants it.
+  /// Waits for what the last operation needs, according to its outcome.
   result wait_for(long outcome, bool writes);
   void proceed();
   void go_on();

@@ -28,9 +28,9 @@ class http_front {
 
   /// Returns the port. Throws file_error E5096.
   int bind();
-  /// Until `stop`, and the last answer.
+  /// Serves until `stop` is called and the last answer is written.
   void run();
-  /// From any thread.
+  /// Ends `run`. Any thread may call it.
   void stop() noexcept;
 
  private:

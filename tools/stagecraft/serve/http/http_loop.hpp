@@ -37,11 +37,11 @@ class http_loop {
 
   /// Returns the port, 0 if it cannot be listened to.
   int bind(std::string const& host, int port);
-  /// Until `stop`, and the last answer.
+  /// Serves until `stop` is called and the last answer is written.
   void run();
-  /// From any thread.
+  /// Ends `run`. Any thread may call it.
   void stop() noexcept;
-  /// From any thread: the task has its answer. Needs no memory.
+  /// Hands over a task that has its answer. Any thread may call it; it needs no memory.
   void finish(std::unique_ptr<http_task> task) noexcept;
 
  private:

@@ -20,7 +20,7 @@ struct http_response {
   int status = 200;
   std::string body;
   std::string content_type = "application/json";
-  std::int64_t json_length = -1;  ///< the same of an answer with binary tensors
+  std::int64_t json_length = -1;  ///< bytes of JSON before binary tensors in the answer; -1: all are JSON
 };
 
 /// Ends an answer with a status and {"error": text}.

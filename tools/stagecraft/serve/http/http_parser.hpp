@@ -15,7 +15,7 @@
 
 namespace stagecraft::tool {
 
-/// What comes before a request's body.
+/// A request line and its headers.
 struct http_head {
   std::string method, target;
   bool is_http_1_1 = true;

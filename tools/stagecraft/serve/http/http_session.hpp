@@ -32,17 +32,17 @@ struct http_task {
   std::optional<http_response> response;        ///< none: there was not even memory for an error
   bool is_packed = false;                       ///< its body, by gzip
   bool closes = false;                          ///< the connection, after the answer
-  std::shared_ptr<http_connection> connection;  ///< which waits for it
-  std::unique_ptr<http_task> next;              ///< of a list
+  std::shared_ptr<http_connection> connection;  ///< the connection that waits for the answer
+  std::unique_ptr<http_task> next;              ///< the next task of a list
 };
 
-/// What a request is refused for by its head alone.
+/// A refusal for which a request's head is enough.
 struct http_refusal {
   http_response response;
-  bool closes = true;  ///< at once; else when the body has been read, if it is not too long
+  bool closes = true;  ///< closes at once; else after the body has been read, if it is not too long
 };
 
-/// What all connections of a server have in common.
+/// Limits and functions that all connections of a server share.
 struct http_rules {
   std::size_t max_head_bytes = std::size_t{16} << 10;
   std::size_t max_body_bytes = 0;
@@ -54,7 +54,7 @@ struct http_rules {
 };
 
 /// One connection's exchange. Requests are answered one by one, in their order: while one is being answered, the bytes
-/// behind it wait. After a request whose end is not sure, and one of which too much is left, nothing more is answered.
+/// after it wait. After a request whose end is not sure, and one of which too much is left, nothing more is answered.
 class http_session {
  public:
   explicit http_session(http_rules const& rules) : rules_(rules), parser_(rules.max_head_bytes) {}
@@ -71,9 +71,9 @@ class http_session {
   /// Answers the last one, which counts until its answer is written.
   void answer(std::unique_ptr<http_task> task);
 
-  /// What is to be written, which the caller takes away.
+  /// Bytes that are to be written; the caller removes them.
   [[nodiscard]] std::string& output() noexcept { return output_; }
-  /// After that, the connection is to be closed.
+  /// True if the connection is to be closed after the output is written.
   [[nodiscard]] bool is_closing() const noexcept { return is_closing_; }
   /// No byte of a request is there, and nothing to be written.
   [[nodiscard]] bool is_idle() const noexcept { return !task_is_out_ && !parser_.has_begun() && output_.empty(); }
