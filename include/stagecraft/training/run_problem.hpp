@@ -7,7 +7,6 @@
 
 #include <stagecraft/description/job_on.hpp>
 #include <stagecraft/description/training_checks.hpp>
-#include <stagecraft/description/training_on.hpp>
 #include <stagecraft/engine/session_of.hpp>
 #include <string_view>
 #include <type_traits>
