@@ -15,6 +15,7 @@ struct layer_normalization_options {
   /// The axes that are normalized together, in any order; negative numbers count from the end.
   axis_list axis = -1;
 #include <stagecraft/layers/normalization/scale_options.hpp>
+
 #include <stagecraft/layers/common_options.hpp>
 };
 
