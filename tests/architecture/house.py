@@ -48,7 +48,7 @@ PLACES = {room: (number, place) for number, row in enumerate(INSIDE)
           for place, rooms in enumerate(row.split("<")) for room in rooms.split()}
 # Headers that structs include inside their braces: options that several layers have.
 INSIDE_STRUCTS = ("layers/common_options.hpp", "layers/normalization/scale_options.hpp", "layers/rnn/cell_options.hpp",
-                  "layers/rnn/recurrent_initializers.hpp", "layers/rnn/recurrent_options.hpp")
+                  "layers/rnn/recurrent_initializers.hpp", "layers/rnn/recurrent_options.hpp", "optimizers/common_options.hpp")
 # Headers that others include at their beginning and end, or inside a struct, once for each.
 READ_AGAIN = ("diagnostics/begin_headers.hpp", "diagnostics/end_headers.hpp", *INSIDE_STRUCTS)
 LEVELS = {room: level for level, rooms in enumerate(FLOORS) for room in rooms.split()}
