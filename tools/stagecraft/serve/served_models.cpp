@@ -47,8 +47,8 @@ void served_model::update() {
     if (auto const now = version(); now.engine != nullptr && now.number >= number) return;
     if (!problem.empty()) continue;
     try {
-      auto engine =
-          std::make_shared<serving::engine>(serving::application_file(folder).make_program(), options_of(folder));
+      auto engine = std::make_shared<serving::embedded_runtime>(serving::application_file(folder).make_servable(),
+                                                                options_of(folder));
       served_version former;
       {
         std::scoped_lock const lock(mutex_);

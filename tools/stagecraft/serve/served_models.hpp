@@ -2,7 +2,7 @@
 // The models of a server: folders with versions, the highest of which is served, and replaced when a higher one comes.
 #pragma once
 
-#include <stagecraft/serving/engine.hpp>
+#include <stagecraft/serving/embedded_runtime.hpp>
 #include <stagecraft/serving/runtime_options.hpp>
 #include <atomic>
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace stagecraft::tool {
 /// A version that answers. Who has it may call it, whatever comes after it.
 struct served_version {
   std::int64_t number = 1;
-  std::shared_ptr<serving::engine> engine;
+  std::shared_ptr<serving::embedded_runtime> engine;
 };
 
 /// What became of a version: TensorFlow Serving's states AVAILABLE and END.

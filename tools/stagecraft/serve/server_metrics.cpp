@@ -56,9 +56,9 @@ std::string server_metrics::text(served_models const& models) const {
   }
   struct row {
     char const *name, *type, *help;
-    std::int64_t serving::engine_statistics::* value;
+    std::int64_t serving::runtime_statistics::* value;
   };
-  using counts = serving::engine_statistics;
+  using counts = serving::runtime_statistics;
   static constexpr row rows[]{
       {"calls_total", "counter", "Calls that were accepted.", &counts::calls},
       {"samples_total", "counter", "Samples of answered calls.", &counts::samples},
