@@ -8,8 +8,8 @@
 #include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/models/queries.hpp>
+#include <stagecraft/plan/model_plan.hpp>
 #include <stagecraft/plan/pipeline_program.hpp>
-#include <stagecraft/plan/program.hpp>
 #include <stagecraft/plan/value_types.hpp>
 #include <cstdint>
 #include <type_traits>
@@ -51,8 +51,8 @@ struct lowered_call_variant {
   using model = typename Job::model;
   using machine = typename Job::machine;
   static constexpr auto const& graph = Job::graph;
-  static constexpr auto const& program = program_for<Job>;
-  static constexpr auto const& planned = program.calls[Call];
+  static constexpr auto const& model_plan = model_plan_for<Job>;
+  static constexpr auto const& planned = model_plan.calls[Call];
   /// The layer; its activation is left out if the loss applies it.
   static constexpr auto const& layer = planned_layer<typename Job::model, Call, planned.activation_in_loss>;
   static constexpr auto const& target = Job::machine::target;
@@ -93,7 +93,7 @@ struct lowered_call_variant {
 
   /// True if the gradient of an input is needed.
   [[nodiscard]] static constexpr bool wants_input_gradient(int index) {
-    return program.calls[input_call(index)].needs_gradient;
+    return model_plan.calls[input_call(index)].needs_gradient;
   }
   /// True if the gradient of an input is added to the tensor's contents.
   [[nodiscard]] static constexpr bool adds_input_gradient(int index) {
@@ -101,7 +101,7 @@ struct lowered_call_variant {
   }
   /// The activation of an input's call whose gradient this backward step applies, after the layer's own tasks.
   [[nodiscard]] static constexpr activation applied_activation(int index) {
-    auto const& source = program.calls[input_call(index)];
+    auto const& source = model_plan.calls[input_call(index)];
     return source.activation_in_consumer ? source.needs.output_activation : linear;
   }
 
@@ -109,7 +109,7 @@ struct lowered_call_variant {
   [[nodiscard]] static constexpr dtype input_type(int index = 0) { return value_types_of<Job>[input_call(index)]; }
   /// True if the numbers of an input count something, so that they are never rounded.
   [[nodiscard]] static constexpr bool has_exact_input(int index) {
-    return program_for<Job>.calls[input_call(index)].is_exact;
+    return model_plan_for<Job>.calls[input_call(index)].is_exact;
   }
   /// True if the step begins with a cast of an input to its own type.
   [[nodiscard]] static constexpr bool casts_input(int index) {

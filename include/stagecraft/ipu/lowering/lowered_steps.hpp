@@ -17,7 +17,7 @@
 #include <stagecraft/optimizers/optimizer.hpp>
 #include <stagecraft/plan/logits.hpp>
 #include <stagecraft/plan/pipeline_flow.hpp>
-#include <stagecraft/plan/program.hpp>
+#include <stagecraft/plan/model_plan.hpp>
 #include <stagecraft/plan/value_types.hpp>
 #include <cstddef>
 #include <cstdint>

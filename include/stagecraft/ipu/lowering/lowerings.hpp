@@ -32,7 +32,7 @@ template <class L>
 struct lowering<L> {
   template <class Call>
   static constexpr weight_mapping const* planned_weight(int index) {
-    return planned_weight<lowering_of_each, lowered_call_of_steps<Call>>(index);
+    return tiles::planned_weight<lowering_of_each, lowered_call_of_steps<Call>>(index);
   }
   template <class Call>
   static constexpr void forward(lowered_step& step) {

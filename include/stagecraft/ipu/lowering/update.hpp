@@ -14,7 +14,7 @@
 #include <stagecraft/ipu/operations/update.hpp>
 #include <stagecraft/operations/plan/traced_plan.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
-#include <stagecraft/plan/program.hpp>
+#include <stagecraft/plan/model_plan.hpp>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -52,7 +52,7 @@ constexpr void append_plan_of_weight(lowered_step& step, Plan const& plan, int w
 /// The calls of a weight's layer that have a gradient, and so an accumulator.
 template <class Job, std::size_t Parameter>
 constexpr int accumulators_of_weight() {
-  return gradients_of_weight(Job::graph, program_for<typename Job::in_training>, static_cast<int>(Parameter));
+  return gradients_of_weight(Job::graph, model_plan_for<typename Job::in_training>, static_cast<int>(Parameter));
 }
 
 /// The sum of a weight's gradients over the calls of its layer, from the last call to the first as on the host; half
