@@ -61,7 +61,7 @@ class device_threads {
     if constexpr (Threads == 1)
       part(memory);
     else
-      divide(memory, part);
+      cpu::divide(memory, part);
   }
 
   /// Calls `work()` on the first thread. The others wait. Gives false if there is nothing more to do, which `work` says

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a way to divide a convolution among tiles costs.
-// How the partial sums of a convolution or matrix product are added up when several tiles have some of the same
-// outputs.
+// The cost of one way to divide a convolution among tiles, with the reduction of partial sums where several tiles have
+// some of the same outputs.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -36,10 +35,10 @@ struct convolution_reduction {
   std::int64_t elements = 0;  ///< partial sums of a tile
   std::int64_t depth = 1;
 
-  std::int64_t exchange = 0;  ///< cycles of all stages
-  std::int64_t reduce = 0;    ///< likewise
+  std::int64_t exchange = 0;  ///< cycles of exchange, all stages
+  std::int64_t reduce = 0;    ///< cycles of adding up, all stages
   std::int64_t temporary_bytes = 0;
-  std::int64_t outputs = 0;  ///< of a tile, in the end
+  std::int64_t outputs = 0;  ///< outputs of a tile after the last stage
   int stages = 0;
 
   constexpr convolution_reduction(ipu_target const& target, dtype partials_type, dtype output_type, std::int64_t count,
@@ -72,7 +71,7 @@ struct convolution_reduction {
     }
   }
 
-  /// How many stages a reduction of a depth has.
+  /// The number of stages of a reduction of a depth.
   [[nodiscard]] static constexpr int stages_of(std::int64_t depth) noexcept {
     return depth >= 125 ? 3 : depth >= 16 ? 2 : depth >= 2 ? 1 : 0;
   }
@@ -84,7 +83,7 @@ struct convolution_reduction {
   }
 };
 
-/// A convolution, a machine and options: what all plans that are compared have in common.
+/// The convolution, the machine and the options that all compared plans share.
 struct convolution_problem {
   convolution_shape shape;
   ipu_target target;
@@ -108,7 +107,7 @@ struct convolution_problem {
     tile.in_chans = in_groups * view.in_chans_per_group;
     tile.out_chans = out_groups * view.out_chans_per_group;
     tile.inputs = tile.conv_groups * tile.batch * tile.in_chans * view.inputs_of(tile.field, kernel).elements();
-    // In a convolution of single channels, groups are the channels.
+    // The groups of a convolution of single channels are its channels.
     tile.weights = tile.conv_groups * tile.kernel.elements() * tile.in_chans * tile.out_chans;
     tile.partials = tile.conv_groups * tile.batch * tile.field.elements() * tile.out_chans;
     return tile;
@@ -204,8 +203,8 @@ struct convolution_problem {
   /// The plan of a way to compute the convolution and to divide it, with all its cycles and bytes.
   ///
   /// Sources: poplibs, lib/poplin/ConvModel.cpp: addExchangeCycleEstimates, addTransformCycleEstimate, addEstimates.
-  /// Not as there: syncs are counted; partial sums that nobody else adds to stay where they are; a part of a dynamic
-  /// slice is copied by each worker as one row of a gather.
+  /// Differences to the source: syncs are counted; partial sums that no other tile adds to stay where they are; each
+  /// worker copies a part of a dynamic slice as one row of a gather.
   [[nodiscard]] constexpr convolution_plan plan_of(convolution_view const& view, convolution_partition const& partition,
                                                    std::int64_t bytes_allowed) const noexcept {
     convolution_plan plan{.vertex = view.vertex,
@@ -240,8 +239,8 @@ struct convolution_problem {
     std::int64_t const input_share = layout.input_bytes;
     std::int64_t const weight_share = layout.weight_bytes;
 
-    // Serial parts: taken out of the whole and put into it; without parts of the input channels, inputs may be sent
-    // once.
+    // Serial parts are taken out of the whole and put into it. If the input channels are not divided, inputs may be
+    // sent once.
     std::int64_t slicing = 0;
     if (partition.serial_in_chan_split > 1) slicing += slice_cycles(shape.input, input_share / size, false);
     if (serial > 1) slicing += slice_cycles(shape.input, weight_share / size, false);
@@ -253,7 +252,7 @@ struct convolution_problem {
                                      .in_place = true}
                      .cycles(target);
 
-    // Memory: what is live at the same time.
+    // Memory: data that are live at the same time.
     std::int64_t const size_in_memory = size + (shape.multiplies_float16 ? size_of(shape.operand()) : 0);
     std::int64_t const input_bytes = tile.inputs * size_in_memory;
     std::int64_t const others = tile.weights * size_in_memory + tile.partials * partial_size +
@@ -305,7 +304,7 @@ struct convolution_problem {
     return ceil_div(partials * size_of(view.partials), conv_groups / view.conv_groups_per_group) + 200;
   }
 
-  /// What it costs to lay data out, if that has to be done; bytes are an even share of what all tiles have.
+  /// The cost of laying data out, if that is necessary; bytes are a tile's even share of all data.
   struct layout_costs {
     std::int64_t input_bytes = 0;
     std::int64_t weight_bytes = 0;

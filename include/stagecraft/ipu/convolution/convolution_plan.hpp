@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a convolution or matrix product is divided among the tiles of an IPU, and what that costs: the counterpart of
-// poplin's Plan.
-// What a convolution or matrix product computes, in numbers: the counterpart of poplin's ConvParams.
+// A convolution or matrix product in numbers (the counterpart of poplin's ConvParams), and the plan that divides it
+// among the tiles of an IPU, with its cost (the counterpart of poplin's Plan).
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -27,7 +26,7 @@ struct field_size {
 
 namespace stagecraft {
 
-/// Which of the three convolutions of a layer this is. Data of the other two are laid out for the first.
+/// The three convolutions of a layer. Data of the other two are laid out for the first.
 enum class convolution_pass : unsigned char { forward, input_gradient, filter_gradient };
 
 /// A convolution: output (o) is the sum over kernel elements (k) and input channels of kernel times input at
@@ -38,7 +37,7 @@ enum class convolution_pass : unsigned char { forward, input_gradient, filter_gr
 /// matrix product are those of its left and right operand.
 /// Sources: poplibs, lib/poplin/ConvParams, getGradientParams and getWeightUpdateParams.
 struct convolution_shape {
-  dtype input = dtype::float32;   ///< of inputs and weights, as they are stored and exchanged: float32 or float16
+  dtype input = dtype::float32;   ///< type of stored and exchanged inputs and weights: float32 or float16
   dtype output = dtype::float32;  ///< float32 or float16
   /// float32 inputs and weights are multiplied as float16: tiles convert what they have received.
   bool multiplies_float16 = false;
@@ -99,7 +98,7 @@ struct convolution_shape {
     return result;
   }
 
-  /// The type of what is multiplied.
+  /// The type of the operands when they are multiplied.
   [[nodiscard]] constexpr dtype operand() const noexcept { return multiplies_float16 ? dtype::float16 : input; }
   [[nodiscard]] constexpr std::int64_t inputs() const noexcept {
     return batch_size * num_conv_groups * input_channels_per_conv_group * input_field.elements();
@@ -122,7 +121,7 @@ struct convolution_shape {
   [[nodiscard]] constexpr std::int64_t flops() const noexcept { return 2 * macs(); }
 
  private:
-  /// How many pairs of an output and a kernel element meet an element of the input.
+  /// The number of pairs of an output and a kernel element that meet an element of the input.
   [[nodiscard]] static constexpr std::int64_t pairs(std::int64_t outputs, std::int64_t kernels, std::int64_t inputs,
                                                     std::int64_t output_step, std::int64_t kernel_step,
                                                     std::int64_t input_step, std::int64_t padding) noexcept {
@@ -152,7 +151,7 @@ struct convolution_shape {
 
 namespace stagecraft::tiles {
 
-/// The vertex that computes partial sums: poplin's Plan::Method. Of namespace `vertices`, under the same names.
+/// The vertex that computes partial sums: poplin's Plan::Method. Namespace `vertices` has them under the same names.
 enum class convolution_vertex : unsigned char {
   conv_partial_1x1,
   conv_partial_nx1,
@@ -173,7 +172,7 @@ enum class convolution_vertex : unsigned char {
   }
 }
 
-/// What is done to a convolution before it is divided: poplin's ConvTransform.
+/// The transform of a convolution before it is divided: poplin's ConvTransform.
 struct convolution_transform {
   /// Inputs and weights change places, and the output's field and batch its channels.
   bool swap_operands = false;
@@ -193,14 +192,14 @@ struct convolution_partition {
   int out_chan_split = 1;         ///< poplin's outChanSplit.parallel
   int in_chan_split = 1;          ///< poplin's inChanSplit.parallel
   int serial_out_chan_split = 1;  ///< parts that are done one after the other by all tiles
-  int serial_in_chan_split = 1;   ///< the same; their results are added up
+  int serial_in_chan_split = 1;   ///< parts that follow one another and whose results are added up
 
   friend constexpr bool operator==(convolution_partition const&, convolution_partition const&) = default;
 
   [[nodiscard]] constexpr std::int64_t tiles() const noexcept {
     return conv_group_split * batch_split * field_split.elements() * reduction_depth() * out_chan_split;
   }
-  /// How many tiles have partial sums of the same outputs.
+  /// The number of tiles that have partial sums of the same outputs.
   [[nodiscard]] constexpr std::int64_t reduction_depth() const noexcept {
     return in_chan_split * kernel_split.elements();
   }
@@ -209,16 +208,16 @@ struct convolution_partition {
   }
 };
 
-/// Cycles of a plan, by what they are spent on. Of all serial parts together.
+/// Cycles of a plan by purpose, all serial parts together.
 struct convolution_cycles {
   std::int64_t rearrange = 0;          ///< copies and exchanges that lay data out for the plan
   std::int64_t slice = 0;              ///< serial parts: taken from and put into the whole, added up
   std::int64_t exchange_in = 0;        ///< inputs and weights come to the tiles that multiply them
-  std::int64_t cast = 0;               ///< of inputs and outputs
+  std::int64_t cast = 0;               ///< conversions of inputs and outputs
   std::int64_t compute = 0;            ///< partial sums
   std::int64_t exchange_partials = 0;  ///< partial sums come to the tiles that add them up
   std::int64_t reduce = 0;             ///< they are added up
-  std::int64_t sync = 0;               ///< before each exchange
+  std::int64_t sync = 0;               ///< syncs, one before each exchange
 
   friend constexpr bool operator==(convolution_cycles const&, convolution_cycles const&) = default;
 
@@ -227,7 +226,7 @@ struct convolution_cycles {
   }
 };
 
-/// What the tile with most has of the transformed convolution, for one serial part; channels are rounded up to whole
+/// The part of the fullest tile in one serial part of the transformed convolution; channels are rounded up to whole
 /// groups.
 struct convolution_tile {
   std::int64_t conv_groups = 1;
@@ -237,7 +236,7 @@ struct convolution_tile {
   std::int64_t in_chans = 1;
   std::int64_t out_chans = 1;
   std::int64_t inputs = 0;    ///< elements that it multiplies, wherever they come from
-  std::int64_t weights = 0;   ///< likewise
+  std::int64_t weights = 0;   ///< weights that it multiplies
   std::int64_t partials = 0;  ///< partial sums
 
   friend constexpr bool operator==(convolution_tile const&, convolution_tile const&) = default;
@@ -250,20 +249,20 @@ using convolution_plan_text = fixed_text<800>;
 struct convolution_plan {
   convolution_vertex vertex = convolution_vertex::conv_partial_1x1;
   dtype partials = dtype::float32;
-  int conv_units = 0;  ///< of conv_partial_1x1, conv_partial_nx1 and conv_partial_slic
+  int conv_units = 0;  ///< units that conv_partial_1x1, conv_partial_nx1 and conv_partial_slic use
   int conv_groups_per_group = 1;
   int in_chans_per_group = 1;
   int out_chans_per_group = 1;
-  int filter_height = 1;  ///< of conv_partial_nx1
-  int filter_width = 1;   ///< of conv_partial_slic
+  int filter_height = 1;  ///< kernel rows that conv_partial_nx1 takes at once
+  int filter_width = 1;   ///< kernel columns that conv_partial_slic takes at once
   convolution_transform transform;
   convolution_partition partition;
   convolution_tile tile;
   int reduce_stages = 0;
   bool broadcasts_before_loop = false;  ///< inputs of all serial parts are sent once, before the first
   convolution_cycles cycles;
-  std::int64_t temporary_bytes = 0;  ///< of the tile with most
-  std::int64_t macs = 0;             ///< those that were asked for: convolution_shape::macs
+  std::int64_t temporary_bytes = 0;  ///< temporary bytes of the fullest tile
+  std::int64_t macs = 0;             ///< convolution_shape::macs
   /// The part of a tile's memory that the plan was allowed, in percent; -1: no plan fits into two whole tiles; 0: the
   /// plan with least memory was asked for.
   int memory_bound_percent = 0;
@@ -272,7 +271,7 @@ struct convolution_plan {
 
   [[nodiscard]] constexpr std::int64_t tiles_used() const noexcept { return partition.tiles(); }
   [[nodiscard]] constexpr std::int64_t flops() const noexcept { return 2 * macs; }
-  /// From 0 to 1: `macs` as part of those that all tiles of the IPU could do at best with these types.
+  /// `macs` divided by those that all tiles of the IPU could do at best with these types, from 0 to 1.
   [[nodiscard]] constexpr double utilisation(ipu_target const& target, dtype input) const noexcept {
     return static_cast<double>(macs) /
            (static_cast<double>(cycles.total()) * target.tiles_per_ipu * target.macs_per_cycle(input, partials));
@@ -280,7 +279,7 @@ struct convolution_plan {
   [[nodiscard]] constexpr double flops_per_second(ipu_target const& target) const noexcept {
     return static_cast<double>(flops()) / target.seconds(cycles.total());
   }
-  /// In words, a line for each of: what computes, how it is divided, cycles, memory.
+  /// The plan in words, a line each for the vertex, the division, the cycles and the memory.
   [[nodiscard]] constexpr convolution_plan_text text() const {
     convolution_plan_text out;
     out.append(name(vertex)).append(", ").append(name(partials)).append(" partial sums, groups of ");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Finds the best plan for a convolution or matrix product on one IPU, in constant evaluation: the counterpart of
 // poplin's planner.
-// The search for the best plan of a convolution or matrix product.
 #pragma once
 
 #include <stagecraft/ipu/convolution/convolution_estimate.hpp>
@@ -32,21 +31,21 @@ struct convolution_search {
   convolution_plan best = {};
   std::int64_t best_cycles = INT64_MAX;
   int current_view = 0;
-  /// What was estimated, of each view, without serial parts.
+  /// The part counts of the current view that were estimated without serial parts.
   tried_part_counts tried{problem.target.tiles_per_ipu};
   /// The best plan of each view.
   convolution_partition partitions[convolution_views::capacity] = {};
   std::int64_t cycles_of_view[convolution_views::capacity] = {};
   bool has_plan = false;
-  std::int64_t least_forbidden = INT64_MAX;  ///< cycles of what did not fit, at least
-  std::int64_t least_bytes = INT64_MAX;      ///< of all divisions that were looked at
+  std::int64_t least_forbidden = INT64_MAX;  ///< least cycles of a plan that did not fit
+  std::int64_t least_bytes = INT64_MAX;      ///< least temporary bytes of all divisions that were looked at
 
   using scene = convolution_scene;
   using row = convolution_scene::row;
 
-  /// By how much the largest part shrinks from one number of parts that is looked at to the next, at least: to so many
-  /// percent. Larger steps where there is more to look at, so that a search stays within what compilers allow; what
-  /// they miss is found around the best plan (refine), and measured by tests/ipu/convolution/exhaustive_plan.hpp.
+  /// The largest part shrinks at least to these percentages from one part count to the next. Steps are larger where
+  /// there is more to look at, so that a search stays within the limits of compilers; `refine` then searches around the
+  /// best plan, and tests/ipu/convolution/exhaustive_plan.hpp measures what is missed.
   struct search_steps {
     int groups, kernel_height, kernel_width, channels;
   };
@@ -56,7 +55,7 @@ struct convolution_search {
   constexpr void search(convolution_view const& view, std::int64_t serial_out, std::int64_t serial_in) {
     if (serial_out > view.out_chan_groups || serial_in > view.in_chan_groups) return;
     scene const s = scene::of(problem, view, serial_out, serial_in);
-    // All products on all tiles, and one of them for each worker at least.
+    // A division has all products on all tiles, and at least one product for each worker.
     std::int64_t const products = view.kernel.elements() * view.conv_groups * s.in_groups * s.out_groups;
     std::int64_t const elements = larger(s.workers, products * s.reached / problem.target.tiles_per_ipu);
     if (!wants_least_memory && s.serial * (s.fixed + s.per_group + s.per_element * elements) >= best_cycles) return;
@@ -73,10 +72,10 @@ struct convolution_search {
             row const r = s.row_of({g, h, w, o});
             for (std::int64_t i = least_ins; i <= r.tiles; i = next_split(s.in_groups, i, step.channels))
               list(shortlist, s, r, i);
-            // As many as leave few tiles for the field.
+            // Part counts that leave few tiles for the field.
             for (std::int64_t f = 1; f <= 4 && f <= r.tiles; ++f) {
               if (r.tiles / f < s.in_groups) list(shortlist, s, r, fewest_parts(s.in_groups, r.tiles / f));
-              if (w == 1 && view.kernel.width > 8)  // a gradient of kernels
+              if (w == 1 && view.kernel.width > 8)  // the gradient of a kernel
                 list(shortlist, s, s.row_of({g, h, fewest_parts(view.kernel.width, r.tiles / f), o}), 1);
             }
           }
@@ -87,7 +86,7 @@ struct convolution_search {
     }
   }
 
-  /// Looks around the best plan of the view, as long as there is a better one.
+  /// Searches around the best plan of the view until there is no better one.
   constexpr void refine(convolution_view const& view) {
     convolution_partition const& best_of_view = partitions[current_view];
     scene const s = scene::of(problem, view, best_of_view.serial_out_chan_split, best_of_view.serial_in_chan_split);
@@ -258,7 +257,7 @@ struct convolution_search {
     return true;
   }
 
-  /// All views; serial parts only where memory asks for them, and as long as more of them help.
+  /// Searches all views. Serial parts are tried only where memory requires them, and as long as more of them help.
   constexpr void search_all(convolution_views const& views) {
     for (int i = 0; i < views.count; ++i) search_view(views, i, 1, 1);
     if (least_forbidden < best_cycles || wants_least_memory) {
@@ -285,7 +284,7 @@ struct convolution_search {
     current_view = i;
     search(views.views[i], serial_out, serial_in);
   }
-  /// From half as many to two and a half times as many as the best plan has.
+  /// Tries from half to two and a half times the serial parts of the best plan.
   constexpr void search_other_serial_splits(convolution_views const& views) {
     int view = -1;
     for (int i = 0; i < views.count; ++i)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tiles of an IPU need of their memory.
-// Whether a program fits into the memory of its IPUs, and what is said if it does not.
+// The memory that a job needs on the tiles of its IPUs, and the errors if it does not fit.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>
@@ -15,47 +14,47 @@
 
 namespace stagecraft::tiles {
 
-/// Bytes of the tile with most, which is tile 0 (tile_mapping). All but the last is there all the time.
+/// Bytes of the fullest tile, which is tile 0 (tile_mapping). All but `not_always_live` are in use all the time.
 struct tile_memory_profile {
-  std::int64_t weights = 0;                ///< the model's weights, as they lie for the steps that read them
-  std::int64_t optimizer_state = 0;        ///< what the optimizer keeps with them, such as momenta
+  std::int64_t weights = 0;                ///< the model's weights, laid out for the steps that read them
+  std::int64_t optimizer_state = 0;        ///< arrays of the optimizer, such as momenta
   std::int64_t gradient_accumulators = 0;  ///< sums of gradients over micro-batches
   std::int64_t activations = 0;            ///< rings: kept for later passes, or on their way between stages
   std::int64_t batches = 0;                ///< targets, their scales, and losses
   std::int64_t code = 0;                   ///< assumed, see tile_code
   std::int64_t vertex_state = 0;           ///< vertices and their pointers
-  std::int64_t exchange_code = 0;          ///< what tiles execute to send and receive
-  std::int64_t not_always_live = 0;        ///< in the step that needs most
+  std::int64_t exchange_code = 0;          ///< code that tiles execute to send and receive
+  std::int64_t not_always_live = 0;        ///< further bytes in the step that needs most
 
   friend constexpr bool operator==(tile_memory_profile const&, tile_memory_profile const&) = default;
 
-  /// Tensors, all the time.
+  /// Bytes of the tensors that lie there all the time.
   [[nodiscard]] constexpr std::int64_t always_live_data() const noexcept {
     return weights + optimizer_state + gradient_accumulators + activations + batches;
   }
-  /// The same with code and vertices.
+  /// Bytes of everything that lies there all the time: tensors, code and vertices.
   [[nodiscard]] constexpr std::int64_t always_live() const noexcept {
     return always_live_data() + code + vertex_state + exchange_code;
   }
-  /// What the tile needs in the step that needs most.
+  /// Bytes that the tile needs in the step that needs most.
   [[nodiscard]] constexpr std::int64_t peak() const noexcept { return always_live() + not_always_live; }
-  /// The same without code and vertices: the end of the highest memory that a tensor takes.
+  /// The peak, code and vertices excluded: the end of the highest memory that a tensor takes.
   [[nodiscard]] constexpr std::int64_t high_water_mark() const noexcept { return always_live_data() + not_always_live; }
 };
 
-/// Where the most memory is needed.
+/// The step that needs most memory.
 struct memory_peak {
-  int pass = -1;    ///< -1: in the weight update
-  int step = -1;    ///< of profiled_steps_of the pass
-  int weight = -1;  ///< in the weight update
+  int pass = -1;    ///< number of the pass; -1: the weight update
+  int step = -1;    ///< index into profiled_steps_of the pass
+  int weight = -1;  ///< the weight that is updated, in the weight update
 };
 
 /// One IPU of a replica.
 struct device_memory_profile {
   tile_memory_profile tile;
   memory_peak peak;
-  std::int64_t streaming_bytes = 0;  ///< in streaming memory: what is offloaded
-  std::int64_t io_bytes = 0;         ///< on all I/O tiles together: what comes and goes while the others compute
+  std::int64_t streaming_bytes = 0;  ///< bytes offloaded to streaming memory
+  std::int64_t io_bytes = 0;         ///< bytes on all I/O tiles together that are transferred while the others compute
 };
 
 template <class Job, int Device>
@@ -127,7 +126,7 @@ class memory_profiler {
     }
     if (variables::trains && variables::options.offload_gradient_accumulation_buffers == offload::remote)
       for (std::size_t i = 0; i < graph.calls.size(); ++i)
-        if (variables::program.calls[i].needs_gradient && table.device_of_stage(flow.stage[i]) == Device)
+        if (variables::model_plan.calls[i].needs_gradient && table.device_of_stage(flow.stage[i]) == Device)
           add_accumulators(graph.layers[graph.calls[i].layer]);
   }
   constexpr void add_variable(parameter const& weight) {
@@ -147,7 +146,7 @@ class memory_profiler {
       if (auto const& weight = graph.parameters[i]; weight.trainable && variables::remote_accumulator(weight))
         result_.streaming_bytes += weight.size() * std::int64_t{size_of(variables::accumulator_type)};
   }
-  /// A ring for what the forward pass of a stage keeps.
+  /// Bytes of a ring for the tensors that the forward pass of a stage keeps.
   template <int Pass>
   static constexpr std::int64_t remote_activations() {
     if (table.device_of_pass(Pass) != Device) return 0;
@@ -179,7 +178,7 @@ inline constexpr std::string_view peak_layer = []() -> std::string_view {
     return {};
 }();
 
-/// What a tile's memory holds, by names.
+/// A named part of a tile's memory.
 struct named_bytes {
   std::string_view name;
   std::int64_t bytes = 0;
@@ -196,7 +195,7 @@ constexpr std::array<named_bytes, 9> parts_of(tile_memory_profile const& tile) {
            {"the step's own tensors", tile.not_always_live}}};
 }
 
-/// The three largest, the largest first.
+/// Appends the three largest parts, the largest first.
 constexpr void append_largest_parts(diagnostic& problem, tile_memory_profile const& tile) {
   auto parts = parts_of(tile);
   for (int k = 0; k < 3; ++k) {
@@ -212,7 +211,7 @@ constexpr void append_largest_parts(diagnostic& problem, tile_memory_profile con
   }
 }
 
-/// What data may take of an IPU's I/O tiles, if these work while the others compute; the rest is for code.
+/// The bytes of an IPU's I/O tiles that data may take, if these work while the others compute; the rest is for code.
 template <class Machine>
 inline constexpr auto bytes_of_io_tiles = static_cast<std::int64_t>(
     double{Machine::config.io_tiles.available_memory_proportion} * Machine::io_tiles * Machine::target.bytes_per_tile);
