@@ -175,10 +175,10 @@ class application_file {
       known_.batch_sizes.assign(found.batch_sizes, found.batch_sizes + found.batch_size_count);
   }
 
-  /// What is known of the program: shapes, batch size, stages.
+  /// Names and shapes of inputs and outputs, batch size, iterations, stages.
   [[nodiscard]] servable_description const& description() const noexcept { return known_; }
 
-  /// A program with the weights of a file; `weights` empty: weights.safetensors beside the application. The program
+  /// Makes a servable with the weights of a file; `weights` empty: weights.safetensors beside the application. It
   /// keeps the shared object. Throws application_runtime_error E5084 with what is wrong with the weights,
   /// recoverable_runtime_error E5085, unrecoverable_runtime_error E5086, link_error E5200.
   [[nodiscard]] std::unique_ptr<servable> make_servable(std::string weights = {}) const {

@@ -18,7 +18,7 @@ namespace stagecraft::tool {
 /// A version that answers. Who has it may call it, whatever comes after it.
 struct served_version {
   std::int64_t number = 1;
-  std::shared_ptr<serving::embedded_runtime> engine;
+  std::shared_ptr<serving::embedded_runtime> runtime;
 };
 
 /// What became of a version: TensorFlow Serving's states AVAILABLE and END.
@@ -44,7 +44,7 @@ class served_model {
   /// that it has. One that cannot be loaded is said once, and tried again each time.
   void update();
 
-  /// The present version; without an engine if there is none. `number`: only that one.
+  /// The present version; without a runtime if there is none. `number`: only that one.
   [[nodiscard]] served_version version(std::int64_t number = 0) const;
   [[nodiscard]] std::map<std::int64_t, version_state> states() const;
 

@@ -75,9 +75,9 @@ std::string server_metrics::text(served_models const& models) const {
     text += "# HELP stagecraft_model_" + std::string(each.name) + " " + each.help + "\n# TYPE stagecraft_model_" +
             each.name + " " + each.type + "\n";
     for (auto const& [name, model] : models)
-      if (auto const version = model->version(); version.engine != nullptr)
+      if (auto const version = model->version(); version.runtime != nullptr)
         text += "stagecraft_model_" + std::string(each.name) + "{model=\"" + escaped(name) + "\",version=\"" +
-                std::to_string(version.number) + "\"} " + std::to_string(version.engine->statistics().*each.value) +
+                std::to_string(version.number) + "\"} " + std::to_string(version.runtime->statistics().*each.value) +
                 "\n";
   }
   return text;

@@ -92,7 +92,7 @@ constexpr auto facts_of_step() {
     return signature_facts<void>{};
 }
 
-/// Runs the steps around a program's batches.
+/// Runs the steps before and after the batches of a servable.
 template <class Preprocessing, class Postprocessing>
 class processing_feed final : public servable_feed {
   static constexpr bool has_pre = !std::is_same_v<Preprocessing, no_processing>;
