@@ -5,8 +5,8 @@
 #include <stagecraft/activations/activation_formula.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/lowering/lowered_call.hpp>
-#include <stagecraft/ipu/operations/map.hpp>
-#include <stagecraft/ipu/operations/rows.hpp>
+#include <stagecraft/ipu/tasks/map.hpp>
+#include <stagecraft/ipu/tasks/rows.hpp>
 #include <cstdint>
 
 namespace stagecraft::tiles {

@@ -4,8 +4,8 @@
 
 #include <stagecraft/description/job.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/ipu/operations/map.hpp>
-#include <stagecraft/ipu/operations/rows.hpp>
+#include <stagecraft/ipu/tasks/map.hpp>
+#include <stagecraft/ipu/tasks/rows.hpp>
 #include <stagecraft/losses/per_output.hpp>
 #include <stagecraft/optimizers/dynamic_loss_scale.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>

@@ -8,7 +8,7 @@
 #include <stagecraft/ipu/lowering/lowering.hpp>
 #include <stagecraft/ipu/lowering/lowerings.hpp>
 #include <stagecraft/ipu/lowering/update.hpp>
-#include <stagecraft/ipu/operations/operations.hpp>
+#include <stagecraft/ipu/tasks/tasks.hpp>
 #include <cstddef>
 
 namespace stagecraft::tiles {

@@ -5,9 +5,9 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/lowering/lowered_call.hpp>
-#include <stagecraft/ipu/operations/custom.hpp>
-#include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
+#include <stagecraft/ipu/tasks/custom.hpp>
+#include <stagecraft/ipu/tasks/map.hpp>
 
 namespace stagecraft::tiles {
 

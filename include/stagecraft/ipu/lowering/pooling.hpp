@@ -4,8 +4,8 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/lowering/lowering.hpp>
-#include <stagecraft/ipu/operations/map.hpp>
-#include <stagecraft/ipu/operations/pool.hpp>
+#include <stagecraft/ipu/tasks/map.hpp>
+#include <stagecraft/ipu/tasks/pool.hpp>
 #include <stagecraft/layers/padding.hpp>
 
 namespace stagecraft::tiles {

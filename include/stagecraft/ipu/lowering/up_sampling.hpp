@@ -4,8 +4,8 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/lowering/lowering.hpp>
-#include <stagecraft/ipu/operations/pool.hpp>
-#include <stagecraft/ipu/operations/rearrange.hpp>
+#include <stagecraft/ipu/tasks/pool.hpp>
+#include <stagecraft/ipu/tasks/rearrange.hpp>
 #include <stagecraft/layers/reshaping/up_sampling.hpp>
 #include <cstdint>
 

@@ -10,8 +10,8 @@
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/ipu/lowering/planned_weights.hpp>
 #include <stagecraft/ipu/lowering/weight_plan.hpp>
-#include <stagecraft/ipu/operations/map.hpp>
-#include <stagecraft/ipu/operations/update.hpp>
+#include <stagecraft/ipu/tasks/map.hpp>
+#include <stagecraft/ipu/tasks/update.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
 #include <stagecraft/plan/program.hpp>
 #include <cstddef>
@@ -92,8 +92,8 @@ constexpr lowered_step lower_update() {
                            ? step.tensor(tensor_role::accumulator, 0, accumulator_type, elements, planned)
                            : append_sum_of_calls(step, accumulators, accumulator_type, elements, planned);
   static_assert(update_tracer::first_slot + update_tracer::most_slots + update_tracer::most_norms <=
-                    tile_operation::most_inputs &&
-                1 + update_tracer::most_slots <= tile_operation::most_outputs);
+                    task::most_inputs &&
+                1 + update_tracer::most_slots <= task::most_outputs);
   int state[update_tracer::most_slots]{};
   list_state<optimizer>(step, state, variable_type, elements, planned);
   given_norm norms[update_tracer::most_norms]{};

@@ -4,7 +4,7 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/lowering/lowered_call.hpp>
-#include <stagecraft/ipu/operations/map.hpp>
+#include <stagecraft/ipu/tasks/map.hpp>
 
 namespace stagecraft::tiles {
 

@@ -20,13 +20,12 @@ constexpr void append_plan_of_weight(lowered_step& step, Plan const& plan, int w
     return given >= 0 ? of.role : tensor_role::temporary;
   };
   bool is_written = false, may_write = true;
-  for (tile_operation const& each : steps.program.operations) {
+  for (task const& each : steps.program.tasks) {
     bool const writes = role_of(each.outputs[0]) == tensor_role::output;
     is_written = is_written || writes;
     for (int i = 0; i < each.input_count; ++i)
       if (is_written && role_of(each.inputs[i]) == tensor_role::input)
-        may_write =
-            may_write && writes && each.what.is<map_operation>() && each.what.as<map_operation>().reads[i].count == 0;
+        may_write = may_write && writes && each.what.is<map_task>() && each.what.as<map_task>().reads[i].count == 0;
   }
   bool const copies = result == weight && !may_write;
   int const written = copies ? step.temporary(plan.nodes[plan.output].shape.size(), type) : result;

@@ -6,7 +6,7 @@
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/ipu/cycles/integers.hpp>
 #include <stagecraft/ipu/steps/step_layout.hpp>
-#include <stagecraft/ipu/steps/tile_program.hpp>
+#include <stagecraft/ipu/steps/task_list.hpp>
 #include <cstddef>
 #include <cstdint>
 
@@ -20,14 +20,13 @@ class program_layout {
   growing_array<std::int64_t> copies;
 
   /// Sets the offsets of `tensors`.
-  constexpr program_layout(tracing::array_view<program_tensor> tensors,
-                           tracing::array_view<tile_operation const> operations,
+  constexpr program_layout(tracing::array_view<task_list_tensor> tensors, tracing::array_view<task const> tasks,
                            tracing::array_view<tile_loop const> loops, ipu_target const& target)
-      : copies(operations.size(), 0) {
-    int const count = static_cast<int>(operations.size());
+      : copies(tasks.size(), 0) {
+    int const count = static_cast<int>(tasks.size());
     growing_array<int> first(tensors.size(), count), last(tensors.size(), -1);
     for (int k = 0; k < count; ++k) {
-      auto const& operation = operations[k];
+      auto const& operation = tasks[k];
       auto const use = [&](int tensor) {
         if (k < first[tensor]) first[tensor] = k;
         last[tensor] = k;
@@ -38,7 +37,7 @@ class program_layout {
         tensors[operation.outputs[i]].written = true;
       }
     }
-    growing_array<growing_array<int>> begins(operations.size());
+    growing_array<growing_array<int>> begins(tasks.size());
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       if (tensors[i].given >= 0 || last[i] < 0) continue;
       for (std::size_t k = loops.size(); k-- > 0;) {  // inner ones first

@@ -10,7 +10,7 @@
 #include <stagecraft/ipu/lowering/traced/movement.hpp>
 #include <stagecraft/ipu/lowering/traced/products.hpp>
 #include <stagecraft/ipu/lowering/traced/program_layout.hpp>
-#include <stagecraft/ipu/operations/rows.hpp>
+#include <stagecraft/ipu/tasks/rows.hpp>
 
 namespace stagecraft::tiles {
 
@@ -55,7 +55,7 @@ class traced_steps {
   }
   /// Finds where temporary tensors lie.
   constexpr void lay_out() {
-    program_layout<Unused> layout(program.tensors, program.operations, program.loops, program.target());
+    program_layout<Unused> layout(program.tensors, program.tasks, program.loops, program.target());
     copies = std::move(layout.copies);
   }
 
@@ -285,7 +285,7 @@ constexpr void append_operations(lowered_step& step, Program const& program, Ten
           each.given >= 0 ? tensor_around(each.tensor) : step.temporary(each.tensor.elements, each.tensor.type);
     return numbers[index];
   };
-  for (tile_operation const& each : program.operations) {
+  for (task const& each : program.tasks) {
     auto& operation = step.add(each.what, {}, {}) = each;
     for (int i = 0; i < each.input_count; ++i) operation.inputs[i] = number_of(each.inputs[i]);
     for (int i = 0; i < each.output_count; ++i) operation.outputs[i] = number_of(each.outputs[i]);
