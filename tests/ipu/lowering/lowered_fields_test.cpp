@@ -5,7 +5,6 @@
 #include <stagecraft/host/operations/up_sampling.hpp>
 #include <stagecraft/ipu/lowering/pooling.hpp>
 #include <stagecraft/ipu/lowering/traced.hpp>
-#include <stagecraft/ipu/lowering/up_sampling.hpp>
 #include <stagecraft/ipu/tiles/codelets/run_task.hpp>
 #include <stagecraft/stagecraft.hpp>
 

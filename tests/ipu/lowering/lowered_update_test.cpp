@@ -2,7 +2,7 @@
 // Lowered losses and updates of whole trainings: what they read, and what comes out.
 #include <stagecraft/description/job_on.hpp>
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/ipu/lowering/loss.hpp>
+#include <stagecraft/ipu/lowering/lowered_steps.hpp>
 #include <stagecraft/ipu/lowering/update.hpp>
 #include <stagecraft/ipu/tasks/tasks.hpp>
 #include <stagecraft/ipu/tiles/codelets/run_task.hpp>

@@ -3,7 +3,7 @@
 // random, and the same bits for every architecture and division.
 #include <stagecraft/ipu/tiles/half_rounding.hpp>
 #include <stagecraft/kernels/random/round_to_half.hpp>
-#include <stagecraft/kernels/simd/half.hpp>
+#include <stagecraft/kernels/simd/narrow_floats.hpp>
 #include <doctest/doctest.h>
 
 #include "../product/matmul_cases.hpp"

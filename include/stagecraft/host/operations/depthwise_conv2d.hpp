@@ -11,7 +11,6 @@
 #include <stagecraft/host/operations/convolution_shapes.hpp>
 #include <stagecraft/host/steps/operation.hpp>
 #include <stagecraft/kernels/convolution/depthwise_convolution.hpp>
-#include <stagecraft/kernels/convolution/depthwise_convolution_gradient.hpp>
 #include <stagecraft/kernels/product/matmul_gradient.hpp>
 #include <algorithm>
 

@@ -9,7 +9,6 @@
 #include <stagecraft/host/steps/gradients_of_pairs.hpp>
 #include <stagecraft/host/steps/operation.hpp>
 #include <stagecraft/kernels/convolution/depthwise_convolution.hpp>
-#include <stagecraft/kernels/convolution/depthwise_convolution_gradient.hpp>
 #include <stagecraft/kernels/product/bfloat16_product.hpp>
 #include <stagecraft/kernels/product/matmul.hpp>
 #include <stagecraft/kernels/product/matmul_gradient.hpp>

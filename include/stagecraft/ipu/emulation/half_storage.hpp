@@ -10,7 +10,7 @@
 #include <stagecraft/host/steps/host_memory.hpp>
 #include <stagecraft/ipu/tiles/half_rounding.hpp>
 #include <stagecraft/kernels/random/round_to_half.hpp>
-#include <stagecraft/kernels/simd/half.hpp>
+#include <stagecraft/kernels/simd/narrow_floats.hpp>
 #include <stagecraft/kernels/update/accumulate.hpp>
 #include <stagecraft/machines/ipu_config.hpp>
 #include <stagecraft/plan/value_types.hpp>
@@ -148,7 +148,7 @@ struct ipu_types {
       for (int i = 0; i < call::input_count; ++i) {
         int const input = call::input_call(i);
         if (!casts_input<Plan, Call>(input)) continue;
-        auto const floats = 1LL * Plan::program.batch * Plan::graph.call(input).shape.size();
+        auto const floats = 1LL * Plan::model_plan.batch * Plan::graph.call(input).shape.size();
         float* const to = memory.widened + widened_step<Plan, Call>::input(i);
         std::copy_n(Plan::address(memory, Plan::value(input)), floats, to);
         too_large |= Halves::round(to, floats, Halves::key(memory, rounded_value::cast_input, Call, i));

@@ -8,7 +8,7 @@
 #include <stagecraft/host/steps/weight_layout.hpp>
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>
 #include <stagecraft/ipu/tiles/codelets/run_task.hpp>
-#include <stagecraft/kernels/simd/half.hpp>
+#include <stagecraft/kernels/simd/narrow_floats.hpp>
 #include <stagecraft/optimizers/learning_rate.hpp>
 #include <algorithm>
 #include <array>

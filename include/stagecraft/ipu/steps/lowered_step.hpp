@@ -5,7 +5,6 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/convolution/convolution_plan.hpp>
-#include <stagecraft/ipu/convolution/convolution_shape.hpp>
 #include <stagecraft/ipu/steps/task_work.hpp>
 #include <stagecraft/ipu/steps/tile_mapping.hpp>
 #include <cstdint>

@@ -10,7 +10,6 @@
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/ipu/convolution/convolution_division.hpp>
 #include <stagecraft/ipu/convolution/convolution_plan.hpp>
-#include <stagecraft/ipu/convolution/convolution_shape.hpp>
 #include <stagecraft/ipu/cycles/integers.hpp>
 #include <stagecraft/ipu/steps/convolution_strides.hpp>
 #include <stagecraft/machines/ipu_target.hpp>

@@ -7,7 +7,6 @@
 #include <stagecraft/ipu/convolution/convolution_division.hpp>
 #include <stagecraft/ipu/convolution/convolution_memory.hpp>
 #include <stagecraft/ipu/convolution/convolution_plan.hpp>
-#include <stagecraft/ipu/convolution/convolution_shape.hpp>
 #include <stagecraft/ipu/convolution/plan_convolution.hpp>
 #include <stagecraft/ipu/cycles/integers.hpp>
 #include <stagecraft/ipu/steps/convolution_strides.hpp>

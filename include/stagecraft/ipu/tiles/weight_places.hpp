@@ -7,7 +7,7 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/convolution/convolution_division.hpp>
-#include <stagecraft/ipu/convolution/convolution_shape.hpp>
+#include <stagecraft/ipu/convolution/convolution_plan.hpp>
 #include <stagecraft/ipu/convolution/convolution_view.hpp>
 #include <stagecraft/ipu/steps/convolution_strides.hpp>
 #include <stagecraft/ipu/steps/tile_mapping.hpp>

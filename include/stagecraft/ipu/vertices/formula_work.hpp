@@ -4,11 +4,10 @@
 #pragma once
 
 #include <stagecraft/graph/array_view.hpp>
-#include <stagecraft/ipu/cycles/binary_op.hpp>
-#include <stagecraft/ipu/cycles/broadcast_op.hpp>
+#include <stagecraft/ipu/cycles/broadcast.hpp>
 #include <stagecraft/ipu/cycles/cast.hpp>
+#include <stagecraft/ipu/cycles/elementwise.hpp>
 #include <stagecraft/ipu/cycles/scaled_add.hpp>
-#include <stagecraft/ipu/cycles/unary_op.hpp>
 #include <stagecraft/ipu/vertices/vertex_work.hpp>
 #include <stagecraft/operations/formula.hpp>
 #include <stagecraft/operations/kinds/map.hpp>

@@ -5,15 +5,13 @@
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>
-#include <stagecraft/ipu/cycles/binary_op.hpp>
-#include <stagecraft/ipu/cycles/broadcast_op.hpp>
-#include <stagecraft/ipu/cycles/broadcast_vector_inner.hpp>
+#include <stagecraft/ipu/cycles/broadcast.hpp>
 #include <stagecraft/ipu/cycles/cast.hpp>
+#include <stagecraft/ipu/cycles/elementwise.hpp>
 #include <stagecraft/ipu/cycles/fill.hpp>
 #include <stagecraft/ipu/cycles/integers.hpp>
 #include <stagecraft/ipu/cycles/non_linearity.hpp>
 #include <stagecraft/ipu/cycles/scaled_add.hpp>
-#include <stagecraft/ipu/cycles/unary_op.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/steps/tile_mapping.hpp>
 #include <cstdint>

@@ -19,11 +19,7 @@ struct re_lu_options {
   float negative_slope = 0;
   /// The input from which on the output is the input itself.
   float threshold = 0;
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// The rectifier as a layer of its own, with its options: tf.keras.layers.ReLU.
@@ -45,9 +41,7 @@ struct re_lu : layer<re_lu> {
   constexpr explicit re_lu(double max_value) : re_lu(static_cast<float>(max_value)) {}
   constexpr explicit re_lu(int max_value) : re_lu(static_cast<float>(max_value)) {}
   constexpr explicit(false) re_lu(re_lu_options const& options_) : options(options_) {
-    layer_name = options.name;
-    trainable = options.trainable;
-    layer_dtype = options.dtype;
+    take_base_options(options);
   }
 
   /// Anything else: E1025.
@@ -112,11 +106,7 @@ struct prelu_options {
   /// What the slopes become after each update: non_neg, max_norm and the like.
   constraint alpha_constraint = {};
   axis_list shared_axes = axis_list::none();  ///< axes along which all elements have one slope: {1, 2} for an image
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// A rectifier that learns its slope below zero: tf.keras.layers.PReLU.
@@ -143,9 +133,7 @@ struct prelu : layer<prelu> {
         alpha_regularizer(options.alpha_regularizer),
         alpha_constraint(options.alpha_constraint),
         shared_axes(options.shared_axes) {
-    layer_name = options.name;
-    trainable = options.trainable;
-    layer_dtype = options.dtype;
+    take_base_options(options);
   }
 
   /// Anything else: E1025.

@@ -57,11 +57,7 @@ struct dense_attention_options {
   float dropout = 0;          ///< the share of the attention's weights that training sets to 0
   bool return_attention_scores =
       false;  ///< whether the attention's weights are a second output: an argument of the call
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// What attention and additive_attention have in common. Keras counterpart: BaseDenseAttention.

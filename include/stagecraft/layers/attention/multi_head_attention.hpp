@@ -112,11 +112,7 @@ struct multi_head_attention_options {
   bool attention_mask = false;
   /// Whether the attention's weights (num_heads, places of the query, places of the value) are a second output.
   bool return_attention_scores = false;
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// For each head: softmax(q k^T / sqrt(key_dim)) v, where q, k and v are products of the query, the key and the value
@@ -148,9 +144,7 @@ struct multi_head_attention : layer<multi_head_attention> {
   constexpr multi_head_attention(detail::whole_number num_heads_, detail::whole_number key_dim_,
                                  multi_head_attention_options const& options_ = {})
       : num_heads(num_heads_), key_dim(key_dim_), options(options_) {
-    layer_name = options.name;
-    trainable = options.trainable;
-    layer_dtype = options.dtype;
+    take_base_options(options);
   }
 
   /// Nothing, or anything else: E1025.

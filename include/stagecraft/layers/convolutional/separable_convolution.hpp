@@ -35,11 +35,7 @@ struct depthwise_conv2d_options {
   constraint depthwise_constraint = {};
   /// What the bias becomes after each update: non_neg, max_norm and the like.
   constraint bias_constraint = {};
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// A convolution of each channel by itself: tf.keras.layers.DepthwiseConv2D.
@@ -131,11 +127,7 @@ struct separable_convolution_options {
   constraint pointwise_constraint = {};
   /// What the bias becomes after each update: non_neg, max_norm and the like.
   constraint bias_constraint = {};
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// Base of separable_conv1d and separable_conv2d: each channel is convolved by itself, and the results are mixed.

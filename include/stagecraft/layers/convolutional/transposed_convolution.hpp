@@ -27,11 +27,7 @@ struct transposed_convolution_options {
   regularizer bias_regularizer = {};    ///< a penalty on the bias that is added to the loss: l1, l2 or both
   constraint kernel_constraint = {};    ///< what the kernel becomes after each update: non_neg, max_norm and the like
   constraint bias_constraint = {};      ///< what the bias becomes after each update: non_neg, max_norm and the like
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// output = activation(transposed convolution of the input with the kernel + bias), channels last; lengths are those of
@@ -111,11 +107,7 @@ struct conv2d_transpose_options {
   constraint kernel_constraint = {};
   /// What the bias becomes after each update: non_neg, max_norm and the like.
   constraint bias_constraint = {};
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 
   static constexpr size_2d no_output_padding{-1};
 };

@@ -37,11 +37,7 @@ struct serial_dense_options {
   regularizer activity_regularizer = {};
   constraint kernel_constraint = {};  ///< what the kernel becomes after each update: non_neg, max_norm and the like
   constraint bias_constraint = {};    ///< what the bias becomes after each update: non_neg, max_norm and the like
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// A dense layer whose product is made in parts, one after the other: SerialDense of Graphcore's Keras layers.

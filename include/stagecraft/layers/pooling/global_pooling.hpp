@@ -12,11 +12,7 @@ namespace stagecraft::layers {
 /// Keras's keyword arguments of the global pooling layers.
 struct global_pooling_options {
   bool keepdims = false;  ///< the axes that are reduced stay, with a length of 1
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// What the layers have in common that reduce all positions of an image, a sequence or a volume. Keras counterpart: the
@@ -32,9 +28,7 @@ struct global_pooling_layer : layer<Derived> {
 
   constexpr global_pooling_layer() : global_pooling_layer(global_pooling_options{}) {}
   constexpr explicit(false) global_pooling_layer(global_pooling_options const& options) : keepdims(options.keepdims) {
-    this->layer_name = options.name;
-    this->trainable = options.trainable;
-    this->layer_dtype = options.dtype;
+    this->take_base_options(options);
   }
 
   /// Anything else: E1025.

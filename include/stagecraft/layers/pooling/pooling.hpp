@@ -19,11 +19,7 @@ struct pooling_options {
   Size strides = 0;  ///< 0, like Keras's None: the size of the pool
   /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
   stagecraft::padding padding = padding::valid;
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// What the layers have in common that reduce a window which slides over an image or a sequence. Keras counterpart: the
@@ -59,9 +55,7 @@ struct pooling_layer : layer<Derived> {
       : pool_size(pool_size_),
         strides(options.strides == Size(0) ? pool_size_ : options.strides),
         padding(options.padding) {
-    this->layer_name = options.name;
-    this->trainable = options.trainable;
-    this->layer_dtype = options.dtype;
+    this->take_base_options(options);
   }
   /// Keras's positional spelling: `max_pooling2d{3, 2}` is a pool of 3 by 3 with strides of 2.
   template <class Strides>

@@ -20,11 +20,7 @@ struct normalization_options {
   axis_list axis = -1;
   number_list mean = {};      ///< the mean, or one for each element of the axes; without it, a weight
   number_list variance = {};  ///< the variance likewise
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// Brings inputs to mean 0 and variance 1, by statistics of the data: tf.keras.layers.Normalization.
@@ -99,11 +95,7 @@ struct discretization_options {
   number_list bin_boundaries = {};  ///< where ranges begin, in ascending order; up to 32
   int num_bins = 0;       ///< or how many ranges there are, whose boundaries are a weight: see adapt of a trainer
   float epsilon = 0.01F;  ///< how exactly adapt follows the data; smaller is more exact and slower
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// In which of several ranges numbers lie: tf.keras.layers.Discretization.
@@ -168,11 +160,7 @@ namespace stagecraft::layers {
 /// Keras's keyword arguments of CategoryEncoding behind the number of tokens.
 struct category_encoding_options {
   stagecraft::output_mode output_mode = output_mode::multi_hot;  ///< what becomes of several numbers
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// Whole numbers as vectors of ones and zeros: tf.keras.layers.CategoryEncoding.

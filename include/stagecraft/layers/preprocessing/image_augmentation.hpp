@@ -35,11 +35,7 @@ namespace layers {
 /// Keras's keyword arguments of RandomCrop behind the sizes.
 struct random_crop_options {
   std::uint64_t seed = 0;  ///< what random numbers are drawn from; 0: the trainer's seed
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// Random parts of images while training: tf.keras.layers.RandomCrop.
@@ -98,11 +94,7 @@ namespace layers {
 struct random_flip_options {
   flip_mode mode = flip_mode::horizontal_and_vertical;  ///< left and right, top and bottom, or both
   std::uint64_t seed = 0;                               ///< what random numbers are drawn from; 0: the trainer's seed
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// Turns random images over while training: tf.keras.layers.RandomFlip.
@@ -136,11 +128,7 @@ struct random_flip : option_layer<random_flip, random_flip_options, &random_flip
 /// Keras's keyword arguments of RandomContrast behind the factor.
 struct random_contrast_options {
   std::uint64_t seed = 0;  ///< what random numbers are drawn from; 0: the trainer's seed
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// Changes the contrast of images at random while training: tf.keras.layers.RandomContrast.

@@ -16,11 +16,7 @@ struct resizing_options {
   /// Whether the largest part in the middle that has the sides of the new size is taken first, so that nothing is
   /// stretched.
   bool crop_to_aspect_ratio = false;
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// Images of another height and width: tf.keras.layers.Resizing.
@@ -148,11 +144,7 @@ struct center_crop : layer<center_crop> {
 /// Keras's keyword arguments of Rescaling behind the scale.
 struct rescaling_options {
   float offset = 0;  ///< what is added to the product
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// Multiplies by a number and adds one: tf.keras.layers.Rescaling.

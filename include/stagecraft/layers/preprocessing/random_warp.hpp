@@ -30,11 +30,7 @@ struct random_warp_options {
   stagecraft::interpolation interpolation = interpolation::bilinear;  ///< between pixels, or the `nearest` one
   std::uint64_t seed = 0;  ///< what random numbers are drawn from; 0: the trainer's seed
   float fill_value = 0;    ///< the number beyond the borders, with fill_mode::constant
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// What random_translation, random_rotation and random_zoom have in common: each image is seen through a map of its

@@ -41,11 +41,7 @@ struct activity_penalty : layer<activity_penalty> {
 struct activity_regularization_options {
   float l1 = 0;  ///< the factor of the sum of absolute values
   float l2 = 0;  ///< the factor of the sum of squares
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// output = input; l1 * sum|x| + l2 * sum x^2, divided by the batch size, is added to the loss.

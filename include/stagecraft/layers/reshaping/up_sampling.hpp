@@ -47,11 +47,7 @@ struct up_sampling1d : layer<up_sampling1d> {
 struct up_sampling2d_options {
   /// Whether pixels are repeated (`nearest`) or interpolated (`bilinear`).
   stagecraft::interpolation interpolation = interpolation::nearest;
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// Makes an image larger by whole factors: tf.keras.layers.UpSampling2D.
@@ -77,9 +73,7 @@ struct up_sampling2d : layer<up_sampling2d> {
   constexpr explicit up_sampling2d(size_2d const& size_) : up_sampling2d(size_, up_sampling2d_options{}) {}
   constexpr up_sampling2d(size_2d const& size_, up_sampling2d_options const& options)
       : size(size_), interpolation(options.interpolation) {
-    layer_name = options.name;
-    trainable = options.trainable;
-    layer_dtype = options.dtype;
+    take_base_options(options);
   }
 
   /// Anything else: E1025.

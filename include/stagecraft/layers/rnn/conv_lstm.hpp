@@ -43,11 +43,7 @@ struct conv_lstm_options {
   bool stateful = false;      ///< whether a batch begins with the states after the one before: see recurrent_layer
   float dropout = 0;  ///< the share of the inputs' elements that training sets to 0, the same ones in all steps of time
   float recurrent_dropout = 0;  ///< the same for the state that the recurrent kernel is applied to
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// What conv_lstm1d, conv_lstm2d and conv_lstm3d have in common: all but the number of axes. Keras counterpart:

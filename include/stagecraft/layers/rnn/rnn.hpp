@@ -96,11 +96,7 @@ struct rnn_options {
   bool return_state = false;      ///< whether the states after the last step are outputs as well, behind the result
   bool go_backwards = false;      ///< whether to begin at the end; a sequence has the order of the steps that were made
   bool stateful = false;          ///< whether a batch begins with the states after the one before: see recurrent_layer
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// Carries out a cell for one step of a sequence after the other, from states of zeros. Cells of the library are

@@ -5,7 +5,6 @@
 #include <stagecraft/ipu/tiles/codelets/run_task.hpp>
 #include <stagecraft/ipu/tiles/codelets/update.hpp>
 #include <stagecraft/ipu/tiles/half_rounding.hpp>
-#include <stagecraft/kernels/update/regularization.hpp>
 #include <stagecraft/kernels/update/update.hpp>
 #include <stagecraft/optimizers/optimizers.hpp>
 #include <algorithm>
