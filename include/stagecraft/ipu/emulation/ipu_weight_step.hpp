@@ -127,7 +127,7 @@ class ipu_weight_step {
         return from != nullptr;
       };
       *memory.counted += run_step(*memory.tiles, step, offsets.data(), places::template end_of_update<Parameter>(),
-                                  values, load, store, [](tile_operation const&) {});
+                                  values, load, store, [](task const&) {});
     }
   }
   template <tensor_role Role>
