@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Options of an application besides its model: batch sizes and their rules, names of outputs, and steps before and after
-// the model.
+// Options of an application besides its model: batch sizes and their rules, names of outputs, and steps before and
+// after the model.
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A predictor with the steps before and after its model, which run on the CPU, as a servable; names and shapes of a step
-// follow from the type of its `call`.
+// A predictor with the steps before and after its model, which run on the CPU, as a servable; names and shapes of a
+// step follow from the type of its `call`.
 #pragma once
 
 #include <stagecraft/serving/application_options.hpp>
