@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/engine/policy/pass_memory.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +18,19 @@ struct counted_pass {
 
   friend constexpr bool operator==(counted_pass const&, counted_pass const&) = default;
 };
+
+class tile_machine;
+
+/// What the steps of a device find besides pass_memory.
+struct emulated_device : engine::machine_memory {
+  operation_cost* counted = nullptr;  ///< what the pass or the weight update has cost so far
+  tile_machine* tiles = nullptr;      ///< if steps run tile by tile
+  float* held_gradients = nullptr;    ///< room where gradients are rounded before they are added
+};
+/// The device that a pass, or a weight update, runs on.
+inline emulated_device const& emulated_device_of(pass_memory const& memory) {
+  return static_cast<emulated_device const&>(*memory.machine);
+}
 
 }  // namespace stagecraft::tiles
 

@@ -10,13 +10,13 @@
 
 namespace stagecraft::tiles {
 
-/// What it costs is added to `memory.counted`.
+/// What it costs is added to `emulated_device::counted`.
 template <class Plan, int Call, bool Backward>
 struct ipu_step {
   using steps = tile_step<Plan, Call, Backward>;
 
   template <class HostStep>
-  static void run(host_memory const& memory, HostStep const& host_step) {
+  static void run(pass_memory const& memory, HostStep const& host_step) {
     if constexpr (is_on_host(Plan::graph, Call)) {
       host_step(memory);
     } else if constexpr (Plan::machine::checked) {
@@ -24,11 +24,11 @@ struct ipu_step {
       auto const offsets = offsets_of(steps::step, [&](tile_tensor const& tensor) {
         return places::template of_step<Plan::pass_number>(number, tensor, memory.micro_batch);
       });
-      *memory.counted +=
-          steps::run(memory, *memory.tiles, offsets.data(), places::template end_of_step<Plan::pass_number>(number));
+      *emulated_device_of(memory).counted += steps::run(memory, *emulated_device_of(memory).tiles, offsets.data(),
+                                                        places::template end_of_step<Plan::pass_number>(number));
     } else {
       host_step(memory);
-      *memory.counted += steps::cost;
+      *emulated_device_of(memory).counted += steps::cost;
     }
   }
 
@@ -46,9 +46,9 @@ struct ipu_step {
 
 /// A map on the gradient's tiles.
 template <class Plan>
-void count_addition(host_memory const& memory, pass_addition const& added) {
+void count_addition(pass_memory const& memory, pass_addition const& added) {
   auto const type = value_types_of<typename Plan::job>[added.call];
-  *memory.counted += cost_of_addition(added.floats, type, Plan::machine::target);
+  *emulated_device_of(memory).counted += cost_of_addition(added.floats, type, Plan::machine::target);
 }
 
 }  // namespace stagecraft::tiles

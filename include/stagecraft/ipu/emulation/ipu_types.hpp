@@ -42,7 +42,7 @@ struct ipu_types {
 
   /// Rounds the inputs of a call that are of another type, for its steps; gives whether one was too large.
   template <int Call, class Halves>
-  static bool cast_inputs([[maybe_unused]] host_memory const& memory) {
+  static bool cast_inputs([[maybe_unused]] pass_memory const& memory) {
     bool too_large = false;
     if constexpr (has_own_types<job>) {
       using call = host_call<Plan, Call>;

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/engine/policy/weight_storage.hpp>
 #include <stagecraft/host/steps/operation.hpp>
-#include <stagecraft/host/steps/weight_layout.hpp>
 #include <stagecraft/ipu/operations/custom.hpp>
 #include <stagecraft/ipu/tiles/codelets/tile_call.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>

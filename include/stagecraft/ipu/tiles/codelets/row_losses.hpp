@@ -2,9 +2,9 @@
 // The losses of one row and their gradients, as a vertex of a tile computes them.
 #pragma once
 
+#include <stagecraft/engine/policy/pass_memory.hpp>
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/host/lists/traced_loss.hpp>
-#include <stagecraft/host/steps/host_memory.hpp>
 #include <stagecraft/ipu/operations/row_losses.hpp>
 #include <stagecraft/ipu/tiles/tile_view.hpp>
 #include <stagecraft/kernels/elementwise/formula.hpp>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/host/steps/host_memory.hpp>
+#include <stagecraft/engine/policy/pass_memory.hpp>
 #include <array>
 #include <cstddef>
 
@@ -55,7 +55,7 @@ struct tile_call : Call {
     work(*this);
   }
 
-  host_memory memory;
+  pass_memory memory;
 
  private:
   tensors_type tensors_;
