@@ -23,7 +23,7 @@ set(stagecraft_images_headers data/detail/image_files.hpp data/detail/pixels.hpp
     data/detail/read_png.hpp data/image_dataset_from_directory.hpp data/load_img.hpp)
 set(stagecraft_io_headers data/detail/file_rows.hpp data/idx.hpp data/npy.hpp data/npz.hpp serving/application.hpp serving/export.hpp
     serving/detail/export_folder.hpp)
-set(stagecraft_json_headers report/profile_json.hpp report/detail/profile_json_fields.hpp)
+set(stagecraft_json_headers report/profile_json.hpp)
 
 set(stagecraft_include ${CMAKE_CURRENT_SOURCE_DIR}/include)
 file(GLOB_RECURSE stagecraft_headers RELATIVE ${stagecraft_include}/stagecraft CONFIGURE_DEPENDS

@@ -6,9 +6,9 @@
     tools/amalgamate.py --check   fails if the file is not what would be written
     tools/amalgamate.py --output FILE
 
-Each own header is put in once, where it is first included. Unconditional includes of standard headers move to the top,
-but after what is said to compilers that are too old; conditional ones, and those of other libraries, stay where they
-are, because the lines around them may matter.
+Each own header is put in once, where it is first included; what structs include inside their braces, each time.
+Unconditional includes of standard headers move to the top, but after what is said to compilers that are too old;
+conditional ones, and those of other libraries, stay where they are, because the lines around them may matter.
 """
 import argparse
 import pathlib
@@ -25,6 +25,16 @@ INCLUDE_LINE = re.compile(r"\s*#\s*include\s*([<\"])([^>\"]+)[>\"]")
 
 # What headers that programs include read first and last.
 AROUND = ("stagecraft/diagnostics/begin_headers.hpp", "stagecraft/diagnostics/end_headers.hpp")
+
+
+# What structs include inside their braces, each for itself.
+INSIDE_STRUCTS = ("stagecraft/layers/common_options.hpp",)
+
+
+def lines_inside(name):
+    """The lines of a header of INSIDE_STRUCTS, without the comment at its top."""
+    text = (INCLUDE / name).read_text(encoding="utf-8")
+    return ["  " + line for line in text.partition("\n\n")[2].splitlines()]
 
 
 def lines_around(name):
@@ -57,6 +67,8 @@ class Amalgamation:
             include = INCLUDE_LINE.match(line)
             if include and include.group(2) in AROUND:
                 pass  # once around all of them
+            elif include and include.group(2) in INSIDE_STRUCTS:
+                own_lines += lines_inside(include.group(2))
             elif include and include.group(2).startswith("stagecraft/"):
                 if depth:
                     sys.exit(f"amalgamate: {path}:{number}: an own header is included under a condition")

@@ -47,8 +47,8 @@ LEVELS = {room: level for level, rooms in enumerate(FLOORS) for room in rooms.sp
 # A room of INSIDE, and the number of its row and its place in the row.
 PLACES = {room: (number, place) for number, row in enumerate(INSIDE)
           for place, rooms in enumerate(row.split("<")) for room in rooms.split()}
-# Headers that others include at their beginning and end, once for each.
-READ_AGAIN = ("begin_headers.hpp", "end_headers.hpp")
+# Headers that others include at their beginning and end, or inside a struct, once for each.
+READ_AGAIN = ("begin_headers.hpp", "end_headers.hpp", "common_options.hpp")
 LEVELS = {room: level for level, rooms in enumerate(FLOORS) for room in rooms.split()}
 # Headers above the rooms: the level up to which they may include.
 TOP = {"version.hpp": 0, "pipeline.hpp": LEVELS["pipeline"], "stagecraft.hpp": len(FLOORS), "ipu.hpp": len(FLOORS)}
@@ -69,6 +69,10 @@ WITH_STRINGS = {"diagnostics/exceptions.hpp", "diagnostics/shown_text.hpp", "dia
 
 # What carries plans out asks a policy what machines do, not which machine it has.
 WITHOUT_MACHINES = ("plan", "engine", "engine/policy", "host", "host/lists", "host/steps", "host/operations")
+
+# Plans and their execution ask what a layer's steps do (`layer_kernel`, traits, its `call`), not which layer it is: a copy under
+# another name gets the same. What no layer is stands in layers/ itself.
+WITHOUT_LAYERS = ("plan", "engine", "engine/policy", "host/steps")
 
 MOST_HEADERS = 30  # in a folder
 MOST_HEADERS_IN_ALL = 1050
@@ -198,6 +202,11 @@ def check_header(include, path):
         for number, line in enumerate(lines, 1):
             if re.search(r"\bis_ipu\b", line):
                 yield f"{where}:{number}: asks which machine it has; let its policy say what it does"
+    if room_of(name) in WITHOUT_LAYERS:
+        for number, line in enumerate(lines, 1):
+            code = line.partition("//")[0]
+            if re.search(r"\blayers::|<stagecraft/layers/(layers\.hpp|aliases\.hpp|\w+/)", code):
+                yield f"{where}:{number}: names a layer; ask what its steps do (layer_kernel, or a trait beside the layer)"
 
 
 def check_source(root, path):

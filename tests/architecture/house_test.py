@@ -44,6 +44,14 @@ class House(unittest.TestCase):
         self.assert_finds(self.header("host/host_policy.hpp", "#include <stagecraft/engine/session.hpp>"), ":4:", "INSIDE")
         self.assertEqual(self.header("host/host_policy.hpp", "#include <stagecraft/engine/policy/pass_memory.hpp>"), [])
 
+    def test_plans_name_no_layer(self):
+        for line in ("constexpr bool holds = same_type(type, tag_of<layers::dense>);", "#include <stagecraft/layers/core/dense.hpp>",
+                     "#include <stagecraft/layers/layers.hpp>"):
+            self.assert_finds(self.header("plan/call_needs.hpp", line), ":4:", "names a layer")
+            self.assertEqual(self.header("host/host.hpp", line), [])
+        for line in ("// not layers::dense alone", "#include <stagecraft/layers/traced_call.hpp>"):
+            self.assertEqual(self.header("plan/call_needs.hpp", line), [])
+
     def test_numbers_follow_no_locale(self):
         for line in ('std::snprintf(text, sizeof text, "%.4f", x);', 'throw_data_error("E4007", "found %.15g of %d", x, n);',
                      "double const x = std::strtod(text, nullptr);", "auto const x = std::stof(text);",

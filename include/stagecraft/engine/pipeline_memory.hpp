@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory of one replica: a block for each device, weights, gradients, the optimizer's state, what the plan puts into
-// remote memory, and the norms that weight updates read.
+// The memory of one replica: a block for each device, weights, gradients, the optimizer's state, norms for weight
+// updates, and what the plan puts into remote memory.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>

@@ -16,7 +16,7 @@
 #include <stagecraft/engine/trace.hpp>
 #include <stagecraft/engine/training_progress.hpp>
 #include <stagecraft/kernels/reduction/collectives.hpp>
-#include <stagecraft/kernels/simd/flush_denormals.hpp>
+#include <stagecraft/kernels/simd/special_values.hpp>
 #include <stagecraft/threads/owned.hpp>
 #include <algorithm>
 #include <array>

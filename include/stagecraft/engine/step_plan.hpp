@@ -7,7 +7,6 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/policy/execution_policy.hpp>
 #include <stagecraft/engine/policy/weight_storage.hpp>
-#include <stagecraft/layers/core/dense.hpp>
 #include <stagecraft/optimizers/rests_without_gradient.hpp>
 #include <stagecraft/plan/pipeline_program.hpp>
 #include <stagecraft/plan/whole_pass.hpp>
@@ -77,7 +76,7 @@ struct step_plan {
   /// stored: nothing else may need it.
   [[nodiscard]] static constexpr bool fuses_update(int call, int index) {
     return is_updated_at_once(call, index, parameter_layout::matrix) &&
-           same_type(graph.layer_of(call).type, tag_of<layers::dense>);
+           graph.layer_of(call).kernel == layer_kernel::product;
   }
   /// Whether the backward step updates a table's rows, those alone that an input names: the optimizer leaves the others
   /// as they are.

@@ -7,8 +7,6 @@
 #include <stagecraft/engine/policy/weight_storage.hpp>
 #include <stagecraft/kernels/elementwise/elementwise.hpp>
 #include <stagecraft/kernels/update/accumulate.hpp>
-#include <stagecraft/kernels/update/norms.hpp>
-#include <stagecraft/kernels/update/regularization.hpp>
 #include <stagecraft/kernels/update/update.hpp>
 #include <stagecraft/optimizers/dynamic_loss_scale.hpp>
 #include <cstddef>

@@ -9,7 +9,7 @@
 #include <stagecraft/host/lists/plan_runner.hpp>
 #include <stagecraft/kernels/elementwise/elementwise.hpp>
 #include <stagecraft/kernels/random/initial_values.hpp>
-#include <stagecraft/kernels/update/regularization.hpp>
+#include <stagecraft/kernels/update/update.hpp>
 #include <algorithm>
 #include <array>
 #include <cstddef>

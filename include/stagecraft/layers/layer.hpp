@@ -16,6 +16,14 @@
 
 namespace stagecraft {
 
+/// What a layer is given in front of its options in braces.
+/// A layer's positional arguments, as its members in Keras's order, for who lists its options (layers/option_list.hpp):
+///
+///     int units = 1;
+///     using arguments = sc::argument_list<&my_dense::units>;
+template <auto... Members>
+struct argument_list {};
+
 namespace layers {
 
 // How a layer is used is told as "..."sv, whose characters no constant evaluation counts.

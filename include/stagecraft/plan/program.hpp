@@ -8,8 +8,6 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/growing_array.hpp>
-#include <stagecraft/layers/core/dense.hpp>
-#include <stagecraft/layers/core/embedding.hpp>
 #include <stagecraft/layers/elementwise_call.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/plan/call_needs.hpp>
@@ -36,6 +34,8 @@ struct program {
   std::array<bool, Edges> writes_own_gradient{};
   /// Whether the loss of each output adds to a gradient.
   std::array<bool, Outputs> loss_adds_gradient{};
+
+  friend constexpr bool operator==(program const&, program const&) = default;
 };
 
 /// Makes the plan of a graph whose calls' needs are known.
@@ -92,12 +92,13 @@ class planner {
     }
   }
 
-  /// Whole numbers, and those that an embedding looks up.
+  /// Finds the values that are never rounded: whole numbers, and those that a call looks up in a table.
   constexpr void find_exact_numbers() {
     for (int i = 0; i < count_; ++i) {
       if (graph_.call(i).type != dtype::float32) call(i).is_exact = true;
-      if (same_type(graph_.layer_of(i).type, tag_of<layers::embedding>))
-        for (int const input : graph_.inputs_of(i)) call(call(input).root).is_exact = true;
+      auto const inputs = graph_.inputs_of(i);
+      for (std::size_t k = 0; k < inputs.size() && k < 32; ++k)
+        if ((call(i).needs.looked_up_inputs >> k & 1U) != 0) call(call(inputs[k]).root).is_exact = true;
     }
     for (int i = 0; i < count_; ++i) call(i).is_exact = call(call(i).root).is_exact;
   }
@@ -118,8 +119,7 @@ class planner {
       if (call(output).root == input || graph_.mask_of(output) != nullptr) return;
     for (int i = 0; i < count_; ++i)
       for (int const source : graph_.inputs_of(i))
-        if (call(source).root == input && !call(i).needs.view &&
-            !same_type(graph_.layer_of(i).type, tag_of<layers::dense>))
+        if (call(source).root == input && !call(i).needs.view && graph_.layer_of(i).kernel != layer_kernel::product)
           return;
     call(input).stays_in_place = true;
   }
@@ -222,8 +222,8 @@ constexpr call_needs find_needs_of_layer() {
   shape const shapes[sizeof...(Inputs) + 1]{Inputs...};
   diagnostic problem;
   auto needs = needs_of(Layer, layer_inputs(shapes, sizeof...(Inputs), {}, problem), Batch, Mode);
-  if constexpr (HasCall<std::remove_cvref_t<decltype(Layer)>> && !requires { Layer.has_kernel; } &&
-                sizeof...(Inputs) > 0) {
+  if constexpr (HasCall<std::remove_cvref_t<decltype(Layer)>> &&
+                kernel_of<std::remove_cvref_t<decltype(Layer)>> == layer_kernel::none && sizeof...(Inputs) > 0) {
     constexpr bool trains = Mode == execution_mode::training;
     using call = elementwise_call<Layer, Batch, trains, Inputs...>;
     if (call::facts.holds && !call::facts.repeats) {
@@ -240,8 +240,9 @@ template <class M, int Call, int Batch, execution_mode Mode, bool LeavesActivati
 constexpr call_needs find_needs(std::index_sequence<Input...>) {
   constexpr auto const& graph = graph_of<M>;
   constexpr auto const& layer = planned_layer<M, Call, LeavesActivation>;
+  if constexpr (graph.call(Call).is_input) return {.input = false, .output = false};
   // A layer that is nothing but its activation hands the logits on.
-  if constexpr (LeavesActivation && is_activation_alone<layer_t<M, Call>>) {
+  else if constexpr (LeavesActivation && is_activation_alone<layer_t<M, Call>>) {
     return {.input = false, .output = false, .adds_exactly = true};
   } else if constexpr (PlannedLayerIsArgument<M, Call, LeavesActivation>) {
     return needs_of_layer<anonymous(layer), Batch, Mode, graph.call(graph.inputs_of(Call)[Input]).shape...>;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A thread that does one job after another while its owner goes on.
+// What was started for as long as a scope lasts.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -54,6 +55,19 @@ class background_thread {
   void (*call_)(void*) noexcept = nullptr;
   progress given_, done_;
   system_thread thread_;
+};
+
+/// Stops at its end what works in the background, before what that uses is gone: it is declared after it.
+template <class Runner>
+class [[nodiscard]] running {
+ public:
+  explicit running(Runner& runner) noexcept : runner_(&runner) {}
+  running(running const&) = delete;
+  running& operator=(running const&) = delete;
+  ~running() { runner_->stop(); }
+
+ private:
+  Runner* runner_;
 };
 
 }  // namespace stagecraft::threads

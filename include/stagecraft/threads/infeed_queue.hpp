@@ -7,7 +7,6 @@
 #include <stagecraft/threads/background_thread.hpp>
 #include <stagecraft/threads/first_failure.hpp>
 #include <stagecraft/threads/progress.hpp>
-#include <stagecraft/threads/running.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

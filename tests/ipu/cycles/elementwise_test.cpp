@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <stagecraft/ipu/cycles/binary_op.hpp>
-#include <stagecraft/ipu/cycles/broadcast_op.hpp>
-#include <stagecraft/ipu/cycles/broadcast_vector_inner.hpp>
-#include <stagecraft/ipu/cycles/unary_op.hpp>
+#include <stagecraft/ipu/cycles/broadcast.hpp>
+#include <stagecraft/ipu/cycles/elementwise.hpp>
 #include <doctest/doctest.h>
 
 namespace sc = stagecraft;

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <stagecraft/ipu/convolution/plan_convolution.hpp>
-#include <stagecraft/ipu/emulation/run_operation.hpp>
 #include <stagecraft/ipu/lowering/program_of_call.hpp>
-#include <stagecraft/ipu/operations/step_cost.hpp>
+#include <stagecraft/ipu/operations/operations.hpp>
+#include <stagecraft/ipu/tiles/codelets/run_operation.hpp>
 #include <array>
 #include <cmath>
 #include <cstddef>

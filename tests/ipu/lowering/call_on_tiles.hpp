@@ -8,10 +8,10 @@
 #include <stagecraft/engine/step_plan.hpp>
 #include <stagecraft/host/host_policy.hpp>
 #include <stagecraft/host/operations/operations.hpp>
-#include <stagecraft/ipu/emulation/run_operation.hpp>
 #include <stagecraft/ipu/lowering/lowering.hpp>
-#include <stagecraft/ipu/operations/step_cost.hpp>
+#include <stagecraft/ipu/operations/operations.hpp>
 #include <stagecraft/ipu/tiles/codelets/custom.hpp>
+#include <stagecraft/ipu/tiles/codelets/run_operation.hpp>
 #include <stagecraft/machines/ipu_config.hpp>
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 // The lowered steps of activations, merging layers and dropout give what the host's kernels give.
 #include "../tiles/codelets/run_on_tiles.hpp"
 
-#include <stagecraft/ipu/emulation/run_operation.hpp>
 #include <stagecraft/ipu/lowering/traced.hpp>
+#include <stagecraft/ipu/tiles/codelets/run_operation.hpp>
 #include <stagecraft/stagecraft.hpp>
 #include <cstddef>
 #include <cstdint>

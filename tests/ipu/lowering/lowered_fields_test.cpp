@@ -3,10 +3,9 @@
 #include <stagecraft/host/operations/global_pooling.hpp>
 #include <stagecraft/host/operations/pooling.hpp>
 #include <stagecraft/host/operations/up_sampling.hpp>
-#include <stagecraft/ipu/emulation/run_operation.hpp>
 #include <stagecraft/ipu/lowering/pooling.hpp>
 #include <stagecraft/ipu/lowering/traced.hpp>
-#include <stagecraft/ipu/lowering/up_sampling.hpp>
+#include <stagecraft/ipu/tiles/codelets/run_operation.hpp>
 #include <stagecraft/stagecraft.hpp>
 
 #include <cstddef>

@@ -4,7 +4,7 @@
 #include <stagecraft/description/training.hpp>
 #include <stagecraft/engine/step_plan.hpp>
 #include <stagecraft/host/host.hpp>
-#include <stagecraft/ipu/cycles/binary_op.hpp>
+#include <stagecraft/ipu/cycles/elementwise.hpp>
 #include <stagecraft/ipu/cycles/fill.hpp>
 #include <stagecraft/ipu/lowering/lowered_call.hpp>
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>

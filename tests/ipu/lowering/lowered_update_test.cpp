@@ -2,10 +2,10 @@
 // Lowered losses and updates of whole trainings: what they read, and what comes out.
 #include <stagecraft/description/job_on.hpp>
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/ipu/emulation/run_operation.hpp>
-#include <stagecraft/ipu/lowering/loss.hpp>
+#include <stagecraft/ipu/lowering/lowered_steps.hpp>
 #include <stagecraft/ipu/lowering/update.hpp>
-#include <stagecraft/ipu/operations/step_cost.hpp>
+#include <stagecraft/ipu/operations/operations.hpp>
+#include <stagecraft/ipu/tiles/codelets/run_operation.hpp>
 #include <stagecraft/pipeline.hpp>
 
 #include <doctest/doctest.h>

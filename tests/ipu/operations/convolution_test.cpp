@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What convolutions cost on tiles: by hand for small ones, beside the planner's estimate for large ones.
-#include <stagecraft/ipu/cycles/binary_op.hpp>
-#include <stagecraft/ipu/cycles/conv_partial_1x1.hpp>
-#include <stagecraft/ipu/cycles/reduce_partials.hpp>
+#include <stagecraft/ipu/cycles/conv_partials.hpp>
+#include <stagecraft/ipu/cycles/elementwise.hpp>
+#include <stagecraft/ipu/cycles/reduce.hpp>
 #include <stagecraft/ipu/operations/convolution.hpp>
 #include <stagecraft/ipu/operations/operations.hpp>
 #include <cstdint>

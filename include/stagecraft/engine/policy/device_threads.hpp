@@ -4,7 +4,7 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/policy/pass_memory.hpp>
-#include <stagecraft/kernels/simd/flush_denormals.hpp>
+#include <stagecraft/kernels/simd/special_values.hpp>
 #include <stagecraft/threads/owned.hpp>
 #include <stagecraft/threads/sharing_team.hpp>
 #include <type_traits>

@@ -5,7 +5,7 @@
 
 #include <stagecraft/description/update_of_weight.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/kernels/product/packed_groups.hpp>
+#include <stagecraft/kernels/product/packed_matrix.hpp>
 #include <stagecraft/plan/program.hpp>
 #include <algorithm>
 #include <array>

@@ -13,14 +13,13 @@
 #include <stagecraft/kernels/convolution/convolution_filter_gradient.hpp>
 #include <stagecraft/kernels/convolution/convolution_input_gradient.hpp>
 #include <stagecraft/kernels/product/matmul_gradient.hpp>
-#include <stagecraft/layers/convolutional/conv2d_transpose.hpp>
 #include <algorithm>
 #include <cstdint>
 
 namespace stagecraft::cpu {
 
-template <>
-struct operation<layers::conv2d_transpose> {
+template <class L>
+struct kernel_operation<layer_kernel::transposed_convolution, L> {
   static constexpr bool has_phases = true;
 
   template <class Call>

@@ -12,8 +12,6 @@
 #include <stagecraft/kernels/convolution/convolution_filter_gradient.hpp>
 #include <stagecraft/kernels/convolution/convolution_input_gradient.hpp>
 #include <stagecraft/kernels/product/matmul_gradient.hpp>
-#include <stagecraft/layers/convolutional/conv1d.hpp>
-#include <stagecraft/layers/convolutional/conv2d.hpp>
 #include <algorithm>
 #include <type_traits>
 
@@ -145,9 +143,7 @@ struct convolution_operation {
   }
 };
 
-template <>
-struct operation<layers::conv1d> : convolution_operation {};
-template <>
-struct operation<layers::conv2d> : convolution_operation {};
+template <class L>
+struct kernel_operation<layer_kernel::convolution, L> : convolution_operation {};
 
 }  // namespace stagecraft::cpu

@@ -6,10 +6,9 @@
 #include <stagecraft/host/loss_step.hpp>
 #include <stagecraft/host/parameter_update.hpp>
 #include <stagecraft/host/steps/host_call.hpp>
-#include <stagecraft/ipu/emulation/counted_work.hpp>
+#include <stagecraft/ipu/emulation/emulated_device.hpp>
 #include <stagecraft/ipu/emulation/floating_point_watch.hpp>
 #include <stagecraft/ipu/emulation/half_storage.hpp>
-#include <stagecraft/ipu/emulation/ipu_types.hpp>
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>
 #include <stagecraft/kernels/elementwise/elementwise.hpp>
 #include <stagecraft/kernels/update/accumulate.hpp>

@@ -10,9 +10,8 @@
 #include <stagecraft/ipu/emulation/ipu_arithmetic.hpp>
 #include <stagecraft/ipu/emulation/ipu_loss.hpp>
 #include <stagecraft/ipu/emulation/ipu_machine.hpp>
-#include <stagecraft/ipu/emulation/ipu_step.hpp>
 #include <stagecraft/ipu/emulation/ipu_weight_step.hpp>
-#include <stagecraft/ipu/profile/memory_check.hpp>
+#include <stagecraft/ipu/profile/memory_profile.hpp>
 #include <cstddef>
 #include <cstdint>
 

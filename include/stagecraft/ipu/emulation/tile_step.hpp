@@ -6,11 +6,11 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/policy/weight_storage.hpp>
 #include <stagecraft/host/steps/host_call.hpp>
-#include <stagecraft/ipu/emulation/counted_work.hpp>
-#include <stagecraft/ipu/emulation/run_operation.hpp>
+#include <stagecraft/ipu/emulation/emulated_device.hpp>
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>
-#include <stagecraft/kernels/simd/half.hpp>
-#include <stagecraft/optimizers/decay.hpp>
+#include <stagecraft/ipu/tiles/codelets/run_operation.hpp>
+#include <stagecraft/kernels/simd/narrow_floats.hpp>
+#include <stagecraft/optimizers/learning_rate.hpp>
 #include <algorithm>
 #include <array>
 #include <cstddef>

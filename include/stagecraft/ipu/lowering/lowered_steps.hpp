@@ -1,17 +1,90 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All steps of a program, lowered to operations on the tiles of an IPU, and what each costs: one constant per step.
+// The loss of an output, and its gradient, as operations on the tiles of an IPU; and what becomes of logits afterwards.
 #pragma once
 
+#include <stagecraft/description/job.hpp>
 #include <stagecraft/description/replicas.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/ipu/lowering/loss.hpp>
 #include <stagecraft/ipu/lowering/lowering.hpp>
 #include <stagecraft/ipu/lowering/lowerings.hpp>
 #include <stagecraft/ipu/lowering/update.hpp>
-#include <stagecraft/ipu/operations/step_cost.hpp>
+#include <stagecraft/ipu/operations/map.hpp>
+#include <stagecraft/ipu/operations/operations.hpp>
+#include <stagecraft/ipu/operations/rows.hpp>
+#include <stagecraft/losses/per_output.hpp>
+#include <stagecraft/optimizers/dynamic_loss_scale.hpp>
+#include <stagecraft/optimizers/optimizer.hpp>
+#include <stagecraft/plan/logits.hpp>
+#include <stagecraft/plan/pipeline_flow.hpp>
+#include <stagecraft/plan/program.hpp>
+#include <stagecraft/plan/value_types.hpp>
 #include <cstddef>
+#include <cstdint>
+#include <type_traits>
 
 namespace stagecraft::tiles {
+
+/// Tensors: the output (input 0), targets (class numbers as float32), the rows' scales, the loss as one number, and in
+/// training the gradient of the output, to which this is added if another loss has written it. It is scaled by the
+/// output's weight, and so that gradients of micro-batches only have to be added; the loss is not.
+template <class Job, std::size_t Output>
+constexpr lowered_step lower_loss() {
+  using loss_type = std::remove_cvref_t<decltype(computed_loss_of<typename Job::described, Output>)>;
+  static_assert(
+      HasLossCall<loss_type>,
+      "stagecraft: an emulated IPU knows the losses of this library, and those that are written as a `call`, see "
+      "ipu/lowering/lowered_steps.hpp [E2062]");
+  constexpr auto const& graph = Job::graph;
+  constexpr int call = graph.ends[Output];
+  constexpr shape const& output_shape = graph.call(call).shape;
+  constexpr dtype type = value_types_of<Job>[call];
+  constexpr pipelining_options options = Job::options;
+  constexpr int columns = loss_columns_of<typename Job::described, Output>;
+  std::int64_t const elements = std::int64_t{Job::training.batch_size} * output_shape.size(), rows = elements / columns;
+  lowered_step step;
+  if constexpr (HasLossCall<loss_type>) {
+    constexpr loss_type loss = computed_loss_of<typename Job::described, Output>;
+    int const prediction = step.tensor(tensor_role::input, 0, type, elements);
+    int const targets = step.tensor(tensor_role::target, 0, dtype::float32, rows * target_columns_of(loss, columns));
+    int const scales = step.tensor(tensor_role::sample_scale, 0, dtype::float32, rows);
+    int const result = step.tensor(tensor_role::loss, 0, dtype::float32, 1);
+    auto role = gradient_role::none;
+    if constexpr (Job::trains) role = flow_of<Job>.loss_role[Output];
+    int gradient = -1, written = -1;
+    if (role != gradient_role::none) written = gradient = step.tensor(tensor_role::output_gradient, 0, type, elements);
+    if (role == gradient_role::add) written = step.temporary(elements, type);
+    constexpr auto optimizer = Job::training.optimizer;
+    loss_scale scale{.factor = loss_weight_of<Job>(Output) * loss_scale_of(optimizer)};
+    if (options.reduction_method == gradient_accumulation_reduction_method::mean)
+      scale.factor *= 1.0F / static_cast<float>(options.accumulation_steps());
+    scale.running_mean = options.reduction_method == gradient_accumulation_reduction_method::running_mean;
+    scale.rows_per_sample = output_shape.size() / columns;
+    append_loss(step, rule_of_loss<loss, columns>(written >= 0), prediction, targets, scales, result, written, rows,
+                columns, scale);
+    if (written != gradient) append_map(step, map_function::add, gradient, {{gradient}, {written}});
+  }
+  return step;
+}
+
+/// Logits become the output that they are those of, in their place; tensor: the output. Without an operation where the
+/// loss takes no logits.
+template <class Job, std::size_t Output>
+constexpr lowered_step lower_output() {
+  lowered_step step;
+  if constexpr (takes_logits<Job, Output>) {
+    constexpr activation function = last_activations_of<typename Job::model>[Output].function;
+    constexpr shape const& output_shape = Job::graph.call(Job::graph.ends[Output]).shape;
+    std::int64_t const columns = output_shape.back(),
+                       elements = std::int64_t{Job::training.batch_size} * output_shape.size();
+    int const output = step.tensor(tensor_role::output, 0, value_types_of<Job>[Job::graph.ends[Output]], elements);
+    if (function.kind == activation_kind::softmax)
+      append_softmax(step, output, output, elements / columns, columns, 1);
+    else
+      append_activation_map(step, function, output, output);
+  }
+  return step;
+}
 
 template <class Call, bool Backward>
 constexpr lowered_step lower() {

@@ -8,8 +8,6 @@
 #include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/operations/reduce.hpp>
 #include <stagecraft/ipu/operations/update.hpp>
-#include <stagecraft/layers/normalization/batch_normalization.hpp>
-#include <stagecraft/layers/normalization/layer_normalization.hpp>
 #include <cstdint>
 
 namespace stagecraft::tiles {
@@ -37,8 +35,8 @@ constexpr void append_rest_of_gradient(lowered_step& step, int gradient, int dev
   append_map(step, map_function::subtract, deviations, {{gradient}, {deviations}});
 }
 
-template <>
-struct lowering<layers::batch_normalization> {
+template <class L>
+struct kernel_lowering<layer_kernel::batch_normalization, L> {
   template <class Call>
   static constexpr void forward(lowered_step& step) {
     using s = shapes<Call>;
@@ -234,8 +232,8 @@ struct row_normalization_lowering {
 };
 
 /// Along other axes than the last, its call's operations.
-template <>
-struct lowering<layers::layer_normalization> {
+template <class L>
+struct kernel_lowering<layer_kernel::layer_normalization, L> {
   template <class Call>
   static constexpr void forward(lowered_step& step) {
     if constexpr (Call::layer.normalizes_rows(Call::input_shape()))

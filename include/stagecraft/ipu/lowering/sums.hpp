@@ -1,22 +1,78 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lowering of calls that are sums of products, a bias and an activation, and have a kernel on the host: dense and all
 // convolutions.
+// Lowering of activations: behind the sums of a layer with a kernel, and layers of their own.
+// A layer's weights in the type in which its step computes.
 #pragma once
 
+#include <stagecraft/activations/activation_formula.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/array_view.hpp>
-#include <stagecraft/ipu/lowering/activation.hpp>
 #include <stagecraft/ipu/lowering/lowered_call.hpp>
 #include <stagecraft/ipu/lowering/traced/traced_convolution.hpp>
-#include <stagecraft/ipu/lowering/weight.hpp>
 #include <stagecraft/ipu/operations/convolution.hpp>
 #include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/operations/reduce.hpp>
+#include <stagecraft/ipu/operations/rows.hpp>
 #include <stagecraft/layers/elementwise_call.hpp>
 #include <array>
 #include <cstdint>
 #include <utility>
 
 namespace stagecraft::tiles {
+
+/// The number of a weight's tensor of Call::type: the stored weight itself, or a temporary copy, rounded to that type.
+/// Ask once per step and weight.
+template <class Call>
+constexpr int append_weight(lowered_step& step, int index) {
+  int const stored = Call::stored_weight(step, index);
+  if (Call::variable_type == Call::type) return stored;
+  int const copy = step.temporary(Call::parameter_info(index).size(), Call::type, Call::planned_weight(index));
+  append_map(step, map_function::copy, copy, {{stored}});
+  return copy;
+}
+
+/// The activation behind a layer's sums (with its bias), into Call::output. The sums may be the output already, or
+/// Call::saved. While training they are kept from float number `saved_offset` of what is saved on, if the activation's
+/// gradient needs them.
+template <class Call>
+constexpr void append_activation(lowered_step& step, activation const& function, int sums,
+                                 std::int64_t saved_offset = 0) {
+  int const output = Call::output(step);
+  if (Call::trains && Call::planned.needs.saved > 0 && function.gradient_needs_input()) {
+    int const saved = Call::saved(step, static_cast<int>(saved_offset), Call::output_elements());
+    if (saved != sums) append_map(step, map_function::copy, saved, {{sums}});
+  }
+  if (function.kind == activation_kind::softmax) {
+    std::int64_t const columns = Call::output_shape().back();
+    append_softmax(step, sums, output, Call::output_elements() / columns, columns, 1);
+  } else if (function != linear) {
+    append_activation_map(step, function, sums, output, own_formula<Call::layer.activation, false>());
+  } else if (sums != output) {
+    append_map(step, map_function::copy, output, {{sums}});
+  }
+}
+
+/// The gradient of a layer's sums from that of its output, which it takes the place of. Nothing is done if the
+/// activation is linear, or its reader has applied its gradient already.
+template <class Call>
+constexpr int append_activation_gradient(lowered_step& step, activation const& function,
+                                         std::int64_t saved_offset = 0) {
+  int const gradient = Call::output_gradient(step);
+  if (Call::planned.activation_in_consumer || function == linear) return gradient;
+  if (function.kind == activation_kind::softmax) {
+    std::int64_t const columns = Call::output_shape().back();
+    append_softmax_gradient(step, gradient, Call::output(step), gradient, Call::output_elements() / columns, columns,
+                            1);
+  } else {
+    int const known = function.gradient_needs_input()
+                          ? Call::saved(step, static_cast<int>(saved_offset), Call::output_elements())
+                          : Call::output(step);
+    append_activation_gradient_map(step, function, gradient, known, gradient,
+                                   own_formula<Call::layer.activation, true>());
+  }
+  return gradient;
+}
 
 /// A product of a call's input, or of what the product before it gives, with the weight of its own number.
 struct product_of_sums {
@@ -73,7 +129,7 @@ inline constexpr products_of_sums const& products_of_call<Call> =
 /// Whether a layer's steps are such.
 template <class L>
 concept HasSums = HasCall<L> && requires(L const& layer) {
-  L::has_kernel;
+  L::steps_by;
   layer.activation;
 };
 

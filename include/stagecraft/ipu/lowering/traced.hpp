@@ -62,9 +62,8 @@ constexpr void append_call(lowered_step& step) {
   }
 }
 
-template <class L>
-  requires HasCall<L>
-struct lowering<L> {
+template <layer_kernel Kernel, class L>
+struct kernel_lowering {
   template <class Call>
   static constexpr weight_mapping const* planned_weight(int index) {
     using same = typename call_without_variant<Call>::type;
@@ -86,5 +85,9 @@ struct lowering<L> {
     append_call<Call, true>(step);
   }
 };
+
+template <class L>
+  requires detail::HasCall<L>
+struct lowering<L> : kernel_lowering<kernel_of<L>, L> {};
 
 }  // namespace stagecraft::tiles

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The steps of a layer that has loops of its own: one vertex on tile 0, which gets whole tensors.
+// The tensors of an operation that works on any number of them: a whole step of a layer.
+// The steps of a layer that is written as a `call`: operations of the other families, one after the other, and loops
+// of them.
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
@@ -7,14 +10,65 @@
 #include <stagecraft/graph/layer_inputs.hpp>
 #include <stagecraft/ipu/cycles/cast.hpp>
 #include <stagecraft/ipu/cycles/integers.hpp>
-#include <stagecraft/ipu/operations/named_tensors.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
 #include <stagecraft/ipu/steps/step_layout.hpp>
 #include <stagecraft/ipu/steps/tile_mapping.hpp>
+#include <stagecraft/ipu/steps/tile_program.hpp>
 #include <cstdint>
+#include <type_traits>
 
 namespace stagecraft::tiles {
+
+/// There may be more tensors than one operation can name: operations before it, which do nothing, name the rest.
+struct named_tensors {
+  static constexpr int most = lowered_step::most_tensors;
+  int inputs[most]{}, outputs[most]{};
+  int input_count = 0, output_count = 0;
+
+  constexpr named_tensors() = default;
+  constexpr named_tensors(lowered_step const& step, tile_operation const& operation) {
+    auto const* own_step = operation.what.if_is<own_layer_step>();
+    for (auto i = own_step != nullptr ? own_step->first : operation.what.as<traced_program>().first;
+         step.operations[i].what.is<tensor_names>(); ++i)
+      add(step.operations[i]);
+    add(operation);
+  }
+
+  constexpr void add_input(int tensor) { inputs[input_count++] = tensor; }
+  constexpr void add_output(int tensor) { outputs[output_count++] = tensor; }
+  /// Whether it is read: an output that is read, too, such as a weight that the layer updates, has one place.
+  [[nodiscard]] constexpr bool reads(int tensor) const {
+    for (int i = 0; i < input_count; ++i)
+      if (inputs[i] == tensor) return true;
+    return false;
+  }
+
+ private:
+  constexpr void add(tile_operation const& operation) {
+    for (int i = 0; i < operation.input_count; ++i) add_input(operation.inputs[i]);
+    for (int i = 0; i < operation.output_count; ++i) add_output(operation.outputs[i]);
+  }
+};
+
+/// An operation on all of these tensors.
+template <class What>
+constexpr tile_operation& append_with_tensors(lowered_step& step, What what, named_tensors const& tensors) {
+  what.first = step.operation_count;
+  int input = 0, output = 0;
+  auto const name_some = [&](tile_operation& operation) {
+    while (input < tensors.input_count && operation.input_count < tile_operation::most_inputs)
+      operation.inputs[operation.input_count++] = tensors.inputs[input++];
+    while (output < tensors.output_count && operation.output_count < tile_operation::most_outputs)
+      operation.outputs[operation.output_count++] = tensors.outputs[output++];
+  };
+  while (tensors.input_count - input > tile_operation::most_inputs ||
+         tensors.output_count - output > tile_operation::most_outputs)
+    name_some(step.add(tensor_names{std::is_same_v<What, own_layer_step> ? 0 : 1}, {}, {}));
+  auto& operation = step.add(what, {}, {});
+  name_some(operation);
+  return operation;
+}
 
 constexpr void append_custom(lowered_step& step, custom_function function, named_tensors const& tensors,
                              std::int64_t cycles, std::int64_t flops) {
@@ -126,6 +180,17 @@ constexpr std::int64_t custom_tile_cycles(lowered_step const& step, tile_operati
   cost.add_exchange(target, sent);
   cost.flops = what.flops;
   return cost;
+}
+
+/// `tensors`: as inputs all that the program is given, in its order, as outputs those that it writes.
+constexpr void append_program(lowered_step& step, tile_program_view const& program, named_tensors const& tensors) {
+  append_with_tensors(step, traced_program{}, tensors).program = &program;
+}
+
+/// Found once, with the program.
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const&, tile_operation const& operation,
+                                               traced_program const&, ipu_target const&) {
+  return operation.program->cost;
 }
 
 }  // namespace stagecraft::tiles

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What any operation costs on the tiles of an IPU.
+// What a lowered step costs.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -11,9 +12,10 @@
 #include <stagecraft/ipu/operations/reduce.hpp>
 #include <stagecraft/ipu/operations/rows.hpp>
 #include <stagecraft/ipu/operations/table.hpp>
-#include <stagecraft/ipu/operations/traced.hpp>
 #include <stagecraft/ipu/operations/update.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
+#include <stagecraft/ipu/steps/step_layout.hpp>
+#include <cstdint>
 
 namespace stagecraft::tiles {
 
@@ -27,5 +29,28 @@ namespace stagecraft::tiles {
                                                ipu_target const& target) {
   return operation.what.visit([&](auto const& what) { return cost_of(step, operation, what, target); });
 }
+
+/// What a lowered step costs on one IPU.
+struct step_cost {
+  operation_cost cost;               ///< of all operations
+  std::int64_t temporary_bytes = 0;  ///< of a tile: temporary tensors and the operations' copies, at the fullest moment
+  std::int64_t vertices = 0;         ///< of a tile: one for each compute set
+
+  constexpr step_cost() = default;
+  constexpr step_cost(lowered_step const& step, ipu_target const& target) : step_cost(step, target, {step, target}) {}
+
+ private:
+  constexpr step_cost(lowered_step const& step, ipu_target const& target, step_layout const& layout) {
+    temporary_bytes = layout.tensor_bytes;
+    for (int i = 0; i < step.operation_count; ++i) {
+      auto const one = cost_of(step, step.operations[i], target);
+      temporary_bytes = larger(temporary_bytes, layout.copies[i] + one.temporary_bytes);
+      cost += one;
+      vertices += one.compute_sets;
+      if (auto const* program = step.operations[i].program; program != nullptr)
+        vertices -= program->repeated_compute_sets;
+    }
+  }
+};
 
 }  // namespace stagecraft::tiles

@@ -8,7 +8,6 @@
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
 #include <stagecraft/ipu/steps/rearranged_box.hpp>
-#include <stagecraft/ipu/steps/repeated_field.hpp>
 #include <stagecraft/ipu/steps/step_layout.hpp>
 #include <cstdint>
 #include <initializer_list>

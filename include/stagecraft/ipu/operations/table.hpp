@@ -7,7 +7,7 @@
 #include <stagecraft/ipu/cycles/fill.hpp>
 #include <stagecraft/ipu/cycles/integers.hpp>
 #include <stagecraft/ipu/cycles/multi_slice.hpp>
-#include <stagecraft/ipu/operations/reduce_cost.hpp>
+#include <stagecraft/ipu/operations/reduce.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
 #include <stagecraft/ipu/steps/step_layout.hpp>

@@ -8,7 +8,6 @@
 #include <stagecraft/ipu/steps/operation_cost.hpp>
 #include <stagecraft/ipu/steps/step_layout.hpp>
 #include <stagecraft/ipu/steps/tile_mapping.hpp>
-#include <stagecraft/ipu/tiles/tile_memory.hpp>
 #include <stagecraft/ipu/tiles/tile_view.hpp>
 #include <stagecraft/ipu/tiles/weight_places.hpp>
 #include <cstddef>

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/ipu/cycles/broadcast_op.hpp>
+#include <stagecraft/ipu/cycles/broadcast.hpp>
+#include <stagecraft/ipu/cycles/elementwise.hpp>
 #include <stagecraft/ipu/cycles/fill.hpp>
 #include <stagecraft/ipu/cycles/scaled_add.hpp>
-#include <stagecraft/ipu/cycles/unary_op.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/vertices/formula_work.hpp>
 #include <stagecraft/ipu/vertices/vertex_work.hpp>

@@ -1,16 +1,47 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gated recurrent units: tf.keras.layers.GRU.
+// Gated recurrent units: tf.keras.layers.GRU, and GRUCell, one step of it for rnn.
 #pragma once
 
+#include <stagecraft/activations/activation_call.hpp>
 #include <stagecraft/graph/stage_poplar_options.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
-#include <stagecraft/initializers/glorot_uniform.hpp>
-#include <stagecraft/initializers/orthogonal.hpp>
-#include <stagecraft/initializers/zeros.hpp>
-#include <stagecraft/layers/argument_list.hpp>
-#include <stagecraft/layers/rnn/gru_state.hpp>
+#include <stagecraft/initializers/constant.hpp>
+#include <stagecraft/initializers/random.hpp>
+#include <stagecraft/initializers/variance_scaling.hpp>
+#include <stagecraft/layers/layer.hpp>
+#include <stagecraft/layers/rnn/cell_weights.hpp>
 #include <stagecraft/layers/rnn/recurrence.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
+#include <array>
+
+namespace stagecraft::layers::detail {
+
+/// The next state from the products p of the input and the state before; `h` is that state as the recurrent kernel sees
+/// it. `recurrent_bias` counts with `reset_after` alone.
+constexpr auto gru_state(auto& ops, auto const& options, int units, auto p, auto before, auto h, auto recurrent_kernel,
+                         auto recurrent_bias) {
+  auto const a = options.activation;
+  auto const s = options.recurrent_activation;
+  auto const gate = [&](auto product, int index, int count = 1) {
+    return ops.slice(product, -1, index * units, count * units);
+  };
+  auto const mix = [&](auto update, auto candidate) {
+    return std::array{update * before + (1.0F - update) * candidate};
+  };
+  if (options.reset_after) {
+    auto q = ops.matmul(h, recurrent_kernel);
+    if (options.use_bias) q += recurrent_bias;
+    auto const update = s(gate(p, 0) + gate(q, 0));
+    auto const reset = s(gate(p, 1) + gate(q, 1));
+    return mix(update, a(gate(p, 2) + reset * gate(q, 2)));
+  }
+  auto const q = ops.matmul(h, gate(recurrent_kernel, 0, 2));
+  auto const update = s(gate(p, 0) + gate(q, 0));
+  auto const reset = s(gate(p, 1) + gate(q, 1));
+  return mix(update, a(gate(p, 2) + ops.matmul(reset * h, gate(recurrent_kernel, 2))));
+}
+
+}  // namespace stagecraft::layers::detail
 
 namespace stagecraft::layers {
 
@@ -61,11 +92,7 @@ struct gru_options {
   stage_poplar_options options = {};
   /// The same for backward steps.
   stage_poplar_options options_bwd = {};
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// A gated recurrent unit. With p = x * kernel + bias and q = h * recurrent_kernel in the parts z, r and g:
@@ -118,6 +145,51 @@ struct gru : recurrent_layer<layer<gru>, gru, 1> {
       return detail::gru_state(ops, options, units, p, state[0], loop.dropped(state[0]), loop.recurrent_kernel,
                                loop.recurrent_bias);
     });
+  }
+};
+
+/// Keras's keyword arguments of GRUCell.
+struct gru_cell_options {
+  stagecraft::activation activation = tanh;               ///< the function of what a step has computed
+  stagecraft::activation recurrent_activation = sigmoid;  ///< the function of the gates
+  bool use_bias = true;  ///< whether the cell has weights `bias`, which are added to the products
+  initializer kernel_initializer = initializers::glorot_uniform{};  ///< the values that the kernel begins with
+  initializer recurrent_initializer = initializers::orthogonal{};   ///< those of the recurrent kernel
+  initializer bias_initializer = initializers::zeros{};             ///< those of the bias
+  regularizer kernel_regularizer = {};     ///< a penalty on the kernel that is added to the loss
+  regularizer recurrent_regularizer = {};  ///< a penalty on the recurrent kernel that is added to the loss
+  regularizer bias_regularizer = {};       ///< a penalty on the bias that is added to the loss
+  constraint kernel_constraint = {};       ///< what the kernel becomes after each update
+  constraint recurrent_constraint = {};    ///< what the recurrent kernel becomes after each update
+  constraint bias_constraint = {};         ///< what the bias becomes after each update
+  float dropout = 0;            ///< the share of the inputs' elements that training sets to 0, the same in all steps
+  float recurrent_dropout = 0;  ///< the same for the state that the recurrent kernel is multiplied by
+  bool reset_after = true;      ///< whether the reset gate acts on the product with the recurrent kernel, or before it
+};
+
+/// A step of a gated recurrent unit, for rnn: tf.keras.layers.GRUCell.
+/// The next h of a gated recurrent unit.
+///
+/// A cell of rnn or stacked_rnn_cells: gru has the formulas, the weights and the errors, and computes the products of
+/// all steps at once. Definition: Keras API, layers/recurrent_layers/gru_cell.
+struct gru_cell {
+  static constexpr std::string_view name = "gru_cell";
+  static constexpr int states = 1;
+
+  int units = 1;
+  gru_cell_options options;
+
+  constexpr explicit gru_cell(detail::whole_number units_, gru_cell_options const& options_ = {})
+      : units(units_), options(options_) {}
+
+  [[nodiscard]] constexpr int state_size(int) const { return units; }
+  constexpr auto build(auto& ops, operations::extents const& of_step) const {
+    detail::cell_weights const weights(ops, of_step, units, 3, options.reset_after ? 2 : 1, options.bias_initializer,
+                                       options);
+    return [weights, *this](auto& in, auto x, auto const& state) {
+      return detail::gru_state(in, options, units, weights.projected(in, x), state[0], weights.seen(state[0]),
+                               weights.recurrent_kernel, weights.recurrent_bias);
+    };
   }
 };
 

@@ -1,16 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Long short-term memory: tf.keras.layers.LSTM.
+// Long short-term memory: tf.keras.layers.LSTM, and LSTMCell, one step of it for rnn.
 #pragma once
 
+#include <stagecraft/activations/activation_call.hpp>
 #include <stagecraft/graph/stage_poplar_options.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
-#include <stagecraft/initializers/glorot_uniform.hpp>
-#include <stagecraft/initializers/orthogonal.hpp>
-#include <stagecraft/initializers/zeros.hpp>
-#include <stagecraft/layers/argument_list.hpp>
-#include <stagecraft/layers/rnn/lstm_states.hpp>
+#include <stagecraft/initializers/constant.hpp>
+#include <stagecraft/initializers/random.hpp>
+#include <stagecraft/initializers/variance_scaling.hpp>
+#include <stagecraft/layers/layer.hpp>
+#include <stagecraft/layers/rnn/cell_weights.hpp>
 #include <stagecraft/layers/rnn/recurrence.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
+#include <array>
+
+namespace stagecraft::layers::detail {
+
+/// The next h and c from the c before and `gate(i)`, the sums of gates i, f, g and o.
+constexpr auto lstm_states(stagecraft::activation const& a, stagecraft::activation const& r, auto const& gate,
+                           auto before) {
+  auto const kept = r(gate(1)) * before;
+  auto const c = kept + r(gate(0)) * a(gate(2));
+  auto const open = r(gate(3));
+  return std::array{open * a(c), c};
+}
+
+}  // namespace stagecraft::layers::detail
 
 namespace stagecraft::layers {
 
@@ -61,11 +76,7 @@ struct lstm_options {
   stage_poplar_options options = {};
   /// The same for backward steps.
   stage_poplar_options options_bwd = {};
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// Long short-term memory. With z = x * kernel + h * recurrent_kernel + bias in the parts i, f, g and o:
@@ -118,6 +129,53 @@ struct lstm : recurrent_layer<layer<lstm>, lstm, 2> {
       auto const gate = [&](int index) { return loop.gate(z, index); };
       return detail::lstm_states(options.activation, options.recurrent_activation, gate, state[1]);
     });
+  }
+};
+
+/// Keras's keyword arguments of LSTMCell.
+struct lstm_cell_options {
+  stagecraft::activation activation = tanh;               ///< the function of what a step has computed
+  stagecraft::activation recurrent_activation = sigmoid;  ///< the function of the gates
+  bool use_bias = true;  ///< whether the cell has weights `bias`, which are added to the products
+  initializer kernel_initializer = initializers::glorot_uniform{};  ///< the values that the kernel begins with
+  initializer recurrent_initializer = initializers::orthogonal{};   ///< those of the recurrent kernel
+  initializer bias_initializer = initializers::zeros{};             ///< those of the bias
+  bool unit_forget_bias = true;  ///< whether the forget gate's bias begins with ones, whatever bias_initializer says
+  regularizer kernel_regularizer = {};     ///< a penalty on the kernel that is added to the loss
+  regularizer recurrent_regularizer = {};  ///< a penalty on the recurrent kernel that is added to the loss
+  regularizer bias_regularizer = {};       ///< a penalty on the bias that is added to the loss
+  constraint kernel_constraint = {};       ///< what the kernel becomes after each update
+  constraint recurrent_constraint = {};    ///< what the recurrent kernel becomes after each update
+  constraint bias_constraint = {};         ///< what the bias becomes after each update
+  float dropout = 0;            ///< the share of the inputs' elements that training sets to 0, the same in all steps
+  float recurrent_dropout = 0;  ///< the same for the state that the recurrent kernel is multiplied by
+};
+
+/// A step of long short-term memory, for rnn: tf.keras.layers.LSTMCell.
+/// The next h and c of long short-term memory.
+///
+/// A cell of rnn or stacked_rnn_cells: lstm has the formulas, the weights and the errors, and computes the products of
+/// all steps at once. Definition: Keras API, layers/recurrent_layers/lstm_cell.
+struct lstm_cell {
+  static constexpr std::string_view name = "lstm_cell";
+  static constexpr int states = 2;
+
+  int units = 1;
+  lstm_cell_options options;
+
+  constexpr explicit lstm_cell(detail::whole_number units_, lstm_cell_options const& options_ = {})
+      : units(units_), options(options_) {}
+
+  [[nodiscard]] constexpr int state_size(int) const { return units; }
+  constexpr auto build(auto& ops, operations::extents const& of_step) const {
+    initializer bias = options.bias_initializer;
+    bias.unit_forget_bias = options.unit_forget_bias;
+    detail::cell_weights const weights(ops, of_step, units, 4, 1, bias, options);
+    return [weights, *this](auto& in, auto x, auto const& state) {
+      auto const z = weights.projected(in, x) + in.matmul(weights.seen(state[0]), weights.recurrent_kernel);
+      auto const gate = [&](int index) { return in.slice(z, -1, index * units, units); };
+      return detail::lstm_states(options.activation, options.recurrent_activation, gate, state[1]);
+    };
   }
 };
 

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A recurrent layer without gates: tf.keras.layers.SimpleRNN.
+// A recurrent layer without gates: tf.keras.layers.SimpleRNN, and SimpleRNNCell, one step of it for rnn.
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>
-#include <stagecraft/initializers/glorot_uniform.hpp>
-#include <stagecraft/initializers/orthogonal.hpp>
-#include <stagecraft/initializers/zeros.hpp>
-#include <stagecraft/layers/argument_list.hpp>
+#include <stagecraft/initializers/constant.hpp>
+#include <stagecraft/initializers/random.hpp>
+#include <stagecraft/initializers/variance_scaling.hpp>
+#include <stagecraft/layers/layer.hpp>
+#include <stagecraft/layers/rnn/cell_weights.hpp>
 #include <stagecraft/layers/rnn/recurrence.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
+#include <array>
 
 namespace stagecraft::layers {
 
@@ -50,11 +52,7 @@ struct simple_rnn_options {
   bool go_backwards = false;
   /// Whether a batch begins with the states after the one before: see recurrent_layer.
   bool stateful = false;
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// h = activation(x * kernel + h * recurrent_kernel + bias), step by step from h = 0.
@@ -104,6 +102,47 @@ struct simple_rnn : recurrent_layer<layer<simple_rnn>, simple_rnn, 1> {
       auto const sum = z + ops.matmul(loop.dropped(state[0]), loop.recurrent_kernel);
       return std::array{options.activation(sum)};
     });
+  }
+};
+
+/// Keras's keyword arguments of SimpleRNNCell.
+struct simple_rnn_cell_options {
+  stagecraft::activation activation = tanh;  ///< the function of what a step has computed
+  bool use_bias = true;                      ///< whether the cell has weights `bias`, which are added to the products
+  initializer kernel_initializer = initializers::glorot_uniform{};  ///< the values that the kernel begins with
+  initializer recurrent_initializer = initializers::orthogonal{};   ///< those of the recurrent kernel
+  initializer bias_initializer = initializers::zeros{};             ///< those of the bias
+  regularizer kernel_regularizer = {};     ///< a penalty on the kernel that is added to the loss
+  regularizer recurrent_regularizer = {};  ///< a penalty on the recurrent kernel that is added to the loss
+  regularizer bias_regularizer = {};       ///< a penalty on the bias that is added to the loss
+  constraint kernel_constraint = {};       ///< what the kernel becomes after each update
+  constraint recurrent_constraint = {};    ///< what the recurrent kernel becomes after each update
+  constraint bias_constraint = {};         ///< what the bias becomes after each update
+  float dropout = 0;            ///< the share of the inputs' elements that training sets to 0, the same in all steps
+  float recurrent_dropout = 0;  ///< the same for the state that the recurrent kernel is multiplied by
+};
+
+/// A step of a simple recurrent network, for rnn: tf.keras.layers.SimpleRNNCell.
+/// h = activation(x * kernel + h * recurrent_kernel + bias).
+///
+/// A cell of rnn or stacked_rnn_cells: simple_rnn has the formulas, the weights and the errors, and computes the
+/// products of all steps at once. Definition: Keras API, layers/recurrent_layers/simple_rnn_cell.
+struct simple_rnn_cell {
+  static constexpr std::string_view name = "simple_rnn_cell";
+  static constexpr int states = 1;
+
+  int units = 1;
+  simple_rnn_cell_options options;
+
+  constexpr explicit simple_rnn_cell(detail::whole_number units_, simple_rnn_cell_options const& options_ = {})
+      : units(units_), options(options_) {}
+
+  [[nodiscard]] constexpr int state_size(int) const { return units; }
+  constexpr auto build(auto& ops, operations::extents const& of_step) const {
+    detail::cell_weights const weights(ops, of_step, units, 1, 1, options.bias_initializer, options);
+    return [weights, a = options.activation](auto& in, auto x, auto const& state) {
+      return std::array{a(weights.projected(in, x) + in.matmul(weights.seen(state[0]), weights.recurrent_kernel))};
+    };
   }
 };
 

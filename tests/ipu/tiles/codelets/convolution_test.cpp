@@ -2,9 +2,9 @@
 // Convolutions and matrix products on the tiles of small IPUs: values as in plain loops, cycles and memory as the cost
 // says, whatever the plan.
 #include <stagecraft/ipu/convolution/plan_convolution.hpp>
-#include <stagecraft/ipu/emulation/run_operation.hpp>
 #include <stagecraft/ipu/operations/operations.hpp>
 #include <stagecraft/ipu/tiles/codelets/convolution.hpp>
+#include <stagecraft/ipu/tiles/codelets/run_operation.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

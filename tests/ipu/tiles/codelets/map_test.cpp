@@ -2,9 +2,9 @@
 // Elementwise operations on the tiles of small IPUs: values as in plain loops, cycles and memory as the cost says.
 #include "run_on_tiles.hpp"
 
-#include <stagecraft/ipu/emulation/run_operation.hpp>
 #include <stagecraft/ipu/operations/operations.hpp>
 #include <stagecraft/ipu/tiles/codelets/map.hpp>
+#include <stagecraft/ipu/tiles/codelets/run_operation.hpp>
 #include <stagecraft/kernels/elementwise/activation.hpp>
 #include <stagecraft/kernels/random/random.hpp>
 #include <stagecraft/kernels/update/accumulate.hpp>

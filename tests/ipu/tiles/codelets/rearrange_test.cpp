@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <stagecraft/ipu/emulation/run_operation.hpp>
 #include <stagecraft/ipu/operations/operations.hpp>
 #include <stagecraft/ipu/tiles/codelets/rearrange.hpp>
+#include <stagecraft/ipu/tiles/codelets/run_operation.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Softmax and losses on the tiles of an emulated IPU: values, and that what is counted is what was foretold.
-#include <stagecraft/ipu/emulation/run_operation.hpp>
 #include <stagecraft/ipu/operations/operations.hpp>
 #include <stagecraft/ipu/tiles/codelets/rows.hpp>
+#include <stagecraft/ipu/tiles/codelets/run_operation.hpp>
 #include <stagecraft/kernels/loss/loss.hpp>
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rows of a table by their numbers, on small IPUs: values as in plain loops, cycles and memory as the cost says.
-#include <stagecraft/ipu/emulation/run_operation.hpp>
 #include <stagecraft/ipu/operations/operations.hpp>
+#include <stagecraft/ipu/tiles/codelets/run_operation.hpp>
 #include <stagecraft/ipu/tiles/codelets/table.hpp>
 
 #include <algorithm>

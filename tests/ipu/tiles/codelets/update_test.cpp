@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Updates of weights on the tiles of an emulated IPU: values, and that what is counted is what was foretold.
-#include <stagecraft/ipu/emulation/run_operation.hpp>
 #include <stagecraft/ipu/lowering/update.hpp>
 #include <stagecraft/ipu/operations/operations.hpp>
+#include <stagecraft/ipu/tiles/codelets/run_operation.hpp>
 #include <stagecraft/ipu/tiles/codelets/update.hpp>
-#include <stagecraft/ipu/tiles/half_number.hpp>
-#include <stagecraft/kernels/update/regularization.hpp>
+#include <stagecraft/ipu/tiles/half_rounding.hpp>
 #include <stagecraft/kernels/update/update.hpp>
 #include <stagecraft/optimizers/optimizers.hpp>
 #include <algorithm>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/graph/dtype.hpp>
-#include <stagecraft/ipu/convolution/convolution_shape.hpp>
+#include <stagecraft/ipu/convolution/convolution_plan.hpp>
 #include <stagecraft/operations/kinds/windows.hpp>
 
 namespace stagecraft::tiles {

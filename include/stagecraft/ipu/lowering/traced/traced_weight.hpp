@@ -3,8 +3,8 @@
 #pragma once
 
 #include <stagecraft/graph/growing_array.hpp>
-#include <stagecraft/ipu/steps/map_function.hpp>
 #include <stagecraft/ipu/steps/tile_program.hpp>
+#include <stagecraft/ipu/steps/tile_work.hpp>
 #include <cstddef>
 #include <cstdint>
 

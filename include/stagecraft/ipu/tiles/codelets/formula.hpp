@@ -4,7 +4,7 @@
 
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/ipu/cycles/integers.hpp>
-#include <stagecraft/ipu/steps/tile_operation.hpp>
+#include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/tiles/tile_view.hpp>
 #include <stagecraft/kernels/elementwise/formula.hpp>
 #include <array>

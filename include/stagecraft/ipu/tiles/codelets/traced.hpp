@@ -4,8 +4,8 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/ipu/operations/custom.hpp>
 #include <stagecraft/ipu/operations/rearrange.hpp>
-#include <stagecraft/ipu/operations/traced.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
 #include <cstddef>
 #include <cstdint>
