@@ -27,14 +27,10 @@ INCLUDE_LINE = re.compile(r"\s*#\s*include\s*([<\"])([^>\"]+)[>\"]")
 AROUND = ("stagecraft/diagnostics/begin_headers.hpp", "stagecraft/diagnostics/end_headers.hpp")
 
 
-# What structs include inside their braces, each for itself.
-INSIDE_STRUCTS = ("stagecraft/layers/common_options.hpp",)
-
-
 def lines_inside(name):
-    """The lines of a header of INSIDE_STRUCTS, without the comment at its top."""
+    """The lines of a header that structs include inside their braces, without the comment at its top; else None."""
     text = (INCLUDE / name).read_text(encoding="utf-8")
-    return ["  " + line for line in text.partition("\n\n")[2].splitlines()]
+    return None if "#pragma once" in text else ["  " + line for line in text.partition("\n\n")[2].splitlines()]
 
 
 def lines_around(name):
@@ -67,12 +63,13 @@ class Amalgamation:
             include = INCLUDE_LINE.match(line)
             if include and include.group(2) in AROUND:
                 pass  # once around all of them
-            elif include and include.group(2) in INSIDE_STRUCTS:
-                own_lines += lines_inside(include.group(2))
             elif include and include.group(2).startswith("stagecraft/"):
                 if depth:
                     sys.exit(f"amalgamate: {path}:{number}: an own header is included under a condition")
-                self.add(include.group(2), name)
+                if inside := (INCLUDE / include.group(2)).is_file() and lines_inside(include.group(2)):
+                    own_lines += inside
+                else:
+                    self.add(include.group(2), name)
             elif include and include.group(1) == '"':
                 sys.exit(f"amalgamate: {path}:{number}: own headers are included as <stagecraft/...>")
             elif include and depth == 0 and "/" not in include.group(2):

@@ -47,8 +47,11 @@ LEVELS = {room: level for level, rooms in enumerate(FLOORS) for room in rooms.sp
 # A room of INSIDE, and the number of its row and its place in the row.
 PLACES = {room: (number, place) for number, row in enumerate(INSIDE)
           for place, rooms in enumerate(row.split("<")) for room in rooms.split()}
+# Headers that structs include inside their braces: options that several layers have.
+INSIDE_STRUCTS = ("layers/common_options.hpp", "layers/normalization/scale_options.hpp", "layers/rnn/cell_options.hpp",
+                  "layers/rnn/recurrent_initializers.hpp", "layers/rnn/recurrent_options.hpp")
 # Headers that others include at their beginning and end, or inside a struct, once for each.
-READ_AGAIN = ("begin_headers.hpp", "end_headers.hpp", "common_options.hpp")
+READ_AGAIN = ("diagnostics/begin_headers.hpp", "diagnostics/end_headers.hpp", *INSIDE_STRUCTS)
 LEVELS = {room: level for level, rooms in enumerate(FLOORS) for room in rooms.split()}
 # Headers above the rooms: the level up to which they may include.
 TOP = {"version.hpp": 0, "pipeline.hpp": LEVELS["pipeline"], "stagecraft.hpp": len(FLOORS), "ipu.hpp": len(FLOORS)}
@@ -193,7 +196,7 @@ def check_header(include, path):
         yield f"{where}:2: no comment says what this header is"
     if any(re.search(r"\bLevel \d", line) for line in itertools.takewhile(lambda line: line.startswith("//"), lines)):
         yield f"{where}:2: says its level, which follows from its folder"
-    if "#pragma once" not in lines and path.name not in READ_AGAIN:
+    if "#pragma once" not in lines and name not in READ_AGAIN:
         yield f"{where}:1: no #pragma once"
     for number, line in enumerate(lines, 1):
         if match := OF_A_LOCALE.search(line.partition("//")[0]):

@@ -73,7 +73,7 @@ class House(unittest.TestCase):
                           f"of graph, floor {LEVELS['graph']};")
         self.assert_finds(self.header("models/model.hpp", "#include <stagecraft/pipeline/stages.hpp>"), ":4:",
                           f"floor {LEVELS['pipeline']}")
-        self.assert_finds(self.header("pipeline.hpp", "#include <stagecraft/plan/program.hpp>"), ":4:",
+        self.assert_finds(self.header("pipeline.hpp", "#include <stagecraft/plan/model_plan.hpp>"), ":4:",
                           f"floor {LEVELS['plan']}")
         self.assert_finds(self.header("graph/shape.hpp", "#include <stagecraft/stagecraft.hpp>"), ":4:",
                           f"floor {len(house.FLOORS)}")

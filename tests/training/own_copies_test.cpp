@@ -5,7 +5,7 @@
 #include <stagecraft/description/inference.hpp>
 #include <stagecraft/description/training.hpp>
 #include <stagecraft/models/sequential.hpp>
-#include <stagecraft/plan/program.hpp>
+#include <stagecraft/plan/model_plan.hpp>
 #include <stagecraft/training/predictor.hpp>
 #include <stagecraft/training/trainer.hpp>
 
@@ -37,9 +37,9 @@ using own_rows =
 inline constexpr auto predicts = sc::inference{.batch_size = 4};
 
 template <class M, auto const& Training>
-constexpr auto const& plan = sc::plan::program_for<typename sc::jobs::job<M, Training>>;
+constexpr auto const& plan = sc::plan::model_plan_for<typename sc::jobs::job<M, Training>>;
 template <class M, auto const& Training>
-constexpr auto const& inference_plan = sc::plan::program_for<typename sc::jobs::job<M, Training>::in_inference>;
+constexpr auto const& inference_plan = sc::plan::model_plan_for<typename sc::jobs::job<M, Training>::in_inference>;
 
 static_assert(plan<words, sgd> == plan<own_words, sgd>);
 static_assert(plan<words, halves> == plan<own_words, halves>);

@@ -289,7 +289,7 @@ class pipeline_update {
   template <std::size_t Parameter>
   static void fetch_accumulators(memory_type& own) {
     for (std::size_t call = 0; call < Plan::graph.calls.size(); ++call)
-      if (Plan::program.calls[call].needs_gradient && facts<Parameter>::used_by(static_cast<int>(call)))
+      if (Plan::model_plan.calls[call].needs_gradient && facts<Parameter>::used_by(static_cast<int>(call)))
         move_accumulator<Sizes, true>(own, Plan::weights.offset[Parameter] + Plan::gradients.shift[call],
                                       Plan::weights.size[Parameter]);
   }

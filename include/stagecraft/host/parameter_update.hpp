@@ -49,7 +49,7 @@ struct parameter_update : weight_facts<Plan, Parameter> {
     auto const count = elements.last - elements.first;
     float* const sum = memory.gradients + offset + elements.first;
     for (int call = static_cast<int>(Plan::graph.calls.size()); call-- > 0;) {
-      auto const& planned = Plan::program.calls[call];
+      auto const& planned = Plan::model_plan.calls[call];
       if (!planned.needs_gradient || !used_by(call)) continue;
       auto const shift = Plan::gradients.shift[call];
       if constexpr (Plan::accumulates_halves)

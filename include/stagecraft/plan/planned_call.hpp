@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plan of one call of a program (program.hpp).
+// The plan of one call of a model (model_plan.hpp).
 #pragma once
 
 #include <stagecraft/graph/dtype.hpp>

@@ -57,7 +57,7 @@ class call_on_tiles {
     [[nodiscard]] static constexpr long long place_behind(int call) {
       long long before = 0;
       for (int i = 0; i < call; ++i)
-        before += (static_cast<long long>(base::program.batch) * base::graph.call(i).shape.size() + 15) / 16 * 16;
+        before += (static_cast<long long>(base::model_plan.batch) * base::graph.call(i).shape.size() + 15) / 16 * 16;
       return before;
     }
     static constexpr long long floats =

@@ -6,7 +6,7 @@
 #include <stagecraft/description/update_of_weight.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/kernels/product/packed_matrix.hpp>
-#include <stagecraft/plan/program.hpp>
+#include <stagecraft/plan/model_plan.hpp>
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -53,12 +53,12 @@ struct gradient_storage {
   std::array<long long, graph_of<M>.calls.size()> shift{};  ///< from a weight's offset to that of its gradient
   long long floats = weight_storage_of<M, Arch>.floats;
 
-  template <class Program>
-  constexpr explicit gradient_storage(Program const& program) {
+  template <class ModelPlan>
+  constexpr explicit gradient_storage(ModelPlan const& model_plan) {
     constexpr auto const& graph = graph_of<M>;
     constexpr auto const& weights = weight_storage_of<M, Arch>;
     for (std::size_t i = shift.size(); i-- > 0;) {
-      auto const& planned = program.calls[i];
+      auto const& planned = model_plan.calls[i];
       auto const& layer = graph.layer_of(static_cast<int>(i));
       if (!planned.needs_gradient || planned.writes_parameter_gradient || layer.parameter_count == 0) continue;
       auto const first = static_cast<std::size_t>(layer.first_parameter);
@@ -70,7 +70,7 @@ struct gradient_storage {
 
 template <class Job, class Arch>
 inline constexpr gradient_storage<typename Job::model, Arch> gradient_storage_of{
-    program_for<typename Job::in_training>};
+    model_plan_for<typename Job::in_training>};
 
 /// The weights of a model in one block, each where weight_storage_of says.
 template <Model M, class Arch>
@@ -125,7 +125,7 @@ struct weight_facts {
     return Plan::graph.layer_of(call).has_parameter(static_cast<int>(Parameter));
   }
   /// Calls that contribute to its gradient.
-  static constexpr int calls = gradients_of_weight(Plan::graph, Plan::program, static_cast<int>(Parameter));
+  static constexpr int calls = gradients_of_weight(Plan::graph, Plan::model_plan, static_cast<int>(Parameter));
   /// Whether any loss depends on the weight. Keras leaves other weights as they are, too.
   static constexpr bool has_gradient = calls > 0;
   /// Whether training changes it.

@@ -39,7 +39,7 @@ struct convolution_operation {
                          output_rows = rows * convolution.groups;
     static constexpr bool pads_inputs = multiplies_pairs && channels % 2 != 0;
     static constexpr bool pairs_samples = multiplies_bfloat16<Call> && batch > 1 &&
-                                          Call::plan::program.calls[Call::input_call(0)].stored == dtype::bfloat16;
+                                          Call::plan::model_plan.calls[Call::input_call(0)].stored == dtype::bfloat16;
     static constexpr long long own_floats = [] {
       constexpr long long forward = kernels::convolution_workspace<convolution, arch>;
       if constexpr (!Call::plan::trains)

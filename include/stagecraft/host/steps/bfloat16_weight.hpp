@@ -5,7 +5,7 @@
 #include <stagecraft/description/inference.hpp>
 #include <stagecraft/description/types_of_calls.hpp>
 #include <stagecraft/kernels/product/bfloat16_pairs.hpp>
-#include <stagecraft/plan/program.hpp>
+#include <stagecraft/plan/model_plan.hpp>
 #include <cstddef>
 #include <utility>
 
@@ -57,8 +57,9 @@ struct bfloat16_kernel {
       return false;
     } else {
       constexpr auto const& info = Plan::graph.parameters[layer.first_parameter];
-      if constexpr (!info.is_cast() ||
-                    some_call([](int call) { return Plan::program.calls[input_of(call)].stored != dtype::bfloat16; }))
+      if constexpr (!info.is_cast() || some_call([](int call) {
+                      return Plan::model_plan.calls[input_of(call)].stored != dtype::bfloat16;
+                    }))
         return false;
       else if constexpr (is_convolution)
         return (is_transposed ? info.columns() : channels_of(info)) > 1;

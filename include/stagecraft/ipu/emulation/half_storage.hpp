@@ -148,7 +148,7 @@ struct ipu_types {
       for (int i = 0; i < call::input_count; ++i) {
         int const input = call::input_call(i);
         if (!casts_input<Plan, Call>(input)) continue;
-        auto const floats = 1LL * Plan::program.batch * Plan::graph.call(input).shape.size();
+        auto const floats = 1LL * Plan::model_plan.batch * Plan::graph.call(input).shape.size();
         float* const to = memory.widened + widened_step<Plan, Call>::input(i);
         std::copy_n(Plan::address(memory, Plan::value(input)), floats, to);
         too_large |= Halves::round(to, floats, Halves::key(memory, rounded_value::cast_input, Call, i));

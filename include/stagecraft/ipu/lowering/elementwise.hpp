@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lowering of calls that are one formula of their inputs at each place, an activation, dropout or softmax: each step is
-// one operation.
+// Lowering of calls that are one formula of their inputs at each place, such as an activation, dropout or softmax: each
+// step is one task.
 #pragma once
 
 #include <stagecraft/ipu/lowering/lowered_call.hpp>
@@ -13,8 +13,7 @@
 
 namespace stagecraft::tiles {
 
-/// Which of the numbers at each place a formula reads, and whether it reads what is drawn, which has the number
-/// `Drawn`.
+/// The numbers at each place that a formula reads, and whether it reads the random number, which is number `Drawn`.
 template <auto const& Formula, int Drawn>
 struct places_of_formula {
   int count = 0;
@@ -52,8 +51,8 @@ template <auto const& Formula, int Drawn>
 inline constexpr operations::formula_view view_of_operands{formula_of_operands<Formula, Drawn>.steps,
                                                            formula_of_operands<Formula, Drawn>.results};
 
-/// Appends what a formula is: a copy, a number, one of popops' operations, or several of them in one vertex.
-/// `tensor_at(place)` names what it reads.
+/// Appends the task of a formula: a copy, a fill, one of popops' operations, or several of them in one vertex.
+/// `tensor_at(place)` names the tensors that it reads.
 template <auto const& Formula, int Drawn, class TensorAt>
 constexpr void append_formula_of_places(lowered_step& step, int result, TensorAt const& tensor_at, std::uint64_t seed) {
   using operations::formula_source;
@@ -90,7 +89,7 @@ constexpr void append_formula_of_places(lowered_step& step, int result, TensorAt
   }
 }
 
-/// Such a call. It `holds` where no input is repeated, and no formula reads more tensors than an operation has.
+/// Lowers such a call. `holds` is true if no input is repeated, and no formula reads more tensors than a task has.
 template <class Call>
 class elementwise_lowering {
   using call = elementwise_call_of<Call, Call::trains>;
@@ -114,7 +113,7 @@ class elementwise_lowering {
       Call::planned.activation_in_loss || function == softmax || formulas_fit(std::make_index_sequence<inputs>{});
 
   static constexpr void forward(lowered_step& step) {
-    if constexpr (Call::planned.activation_in_loss) {  // the loss takes the logits, which are handed on
+    if constexpr (Call::planned.activation_in_loss) {  // the loss takes the logits, which are its value
       append_map(step, map_function::copy, Call::output(step), {{Call::input(step)}});
     } else if constexpr (function == softmax) {
       append_softmax(step, Call::input(step), Call::output(step), outer, length, inner);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The programs of a traced layer's steps as constants: one evaluation for the operations, one for each plan of a
-// product, some for what they cost.
+// The task lists of a traced layer's steps as constants: one evaluation for the tasks, one for each plan of a product,
+// some for their costs.
 #pragma once
 
 #include <stagecraft/graph/array_view.hpp>
@@ -50,7 +50,8 @@ struct make_lowered_plan {
 template <class Call>
 inline constexpr auto const& lowered_plan = frozen<make_lowered_plan<Call>>;
 
-/// How the products of a call's step are planned: as the machine or the stage says, or the layer, or the one inside it.
+/// The options for planning the products of a call's step: those of the machine or stage, the layer, or its inner
+/// layer.
 template <bool Backward>
 constexpr poplar_options options_of_products(poplar_options const& given, [[maybe_unused]] auto const& layer) {
   if constexpr (requires { layer.options.options_bwd; })
@@ -89,7 +90,7 @@ constexpr traced_steps<> lower_traced_step() {
           Call::input_count};
 }
 
-/// How many operations a traced one becomes, if it needs neither plans nor loops, and tiles know it; else -1.
+/// The number of tasks of a traced operation that needs neither plans nor loops and that tiles know; else -1.
 constexpr int simple_operations(operations::node const& of) {
   operations::operation const& what = of.what;
   if (of.shape.rank > box_axes::count) return -1;
@@ -103,7 +104,7 @@ constexpr int simple_operations(operations::node const& of) {
                          (part != nullptr && (part->step == 1 || part->step == -1));
   return is_simple ? 1 : -1;
 }
-/// Whether both steps of a call are a few of these: they are appended to the step around them, with no program between.
+/// True if both steps of a call are a few such tasks, which are appended to the step around them directly.
 template <class Call>
 inline constexpr bool is_appended = [] {
   auto const& plan = lowered_plan<Call>;
@@ -119,7 +120,7 @@ inline constexpr bool is_appended = [] {
   return are_few(plan.forward) && are_few(plan.backward);
 }();
 
-/// How long the arrays of a frozen program are.
+/// The lengths of the arrays of a frozen task list.
 struct program_sizes {
   std::size_t tensors = 0, operations = 0, loops = 0, shapes = 0;
 };
@@ -131,7 +132,7 @@ struct frozen_program {
   std::array<tile_loop, Sizes.loops> loops;
   std::array<convolution_shape, Sizes.shapes> shapes;
   std::array<char, Sizes.shapes> is_matmul;
-  std::array<std::int64_t, Sizes.operations> copies{};  ///< when it is laid out
+  std::array<std::int64_t, Sizes.operations> copies{};  ///< filled by the layout
   bool failed;
 
   constexpr explicit frozen_program(auto const& from)
@@ -143,7 +144,7 @@ struct frozen_program {
         failed(from.failed) {}
 };
 
-/// What the operations of a call's step become on tiles: nothing, if some are not known there.
+/// The task list of a call's step while it is made; empty if tiles do not know one of its operations.
 struct program_draft {
   static constexpr program_sizes usual_sizes{128, 128, 8, 16};
   template <program_sizes Sizes>
@@ -171,7 +172,7 @@ struct make_program {
       saved += each.given >= 0 && each.tensor.role == tensor_role::saved ? 1 : 0;
       given += each.given >= 0 ? 1 : 0;
     }
-    // Some room for what the step around it needs.
+    // Leaves some room for the step around it.
     bool const has_too_many = saved > lowered_step::most_saved ||
                               given + 2 * Call::parameter_count + 2 * Call::input_count > lowered_step::most_tensors;
     program_draft result;
@@ -186,7 +187,7 @@ struct make_program {
   }
 };
 
-/// The program before its weights lie as products want them.
+/// The task list before its weights are mapped as products need them.
 template <class Call, bool Backward>
 inline constexpr auto const& program_constant = frozen<make_program<Call, Backward>>;
 
@@ -203,8 +204,8 @@ inline constexpr auto plans_of_program = []<std::size_t... Index>(std::index_seq
   return std::array<convolution_plan, sizeof...(Index)>{plan_of_product<Call, Backward, Index>()...};
 }(std::make_index_sequence<program_constant<Call, Backward>.shapes.size()>{});
 
-/// Which operation of the forward step multiplies a weight first: by its plan the weight lies on the tiles, if nothing
-/// else reads it, and its gradient is a product. -1: it lies linearly.
+/// The task of the forward step that multiplies a weight first. Its plan maps the weight to tiles if nothing else reads
+/// the weight, and if the weight's gradient is a product. -1: the weight is mapped linearly.
 template <class Call>
 constexpr int find_product_of_weight(int index) {
   traced_weight const weight{index, Call::parameter_info(index).size()};
@@ -213,7 +214,7 @@ constexpr int find_product_of_weight(int index) {
     if (weight.product_in(program_constant<Call, true>) == traced_weight::is_read_otherwise) return -1;
   return found < 0 ? -1 : found;
 }
-/// The same, found once: Clang evaluates a call that is a condition of `if constexpr` three times.
+/// find_product_of_weight as a constant: Clang evaluates a call that is a condition of `if constexpr` three times.
 template <class Call, int Index>
 inline constexpr int product_of_weight = find_product_of_weight<Call>(Index);
 
@@ -236,7 +237,7 @@ inline constexpr auto traced_mappings = []<int... Index>(std::integer_sequence<i
   return std::array<weight_mapping const*, sizeof...(Index)>{find_traced_mapping<Call, Index>()...};
 }(std::make_integer_sequence<int, Call::parameter_count>{});
 
-/// With weights, what is converted of them, and their gradients where they lie, and with temporary tensors laid out.
+/// The task list with weights, their conversions and their gradients mapped, and with temporary tensors laid out.
 template <class Call, bool Backward>
 inline constexpr auto placed_program = [] {
   auto program = program_constant<Call, Backward>;
@@ -263,7 +264,7 @@ inline constexpr auto placed_program = [] {
   return program;
 }();
 
-/// Without its cost.
+/// A view of the task list before its cost is set.
 template <class Call, bool Backward>
 inline constexpr tile_program_view unpriced_program = [] {
   auto const& from = placed_program<Call, Backward>;
@@ -277,7 +278,7 @@ inline constexpr tile_program_view unpriced_program = [] {
   return program;
 }();
 
-/// What operations cost together, one after the other, and what of it is done again by trips of loops.
+/// The cost of tasks that follow each other, and the part of it that trips of loops repeat.
 struct program_cost {
   operation_cost cost;
   std::int64_t repeated_compute_sets = 0, repeated_exchanges = 0;
@@ -290,7 +291,7 @@ struct program_cost {
   }
 };
 
-/// Of operations [begin, end) of a program. One whose box moves in its result costs something else in each trip.
+/// The cost of tasks [begin, end) of a list. A task whose box moves in its result has another cost in each trip.
 constexpr program_cost cost_of_program(tile_program_view const& program, ipu_target const& target, std::size_t begin,
                                        std::size_t end) {
   program_cost sum;
@@ -327,7 +328,7 @@ constexpr program_cost cost_of_program(tile_program_view const& program, ipu_tar
   return sum;
 }
 
-/// The cost of all its operations becomes that of the program, with the memory of its tensors.
+/// Sets the cost of a task list from the sum over its tasks, and the memory of its tensors.
 constexpr void set_cost(tile_program_view& program, ipu_target const& target, program_cost const& sum) {
   program.cost = sum.cost;
   for (auto const& each : program.tensors)
@@ -338,7 +339,7 @@ constexpr void set_cost(tile_program_view& program, ipu_target const& target, pr
   program.repeated_exchanges = sum.repeated_exchanges;
 }
 
-/// Compilers limit how much one evaluation may do.
+/// Tasks that one evaluation prices: compilers limit the steps of an evaluation.
 inline constexpr std::size_t operations_priced_at_once = 24;
 
 template <class Call, bool Backward, std::size_t Part>
@@ -362,8 +363,8 @@ inline constexpr tile_program_view program_of_call = [] {
   return program;
 }();
 
-/// Whether all of a call's steps are operations that tiles know: else neither step is lowered to such, since both name
-/// what is kept alike.
+/// True if tiles know all operations of a call's steps. Otherwise neither step becomes a task list, since both must
+/// name saved tensors alike.
 template <class Call>
 inline constexpr bool has_program = [] {
   if (program_constant<Call, false>.failed) return false;

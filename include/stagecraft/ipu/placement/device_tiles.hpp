@@ -89,7 +89,7 @@ constexpr void add_saved(saved_on_tiles& all, lowered_step const& step, ipu_targ
 template <class Job, int Call>
 constexpr saved_on_tiles find_saved() {
   saved_on_tiles result;
-  constexpr auto const& call = program_for<Job>.calls[Call];
+  constexpr auto const& call = model_plan_for<Job>.calls[Call];
   if constexpr (call.needs.saved > 0 && !call.needs.view && !Job::graph.calls[Call].is_input) {
     constexpr auto const& table = unchecked_timetable<typename Job::planned>;
     constexpr int stage = flow_of<Job>.stage[Call];
@@ -129,7 +129,7 @@ struct device_tiles {
 template <class Job>
 struct variables_on_tiles {
   static constexpr auto const& graph = Job::graph;
-  static constexpr auto const& program = program_for<Job>;
+  static constexpr auto const& model_plan = model_plan_for<Job>;
   static constexpr pipelining_options options = Job::options;
   static constexpr bool trains = Job::trains;
   static constexpr int replicas = Job::replicas;
@@ -218,7 +218,7 @@ template <class Job, int Device>
 class device_tile_planner {
   using variables = variables_on_tiles<Job>;
   static constexpr auto const& graph = Job::graph;
-  static constexpr auto const& program = program_for<Job>;
+  static constexpr auto const& model_plan = model_plan_for<Job>;
   static constexpr auto const& flow = flow_of<Job>;
   static constexpr auto const& table = planning_timetable<Job>;
   static constexpr auto const& rings = device_buffers_of<typename Job::planned, Device>;
@@ -262,7 +262,7 @@ class device_tile_planner {
     result_.state_bytes = all_.bytes() - result_.weight_bytes;
     auto const before = all_.bytes();
     for (std::size_t i = 0; i < calls; ++i)
-      if (program.calls[i].needs_gradient && table.device_of_stage(flow.stage[i]) == Device)
+      if (model_plan.calls[i].needs_gradient && table.device_of_stage(flow.stage[i]) == Device)
         if (auto const bytes = variables::accumulator_bytes(graph.layer_of(static_cast<int>(i)), false); bytes > 0)
           result_.accumulators[i] = all_.place(1, bytes);
     result_.accumulator_bytes = all_.bytes() - before;

@@ -34,7 +34,7 @@ template <class Job, int Pass>
 class pass_tile_planner {
   using variables = variables_on_tiles<Job>;
   static constexpr auto const& graph = Job::graph;
-  static constexpr auto const& program = program_for<Job>;
+  static constexpr auto const& model_plan = model_plan_for<Job>;
   static constexpr auto const& flow = flow_of<Job>;
   static constexpr auto const& table = planning_timetable<Job>;
   static constexpr auto const& pass = pass_plan_of<typename Job::planned, Pass>;
@@ -67,7 +67,7 @@ class pass_tile_planner {
   }
 
  private:
-  static constexpr int root(int call) { return program.calls[call].root; }
+  static constexpr int root(int call) { return model_plan.calls[call].root; }
 
   constexpr void request(tile_place* owner, int first, int last, std::int64_t bytes) {
     requests_.push_back({first, last, bytes});
@@ -184,7 +184,7 @@ constexpr auto place_update() {
   for (auto i = static_cast<std::size_t>(layer.first_call); calls < layer.call_count; ++i) {
     if (!graph.layers[graph.calls[i].layer].has_parameter(static_cast<int>(Weight))) continue;
     ++calls;
-    if (!variables::program.calls[i].needs_gradient) continue;
+    if (!variables::model_plan.calls[i].needs_gradient) continue;
     result.accumulators[result.accumulator_count++] = variables::remote_accumulator(weight)
                                                           ? fetch(1, variables::accumulator_bytes(Weight)).offset
                                                           : own.accumulators[i].offset + offset;

@@ -97,7 +97,7 @@ struct tile_places {
   static constexpr auto const& table = planning_timetable<Job>;
   static constexpr int last_forward_pass = table.stages() - 1;
 
-  static constexpr int root(int call) { return program_for<Job>.calls[call].root; }
+  static constexpr int root(int call) { return model_plan_for<Job>.calls[call].root; }
 };
 
 }  // namespace stagecraft::tiles

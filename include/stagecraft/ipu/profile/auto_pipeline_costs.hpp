@@ -27,7 +27,7 @@ struct call_cost {
 template <class Job, int Call>
 constexpr call_cost find_call_cost() {
   constexpr auto const& graph = Job::graph;
-  constexpr auto const& planned = program_for<Job>.calls[Call];
+  constexpr auto const& planned = model_plan_for<Job>.calls[Call];
   constexpr auto const& options = Job::options;
   call_cost result;
   if constexpr (!graph.call(Call).is_input && !planned.needs.view && !planned.is_left_out && !is_on_host(graph, Call)) {

@@ -126,7 +126,7 @@ class memory_profiler {
     }
     if (variables::trains && variables::options.offload_gradient_accumulation_buffers == offload::remote)
       for (std::size_t i = 0; i < graph.calls.size(); ++i)
-        if (variables::program.calls[i].needs_gradient && table.device_of_stage(flow.stage[i]) == Device)
+        if (variables::model_plan.calls[i].needs_gradient && table.device_of_stage(flow.stage[i]) == Device)
           add_accumulators(graph.layers[graph.calls[i].layer]);
   }
   constexpr void add_variable(parameter const& weight) {

@@ -304,12 +304,12 @@ class pass_profiler {
   constexpr std::int64_t add_borders() {
     std::int64_t outfed = 0;
     std::array<bool, graph.calls.size()> is_sent{};
-    auto const& program = program_for<Job>;
+    auto const& model_plan = model_plan_for<Job>;
     for (auto const& step : plan.steps) {
       if (!is_on_host(graph, step.call)) continue;
-      if (program.calls[step.call].root == step.call) result_.host_bytes += bytes_of_value(step.call);
+      if (model_plan.calls[step.call].root == step.call) result_.host_bytes += bytes_of_value(step.call);
       for (int const input : graph.inputs_of(step.call)) {
-        int const root = program.calls[input].root;
+        int const root = model_plan.calls[input].root;
         if (graph.call(root).is_input || is_on_host(graph, root) || is_sent[root]) continue;
         is_sent[root] = true;
         outfed += bytes_of_value(root);

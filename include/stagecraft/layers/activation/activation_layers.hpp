@@ -41,9 +41,7 @@ struct re_lu : layer<re_lu> {
   constexpr explicit re_lu(double max_value) : re_lu(static_cast<float>(max_value)) {}
   constexpr explicit re_lu(int max_value) : re_lu(static_cast<float>(max_value)) {}
   constexpr explicit(false) re_lu(re_lu_options const& options_) : options(options_) {
-    layer_name = options.name;
-    trainable = options.trainable;
-    layer_dtype = options.dtype;
+    take_base_options(options);
   }
 
   /// Anything else: E1025.
@@ -135,9 +133,7 @@ struct prelu : layer<prelu> {
         alpha_regularizer(options.alpha_regularizer),
         alpha_constraint(options.alpha_constraint),
         shared_axes(options.shared_axes) {
-    layer_name = options.name;
-    trainable = options.trainable;
-    layer_dtype = options.dtype;
+    take_base_options(options);
   }
 
   /// Anything else: E1025.

@@ -144,9 +144,7 @@ struct multi_head_attention : layer<multi_head_attention> {
   constexpr multi_head_attention(detail::whole_number num_heads_, detail::whole_number key_dim_,
                                  multi_head_attention_options const& options_ = {})
       : num_heads(num_heads_), key_dim(key_dim_), options(options_) {
-    layer_name = options.name;
-    trainable = options.trainable;
-    layer_dtype = options.dtype;
+    take_base_options(options);
   }
 
   /// Nothing, or anything else: E1025.

@@ -47,9 +47,7 @@ struct embedding : layer<embedding> {
   constexpr embedding(detail::whole_number input_dim_, detail::whole_number output_dim_,
                       embedding_options const& options_ = {})
       : input_dim(input_dim_), output_dim(output_dim_), options(options_) {
-    layer_name = options.name;
-    trainable = options.trainable;
-    layer_dtype = options.dtype;
+    take_base_options(options);
   }
 
   /// Nothing, or anything else: E1025.

@@ -16,24 +16,7 @@ struct group_normalization_options {
   int groups = 32;
   /// The axis of the channels, Graphcore's channels_axis; negative numbers count from the end.
   int axis = -1;
-  /// A small number that is added to the variance, so that nothing is divided by 0.
-  float epsilon = 1e-3F;
-  /// Whether the layer has weights `beta`, which are added to the result.
-  bool center = true;
-  /// Whether the layer has weights `gamma`, which the result is multiplied by.
-  bool scale = true;
-  /// The values that `beta` begins with.
-  initializer beta_initializer = initializers::zeros{};
-  /// The values that `gamma` begins with.
-  initializer gamma_initializer = initializers::ones{};
-  /// A penalty on `beta` that is added to the loss: l1, l2 or both.
-  regularizer beta_regularizer = {};
-  /// A penalty on `gamma` that is added to the loss: l1, l2 or both.
-  regularizer gamma_regularizer = {};
-  /// What `beta` becomes after each update: non_neg, max_norm and the like.
-  constraint beta_constraint = {};
-  /// What `gamma` becomes after each update: non_neg, max_norm and the like.
-  constraint gamma_constraint = {};
+#include <stagecraft/layers/normalization/scale_options.hpp>
   /// Graphcore's option: whether a group has each groups-th channel, in place of neighbours.
   bool strided_channel_grouping = false;
 #include <stagecraft/layers/common_options.hpp>
@@ -57,9 +40,7 @@ struct group_normalization : layer<group_normalization> {
   constexpr explicit group_normalization(int groups)
       : group_normalization(group_normalization_options{.groups = groups}) {}
   constexpr explicit(false) group_normalization(group_normalization_options const& options_) : options(options_) {
-    layer_name = options.name;
-    trainable = options.trainable;
-    layer_dtype = options.dtype;
+    take_base_options(options);
   }
 
   /// Anything else: E1025.

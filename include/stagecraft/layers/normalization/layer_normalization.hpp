@@ -14,24 +14,7 @@ namespace stagecraft::layers {
 struct layer_normalization_options {
   /// The axes that are normalized together, in any order; negative numbers count from the end.
   axis_list axis = -1;
-  /// A small number that is added to the variance, so that nothing is divided by 0.
-  float epsilon = 1e-3F;
-  /// Whether the layer has weights `beta`, which are added to the result.
-  bool center = true;
-  /// Whether the layer has weights `gamma`, which the result is multiplied by.
-  bool scale = true;
-  /// The values that `beta` begins with.
-  initializer beta_initializer = initializers::zeros{};
-  /// The values that `gamma` begins with.
-  initializer gamma_initializer = initializers::ones{};
-  /// A penalty on `beta` that is added to the loss: l1, l2 or both.
-  regularizer beta_regularizer = {};
-  /// A penalty on `gamma` that is added to the loss: l1, l2 or both.
-  regularizer gamma_regularizer = {};
-  /// What `beta` becomes after each update: non_neg, max_norm and the like.
-  constraint beta_constraint = {};
-  /// What `gamma` becomes after each update: non_neg, max_norm and the like.
-  constraint gamma_constraint = {};
+#include <stagecraft/layers/normalization/scale_options.hpp>
 #include <stagecraft/layers/common_options.hpp>
 };
 

@@ -28,9 +28,7 @@ struct global_pooling_layer : layer<Derived> {
 
   constexpr global_pooling_layer() : global_pooling_layer(global_pooling_options{}) {}
   constexpr explicit(false) global_pooling_layer(global_pooling_options const& options) : keepdims(options.keepdims) {
-    this->layer_name = options.name;
-    this->trainable = options.trainable;
-    this->layer_dtype = options.dtype;
+    this->take_base_options(options);
   }
 
   /// Anything else: E1025.

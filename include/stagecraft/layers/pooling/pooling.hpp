@@ -55,9 +55,7 @@ struct pooling_layer : layer<Derived> {
       : pool_size(pool_size_),
         strides(options.strides == Size(0) ? pool_size_ : options.strides),
         padding(options.padding) {
-    this->layer_name = options.name;
-    this->trainable = options.trainable;
-    this->layer_dtype = options.dtype;
+    this->take_base_options(options);
   }
   /// Keras's positional spelling: `max_pooling2d{3, 2}` is a pool of 3 by 3 with strides of 2.
   template <class Strides>

@@ -73,9 +73,7 @@ struct up_sampling2d : layer<up_sampling2d> {
   constexpr explicit up_sampling2d(size_2d const& size_) : up_sampling2d(size_, up_sampling2d_options{}) {}
   constexpr up_sampling2d(size_2d const& size_, up_sampling2d_options const& options)
       : size(size_), interpolation(options.interpolation) {
-    layer_name = options.name;
-    trainable = options.trainable;
-    layer_dtype = options.dtype;
+    take_base_options(options);
   }
 
   /// Anything else: E1025.

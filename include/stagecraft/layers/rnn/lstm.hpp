@@ -35,42 +35,10 @@ struct lstm_options {
   stagecraft::activation activation = tanh;
   /// The function of the gates.
   stagecraft::activation recurrent_activation = sigmoid;
-  /// Whether the layer has weights `bias`, which are added to the products.
-  bool use_bias = true;
-  /// The values that the kernel begins with.
-  initializer kernel_initializer = initializers::glorot_uniform{};
-  /// The values that the recurrent kernel begins with.
-  initializer recurrent_initializer = initializers::orthogonal{};
-  /// The values that the bias begins with.
-  initializer bias_initializer = initializers::zeros{};
+#include <stagecraft/layers/rnn/recurrent_initializers.hpp>
   /// Whether the bias of the forget gate begins with ones, whatever bias_initializer says.
   bool unit_forget_bias = true;
-  /// A penalty on the kernel that is added to the loss: l1, l2 or both.
-  regularizer kernel_regularizer = {};
-  /// A penalty on the recurrent kernel that is added to the loss: l1, l2 or both.
-  regularizer recurrent_regularizer = {};
-  /// A penalty on the bias that is added to the loss: l1, l2 or both.
-  regularizer bias_regularizer = {};
-  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
-  regularizer activity_regularizer = {};
-  /// What the kernel becomes after each update: non_neg, max_norm and the like.
-  constraint kernel_constraint = {};
-  /// What the recurrent kernel becomes after each update: non_neg, max_norm and the like.
-  constraint recurrent_constraint = {};
-  /// What the bias becomes after each update: non_neg, max_norm and the like.
-  constraint bias_constraint = {};
-  /// The share of the input's elements that training sets to 0, the same ones in all steps of time.
-  float dropout = 0;
-  /// The same for the state that the recurrent kernel is multiplied by.
-  float recurrent_dropout = 0;
-  /// Whether the result is the output of all steps, or of the last one.
-  bool return_sequences = false;
-  /// Whether the states after the last step are outputs as well, behind the result.
-  bool return_state = false;
-  /// Whether to begin at the end; a sequence has the order of the steps that were made.
-  bool go_backwards = false;
-  /// Whether a batch begins with the states after the one before: see recurrent_layer.
-  bool stateful = false;
+#include <stagecraft/layers/rnn/recurrent_options.hpp>
   /// Graphcore's `options` of a PopnnLSTM: what emulated IPUs plan otherwise for the products of forward steps than the
   /// machine's and the stage's options of products say. Errors: E3004, E3005 as of these.
   stage_poplar_options options = {};
@@ -100,9 +68,7 @@ struct lstm : recurrent_layer<layer<lstm>, lstm, 2> {
 
   constexpr explicit(false) lstm(detail::whole_number units_, lstm_options const& options_ = {})
       : units(units_), options(options_) {
-    layer_name = options.name;
-    trainable = options.trainable;
-    layer_dtype = options.dtype;
+    take_base_options(options);
   }
 
   /// Nothing, or anything else: E1025.
@@ -136,19 +102,9 @@ struct lstm : recurrent_layer<layer<lstm>, lstm, 2> {
 struct lstm_cell_options {
   stagecraft::activation activation = tanh;               ///< the function of what a step has computed
   stagecraft::activation recurrent_activation = sigmoid;  ///< the function of the gates
-  bool use_bias = true;  ///< whether the cell has weights `bias`, which are added to the products
-  initializer kernel_initializer = initializers::glorot_uniform{};  ///< the values that the kernel begins with
-  initializer recurrent_initializer = initializers::orthogonal{};   ///< those of the recurrent kernel
-  initializer bias_initializer = initializers::zeros{};             ///< those of the bias
+#include <stagecraft/layers/rnn/recurrent_initializers.hpp>
   bool unit_forget_bias = true;  ///< whether the forget gate's bias begins with ones, whatever bias_initializer says
-  regularizer kernel_regularizer = {};     ///< a penalty on the kernel that is added to the loss
-  regularizer recurrent_regularizer = {};  ///< a penalty on the recurrent kernel that is added to the loss
-  regularizer bias_regularizer = {};       ///< a penalty on the bias that is added to the loss
-  constraint kernel_constraint = {};       ///< what the kernel becomes after each update
-  constraint recurrent_constraint = {};    ///< what the recurrent kernel becomes after each update
-  constraint bias_constraint = {};         ///< what the bias becomes after each update
-  float dropout = 0;            ///< the share of the inputs' elements that training sets to 0, the same in all steps
-  float recurrent_dropout = 0;  ///< the same for the state that the recurrent kernel is multiplied by
+#include <stagecraft/layers/rnn/cell_options.hpp>
 };
 
 /// A step of long short-term memory, for rnn: tf.keras.layers.LSTMCell.

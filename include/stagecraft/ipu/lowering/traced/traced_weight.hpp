@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which product of a traced layer's program multiplies a weight.
+// The product of a traced layer's task list that multiplies a weight.
 #pragma once
 
 #include <stagecraft/graph/growing_array.hpp>
@@ -15,15 +15,14 @@ constexpr bool is_copy(tile_operation const& operation) {
   return elementwise != nullptr && elementwise->function == map_function::copy;
 }
 
-/// A weight, and its gradient, in the programs of a call.
+/// A weight and its gradient in the task lists of a call.
 struct traced_weight {
   static constexpr int is_not_read = -1, is_read_otherwise = -2;
 
   int index = 0;
   std::int64_t elements = 0;
 
-  /// The number of the operation that multiplies the weight first. What is converted of the weight counts as the
-  /// weight.
+  /// The number of the task that multiplies the weight first. Conversions of the weight count as the weight.
   template <class Program>
   [[nodiscard]] constexpr int product_in(Program const& program) const {
     growing_array<int> const converted = converted_in(program);
@@ -61,8 +60,8 @@ struct traced_weight {
   [[nodiscard]] constexpr bool is_gradient(Program const& program, int tensor) const {
     return has_role(program, tensor, tensor_role::accumulator);
   }
-  /// Tensors that are first copied from the weight; found once, as constant evaluation takes its time for each
-  /// operation.
+  /// Tensors that are first copied from the weight. They are found once, since constant evaluation takes time for each
+  /// task.
   template <class Program>
   [[nodiscard]] constexpr growing_array<int> converted_in(Program const& program) const {
     growing_array<int> result;

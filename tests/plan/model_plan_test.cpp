@@ -2,7 +2,7 @@
 #include <stagecraft/description/job.hpp>
 #include <stagecraft/description/training.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/plan/program.hpp>
+#include <stagecraft/plan/model_plan.hpp>
 #include <stagecraft/plan/whole_pass.hpp>
 
 #include <doctest/doctest.h>
@@ -13,9 +13,9 @@ using namespace sc::layers;  // NOLINT: as a program writes it
 namespace {
 
 template <class M>
-constexpr auto const& training = sc::plan::program_of<M, 4, sc::execution_mode::training>;
+constexpr auto const& training = sc::plan::model_plan_of<M, 4, sc::execution_mode::training>;
 template <class M>
-constexpr auto const& inference = sc::plan::program_of<M, 4, sc::execution_mode::inference>;
+constexpr auto const& inference = sc::plan::model_plan_of<M, 4, sc::execution_mode::inference>;
 
 // Where tensors lie, without stages.
 template <class M>

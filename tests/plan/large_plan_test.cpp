@@ -35,5 +35,5 @@ TEST_CASE("a large program") {
   // While training, each dense layer keeps its input and each gelu its own: two tensors a block, and a few gradients.
   constexpr auto floats = sc::plan::whole_places_of<job>.scratch_floats;
   static_assert(floats >= 2 * 58 * 16 && floats < (2 * 58 + 8) * 16);
-  CHECK(sc::plan::program_for<job>.batch == 2);
+  CHECK(sc::plan::model_plan_for<job>.batch == 2);
 }

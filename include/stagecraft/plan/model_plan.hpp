@@ -24,7 +24,7 @@ namespace stagecraft::plan {
 /// A model's plan for one batch size. Forward steps run in the order of the calls, then the losses, then the backward
 /// steps in the opposite order.
 template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
-struct program {
+struct model_plan {
   int batch = 0;
   std::array<planned_call, Calls> calls{};
   /// For each input of each call: whether its backward step adds to a gradient that an earlier step has written.
@@ -35,7 +35,7 @@ struct program {
   /// Whether the loss of each output adds to a gradient.
   std::array<bool, Outputs> loss_adds_gradient{};
 
-  friend constexpr bool operator==(program const&, program const&) = default;
+  friend constexpr bool operator==(model_plan const&, model_plan const&) = default;
 };
 
 /// Makes the plan of a graph whose calls' needs are known.
@@ -58,7 +58,7 @@ class planner {
     }
   }
 
-  constexpr program<Calls, Edges, Outputs> const& make() {
+  constexpr model_plan<Calls, Edges, Outputs> const& make() {
     find_roots_and_gradients();
     find_exact_numbers();
     if (is_half(stored_.narrow)) find_stored_types();
@@ -209,7 +209,7 @@ class planner {
   bool trains_;
   stored_types stored_;
   int count_;
-  program<Calls, Edges, Outputs> result_;
+  model_plan<Calls, Edges, Outputs> result_;
 };
 
 template <class M, int Call, bool LeavesActivation>
@@ -260,7 +260,7 @@ inline constexpr call_needs needs_of_call =
 
 template <class M, int Batch, execution_mode Mode, std::uint64_t Logits, stored_types Stored, bool LeavesPenalties,
           std::size_t... Call>
-constexpr auto plan_program(std::index_sequence<Call...>) {
+constexpr auto make_model_plan(std::index_sequence<Call...>) {
   constexpr auto const& graph = graph_of<M>;
   call_needs const needs[]{needs_of_call<M, static_cast<int>(Call), Batch, Mode,
                                          leaves_activation_to_loss(graph, static_cast<int>(Call), Logits)>...};
@@ -273,29 +273,30 @@ constexpr auto plan_program(std::index_sequence<Call...>) {
 /// `LeavesPenalties`: what only penalties need has no step.
 template <Model M, int Batch, execution_mode Mode, std::uint64_t Logits = 0, stored_types Stored = {},
           bool LeavesPenalties = false>
-inline constexpr auto program_of =
-    plan_program<M, Batch, Mode, Logits, Stored, LeavesPenalties>(std::make_index_sequence<graph_of<M>.calls.size()>{});
+inline constexpr auto model_plan_of = make_model_plan<M, Batch, Mode, Logits, Stored, LeavesPenalties>(
+    std::make_index_sequence<graph_of<M>.calls.size()>{});
 
-/// The program of a job.
+/// The plan of a job's model.
 template <class Job>
-inline constexpr auto const& program_for =
-    program_of<typename Job::model, Job::training.batch_size, Job::mode, outputs_with_logits<typename Job::described>,
-               stored_types_of<Job>, leaves_out_penalties<Job>>;
+inline constexpr auto const& model_plan_for =
+    model_plan_of<typename Job::model, Job::training.batch_size, Job::mode,
+                  outputs_with_logits<typename Job::described>, stored_types_of<Job>, leaves_out_penalties<Job>>;
 
 /// How many calls have a gradient of a weight: those of its layer, if any loss depends on them.
-template <class Program>
-constexpr int gradients_of_weight(graph_view const& graph, Program const& program, int weight) {
+template <class ModelPlan>
+constexpr int gradients_of_weight(graph_view const& graph, ModelPlan const& model_plan, int weight) {
   int count = 0;
   for (std::size_t call = 0; call < graph.calls.size(); ++call)
-    count += program.calls[call].needs_gradient && graph.layers[graph.calls[call].layer].has_parameter(weight) ? 1 : 0;
+    count +=
+        model_plan.calls[call].needs_gradient && graph.layers[graph.calls[call].layer].has_parameter(weight) ? 1 : 0;
   return count;
 }
 /// Floats of a call's value, or of its gradient.
 template <class Job>
 constexpr long long stored_floats_of(int call) {
-  constexpr auto const& program = program_for<Job>;
-  return stored_floats(static_cast<long long>(program.batch) * Job::graph.call(call).shape.size(),
-                       program.calls[call].stored);
+  constexpr auto const& model_plan = model_plan_for<Job>;
+  return stored_floats(static_cast<long long>(model_plan.batch) * Job::graph.call(call).shape.size(),
+                       model_plan.calls[call].stored);
 }
 
 }  // namespace stagecraft::plan
