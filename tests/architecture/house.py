@@ -18,7 +18,7 @@ FLOORS = (
     "graph",
     "operations machines pipeline/schedule kernels/random",
     "activations constraints losses optimizers ipu/cycles ipu/convolution ipu/steps",
-    "layers kernels ipu/vertices ipu/operations ipu/tiles ipu/lowering/traced",
+    "layers kernels ipu/vertices ipu/tasks ipu/tiles ipu/lowering/traced",
     "models metrics",
     "pipeline applications",
     "description kernels/update host/lists training/callbacks",
@@ -36,7 +36,7 @@ INSIDE = (
     "ipu/cycles < ipu/convolution < ipu/steps",
     "kernels/elementwise < kernels/reduction kernels/product kernels/pooling kernels/normalization "
     "< kernels/convolution kernels/loss",
-    "ipu/vertices < ipu/operations < ipu/lowering/traced",
+    "ipu/vertices < ipu/tasks < ipu/lowering/traced",
     "plan < engine/policy",
     "host/steps < host/operations < host",
     "ipu/lowering < ipu/placement < ipu/profile",

@@ -9,9 +9,9 @@
 #include <stagecraft/host/host_policy.hpp>
 #include <stagecraft/host/operations/operations.hpp>
 #include <stagecraft/ipu/lowering/lowering.hpp>
-#include <stagecraft/ipu/operations/operations.hpp>
+#include <stagecraft/ipu/tasks/tasks.hpp>
 #include <stagecraft/ipu/tiles/codelets/custom.hpp>
-#include <stagecraft/ipu/tiles/codelets/run_operation.hpp>
+#include <stagecraft/ipu/tiles/codelets/run_task.hpp>
 #include <stagecraft/machines/ipu_config.hpp>
 
 #include <algorithm>
@@ -115,7 +115,7 @@ class call_on_tiles {
           if (operation.what.template is<stagecraft::tiles::own_layer_step>())
             run_custom<on_host>(machine, operation, call_);
           else
-            run_operation(machine, operation);
+            run_task(machine, operation);
         },
         {.seed = memory_.seed, .step = memory_.step, .call = Index, .valid_samples = memory_.valid_samples},
         foretold.temporary_bytes);

@@ -128,7 +128,7 @@ class ipu_weight_step {
       };
       *emulated_device_of(memory).counted +=
           run_step(*emulated_device_of(memory).tiles, step, offsets.data(), places::template end_of_update<Parameter>(),
-                   values, load, store, [](tile_operation const&) {});
+                   values, load, store, [](task const&) {});
     }
   }
   template <tensor_role Role>

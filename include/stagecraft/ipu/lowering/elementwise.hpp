@@ -4,8 +4,8 @@
 #pragma once
 
 #include <stagecraft/ipu/lowering/lowered_call.hpp>
-#include <stagecraft/ipu/operations/map.hpp>
-#include <stagecraft/ipu/operations/rows.hpp>
+#include <stagecraft/ipu/tasks/map.hpp>
+#include <stagecraft/ipu/tasks/rows.hpp>
 #include <stagecraft/layers/elementwise_call.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +29,7 @@ struct places_of_formula {
         places[count++] = step.index;
     }
   }
-  [[nodiscard]] constexpr bool fit() const { return count + (draws ? 1 : 0) <= tile_operation::most_inputs; }
+  [[nodiscard]] constexpr bool fit() const { return count + (draws ? 1 : 0) <= task::most_inputs; }
   [[nodiscard]] constexpr int operand(int place) const {
     int index = 0;
     while (index < count && places[index] != place) ++index;
@@ -67,7 +67,7 @@ constexpr void append_formula_of_places(lowered_step& step, int result, TensorAt
              Formula.steps.size() == static_cast<std::size_t>(operations::arity(last.apply)) + 1) {
     bool const is_negative = last.apply == function::negative;
     auto& operation = append_map(step, map_function_of(is_negative ? function::multiply : last.apply), result, {});
-    auto& what = operation.what.template as<map_operation>();
+    auto& what = operation.what.template as<map_task>();
     for (int i = 0; i < operations::arity(last.apply); ++i) {
       auto const& of = Formula.steps[last.operands[i]];
       if (of.from == formula_source::place) {

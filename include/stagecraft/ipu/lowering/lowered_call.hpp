@@ -5,8 +5,8 @@
 #include <stagecraft/description/job.hpp>
 #include <stagecraft/description/stage_options_checks.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
+#include <stagecraft/ipu/tasks/map.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/plan/model_plan.hpp>
 #include <stagecraft/plan/pipeline_program.hpp>

@@ -6,9 +6,9 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/lowering/lowered_call.hpp>
 #include <stagecraft/ipu/lowering/lowerings.hpp>
-#include <stagecraft/ipu/operations/custom.hpp>
-#include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
+#include <stagecraft/ipu/tasks/custom.hpp>
+#include <stagecraft/ipu/tasks/map.hpp>
 #include <array>
 #include <cstddef>
 #include <type_traits>

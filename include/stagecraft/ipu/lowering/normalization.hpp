@@ -5,9 +5,9 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/lowering/lowering.hpp>
 #include <stagecraft/ipu/lowering/traced.hpp>
-#include <stagecraft/ipu/operations/map.hpp>
-#include <stagecraft/ipu/operations/reduce.hpp>
-#include <stagecraft/ipu/operations/update.hpp>
+#include <stagecraft/ipu/tasks/map.hpp>
+#include <stagecraft/ipu/tasks/reduce.hpp>
+#include <stagecraft/ipu/tasks/update.hpp>
 #include <cstdint>
 
 namespace stagecraft::tiles {

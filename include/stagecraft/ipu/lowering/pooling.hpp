@@ -4,9 +4,9 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/lowering/lowering.hpp>
-#include <stagecraft/ipu/operations/map.hpp>
-#include <stagecraft/ipu/operations/pool.hpp>
-#include <stagecraft/ipu/operations/rearrange.hpp>
+#include <stagecraft/ipu/tasks/map.hpp>
+#include <stagecraft/ipu/tasks/pool.hpp>
+#include <stagecraft/ipu/tasks/rearrange.hpp>
 #include <stagecraft/layers/padding.hpp>
 #include <stagecraft/layers/reshaping/up_sampling.hpp>
 #include <cstdint>

@@ -8,8 +8,8 @@
 #include <stagecraft/ipu/lowering/lowered_call.hpp>
 #include <stagecraft/ipu/lowering/traced/traced_steps.hpp>
 #include <stagecraft/ipu/lowering/traced/traced_weight.hpp>
-#include <stagecraft/ipu/operations/convolution.hpp>
-#include <stagecraft/ipu/operations/operations.hpp>
+#include <stagecraft/ipu/tasks/convolution.hpp>
+#include <stagecraft/ipu/tasks/tasks.hpp>
 #include <stagecraft/layers/elementwise_call.hpp>
 #include <stagecraft/layers/traced_call.hpp>
 #include <array>
@@ -122,22 +122,22 @@ inline constexpr bool is_appended = [] {
 
 /// The lengths of the arrays of a frozen task list.
 struct program_sizes {
-  std::size_t tensors = 0, operations = 0, loops = 0, shapes = 0;
+  std::size_t tensors = 0, tasks = 0, loops = 0, shapes = 0;
 };
 
 template <program_sizes Sizes>
 struct frozen_program {
-  std::array<program_tensor, Sizes.tensors> tensors;
-  std::array<tile_operation, Sizes.operations> operations;
+  std::array<task_list_tensor, Sizes.tensors> tensors;
+  std::array<task, Sizes.tasks> tasks;
   std::array<tile_loop, Sizes.loops> loops;
   std::array<convolution_shape, Sizes.shapes> shapes;
   std::array<char, Sizes.shapes> is_matmul;
-  std::array<std::int64_t, Sizes.operations> copies{};  ///< filled by the layout
+  std::array<std::int64_t, Sizes.tasks> copies{};  ///< filled by the layout
   bool failed;
 
   constexpr explicit frozen_program(auto const& from)
       : tensors(array_of<Sizes.tensors>(from.tensors)),
-        operations(array_of<Sizes.operations>(from.operations)),
+        tasks(array_of<Sizes.tasks>(from.tasks)),
         loops(array_of<Sizes.loops>(from.loops)),
         shapes(array_of<Sizes.shapes>(from.shapes)),
         is_matmul(array_of<Sizes.shapes>(from.is_matmul)),
@@ -150,15 +150,15 @@ struct program_draft {
   template <program_sizes Sizes>
   using frozen = frozen_program<Sizes>;
 
-  growing_array<program_tensor> tensors;
-  growing_array<tile_operation> operations;
+  growing_array<task_list_tensor> tensors;
+  growing_array<task> tasks;
   growing_array<tile_loop> loops;
   growing_array<convolution_shape> shapes;
   growing_array<char> is_matmul;
   bool failed = false;
 
   [[nodiscard]] constexpr program_sizes sizes() const {
-    return {tensors.size(), operations.size(), loops.size(), shapes.size()};
+    return {tensors.size(), tasks.size(), loops.size(), shapes.size()};
   }
 };
 
@@ -179,7 +179,7 @@ struct make_program {
     result.failed = program.failed || has_too_many;
     if (result.failed) return result;
     result.tensors = std::move(program.tensors);
-    result.operations = std::move(program.operations);
+    result.tasks = std::move(program.tasks);
     result.loops = std::move(program.loops);
     result.shapes = std::move(program.shapes);
     result.is_matmul = std::move(program.is_matmul);
@@ -220,7 +220,7 @@ inline constexpr int product_of_weight = find_product_of_weight<Call>(Index);
 
 template <class Call, int Index>
 inline constexpr weight_mapping mapping_of_traced_weight = [] {
-  auto const& operation = program_constant<Call, false>.operations[product_of_weight<Call, Index>];
+  auto const& operation = program_constant<Call, false>.tasks[product_of_weight<Call, Index>];
   auto const product = static_cast<std::size_t>(operation.plan);
   return weight_mapping(program_constant<Call, false>.shapes[product], plans_of_program<Call, false>[product],
                         operation.what.template as<planned_product>().strides, Call::target);
@@ -244,7 +244,7 @@ inline constexpr auto placed_program = [] {
   for (auto& each : program.tensors)
     if (each.given >= 0 && (each.tensor.role == tensor_role::weight || each.tensor.role == tensor_role::accumulator))
       each.tensor.planned = Call::planned_weight(each.tensor.index);
-  for (auto& operation : program.operations) {
+  for (auto& operation : program.tasks) {
     auto const tensor = [&](int number) -> tile_tensor& { return program.tensors[number].tensor; };
     if (is_copy(operation)) {
       if (tensor(operation.outputs[0]).role == tensor_role::temporary)
@@ -259,18 +259,18 @@ inline constexpr auto placed_program = [] {
       what.kernel_is_there = serves ? 1 : 0;
     }
   }
-  program_layout<> const layout(program.tensors, program.operations, program.loops, Call::target);
+  program_layout<> const layout(program.tensors, program.tasks, program.loops, Call::target);
   for (std::size_t i = 0; i < program.copies.size(); ++i) program.copies[i] = layout.copies[i];
   return program;
 }();
 
 /// A view of the task list before its cost is set.
 template <class Call, bool Backward>
-inline constexpr tile_program_view unpriced_program = [] {
+inline constexpr task_list_view unpriced_program = [] {
   auto const& from = placed_program<Call, Backward>;
-  tile_program_view program;
+  task_list_view program;
   program.tensors = from.tensors;
-  program.operations = from.operations;
+  program.tasks = from.tasks;
   program.loops = from.loops;
   program.shapes = from.shapes;
   program.plans = plans_of_program<Call, Backward>;
@@ -292,10 +292,10 @@ struct program_cost {
 };
 
 /// The cost of tasks [begin, end) of a list. A task whose box moves in its result has another cost in each trip.
-constexpr program_cost cost_of_program(tile_program_view const& program, ipu_target const& target, std::size_t begin,
+constexpr program_cost cost_of_program(task_list_view const& program, ipu_target const& target, std::size_t begin,
                                        std::size_t end) {
   program_cost sum;
-  step_of_operation one;
+  step_of_task one;
   for (std::size_t k = begin; k < end; ++k) {
     std::int64_t trips = 1;
     int depth = 0, trips_of_loop[operations::loop::most_nested]{};
@@ -304,7 +304,7 @@ constexpr program_cost cost_of_program(tile_program_view const& program, ipu_tar
         trips *= loop.trips;
         trips_of_loop[depth++] = loop.trips;
       }
-    auto const& operation = program.operations[k];
+    auto const& operation = program.tasks[k];
     auto const* moving = operation.what.template if_is<rearrangement>();
     program_cost own;
     if (moving == nullptr || moving->step == 0 || moving->moves_in_result == 0) {
@@ -329,7 +329,7 @@ constexpr program_cost cost_of_program(tile_program_view const& program, ipu_tar
 }
 
 /// Sets the cost of a task list from the sum over its tasks, and the memory of its tensors.
-constexpr void set_cost(tile_program_view& program, ipu_target const& target, program_cost const& sum) {
+constexpr void set_cost(task_list_view& program, ipu_target const& target, program_cost const& sum) {
   program.cost = sum.cost;
   for (auto const& each : program.tensors)
     if (each.given < 0 && each.offset >= 0)
@@ -344,16 +344,16 @@ inline constexpr std::size_t operations_priced_at_once = 24;
 
 template <class Call, bool Backward, std::size_t Part>
 inline constexpr program_cost cost_of_part = [] {
-  auto const count = unpriced_program<Call, Backward>.operations.size();
+  auto const count = unpriced_program<Call, Backward>.tasks.size();
   constexpr auto first = Part * operations_priced_at_once;
   auto const end = count < first + operations_priced_at_once ? count : first + operations_priced_at_once;
   return cost_of_program(unpriced_program<Call, Backward>, Call::target, first, end);
 }();
 
 template <class Call, bool Backward>
-inline constexpr tile_program_view program_of_call = [] {
+inline constexpr task_list_view program_of_call = [] {
   auto program = unpriced_program<Call, Backward>;
-  constexpr auto count = program_constant<Call, Backward>.operations.size();
+  constexpr auto count = program_constant<Call, Backward>.tasks.size();
   auto const sum = []<std::size_t... Part>(std::index_sequence<Part...>) {
     program_cost all;
     static_cast<void>(((all += cost_of_part<Call, Backward, Part>), ...));

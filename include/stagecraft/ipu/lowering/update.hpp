@@ -10,8 +10,8 @@
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/ipu/lowering/lowering.hpp>
 #include <stagecraft/ipu/lowering/traced/traced_steps.hpp>
-#include <stagecraft/ipu/operations/map.hpp>
-#include <stagecraft/ipu/operations/update.hpp>
+#include <stagecraft/ipu/tasks/map.hpp>
+#include <stagecraft/ipu/tasks/update.hpp>
 #include <stagecraft/operations/plan/traced_plan.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
 #include <stagecraft/plan/model_plan.hpp>
@@ -34,13 +34,12 @@ constexpr void append_plan_of_weight(lowered_step& step, Plan const& plan, int w
     return given >= 0 ? of.role : tensor_role::temporary;
   };
   bool is_written = false, may_write = true;
-  for (tile_operation const& each : steps.program.operations) {
+  for (task const& each : steps.program.tasks) {
     bool const writes = role_of(each.outputs[0]) == tensor_role::output;
     is_written = is_written || writes;
     for (int i = 0; i < each.input_count; ++i)
       if (is_written && role_of(each.inputs[i]) == tensor_role::input)
-        may_write =
-            may_write && writes && each.what.is<map_operation>() && each.what.as<map_operation>().reads[i].count == 0;
+        may_write = may_write && writes && each.what.is<map_task>() && each.what.as<map_task>().reads[i].count == 0;
   }
   bool const copies = result == weight && !may_write;
   int const written = copies ? step.temporary(plan.nodes[plan.output].shape.size(), type) : result;
@@ -121,8 +120,8 @@ constexpr lowered_step lower_update() {
                            ? step.tensor(tensor_role::accumulator, 0, accumulator_type, elements, planned)
                            : append_sum_of_calls(step, accumulators, accumulator_type, elements, planned);
   static_assert(update_tracer::first_slot + update_tracer::most_slots + update_tracer::most_norms <=
-                    tile_operation::most_inputs &&
-                1 + update_tracer::most_slots <= tile_operation::most_outputs);
+                    task::most_inputs &&
+                1 + update_tracer::most_slots <= task::most_outputs);
   int state[update_tracer::most_slots]{};
   list_state<optimizer>(step, state, variable_type, elements, planned);
   given_norm norms[update_tracer::most_norms]{};

@@ -4,8 +4,8 @@
 
 #include <stagecraft/ipu/lowering/traced/movement.hpp>
 #include <stagecraft/ipu/lowering/traced/program_builder.hpp>
-#include <stagecraft/ipu/operations/map.hpp>
-#include <stagecraft/ipu/operations/reduce.hpp>
+#include <stagecraft/ipu/tasks/map.hpp>
+#include <stagecraft/ipu/tasks/reduce.hpp>
 
 namespace stagecraft::tiles {
 
@@ -103,7 +103,7 @@ constexpr void lower_map(Program& program, operations::map const& what, int id) 
   int const result = program.result(id);
   program.add([&](lowered_step& step) {
     auto& operation = append_map(step, map_function_of(what.apply), result, {});
-    auto& map = operation.what.as<map_operation>();
+    auto& map = operation.what.as<map_task>();
     for (int i = 0; i < count; ++i) {
       map.reads[i] = tensors[i].read;
       operation.inputs[operation.input_count++] = tensors[i].tensor;

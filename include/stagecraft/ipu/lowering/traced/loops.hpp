@@ -29,7 +29,7 @@ class traced_loops {
     }
     ++program.open_loops;
     open_.push_back({id, program.loops.size(), {}, {}});
-    program.loops.push_back({static_cast<int>(program.operations.size()), 0, what.trips});
+    program.loops.push_back({static_cast<int>(program.tasks.size()), 0, what.trips});
   }
 
   /// Reads the element of an axis that belongs to the trip.
@@ -97,7 +97,7 @@ class traced_loops {
     }
     open_.pop_back();
     --program.open_loops;
-    program.loops[ended.loop].end = static_cast<int>(program.operations.size());
+    program.loops[ended.loop].end = static_cast<int>(program.tasks.size());
     for (auto const& [id, store] : ended.stacks) put_in_order(id, store);
   }
 
@@ -126,7 +126,7 @@ class traced_loops {
     int depth = static_cast<int>(open_.size()) - 1;
     while (depth > 0 && open_[depth].id != program_->operand(id, 0)) --depth;
     if (program_->failed) return;
-    auto& moving = program_->operations.back().what.template as<rearrangement>();
+    auto& moving = program_->tasks.back().what.template as<rearrangement>();
     moving.step = step;
     moving.loop = depth;
     moving.moves_in_result = in_result ? 1 : 0;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/ipu/lowering/traced/program_builder.hpp>
-#include <stagecraft/ipu/operations/rearrange.hpp>
+#include <stagecraft/ipu/tasks/rearrange.hpp>
 #include <cstdint>
 #include <type_traits>
 

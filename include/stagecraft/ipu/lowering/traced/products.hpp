@@ -5,9 +5,9 @@
 #include <stagecraft/ipu/lowering/traced/movement.hpp>
 #include <stagecraft/ipu/lowering/traced/program_builder.hpp>
 #include <stagecraft/ipu/lowering/traced/traced_convolution.hpp>
-#include <stagecraft/ipu/operations/pool.hpp>
-#include <stagecraft/ipu/operations/table.hpp>
 #include <stagecraft/ipu/steps/convolution_strides.hpp>
+#include <stagecraft/ipu/tasks/pool.hpp>
+#include <stagecraft/ipu/tasks/table.hpp>
 
 namespace stagecraft::tiles {
 
@@ -18,7 +18,7 @@ constexpr void add_convolution(Program& program, convolution_shape const& shape,
                                convolution_strides const& strides, int inputs, int weights, int result) {
   auto const& options = program.options;
   bool const loads_128_bits = is_matmul ? options.loads_128_bits_for_matmuls : options.loads_128_bits_for_convolutions;
-  program.add_planned(shape, is_matmul, [&](lowered_step& step) -> tile_operation& {
+  program.add_planned(shape, is_matmul, [&](lowered_step& step) -> task& {
     return step.add(planned_product{static_cast<std::int64_t>(shape.pass), strides, loads_128_bits ? 1 : 0, 0},
                     {inputs, weights}, {result});
   });

@@ -6,8 +6,8 @@
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/graph/growing_array.hpp>
-#include <stagecraft/ipu/operations/map.hpp>
-#include <stagecraft/ipu/steps/tile_program.hpp>
+#include <stagecraft/ipu/steps/task_list.hpp>
+#include <stagecraft/ipu/tasks/map.hpp>
 #include <stagecraft/machines/ipu_target.hpp>
 #include <stagecraft/operations/plan/traced_plan.hpp>
 #include <cstddef>
@@ -129,8 +129,8 @@ class program_builder {
   using extents = operations::extents;
   using node = operations::node;
 
-  growing_array<program_tensor> tensors;
-  growing_array<tile_operation> operations;
+  growing_array<task_list_tensor> tensors;
+  growing_array<task> tasks;
   growing_array<tile_loop> loops;
   growing_array<convolution_shape> shapes;
   growing_array<char> is_matmul;  ///< true for shapes of matrix products
@@ -144,7 +144,7 @@ class program_builder {
         values(plan.nodes.size()),
         targets(plan.nodes.size(), -1) {
     tensors.reserve(128);
-    operations.reserve(128);
+    tasks.reserve(128);
   }
 
   operations::plan_view plan;
@@ -180,11 +180,11 @@ class program_builder {
   template <class Append>
   constexpr void add(Append const& append) {
     append(scratch_);
-    for (int k = 0; k < scratch_.operation_count; ++k) {
-      operations.push_back(scratch_.operations[k]);
-      scratch_.operations[k] = {};
+    for (int k = 0; k < scratch_.task_count; ++k) {
+      tasks.push_back(scratch_.tasks[k]);
+      scratch_.tasks[k] = {};
     }
-    scratch_.operation_count = 0;
+    scratch_.task_count = 0;
   }
   /// A product or convolution, which `append(step, number of its plan)` appends.
   template <class Append>

@@ -10,9 +10,9 @@
 #include <stagecraft/ipu/lowering/traced/loops.hpp>
 #include <stagecraft/ipu/lowering/traced/movement.hpp>
 #include <stagecraft/ipu/lowering/traced/products.hpp>
-#include <stagecraft/ipu/operations/rows.hpp>
 #include <stagecraft/ipu/steps/step_layout.hpp>
-#include <stagecraft/ipu/steps/tile_program.hpp>
+#include <stagecraft/ipu/steps/task_list.hpp>
+#include <stagecraft/ipu/tasks/rows.hpp>
 #include <cstddef>
 #include <cstdint>
 
@@ -27,14 +27,13 @@ class program_layout {
   growing_array<std::int64_t> copies;
 
   /// Sets the offsets of `tensors`.
-  constexpr program_layout(tracing::array_view<program_tensor> tensors,
-                           tracing::array_view<tile_operation const> operations,
+  constexpr program_layout(tracing::array_view<task_list_tensor> tensors, tracing::array_view<task const> tasks,
                            tracing::array_view<tile_loop const> loops, ipu_target const& target)
-      : copies(operations.size(), 0) {
-    int const count = static_cast<int>(operations.size());
+      : copies(tasks.size(), 0) {
+    int const count = static_cast<int>(tasks.size());
     growing_array<int> first(tensors.size(), count), last(tensors.size(), -1);
     for (int k = 0; k < count; ++k) {
-      auto const& operation = operations[k];
+      auto const& operation = tasks[k];
       auto const use = [&](int tensor) {
         if (k < first[tensor]) first[tensor] = k;
         last[tensor] = k;
@@ -45,7 +44,7 @@ class program_layout {
         tensors[operation.outputs[i]].written = true;
       }
     }
-    growing_array<growing_array<int>> begins(operations.size());
+    growing_array<growing_array<int>> begins(tasks.size());
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       if (tensors[i].given >= 0 || last[i] < 0) continue;
       for (std::size_t k = loops.size(); k-- > 0;) {  // inner ones first
@@ -134,7 +133,7 @@ class traced_steps {
   }
   /// Sets the places of temporary tensors.
   constexpr void lay_out() {
-    program_layout<Unused> layout(program.tensors, program.operations, program.loops, program.target());
+    program_layout<Unused> layout(program.tensors, program.tasks, program.loops, program.target());
     copies = std::move(layout.copies);
   }
 
@@ -365,7 +364,7 @@ constexpr void append_operations(lowered_step& step, Program const& program, Ten
           each.given >= 0 ? tensor_around(each.tensor) : step.temporary(each.tensor.elements, each.tensor.type);
     return numbers[index];
   };
-  for (tile_operation const& each : program.operations) {
+  for (task const& each : program.tasks) {
     auto& operation = step.add(each.what, {}, {}) = each;
     for (int i = 0; i < each.input_count; ++i) operation.inputs[i] = number_of(each.inputs[i]);
     for (int i = 0; i < each.output_count; ++i) operation.outputs[i] = number_of(each.outputs[i]);

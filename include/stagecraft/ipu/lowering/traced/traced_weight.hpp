@@ -3,15 +3,15 @@
 #pragma once
 
 #include <stagecraft/graph/growing_array.hpp>
-#include <stagecraft/ipu/steps/tile_program.hpp>
-#include <stagecraft/ipu/steps/tile_work.hpp>
+#include <stagecraft/ipu/steps/task_list.hpp>
+#include <stagecraft/ipu/steps/task_work.hpp>
 #include <cstddef>
 #include <cstdint>
 
 namespace stagecraft::tiles {
 
-constexpr bool is_copy(tile_operation const& operation) {
-  auto const* elementwise = operation.what.if_is<map_operation>();
+constexpr bool is_copy(task const& operation) {
+  auto const* elementwise = operation.what.if_is<map_task>();
   return elementwise != nullptr && elementwise->function == map_function::copy;
 }
 
@@ -27,8 +27,8 @@ struct traced_weight {
   [[nodiscard]] constexpr int product_in(Program const& program) const {
     growing_array<int> const converted = converted_in(program);
     int result = is_not_read;
-    for (std::size_t k = 0; k < program.operations.size(); ++k) {
-      tile_operation const& operation = program.operations[k];
+    for (std::size_t k = 0; k < program.tasks.size(); ++k) {
+      task const& operation = program.tasks[k];
       bool const multiplies = operation.what.is<planned_product>();
       for (int i = 0; i < operation.input_count; ++i) {
         if (is_gradient(program, operation.inputs[i])) return is_read_otherwise;
@@ -65,13 +65,12 @@ struct traced_weight {
   template <class Program>
   [[nodiscard]] constexpr growing_array<int> converted_in(Program const& program) const {
     growing_array<int> result;
-    for (std::size_t k = 0; k < program.operations.size(); ++k) {
-      auto const& operation = program.operations[k];
+    for (std::size_t k = 0; k < program.tasks.size(); ++k) {
+      auto const& operation = program.tasks[k];
       if (!is_copy(operation) || !has_role(program, operation.inputs[0], tensor_role::weight)) continue;
       bool is_first = true;
       for (std::size_t j = 0; j < k; ++j)
-        is_first =
-            is_first && !(is_copy(program.operations[j]) && program.operations[j].outputs[0] == operation.outputs[0]);
+        is_first = is_first && !(is_copy(program.tasks[j]) && program.tasks[j].outputs[0] == operation.outputs[0]);
       if (is_first) result.push_back(operation.outputs[0]);
     }
     return result;

@@ -10,11 +10,11 @@
 #include <stagecraft/ipu/cycles/fill.hpp>
 #include <stagecraft/ipu/cycles/non_linearity.hpp>
 #include <stagecraft/ipu/cycles/scaled_add.hpp>
-#include <stagecraft/ipu/operations/task_counter.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
 #include <stagecraft/ipu/steps/step_layout.hpp>
 #include <stagecraft/ipu/steps/tile_mapping.hpp>
+#include <stagecraft/ipu/tasks/task_counter.hpp>
 #include <stagecraft/ipu/vertices/formula_work.hpp>
 #include <stagecraft/ipu/vertices/vertex_work.hpp>
 #include <stagecraft/losses/loss_formula.hpp>
@@ -26,7 +26,7 @@
 
 namespace stagecraft::tiles {
 
-/// A loss's definition. An operation has it in its row_operation, `formula` and `row_plan`.
+/// A loss's definition. An operation has it in its row_task, `formula` and `row_plan`.
 struct loss_rule {
   loss_kind kind = loss_kind::mean_squared_error;
   bool from_logits = false;
@@ -34,9 +34,9 @@ struct loss_rule {
   operations::formula_view const* formula = nullptr;
   operations::plan_view const* plan = nullptr;
 
-  [[nodiscard]] static constexpr loss_rule of(tile_operation const& operation) noexcept {
-    auto const& what = operation.what.as<row_operation>();
-    return {what.loss, what.from_logits != 0, static_cast<float>(what.option), operation.formula, operation.row_plan};
+  [[nodiscard]] static constexpr loss_rule of(task const& task) noexcept {
+    auto const& what = task.what.as<row_task>();
+    return {what.loss, what.from_logits != 0, static_cast<float>(what.option), task.formula, task.row_plan};
   }
   [[nodiscard]] constexpr bool is_categorical() const noexcept {
     return kind == loss_kind::sparse_categorical_crossentropy || kind == loss_kind::categorical_crossentropy;
@@ -182,13 +182,13 @@ constexpr vertex_work loss_work(loss_rule const& rule, dtype type, std::int64_t 
 /// y = softmax(x) along the middle one of (outer, columns, inner).
 constexpr void append_softmax(lowered_step& step, int x, int y, std::int64_t outer, std::int64_t columns,
                               std::int64_t inner) {
-  step.add(row_operation{rows_function::softmax_of_rows, outer, columns, inner}, {x}, {y});
+  step.add(row_task{rows_function::softmax_of_rows, outer, columns, inner}, {x}, {y});
 }
 
 /// dx = y * (dy - sum(y * dy)) along the middle one of (outer, columns, inner). dx may be dy.
 constexpr void append_softmax_gradient(lowered_step& step, int dy, int y, int dx, std::int64_t outer,
                                        std::int64_t columns, std::int64_t inner) {
-  step.add(row_operation{rows_function::softmax_gradient, outer, columns, inner}, {dy, y}, {dx});
+  step.add(row_task{rows_function::softmax_gradient, outer, columns, inner}, {dy, y}, {dx});
 }
 
 /// How a loss's gradient is scaled, besides by the rows' scales, and which rows count.
@@ -204,19 +204,19 @@ struct loss_scale {
 constexpr void append_loss(lowered_step& step, loss_rule const& loss, int prediction, int targets, int scales,
                            int result, int gradient, std::int64_t rows, std::int64_t columns,
                            loss_scale const& scale = {}) {
-  row_operation const what{.function = gradient < 0 ? rows_function::loss : rows_function::loss_gradient,
-                           .outer = rows,
-                           .columns = columns,
-                           .loss = loss.kind,
-                           .from_logits = loss.from_logits ? 1 : 0,
-                           .option = loss.option,
-                           .factor = scale.factor,
-                           .running_mean = scale.running_mean ? 1 : 0,
-                           .rows_per_sample = scale.rows_per_sample};
-  auto& operation = step.add(what, {prediction, targets, scales}, {result});
-  if (gradient >= 0) operation.outputs[operation.output_count++] = gradient;
-  operation.formula = loss.formula;
-  operation.row_plan = loss.plan;
+  row_task const what{.function = gradient < 0 ? rows_function::loss : rows_function::loss_gradient,
+                      .outer = rows,
+                      .columns = columns,
+                      .loss = loss.kind,
+                      .from_logits = loss.from_logits ? 1 : 0,
+                      .option = loss.option,
+                      .factor = scale.factor,
+                      .running_mean = scale.running_mean ? 1 : 0,
+                      .rows_per_sample = scale.rows_per_sample};
+  auto& task = step.add(what, {prediction, targets, scales}, {result});
+  if (gradient >= 0) task.outputs[task.output_count++] = gradient;
+  task.formula = loss.formula;
+  task.row_plan = loss.plan;
 }
 
 /// Softmax as popnn makes it of popops' operations: differences from each row's maximum, exponents, and products with
@@ -246,10 +246,10 @@ constexpr vertex_work softmax_gradient_work(dtype type, std::int64_t rows, std::
 }
 
 /// What a tile does with its rows.
-constexpr vertex_work rows_work(lowered_step const& step, tile_operation const& operation, std::int64_t rows,
+constexpr vertex_work rows_work(lowered_step const& step, task const& task, std::int64_t rows,
                                 ipu_target const& target) {
-  auto const type = step.input_of(operation).type;
-  auto const& what = operation.what.as<row_operation>();
+  auto const type = step.input_of(task).type;
+  auto const& what = task.what.as<row_task>();
   auto const columns = what.columns;
   switch (what.function) {
     case rows_function::softmax_of_rows: return softmax_work(type, rows, columns, target);
@@ -257,7 +257,7 @@ constexpr vertex_work rows_work(lowered_step const& step, tile_operation const& 
     default: break;
   }
   bool const with_gradient = what.function == rows_function::loss_gradient;
-  auto const rule = loss_rule::of(operation);
+  auto const rule = loss_rule::of(task);
   auto work = rule.needs_softmax() ? softmax_work(type, rows, columns, target) : vertex_work{};
   work += loss_work(rule, type, rows, columns, with_gradient, target);
   return work;
@@ -265,10 +265,10 @@ constexpr vertex_work rows_work(lowered_step const& step, tile_operation const& 
 
 /// Floats that a tile's workers need for values between those of a loss that is a plan of rows, each for the row that
 /// it works on: long sequences need much.
-constexpr std::int64_t floats_of_workers(tile_operation const& operation, std::int64_t rows, ipu_target const& target) {
-  auto const& what = operation.what.as<row_operation>();
+constexpr std::int64_t floats_of_workers(task const& task, std::int64_t rows, ipu_target const& target) {
+  auto const& what = task.what.as<row_task>();
   if (!what.is_loss() || what.loss != loss_kind::traced) return 0;
-  auto const& plan = *operation.row_plan;
+  auto const& plan = *task.row_plan;
   std::int64_t const workers = target.num_worker_contexts < rows ? target.num_worker_contexts : rows;
   bool const with_gradient = what.function == rows_function::loss_gradient;
   return workers *
@@ -291,9 +291,9 @@ constexpr void for_runs_of_rows(std::int64_t first_row, std::int64_t rows, std::
 /// A tile receives its rows of all operands, of which the first becomes the result, and sends the result's rows to
 /// where they lie. Of a loss, it sends the sum over its rows to tile 0, too, where the sums of all tiles are added up.
 template <class Walk>
-constexpr void walk(Walk& on, row_operation const& what) {
+constexpr void walk(Walk& on, row_task const& what) {
   lowered_step const& step = on.step();
-  tile_operation const& operation = on.operation();
+  task const& task = on.current();
   ipu_target const& target = on.target();
   bool const is_loss = what.is_loss();
   equal_shares const shares(what.rows(), target);
@@ -302,23 +302,23 @@ constexpr void walk(Walk& on, row_operation const& what) {
     for_runs_of_rows(shares.first(tile), shares.of(tile), width, what.inner, move);
   };
   typename Walk::memory copies[3]{}, sums{};
-  for (int i = 0; i < operation.input_count; ++i)
-    copies[i] = on.receive(shares, i, step.input_of(operation, i).elements / what.rows(), runs);
-  if (auto const floats = floats_of_workers(operation, shares.of(0), target); floats > 0)
+  for (int i = 0; i < task.input_count; ++i)
+    copies[i] = on.receive(shares, i, step.input_of(task, i).elements / what.rows(), runs);
+  if (auto const floats = floats_of_workers(task, shares.of(0), target); floats > 0)
     on.allocate(tiles, floats, dtype::float32);
   if (is_loss) sums = on.allocate(tiles, 1, dtype::float32);
   on.end_exchange();
   on.compute_set(
-      is_loss ? "Loss" : "Softmax", shares, [&](std::int64_t rows) { return rows_work(step, operation, rows, target); },
-      [&](auto& machine, int tile) { run_rows(machine, operation, shares, tile, copies, sums); });
+      is_loss ? "Loss" : "Softmax", shares, [&](std::int64_t rows) { return rows_work(step, task, rows, target); },
+      [&](auto& machine, int tile) { run_rows(machine, task, shares, tile, copies, sums); });
   if (what.function != rows_function::loss) on.send(copies[0], is_loss ? 1 : 0, what.columns, runs);
   if (!is_loss) return on.end_exchange();
   add_up_tiles(on, sums, tiles, added_partials(tiles, target));
 }
 
-[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
-                                               row_operation const& what, ipu_target const& target) {
-  task_counter on{step, operation, target};
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, task const& task, row_task const& what,
+                                               ipu_target const& target) {
+  task_counter on{step, task, target};
   walk(on, what);
   return on.cost;
 }

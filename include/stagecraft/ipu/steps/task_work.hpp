@@ -59,7 +59,7 @@ enum class map_function : std::int64_t {
 // All fields have 64 bits, so that operations can be told apart by their words (step_code).
 
 /// Elementwise on the tiles where the elements lie: popops.
-struct map_operation {
+struct map_task {
   static constexpr int most_inputs = 13;
   /// Which element of an operand element e of the result is made of: (e / inner) % count; with a count of 0, e itself.
   struct reading {
@@ -100,12 +100,12 @@ enum class loss_kind : std::int64_t {
   mean_squared_error,
   mean_absolute_error,
   huber,
-  elementwise,  ///< of the user's own, a function at each place: tile_operation::formula
-  traced        ///< of the user's own, of whole rows: tile_operation::row_plan
+  elementwise,  ///< of the user's own, a function at each place: task::formula
+  traced        ///< of the user's own, of whole rows: task::row_plan
 };
 /// Functions of whole rows of (outer, columns, inner): popnn. Rows go to the tiles in equal shares: a tile receives its
 /// rows, works on them without asking others, and the results are sent to the tiles where they belong.
-struct row_operation {
+struct row_task {
   rows_function function = rows_function::softmax_of_rows;
   std::int64_t outer = 1, columns = 1, inner = 1;
   // Of a loss.
@@ -159,7 +159,7 @@ enum class update_function : std::int64_t {
   clear_filling    ///< (batch, ...) -> the same, with zeros behind the valid samples
 };
 /// What becomes of a weight.
-struct update_operation {
+struct update_task {
   static constexpr int most_norms = 5;
 
   update_function function = update_function::optimizer;
@@ -194,8 +194,8 @@ struct own_layer_step {
   std::int64_t flops = 0;
   std::int64_t first = 0;  ///< the operation from which on tensors are named
 };
-/// A layer that is written as a `call`: operations of all families, tile_operation::program.
-struct traced_program {
+/// A layer that is written as a `call`: operations of all families, task::program.
+struct traced_tasks {
   std::int64_t first = 0;  ///< as above
 };
 /// Nothing: it only names tensors for the operation behind it.
@@ -206,16 +206,16 @@ struct tensor_names {
 // All families, for the lists below: their names are those of the structs.
 #define STAGECRAFT_FAMILIES(EACH) \
   EACH(tensor_names)              \
-  EACH(map_operation)             \
+  EACH(map_task)                  \
   EACH(axis_reduction)            \
-  EACH(row_operation)             \
+  EACH(row_task)                  \
   EACH(rearrangement)             \
   EACH(repeated_field)            \
   EACH(pool_work)                 \
-  EACH(planned_product) EACH(update_operation) EACH(table_parts) EACH(own_layer_step) EACH(traced_program)
+  EACH(planned_product) EACH(update_task) EACH(table_parts) EACH(own_layer_step) EACH(traced_tasks)
 
 /// Any of these.
-class tile_work {
+class task_work {
   enum class kind : unsigned char {
 #define STAGECRAFT_EACH(name) name,
     STAGECRAFT_FAMILIES(STAGECRAFT_EACH)
@@ -237,9 +237,9 @@ class tile_work {
   };
 
  public:
-  constexpr tile_work() : tensor_names_{} {}
+  constexpr task_work() : tensor_names_{} {}
 #define STAGECRAFT_EACH(name) \
-  constexpr tile_work(tiles::name const& what) : kind_(kind::name), name##_(what) {}  // NOLINT: any of them
+  constexpr task_work(tiles::name const& what) : kind_(kind::name), name##_(what) {}  // NOLINT: any of them
   STAGECRAFT_FAMILIES(STAGECRAFT_EACH)
 #undef STAGECRAFT_EACH
 

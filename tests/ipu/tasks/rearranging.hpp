@@ -2,7 +2,7 @@
 // Slices, parts of a concatenation and transpositions, as boxes that are copied.
 #pragma once
 
-#include <stagecraft/ipu/operations/rearrange.hpp>
+#include <stagecraft/ipu/tasks/rearrange.hpp>
 #include <cstdint>
 
 namespace tests {

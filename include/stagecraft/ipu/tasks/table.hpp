@@ -7,11 +7,11 @@
 #include <stagecraft/ipu/cycles/fill.hpp>
 #include <stagecraft/ipu/cycles/integers.hpp>
 #include <stagecraft/ipu/cycles/multi_slice.hpp>
-#include <stagecraft/ipu/operations/reduce.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
 #include <stagecraft/ipu/steps/step_layout.hpp>
 #include <stagecraft/ipu/steps/tile_mapping.hpp>
+#include <stagecraft/ipu/tasks/reduce.hpp>
 #include <cstdint>
 
 namespace stagecraft::tiles {
@@ -109,8 +109,8 @@ struct table_division : table_parts {
     return best;
   }
 
-  [[nodiscard]] static constexpr table_division of(lowered_step const& step, tile_operation const& operation) noexcept {
-    return {operation.what.as<table_parts>(), step.output_of(operation).type, step.input_of(operation, 1).type};
+  [[nodiscard]] static constexpr table_division of(lowered_step const& step, task const& task) noexcept {
+    return {task.what.as<table_parts>(), step.output_of(task).type, step.input_of(task, 1).type};
   }
 };
 
@@ -122,9 +122,9 @@ constexpr void append_table(lowered_step& step, table_function function, int in,
   step.add(table_parts(division), {in, numbers}, {result});
 }
 
-[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
-                                               table_parts const&, ipu_target const& target) noexcept {
-  return table_division::of(step, operation).cost(target);
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, task const& task, table_parts const&,
+                                               ipu_target const& target) noexcept {
+  return table_division::of(step, task).cost(target);
 }
 
 }  // namespace stagecraft::tiles

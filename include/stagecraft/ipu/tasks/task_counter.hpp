@@ -20,13 +20,13 @@ class task_counter {
   struct memory {};
 
   lowered_step const& step_;
-  tile_operation const& operation_;
+  task const& task_;
   ipu_target const& target_;
   operation_cost cost{};
   std::int64_t received_ = 0;
 
   [[nodiscard]] constexpr lowered_step const& step() const { return step_; }
-  [[nodiscard]] constexpr tile_operation const& operation() const { return operation_; }
+  [[nodiscard]] constexpr task const& current() const { return task_; }
   [[nodiscard]] constexpr ipu_target const& target() const { return target_; }
 
   /// `elements` elements on each of the first `tiles` tiles, until the task ends.
@@ -38,13 +38,13 @@ class task_counter {
   /// `move(at, first, count)` for elements of the tensor from `first` on.
   template <class Runs>
   constexpr memory receive(equal_shares const& shares, int input, std::int64_t width, Runs const&) {
-    add_copy(shares.of(0) * width * size_of(step_.input_of(operation_, input).type));
+    add_copy(shares.of(0) * width * size_of(step_.input_of(task_, input).type));
     return {};
   }
   /// Each tile sends elements of its copy to where those of an output lie; `runs` as above.
   template <class Runs>
   constexpr void send(memory const&, int output, std::int64_t, Runs const&) {
-    auto const& result = step_.output_of(operation_, output);
+    auto const& result = step_.output_of(task_, output);
     received_ += tile_mapping(result, target_).elements_of(0) * size_of(result.type);
   }
   /// Tile 0 receives one number from each of the first `tiles` tiles.
@@ -78,7 +78,7 @@ constexpr void add_up_tiles(Walk& on, typename Walk::memory const& sums, int til
   on.end_exchange();
   on.compute_set(
       "ReduceAdd", equal_shares(1, std::int64_t{1}), [&](std::int64_t) { return work; },
-      [&](auto& machine, int) { add_numbers(machine, on.operation(), all, is_root); });
+      [&](auto& machine, int) { add_numbers(machine, on.current(), all, is_root); });
 }
 
 }  // namespace stagecraft::tiles

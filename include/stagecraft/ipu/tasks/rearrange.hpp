@@ -55,17 +55,17 @@ constexpr void append_repeat(lowered_step& step, int input, int result, repeated
   return cost;
 }
 
-[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
-                                               rearrangement const& what, ipu_target const& target) {
-  auto const& result = step.output_of(operation);
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, task const& task, rearrangement const& what,
+                                               ipu_target const& target) {
+  auto const& result = step.output_of(task);
   tile_mapping const mapping(result, target);
   std::int64_t const received = what.box.most_on_a_tile(mapping);
   return cost_of_copies(result.type, target, received,
                         what.function == rearrange_function::copy ? received : mapping.elements_of(0));
 }
-[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
-                                               repeated_field const& field, ipu_target const& target) {
-  auto const& result = step.output_of(operation);
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, task const& task, repeated_field const& field,
+                                               ipu_target const& target) {
+  auto const& result = step.output_of(task);
   tile_mapping const mapping(result, target);
   return cost_of_copies(result.type, target, field.most_received(mapping), mapping.elements_of(0));
 }

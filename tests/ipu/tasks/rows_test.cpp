@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What softmax and losses cost: the vertices' cycles worked out by hand.
-#include <stagecraft/ipu/operations/operations.hpp>
-#include <stagecraft/ipu/operations/rows.hpp>
+#include <stagecraft/ipu/tasks/rows.hpp>
+#include <stagecraft/ipu/tasks/tasks.hpp>
 #include <doctest/doctest.h>
 
 namespace sc = stagecraft;
@@ -23,7 +23,7 @@ constexpr sc::tiles::operation_cost softmax_cost(bool gradient, dtype type) {
     append_softmax_gradient(step, x, y, x, 12, 8, 1);
   else
     append_softmax(step, x, y, 12, 8, 1);
-  return cost_of(step, step.operations[0], two_tiles);
+  return cost_of(step, step.tasks[0], two_tiles);
 }
 
 // Each tile has 6 rows, each worker one: maximum 6 * (3 + 6 + 8 / 2 + 5 + 3), differences 6 * (15 + 7 + 9) + 11,
@@ -61,7 +61,7 @@ constexpr sc::tiles::operation_cost loss_cost(bool with_gradient) {
   int const gradient = with_gradient ? step.tensor(tensor_role::output_gradient, 0, dtype::float32, 12 * 8) : -1;
   append_loss(step, sc::tiles::rule_of_loss<Loss, 8>(with_gradient), prediction, targets, scales, result, gradient, 12,
               8);
-  return cost_of(step, step.operations[0], two_tiles);
+  return cost_of(step, step.tasks[0], two_tiles);
 }
 
 // Squares and gradients 6 * (18 + 4 * 8 + 1), sums of rows 126, times scales 6 * (58 + 3) + 11, gradients times scales
@@ -117,7 +117,7 @@ constexpr sc::tiles::operation_cost uneven = [] {
   sc::tiles::lowered_step step;
   int const x = step.tensor(tensor_role::input, 0, dtype::float32, 7 * 8);
   append_softmax(step, x, x, 7, 8, 1);
-  return cost_of(step, step.operations[0], two_tiles);
+  return cost_of(step, step.tasks[0], two_tiles);
 }();
 static_assert(uneven.bytes_exchanged == 4 * 32 + 28 * 4 && uneven.temporary_bytes == 128);
 static_assert(uneven.flops == 7 * (7 + 8 + 8 + 7 + 1 + 8));

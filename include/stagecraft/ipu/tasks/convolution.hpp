@@ -79,11 +79,10 @@ struct convolution_phases {
   return cost;
 }
 
-[[nodiscard]] constexpr convolution_division division_of(lowered_step const& step, tile_operation const& operation,
+[[nodiscard]] constexpr convolution_division division_of(lowered_step const& step, task const& task,
                                                          ipu_target const& target) noexcept {
-  auto const& what = operation.what.as<planned_product>();
-  return {step.shapes[operation.plan], step.plans[operation.plan], target, what.loads_128_bits != 0,
-          what.kernel_is_there != 0};
+  auto const& what = task.what.as<planned_product>();
+  return {step.shapes[task.plan], step.plans[task.plan], target, what.loads_128_bits != 0, what.kernel_is_there != 0};
 }
 
 /// Operands come from where they lie to the tiles that multiply them,
@@ -94,11 +93,11 @@ struct convolution_phases {
 /// As the planner's estimate (detail::convolution_problem), but exact: a tile receives all else that it needs, also
 /// what lies there already, none faster for a neighbour that receives the same; parts that are smaller than others
 /// count as such; the way home counts; and serial parts are written out one after the other, so that none is sliced.
-[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
-                                               planned_product const&, ipu_target const& target) {
-  auto const division = division_of(step, operation, target);
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, task const& task, planned_product const&,
+                                               ipu_target const& target) {
+  auto const division = division_of(step, task, target);
   convolution_phases const phases{division};
-  tile_tensor const& result = step.output_of(operation);
+  tile_tensor const& result = step.output_of(task);
   std::int64_t const at_home = tile_mapping(result, target).elements_of(0);
   std::int64_t const outs = division.serial_out_parts, ins = division.serial_in_parts;
 

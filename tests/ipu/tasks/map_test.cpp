@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What elementwise operations cost, against numbers that were worked out by hand from the vertices' estimates.
-#include <stagecraft/ipu/operations/map.hpp>
-#include <stagecraft/ipu/operations/operations.hpp>
+#include <stagecraft/ipu/tasks/map.hpp>
+#include <stagecraft/ipu/tasks/tasks.hpp>
 #include <cstdint>
 #include <doctest/doctest.h>
 
@@ -34,10 +34,10 @@ constexpr sc::tiles::operation_cost cost(map_function function, elements const& 
   int const a = step.tensor(tensor_role::input, 0, of.type, of.count);
   int const b = step.tensor(tensor_role::input, 1, of.other, values == 0 ? of.count : values);
   int const y = in_place ? a : step.tensor(tensor_role::output, 0, of.type, of.count);
-  auto& operation = sc::tiles::append_map(step, function, y, {{a}, {b, {inner, values}}}, {scalar});
-  operation.input_count = operands;
-  operation.what.as<sc::tiles::map_operation>().numbers = numbers;
-  return sc::tiles::cost_of(step, operation, target);
+  auto& task = sc::tiles::append_map(step, function, y, {{a}, {b, {inner, values}}}, {scalar});
+  task.input_count = operands;
+  task.what.as<sc::tiles::map_task>().numbers = numbers;
+  return sc::tiles::cost_of(step, task, target);
 }
 
 constexpr sc::tiles::operation_cost compute(std::int64_t cycles, std::int64_t flops) {
@@ -102,7 +102,7 @@ constexpr sc::tiles::operation_cost cost_of_cast() {
   int const x = step.tensor(tensor_role::input, 0, dtype::float16, 96);
   int const y = step.tensor(tensor_role::output, 0, dtype::float32, 96);
   sc::tiles::append_map(step, map_function::copy, y, {{x}});
-  return sc::tiles::cost_of(step, step.operations[0], target);
+  return sc::tiles::cost_of(step, step.tasks[0], target);
 }
 // 2 elements of each worker at once, and the question whether one is left over.
 static_assert(cost_of_cast() == compute(12 + 6 * (18 + 19 + 1 + 1), 96));
@@ -115,7 +115,7 @@ constexpr sc::tiles::operation_cost cost_of_activation(sc::activation const& fun
     sc::tiles::append_activation_gradient_map(step, function, x, x, y);
   else
     sc::tiles::append_activation_map(step, function, x, y);
-  return sc::tiles::cost_of(step, step.operations[0], target);
+  return sc::tiles::cost_of(step, step.tasks[0], target);
 }
 static_assert(cost_of_activation(sc::sigmoid, false) == compute(9 + 6 * (20 + 2 + 5 + 1 + 5 + 3), 96));
 static_assert(cost_of_activation(sc::relu, false) == compute(9 + 6 * (20 + 2 + 1 + 1 + 1 + 3), 96));
@@ -130,7 +130,7 @@ constexpr sc::tiles::operation_cost cost_of_dropout(std::int64_t positions, std:
   int const x = step.tensor(tensor_role::input, 0, dtype::float32, 96);
   int const y = step.tensor(tensor_role::output, 0, dtype::float32, 96);
   sc::tiles::append_dropout(step, x, y, 0.5F, 0, false, positions, channels);
-  return sc::tiles::cost_of(step, step.operations[0], target);
+  return sc::tiles::cost_of(step, step.tasks[0], target);
 }
 // Two cycles for a worker's vector of random numbers, and a product.
 static_assert(cost_of_dropout(0, 0) == compute(6 * 2 + 6 * (20 + 2) + 11, 96));
@@ -140,8 +140,8 @@ static_assert(cost_of_dropout(4, 3) == compute(6 * 2 + 6 + 6 * (29 + 3) + 11, 96
 TEST_CASE("in place, the result is an operand") {
   sc::tiles::lowered_step step;
   int const x = step.tensor(tensor_role::input, 0, dtype::float32, 96);
-  auto& operation = sc::tiles::append_map(step, map_function::add, x, {{x}, {x}});
-  CHECK(sc::tiles::cost_of(step, operation, target) == cost(map_function::add, {}, 2, true));
+  auto& task = sc::tiles::append_map(step, map_function::add, x, {{x}, {x}});
+  CHECK(sc::tiles::cost_of(step, task, target) == cost(map_function::add, {}, 2, true));
 }
 
 }  // namespace

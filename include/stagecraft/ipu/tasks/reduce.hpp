@@ -11,8 +11,8 @@
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
 #include <stagecraft/ipu/steps/step_layout.hpp>
+#include <stagecraft/ipu/steps/task_work.hpp>
 #include <stagecraft/ipu/steps/tile_mapping.hpp>
-#include <stagecraft/ipu/steps/tile_work.hpp>
 #include <stagecraft/ipu/vertices/vertex_work.hpp>
 #include <cstdint>
 #include <initializer_list>
@@ -85,15 +85,15 @@ struct reduce_plan {
   using vertices::reduce_operation;
   auto const elements = columns * depth;
   vertex_work work{0, elements};
-  auto operation = reduce_operation::add;
-  if (function == reduce_function::maximum) operation = reduce_operation::max;
+  auto task = reduce_operation::add;
+  if (function == reduce_function::maximum) task = reduce_operation::max;
   if (function == reduce_function::sum_of_squares) {
-    operation = reduce_operation::square_add;
+    task = reduce_operation::square_add;
     work.flops += elements;
   }
   if (function == reduce_function::sum_of_products)
     work.add(vertices::binary_op{vertices::binary_operation::multiply, from, elements}, target);
-  work.cycles += reduced_columns(operation, from, to, columns, depth, target);
+  work.cycles += reduced_columns(task, from, to, columns, depth, target);
   return work;
 }
 /// What the vertices of a later stage do, which reduce partial results.
@@ -106,16 +106,16 @@ struct reduce_plan {
 }
 
 /// The factor of the results.
-[[nodiscard]] constexpr float reduce_scale(tile_operation const& operation) noexcept {
-  auto const& what = operation.what.as<axis_reduction>();
+[[nodiscard]] constexpr float reduce_scale(task const& task) noexcept {
+  auto const& what = task.what.as<axis_reduction>();
   auto const scale = static_cast<float>(what.scale);
   return what.function == reduce_function::mean ? scale / static_cast<float>(what.reduced) : scale;
 }
 
 /// What a tile with `piece` elements does with them.
-[[nodiscard]] constexpr vertex_work local_reduction(tile_operation const& operation, reduce_plan const& plan,
-                                                    std::int64_t piece, ipu_target const& target) noexcept {
-  auto const function = operation.what.as<axis_reduction>().function;
+[[nodiscard]] constexpr vertex_work local_reduction(task const& task, reduce_plan const& plan, std::int64_t piece,
+                                                    ipu_target const& target) noexcept {
+  auto const function = task.what.as<axis_reduction>().function;
   std::int64_t const blocks = plan.blocks_of(piece);
   // A block after the other, each with its part of the rows.
   std::int64_t const depth = ceil_div(ceil_div(piece, plan.inner), blocks);
@@ -123,26 +123,26 @@ struct reduce_plan {
   return {blocks * one.cycles, piece * (one.flops / (plan.inner * depth))};
 }
 /// What a tile does for `count` partial results of its share.
-[[nodiscard]] constexpr vertex_work share_reduction(tile_operation const& operation, reduce_plan const& plan,
-                                                    std::int64_t count, ipu_target const& target) noexcept {
-  auto const function = operation.what.as<axis_reduction>().function;
+[[nodiscard]] constexpr vertex_work share_reduction(task const& task, reduce_plan const& plan, std::int64_t count,
+                                                    ipu_target const& target) noexcept {
+  auto const function = task.what.as<axis_reduction>().function;
   return plan.is_local ? next_reduction(function, dtype::float32, count, plan.partials_of_part(), target)
                        : first_reduction(function, plan.type, dtype::float32, count, plan.partials_of_part(), target);
 }
 /// What a tile does for `count` results.
-[[nodiscard]] constexpr vertex_work last_reduction(tile_operation const& operation, reduce_plan const& plan,
-                                                   std::int64_t count, ipu_target const& target) noexcept {
-  auto const function = operation.what.as<axis_reduction>().function;
+[[nodiscard]] constexpr vertex_work last_reduction(task const& task, reduce_plan const& plan, std::int64_t count,
+                                                   ipu_target const& target) noexcept {
+  auto const function = task.what.as<axis_reduction>().function;
   auto const to = plan.result_type;
   auto work = plan.is_local || plan.parts > 1
                   ? next_reduction(function, to, count, plan.last_partials(), target)
                   : first_reduction(function, plan.type, to, count, plan.last_partials(), target);
-  if (reduce_scale(operation) != 1)
+  if (reduce_scale(task) != 1)
     work.add(vertices::broadcast_op{vertices::binary_operation::multiply, to, count, true}, target);
   return work;
 }
 
-[[nodiscard]] constexpr operation_cost cost_of_plan(tile_operation const& operation, reduce_plan const& plan,
+[[nodiscard]] constexpr operation_cost cost_of_plan(task const& task, reduce_plan const& plan,
                                                     ipu_target const& target) noexcept {
   operation_cost cost;
   auto const tiles_of = [](tile_mapping const& mapping) {
@@ -154,7 +154,7 @@ struct reduce_plan {
   };
   if (plan.is_local) {
     add_compute_set(cost, tiles_of(plan.elements),
-                    [&](std::int64_t piece) { return local_reduction(operation, plan, piece, target); });
+                    [&](std::int64_t piece) { return local_reduction(task, plan, piece, target); });
     cost.temporary_bytes += rounded_bytes(plan.local_partials(plan.elements.elements_of(0)) * size_of(dtype::float32));
   }
   int const copies = plan.is_local ? 1 : plan.operands;
@@ -163,21 +163,21 @@ struct reduce_plan {
     receive(count * plan.partials_of_part(), plan.partial_bytes(), copies);
     cost.temporary_bytes += rounded_bytes(count * size_of(dtype::float32));
     add_compute_set(cost, tiles_of(plan.shares),
-                    [&](std::int64_t share) { return share_reduction(operation, plan, share, target); });
+                    [&](std::int64_t share) { return share_reduction(task, plan, share, target); });
   }
   receive(plan.results.elements_of(0) * plan.last_partials(), plan.last_partial_bytes(), plan.parts > 1 ? 1 : copies);
   add_compute_set(cost, tiles_of(plan.results),
-                  [&](std::int64_t results) { return last_reduction(operation, plan, results, target); });
+                  [&](std::int64_t results) { return last_reduction(task, plan, results, target); });
   return cost;
 }
 
 /// Chooses the way with fewest cycles. Tiles may reduce what they have if it is a row of columns at least, and must if
 /// it is 16 or more; then powers of 4 are tried for the number of parts.
-[[nodiscard]] constexpr reduce_plan plan_reduce(lowered_step const& step, tile_operation const& operation,
+[[nodiscard]] constexpr reduce_plan plan_reduce(lowered_step const& step, task const& task,
                                                 ipu_target const& target) noexcept {
-  auto const& input = step.input_of(operation);
-  auto const& result = step.output_of(operation);
-  auto const& what = operation.what.as<axis_reduction>();
+  auto const& input = step.input_of(task);
+  auto const& result = step.output_of(task);
+  auto const& what = task.what.as<axis_reduction>();
   reduce_plan plan{.outer = what.outer,
                    .reduced = what.reduced,
                    .inner = what.inner,
@@ -186,14 +186,14 @@ struct reduce_plan {
                    .shares = {},
                    .type = input.type,
                    .result_type = result.type,
-                   .operands = operation.input_count};
+                   .operands = task.input_count};
   auto const piece = plan.elements.elements_per_tile;
   auto best = plan;
   std::int64_t cycles = -1;
   auto const try_parts = [&] {
     for (plan.parts = 1; plan.parts == 1 || plan.parts < plan.partials; plan.parts *= 4) {
       plan.shares = {plan.outer * plan.parts * plan.inner, dtype::float32, target};
-      auto const these = cost_of_plan(operation, plan, target).cycles();
+      auto const these = cost_of_plan(task, plan, target).cycles();
       if (cycles >= 0 && these >= cycles) continue;
       cycles = these;
       best = plan;
@@ -213,9 +213,9 @@ struct reduce_plan {
   return best;
 }
 
-[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
-                                               axis_reduction const&, ipu_target const& target) noexcept {
-  return cost_of_plan(operation, plan_reduce(step, operation, target), target);
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, task const& task, axis_reduction const&,
+                                               ipu_target const& target) noexcept {
+  return cost_of_plan(task, plan_reduce(step, task, target), target);
 }
 
 /// (outer, reduced, inner) -> (outer, inner): reduces the middle one of three axes, and multiplies the result with

@@ -3,8 +3,8 @@
 #include <stagecraft/ipu/cycles/conv_partials.hpp>
 #include <stagecraft/ipu/cycles/elementwise.hpp>
 #include <stagecraft/ipu/cycles/reduce.hpp>
-#include <stagecraft/ipu/operations/convolution.hpp>
-#include <stagecraft/ipu/operations/operations.hpp>
+#include <stagecraft/ipu/tasks/convolution.hpp>
+#include <stagecraft/ipu/tasks/tasks.hpp>
 #include <cstdint>
 #include <doctest/doctest.h>
 
@@ -39,7 +39,7 @@ constexpr lowered_step step_of(convolution_shape const& shape, convolution_plan 
 constexpr operation_cost cost_of(convolution_shape const& shape, convolution_plan const& plan,
                                  sc::ipu_target const& target, sc::tiles::weight_mapping const* kernel = nullptr) {
   auto const step = step_of(shape, plan, kernel);
-  return sc::tiles::cost_of(step, step.operations[0], target);
+  return sc::tiles::cost_of(step, step.tasks[0], target);
 }
 constexpr convolution_plan plan_by_hand(int in_chan_split = 1, int serial_in_chan_split = 1) {
   sc::tiles::convolution_partition partition;
@@ -159,8 +159,8 @@ constexpr bool is_about_the_estimate() {
   sc::tiles::append_convolution_input_gradient<Forward, ipu2, Options>(step, output, kernel, input);
   sc::tiles::append_convolution_filter_gradient<Forward, ipu2, Options>(step, input, output, kernel);
   for (int i = 0; i < 3; ++i) {
-    auto const& plan = step.plans[step.operations[i].plan];
-    auto const cost = sc::tiles::cost_of(step, step.operations[i], ipu2);
+    auto const& plan = step.plans[step.tasks[i].plan];
+    auto const cost = sc::tiles::cost_of(step, step.tasks[i], ipu2);
     if (cost.flops != Forward.flops()) return false;
     if (cost.cycles() * 10 < plan.cycles.total() * 7 || cost.cycles() * 10 > plan.cycles.total() * 16) return false;
     if (cost.temporary_bytes > plan.temporary_bytes * 2 + 4096) return false;

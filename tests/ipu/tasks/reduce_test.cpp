@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What reductions cost, against numbers that were worked out by hand from the vertices' estimates.
-#include <stagecraft/ipu/operations/operations.hpp>
-#include <stagecraft/ipu/operations/reduce.hpp>
+#include <stagecraft/ipu/tasks/reduce.hpp>
+#include <stagecraft/ipu/tasks/tasks.hpp>
 #include <cstdint>
 #include <doctest/doctest.h>
 
@@ -31,8 +31,7 @@ constexpr reduction reduce(int tiles, std::int64_t outer, std::int64_t reduced, 
   int const y = step.tensor(tensor_role::output, 0, dtype::float32, outer * inner);
   sc::tiles::append_reduce(step, function, {x}, y, outer, reduced, inner, scale);
   auto const target = target_of(tiles);
-  return {sc::detail::plan_reduce(step, step.operations[0], target),
-          sc::tiles::cost_of(step, step.operations[0], target)};
+  return {sc::detail::plan_reduce(step, step.tasks[0], target), sc::tiles::cost_of(step, step.tasks[0], target)};
 }
 
 // 16 columns of 3 on 8 tiles: each receives 3 rows of its 2 results, which one load holds; 29 cycles for a worker.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a layer of a user's own costs.
-#include <stagecraft/ipu/operations/custom.hpp>
-#include <stagecraft/ipu/operations/operations.hpp>
+#include <stagecraft/ipu/tasks/custom.hpp>
+#include <stagecraft/ipu/tasks/tasks.hpp>
 #include <doctest/doctest.h>
 
 namespace sc = stagecraft;
@@ -22,7 +22,7 @@ constexpr sc::tiles::operation_cost cost(dtype type) {
   tensors.add_input(step.tensor(tensor_role::weight, 0, dtype::float32, 4));
   tensors.add_output(step.tensor(tensor_role::output, 0, type, 12));
   sc::detail::append_custom(step, sc::tiles::custom_function::forward, tensors, 100, 48);
-  return cost_of(step, step.operations[0], two_tiles);
+  return cost_of(step, step.tasks[0], two_tiles);
 }
 // One worker of six works.
 static_assert(cost(dtype::float32) == sc::tiles::operation_cost{.compute_cycles = 600,
@@ -46,27 +46,26 @@ static_assert(cost(dtype::float16) == sc::tiles::operation_cost{.compute_cycles 
 
 }  // namespace
 
-TEST_CASE("operations name all tensors, however many there are") {
+TEST_CASE("tasks name all tensors, however many there are") {
   sc::tiles::lowered_step step;
   sc::detail::named_tensors tensors;
-  constexpr int inputs = 2 * sc::tiles::tile_operation::most_inputs + 3,
-                outputs = sc::tiles::tile_operation::most_outputs + 2;
+  constexpr int inputs = 2 * sc::tiles::task::most_inputs + 3, outputs = sc::tiles::task::most_outputs + 2;
   for (int i = 0; i < inputs; ++i) tensors.add_input(step.tensor(tensor_role::input, i, dtype::float32, 2));
   for (int i = 0; i < outputs; ++i) tensors.add_output(step.tensor(tensor_role::input_gradient, i, dtype::float32, 2));
   sc::detail::append_custom(step, sc::tiles::custom_function::backward, tensors, 10, 0);
-  REQUIRE(step.operation_count == 3);
+  REQUIRE(step.task_count == 3);
   sc::tiles::operation_cost cost;
   bool named[inputs + outputs]{};
-  for (int k = 0; k < step.operation_count; ++k) {
-    auto const& operation = step.operations[k];
-    for (int i = 0; i < operation.input_count; ++i) named[operation.inputs[i]] = true;
-    for (int i = 0; i < operation.output_count; ++i) named[operation.outputs[i]] = true;
-    cost += cost_of(step, operation, two_tiles);
+  for (int k = 0; k < step.task_count; ++k) {
+    auto const& task = step.tasks[k];
+    for (int i = 0; i < task.input_count; ++i) named[task.inputs[i]] = true;
+    for (int i = 0; i < task.output_count; ++i) named[task.outputs[i]] = true;
+    cost += cost_of(step, task, two_tiles);
   }
   for (bool const one : named) CHECK(one);
   CHECK(cost.bytes_exchanged == (inputs + outputs) * 8);
   CHECK(cost.compute_sets == 1);
-  sc::detail::named_tensors const found(step, step.operations[2]);
+  sc::detail::named_tensors const found(step, step.tasks[2]);
   CHECK(found.input_count == inputs);
   CHECK(found.output_count == outputs);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <stagecraft/ipu/operations/operations.hpp>
-#include <stagecraft/ipu/operations/pool.hpp>
+#include <stagecraft/ipu/tasks/pool.hpp>
+#include <stagecraft/ipu/tasks/tasks.hpp>
 #include <cstdint>
 #include <doctest/doctest.h>
 #include <random>
@@ -30,7 +30,7 @@ constexpr operation_cost cost_of_max(sc::tiles::pool_shape const& shape, dtype t
   int const y = step.tensor(tensor_role::output, 0, type, shape.output_elements());
   int const cells = step.tensor(tensor_role::saved, 0, dtype::uint8, shape.output_elements());
   append_pool(step, pool_function::max, {x}, {y, cells}, shape, target);
-  return sc::tiles::cost_of(step, step.operations[0], target);
+  return sc::tiles::cost_of(step, step.tasks[0], target);
 }
 
 // 4 x 4 x 2 floats on one tile: 128 bytes come, 32 and 8 go. A worker has one output: 32 cycles around, 13 for the

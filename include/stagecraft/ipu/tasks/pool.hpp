@@ -125,31 +125,31 @@ constexpr void append_pool(lowered_step& step, pool_function function, std::init
 }
 
 /// Elements for which every tile has room: as many of an input or output as the tile with most needs.
-[[nodiscard]] constexpr std::int64_t pool_input_room(lowered_step const& step, tile_operation const& operation,
-                                                     pool_work const& work, int input) noexcept {
-  return work.most_needed() * pool_elements_each(step.input_of(operation, input), work);
+[[nodiscard]] constexpr std::int64_t pool_input_room(lowered_step const& step, task const& task, pool_work const& work,
+                                                     int input) noexcept {
+  return work.most_needed() * pool_elements_each(step.input_of(task, input), work);
 }
-[[nodiscard]] constexpr std::int64_t pool_output_room(lowered_step const& step, tile_operation const& operation,
-                                                      pool_work const& work, int output) noexcept {
-  return work.result_of(0).elements() * pool_elements_each(step.output_of(operation, output), work);
+[[nodiscard]] constexpr std::int64_t pool_output_room(lowered_step const& step, task const& task, pool_work const& work,
+                                                      int output) noexcept {
+  return work.result_of(0).elements() * pool_elements_each(step.output_of(task, output), work);
 }
 
-[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
-                                               pool_work const& work, ipu_target const& target) {
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, task const& task, pool_work const& work,
+                                               ipu_target const& target) {
   operation_cost cost;
   std::int64_t received = 0, sent = 0;
-  for (int i = 0; i < operation.input_count; ++i) {
-    std::int64_t const bytes = pool_input_room(step, operation, work, i) * size_of(step.input_of(operation, i).type);
+  for (int i = 0; i < task.input_count; ++i) {
+    std::int64_t const bytes = pool_input_room(step, task, work, i) * size_of(step.input_of(task, i).type);
     received += bytes;
     cost.temporary_bytes += rounded_bytes(bytes);
   }
-  for (int i = 0; i < operation.output_count; ++i) {
-    auto const& output = step.output_of(operation, i);
+  for (int i = 0; i < task.output_count; ++i) {
+    auto const& output = step.output_of(task, i);
     sent += tile_mapping(output, target).elements_of(0) * size_of(output.type);
-    cost.temporary_bytes += rounded_bytes(pool_output_room(step, operation, work, i) * size_of(output.type));
+    cost.temporary_bytes += rounded_bytes(pool_output_room(step, task, work, i) * size_of(output.type));
   }
   cost.add_exchange(target, received);
-  cost.add_compute_set(work.most_cycles(step.output_of(operation).type, target));
+  cost.add_compute_set(work.most_cycles(step.output_of(task).type, target));
   cost.add_exchange(target, sent);
   pool_box whole;
   for (int axis = 0; axis < 4; ++axis) whole.axes[axis] = {0, work.extent(axis)};

@@ -19,13 +19,13 @@
 namespace stagecraft::tiles {
 
 /// All families but `custom`, which needs the call of its layer.
-inline void run_operation(tile_machine& machine, tile_operation const& operation) {
-  operation.what.visit([&](auto const& what) {
+inline void run_task(tile_machine& machine, task const& task) {
+  task.what.visit([&](auto const& what) {
     using family = std::remove_cvref_t<decltype(what)>;
-    if constexpr (std::is_same_v<family, traced_program>)
-      run_traced(machine, operation, run_operation);
+    if constexpr (std::is_same_v<family, traced_tasks>)
+      run_traced(machine, task, run_task);
     else if constexpr (!std::is_same_v<family, own_layer_step> && !std::is_same_v<family, tensor_names>)
-      run(machine, operation, what);
+      run(machine, task, what);
   });
 }
 

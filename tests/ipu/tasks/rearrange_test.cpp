@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <stagecraft/ipu/operations/operations.hpp>
-#include <stagecraft/ipu/operations/rearrange.hpp>
+#include <stagecraft/ipu/tasks/rearrange.hpp>
+#include <stagecraft/ipu/tasks/tasks.hpp>
 #include <cstdint>
 #include <doctest/doctest.h>
 #include <random>
@@ -28,7 +28,7 @@ constexpr operation_cost cost(sc::ipu_target const& target, dtype type, std::int
   int const input = step.tensor(tensor_role::input, 0, type, inputs);
   int const result = step.tensor(tensor_role::output, 0, type, results);
   append(step, input, result);
-  return sc::tiles::cost_of(step, step.operations[0], target);
+  return sc::tiles::cost_of(step, step.tasks[0], target);
 }
 
 // 8 blocks of 3 in blocks of 8: each of 4 tiles has 2 blocks, and receives 6 floats, 4 bytes in a cycle. They are

@@ -19,12 +19,12 @@ struct tile_loop {
   int end = 0;
   int trips = 1;
 
-  [[nodiscard]] constexpr bool contains(int operation) const noexcept { return operation >= begin && operation < end; }
+  [[nodiscard]] constexpr bool contains(int task) const noexcept { return task >= begin && task < end; }
 };
 
 /// A tensor of the program. A temporary one lies `offset` bytes behind the place where the operation's own memory
 /// begins; others are those of the step around it, in the order of the tensors that the operation reads.
-struct program_tensor {
+struct task_list_tensor {
   tile_tensor tensor;
   std::int64_t offset = -1;
   int given = -1;        ///< which of the operation's tensors
@@ -32,9 +32,9 @@ struct program_tensor {
 };
 
 /// Tensors have the numbers that the operations name. `operation.plan` is a number of `plans`.
-struct tile_program_view {
-  tracing::array_view<program_tensor const> tensors;
-  tracing::array_view<tile_operation const> operations;
+struct task_list_view {
+  tracing::array_view<task_list_tensor const> tensors;
+  tracing::array_view<task const> tasks;
   tracing::array_view<tile_loop const> loops;  ///< by their begin; an inner one stands behind the one around it
   tracing::array_view<convolution_shape const> shapes;
   tracing::array_view<convolution_plan const> plans;
@@ -46,18 +46,18 @@ struct tile_program_view {
 };
 
 /// A step that has one operation of a program alone, and its tensors.
-class step_of_operation {
+class step_of_task {
  public:
   /// `outer`: the numbers that the tensors have in the program.
   lowered_step step;
   int outer[lowered_step::most_tensors]{};
 
-  constexpr step_of_operation() { step.operation_count = 1; }
+  constexpr step_of_task() { step.task_count = 1; }
 
-  constexpr tile_operation const& set(tile_program_view const& program, tile_operation const& operation) {
+  constexpr task const& set(task_list_view const& program, task const& task) {
     step.tensor_count = step.plan_count = 0;
-    auto& own = step.operations[0];
-    own = operation;
+    auto& own = step.tasks[0];
+    own = task;
     for (int i = 0; i < own.input_count; ++i) own.inputs[i] = number_of(program, own.inputs[i]);
     for (int i = 0; i < own.output_count; ++i) own.outputs[i] = number_of(program, own.outputs[i]);
     if (own.plan >= 0) {
@@ -68,7 +68,7 @@ class step_of_operation {
   }
 
  private:
-  constexpr int number_of(tile_program_view const& program, int tensor) {
+  constexpr int number_of(task_list_view const& program, int tensor) {
     for (int i = 0; i < step.tensor_count; ++i)
       if (outer[i] == tensor) return i;
     outer[step.tensor_count] = tensor;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What rows of a table by their numbers cost.
-#include <stagecraft/ipu/operations/operations.hpp>
-#include <stagecraft/ipu/operations/table.hpp>
+#include <stagecraft/ipu/tasks/table.hpp>
+#include <stagecraft/ipu/tasks/tasks.hpp>
 #include <doctest/doctest.h>
 
 namespace sc = stagecraft;
@@ -25,7 +25,7 @@ constexpr sc::tiles::operation_cost cost(sc::tiles::table_function function, int
   int const which = step.tensor(tensor_role::input, 1, dtype::float32, numbers);
   int const result = step.tensor(tensor_role::output, 0, dtype::float32, columns * (is_gather ? numbers : rows));
   append_table(step, function, in, which, result, dtype::float32, dtype::float32, rows, columns, numbers, target);
-  return cost_of(step, step.operations[0], target);
+  return cost_of(step, step.tasks[0], target);
 }
 
 // Each of two tiles has 2 of 4 columns: 8 numbers of the table and 6 of rows, 4 bytes in a cycle. It clears 6 x 2

@@ -9,8 +9,8 @@
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
 #include <stagecraft/ipu/steps/step_layout.hpp>
+#include <stagecraft/ipu/steps/task_work.hpp>
 #include <stagecraft/ipu/steps/tile_mapping.hpp>
-#include <stagecraft/ipu/steps/tile_work.hpp>
 #include <stagecraft/ipu/vertices/formula_work.hpp>
 #include <stagecraft/ipu/vertices/map_work.hpp>
 #include <stagecraft/ipu/vertices/vertex_work.hpp>
@@ -19,12 +19,12 @@
 
 namespace stagecraft::tiles {
 
-[[nodiscard]] constexpr activation activation_of(map_operation const& what) noexcept {
+[[nodiscard]] constexpr activation activation_of(map_task const& what) noexcept {
   return {static_cast<activation_kind>(what.activation), static_cast<float>(what.scalars[0]),
           static_cast<float>(what.scalars[1]), static_cast<float>(what.scalars[2])};
 }
 /// A channel's random numbers and the products with them, or an element's.
-constexpr void add_dropout(map_work& work, map_operation const& what, bool in_place) noexcept {
+constexpr void add_dropout(map_work& work, map_task const& what, bool in_place) noexcept {
   std::int64_t const channels = what.channels;
   if (channels == 0) {
     work.random(work.elements);
@@ -39,8 +39,8 @@ constexpr void add_dropout(map_work& work, map_operation const& what, bool in_pl
 /// A function of tensors and numbers: `reads` are those of the tensors. A tensor that is read in some way is not the
 /// one that the vertex goes through, if there is another. popops' Select has no estimate of its own: a product with 1
 /// or 0, and a sum if neither side is 0. To divide by a number is to multiply by its reciprocal.
-constexpr void add_operation(map_work& work, map_operation const& what, operations::function apply,
-                             map_read const* reads, int count, bool in_place) noexcept {
+constexpr void add_operation(map_work& work, map_task const& what, operations::function apply, map_read const* reads,
+                             int count, bool in_place) noexcept {
   auto const is_number = [&](int operand) { return (what.numbers >> operand & 1) != 0; };
   auto const is_zero = [&](int operand) { return is_number(operand) && what.scalars[operand] == 0; };
   if (operations::arity(apply) == 1) {
@@ -67,35 +67,35 @@ constexpr void add_operation(map_work& work, map_operation const& what, operatio
 }
 
 /// A formula; operands that are repeated are written out first.
-constexpr void add_formula(map_work& work, tile_operation const& operation, map_read const* reads) {
-  dtype types[tile_operation::most_inputs + 1]{};
-  for (int i = 0; i < operation.input_count; ++i) {
+constexpr void add_formula(map_work& work, task const& task, map_read const* reads) {
+  dtype types[task::most_inputs + 1]{};
+  for (int i = 0; i < task.input_count; ++i) {
     types[i] = reads[i].count == 0 ? reads[i].type : work.type;
     if (reads[i].count != 0) work.expand(reads[i]);
   }
-  bool const in_place = operation.inputs[0] == operation.outputs[0];
-  if (operation.what.as<map_operation>().draws != 0) {
-    types[operation.input_count] = work.type;
+  bool const in_place = task.inputs[0] == task.outputs[0];
+  if (task.what.as<map_task>().draws != 0) {
+    types[task.input_count] = work.type;
     work.random(work.elements);
   }
-  auto const vertices = formula_vertices(*operation.formula, types, work.elements, work.target, in_place).work;
+  auto const vertices = formula_vertices(*task.formula, types, work.elements, work.target, in_place).work;
   work.cycles += vertices.cycles;
   work.flops += vertices.flops;
 }
 
 /// The vertices of a tile with `elements` elements of the result.
-[[nodiscard]] constexpr map_work map_work_of(lowered_step const& step, tile_operation const& operation,
-                                             ipu_target const& target, std::int64_t elements) {
+[[nodiscard]] constexpr map_work map_work_of(lowered_step const& step, task const& task, ipu_target const& target,
+                                             std::int64_t elements) {
   using enum vertices::binary_operation;
-  map_work work{target, step.output_of(operation).type, elements};
-  map_read reads[tile_operation::most_inputs]{};
-  int const count = operation.input_count;
-  for (int i = 0; i < count; ++i) reads[i] = read_of(step, operation, i, target);
-  bool const in_place = count > 0 && operation.inputs[0] == operation.outputs[0];
-  auto const& what = operation.what.as<map_operation>();
+  map_work work{target, step.output_of(task).type, elements};
+  map_read reads[task::most_inputs]{};
+  int const count = task.input_count;
+  for (int i = 0; i < count; ++i) reads[i] = read_of(step, task, i, target);
+  bool const in_place = count > 0 && task.inputs[0] == task.outputs[0];
+  auto const& what = task.what.as<map_task>();
   auto const function = what.function;
-  if (operation.formula != nullptr) {  // of an activation of one's own, too
-    add_formula(work, operation, reads);
+  if (task.formula != nullptr) {  // of an activation of one's own, too
+    add_formula(work, task, reads);
     return work;
   }
   // The first operand as it is needed by functions that take the others in their own ways.
@@ -150,21 +150,21 @@ constexpr void add_formula(map_work& work, tile_operation const& operation, map_
 }
 
 /// Tile 0 receives most.
-[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
-                                               map_operation const&, ipu_target const& target) {
-  auto const& result = step.output_of(operation);
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, task const& task, map_task const&,
+                                               ipu_target const& target) {
+  auto const& result = step.output_of(task);
   tile_mapping const mapping{result, target};
   operation_cost cost;
   if (result.elements == 0) return cost;
   std::int64_t bytes = 0;
-  for (int i = 0; i < operation.input_count; ++i) {
-    auto const received = read_of(step, operation, i, target).received_bytes(mapping.elements_of(0));
+  for (int i = 0; i < task.input_count; ++i) {
+    auto const received = read_of(step, task, i, target).received_bytes(mapping.elements_of(0));
     bytes += received;
     cost.temporary_bytes += rounded_bytes(received);
   }
   cost.add_exchange(target, bytes);
   add_compute_set(cost, {mapping.elements, mapping.elements_per_tile}, [&](std::int64_t elements) {
-    auto const work = map_work_of(step, operation, target, elements);
+    auto const work = map_work_of(step, task, target, elements);
     return vertex_work{work.cycles, work.flops};
   });
   return cost;
@@ -174,25 +174,24 @@ constexpr void add_formula(map_work& work, tile_operation const& operation, map_
 /// both are mapped alike, and is received otherwise, as is all that has a count.
 struct map_operand {
   int tensor = 0;
-  map_operation::reading read{};
+  map_task::reading read{};
 };
 /// `result` may be one of the operands whose count is 0. Operands of another type than the result's are converted.
-constexpr tile_operation& append_map(lowered_step& step, map_function function, int result,
-                                     std::initializer_list<map_operand> operands,
-                                     std::initializer_list<float> scalars = {}) {
-  tile_operation& operation = step.add(map_operation{.function = function}, {}, {result});
-  auto& what = operation.what.as<map_operation>();
+constexpr task& append_map(lowered_step& step, map_function function, int result,
+                           std::initializer_list<map_operand> operands, std::initializer_list<float> scalars = {}) {
+  task& task = step.add(map_task{.function = function}, {}, {result});
+  auto& what = task.what.as<map_task>();
   for (map_operand const& operand : operands) {
-    what.reads[operation.input_count] = operand.read;
-    operation.inputs[operation.input_count++] = operand.tensor;
+    what.reads[task.input_count] = operand.read;
+    task.inputs[task.input_count++] = operand.tensor;
   }
   int count = 0;
   for (float const scalar : scalars) what.scalars[count++] = scalar;
-  return operation;
+  return task;
 }
 
-constexpr void set_activation(tile_operation& operation, activation const& function) {
-  auto& what = operation.what.as<map_operation>();
+constexpr void set_activation(task& task, activation const& function) {
+  auto& what = task.what.as<map_task>();
   what.activation = static_cast<std::int64_t>(function.kind);
   what.scalars[0] = function.alpha;
   what.scalars[1] = function.max_value;
@@ -202,17 +201,17 @@ constexpr void set_activation(tile_operation& operation, activation const& funct
 /// y = f(x) for an elementwise activation; y may be x. One of the user's own has a formula.
 constexpr void append_activation_map(lowered_step& step, activation const& function, int x, int y,
                                      operations::formula_view const* formula = nullptr) {
-  auto& operation = append_map(step, map_function::activation, y, {{x}});
-  set_activation(operation, function);
-  operation.formula = formula;
+  auto& task = append_map(step, map_function::activation, y, {{x}});
+  set_activation(task, function);
+  task.formula = formula;
 }
 /// dx = f' dy, where f' follows from the input of f if function.gradient_needs_input(), else from its output. dx may be
 /// dy. A formula is given dy and x.
 constexpr void append_activation_gradient_map(lowered_step& step, activation const& function, int dy, int x_or_y,
                                               int dx, operations::formula_view const* formula = nullptr) {
-  auto& operation = append_map(step, map_function::activation_gradient, dx, {{dy}, {x_or_y}});
-  set_activation(operation, function);
-  operation.formula = formula;
+  auto& task = append_map(step, map_function::activation_gradient, dx, {{dy}, {x_or_y}});
+  set_activation(task, function);
+  task.formula = formula;
 }
 
 /// y = x / (1 - rate) or 0, at random: the same numbers as the host draws. With `channels`, one number decides about
@@ -220,7 +219,7 @@ constexpr void append_activation_gradient_map(lowered_step& step, activation con
 constexpr void append_dropout(lowered_step& step, int x, int y, float rate, std::uint64_t seed, bool gradient = false,
                               std::int64_t positions = 0, std::int64_t channels = 0) {
   auto const function = gradient ? map_function::dropout_gradient : map_function::dropout;
-  auto& what = append_map(step, function, y, {{x}}, {rate}).what.as<map_operation>();
+  auto& what = append_map(step, function, y, {{x}}, {rate}).what.as<map_task>();
   what.seed = seed;
   what.positions = positions;
   what.channels = channels;
@@ -228,27 +227,27 @@ constexpr void append_dropout(lowered_step& step, int x, int y, float rate, std:
 
 /// A formula of operands at each place, and of a random number from [0, 1) behind them if it `draws`. A seed of 0 is
 /// the trainer's.
-constexpr tile_operation& append_formula(lowered_step& step, operations::formula_view const& formula, int result,
-                                         std::initializer_list<map_operand> operands, bool draws = false,
-                                         std::uint64_t seed = 0) {
-  tile_operation& operation = append_map(step, map_function::formula, result, operands);
-  operation.formula = &formula;
-  operation.what.as<map_operation>().draws = draws ? 1 : 0;
-  operation.what.as<map_operation>().seed = seed;
-  return operation;
+constexpr task& append_formula(lowered_step& step, operations::formula_view const& formula, int result,
+                               std::initializer_list<map_operand> operands, bool draws = false,
+                               std::uint64_t seed = 0) {
+  task& task = append_map(step, map_function::formula, result, operands);
+  task.formula = &formula;
+  task.what.as<map_task>().draws = draws ? 1 : 0;
+  task.what.as<map_task>().seed = seed;
+  return task;
 }
 
 /// The numbers that a `call` draws: `first` is the number of the first of them in the sequence of the call. A seed of 0
 /// is the trainer's.
 constexpr void append_random(lowered_step& step, map_function function, int result, std::uint64_t first,
                              std::uint64_t seed = 0) {
-  auto& what = append_map(step, function, result, {}).what.as<map_operation>();
+  auto& what = append_map(step, function, result, {}).what.as<map_task>();
   what.first_random = first;
   what.seed = seed;
 }
 /// Element e is (e / inner) % count.
 constexpr void append_iota(lowered_step& step, int result, std::int64_t inner, std::int64_t count) {
-  auto& what = append_map(step, map_function::iota, result, {}).what.as<map_operation>();
+  auto& what = append_map(step, map_function::iota, result, {}).what.as<map_task>();
   what.iota_inner = inner;
   what.iota_count = count;
 }

@@ -13,8 +13,8 @@
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
 #include <stagecraft/ipu/steps/step_layout.hpp>
+#include <stagecraft/ipu/steps/task_list.hpp>
 #include <stagecraft/ipu/steps/tile_mapping.hpp>
-#include <stagecraft/ipu/steps/tile_program.hpp>
 #include <cstdint>
 #include <type_traits>
 
@@ -27,12 +27,12 @@ struct named_tensors {
   int input_count = 0, output_count = 0;
 
   constexpr named_tensors() = default;
-  constexpr named_tensors(lowered_step const& step, tile_operation const& operation) {
-    auto const* own_step = operation.what.if_is<own_layer_step>();
-    for (auto i = own_step != nullptr ? own_step->first : operation.what.as<traced_program>().first;
-         step.operations[i].what.is<tensor_names>(); ++i)
-      add(step.operations[i]);
-    add(operation);
+  constexpr named_tensors(lowered_step const& step, task const& task) {
+    auto const* own_step = task.what.if_is<own_layer_step>();
+    for (auto i = own_step != nullptr ? own_step->first : task.what.as<traced_tasks>().first;
+         step.tasks[i].what.is<tensor_names>(); ++i)
+      add(step.tasks[i]);
+    add(task);
   }
 
   constexpr void add_input(int tensor) { inputs[input_count++] = tensor; }
@@ -45,29 +45,28 @@ struct named_tensors {
   }
 
  private:
-  constexpr void add(tile_operation const& operation) {
-    for (int i = 0; i < operation.input_count; ++i) add_input(operation.inputs[i]);
-    for (int i = 0; i < operation.output_count; ++i) add_output(operation.outputs[i]);
+  constexpr void add(task const& task) {
+    for (int i = 0; i < task.input_count; ++i) add_input(task.inputs[i]);
+    for (int i = 0; i < task.output_count; ++i) add_output(task.outputs[i]);
   }
 };
 
 /// An operation on all of these tensors.
 template <class What>
-constexpr tile_operation& append_with_tensors(lowered_step& step, What what, named_tensors const& tensors) {
-  what.first = step.operation_count;
+constexpr task& append_with_tensors(lowered_step& step, What what, named_tensors const& tensors) {
+  what.first = step.task_count;
   int input = 0, output = 0;
-  auto const name_some = [&](tile_operation& operation) {
-    while (input < tensors.input_count && operation.input_count < tile_operation::most_inputs)
-      operation.inputs[operation.input_count++] = tensors.inputs[input++];
-    while (output < tensors.output_count && operation.output_count < tile_operation::most_outputs)
-      operation.outputs[operation.output_count++] = tensors.outputs[output++];
+  auto const name_some = [&](task& task) {
+    while (input < tensors.input_count && task.input_count < task::most_inputs)
+      task.inputs[task.input_count++] = tensors.inputs[input++];
+    while (output < tensors.output_count && task.output_count < task::most_outputs)
+      task.outputs[task.output_count++] = tensors.outputs[output++];
   };
-  while (tensors.input_count - input > tile_operation::most_inputs ||
-         tensors.output_count - output > tile_operation::most_outputs)
+  while (tensors.input_count - input > task::most_inputs || tensors.output_count - output > task::most_outputs)
     name_some(step.add(tensor_names{std::is_same_v<What, own_layer_step> ? 0 : 1}, {}, {}));
-  auto& operation = step.add(what, {}, {});
-  name_some(operation);
-  return operation;
+  auto& task = step.add(what, {}, {});
+  name_some(task);
+  return task;
 }
 
 constexpr void append_custom(lowered_step& step, custom_function function, named_tensors const& tensors,
@@ -142,10 +141,9 @@ constexpr void append_custom_backward(lowered_step& step) {
 
 /// The user's code computes with float32 in any case: tensors of float16 are converted before and after it, by all
 /// workers of the tile.
-constexpr std::int64_t custom_tile_cycles(lowered_step const& step, tile_operation const& operation,
-                                          ipu_target const& target) {
-  named_tensors const tensors(step, operation);
-  std::int64_t cycles = target.num_worker_contexts * operation.what.as<own_layer_step>().cycles;
+constexpr std::int64_t custom_tile_cycles(lowered_step const& step, task const& task, ipu_target const& target) {
+  named_tensors const tensors(step, task);
+  std::int64_t cycles = target.num_worker_contexts * task.what.as<own_layer_step>().cycles;
   for (int i = 0; i < tensors.input_count; ++i)
     if (auto const& tensor = step.tensors[tensors.inputs[i]]; tensor.type == dtype::float16)
       cycles += vertices::cast{dtype::float16, dtype::float32, tensor.elements}.cycles(target);
@@ -156,10 +154,10 @@ constexpr std::int64_t custom_tile_cycles(lowered_step const& step, tile_operati
 }
 
 /// Tile 0 receives all inputs, and has room for them and for the results, of float16 in both types.
-[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, tile_operation const& operation,
-                                               own_layer_step const& what, ipu_target const& target) {
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, task const& task, own_layer_step const& what,
+                                               ipu_target const& target) {
   operation_cost cost;
-  named_tensors const tensors(step, operation);
+  named_tensors const tensors(step, task);
   auto const add_memory = [&](tile_tensor const& tensor) {
     cost.temporary_bytes += rounded_bytes(tensor.elements * size_of(tensor.type));
     if (tensor.type == dtype::float16) cost.temporary_bytes += rounded_bytes(tensor.elements * size_of(dtype::float32));
@@ -176,21 +174,21 @@ constexpr std::int64_t custom_tile_cycles(lowered_step const& step, tile_operati
     if (!tensors.reads(tensors.outputs[i])) add_memory(tensor);
   }
   cost.add_exchange(target, received);
-  cost.add_compute_set(custom_tile_cycles(step, operation, target));
+  cost.add_compute_set(custom_tile_cycles(step, task, target));
   cost.add_exchange(target, sent);
   cost.flops = what.flops;
   return cost;
 }
 
 /// `tensors`: as inputs all that the program is given, in its order, as outputs those that it writes.
-constexpr void append_program(lowered_step& step, tile_program_view const& program, named_tensors const& tensors) {
-  append_with_tensors(step, traced_program{}, tensors).program = &program;
+constexpr void append_program(lowered_step& step, task_list_view const& program, named_tensors const& tensors) {
+  append_with_tensors(step, traced_tasks{}, tensors).program = &program;
 }
 
 /// Found once, with the program.
-[[nodiscard]] constexpr operation_cost cost_of(lowered_step const&, tile_operation const& operation,
-                                               traced_program const&, ipu_target const&) {
-  return operation.program->cost;
+[[nodiscard]] constexpr operation_cost cost_of(lowered_step const&, task const& task, traced_tasks const&,
+                                               ipu_target const&) {
+  return task.program->cost;
 }
 
 }  // namespace stagecraft::tiles

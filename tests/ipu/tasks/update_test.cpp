@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What updates of weights cost: the vertices' cycles worked out by hand.
-#include <stagecraft/ipu/operations/operations.hpp>
-#include <stagecraft/ipu/operations/update.hpp>
+#include <stagecraft/ipu/tasks/tasks.hpp>
+#include <stagecraft/ipu/tasks/update.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
 #include <stagecraft/optimizers/optimizers.hpp>
 #include <doctest/doctest.h>
@@ -27,7 +27,7 @@ constexpr sc::tiles::operation_cost cost(sc::regularizer const& penalty = {}, dt
   for (int i = 0; i < sc::detail::slots_of<Optimizer>; ++i)
     state[i] = step.tensor(tensor_role::optimizer_state, i, weight_type, 24);
   append_update(step, sc::detail::view_of_optimizer<Optimizer>, weight, gradient, state, penalty);
-  return cost_of(step, step.operations[0], two_tiles);
+  return cost_of(step, step.tasks[0], two_tiles);
 }
 
 // On 12 elements of a tile, two for each worker:
@@ -74,7 +74,7 @@ constexpr sc::tiles::operation_cost of_26 = [] {
   int const weight = step.tensor(tensor_role::weight, 0, dtype::float16, 26);
   int const gradient = step.tensor(tensor_role::accumulator, 0, dtype::float32, 26);
   append_update(step, sc::detail::view_of_optimizer<sc::optimizers::sgd{}>, weight, gradient, nullptr);
-  return cost_of(step, step.operations[0], two_tiles);
+  return cost_of(step, step.tasks[0], two_tiles);
 }();
 // 16 of 26 in float16, 14 in float32.
 static_assert(of_26.exchanges == 1 && of_26.bytes_exchanged == 64 && of_26.temporary_bytes == 64);
@@ -84,7 +84,7 @@ constexpr sc::tiles::operation_cost penalty_cost = [] {
   int const weight = step.tensor(tensor_role::weight, 0, dtype::float32, 24);
   int const result = step.tensor(tensor_role::loss, 0, dtype::float32, 1);
   append_penalty(step, {.l1 = 0, .l2 = 0.1F}, weight, result);
-  return cost_of(step, step.operations[0], two_tiles);
+  return cost_of(step, step.tasks[0], two_tiles);
 }();
 // Each worker reduces 2 elements, one what all have found: 6 * (3 + 6 + 1 + 5 + 2 + 3 + 22).
 static_assert(penalty_cost == sc::tiles::operation_cost{.compute_cycles = 6 * 42 + 120,
@@ -105,8 +105,8 @@ TEST_CASE("a piece that ends in less than a vector may take longest") {
   int const gradient = step.tensor(tensor_role::accumulator, 0, dtype::float32, 3);
   append_update(step, sc::detail::view_of_optimizer<sc::optimizers::sgd{}>, weight, gradient, nullptr);
   auto const work = [&](std::int64_t elements) {
-    return sc::detail::update_work(step, step.operations[0], elements, two_tiles).cycles;
+    return sc::detail::update_work(step, step.tasks[0], elements, two_tiles).cycles;
   };
   CHECK(work(1) > work(2));
-  CHECK(cost_of(step, step.operations[0], two_tiles).compute_cycles == work(1));
+  CHECK(cost_of(step, step.tasks[0], two_tiles).compute_cycles == work(1));
 }
