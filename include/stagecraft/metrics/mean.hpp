@@ -37,7 +37,6 @@ class mean {
   double total_ = 0, count_ = 0;
 };
 
-
 /// See mean_tensor. Number: of the sums and means. A template, so that programs without one do not make its vectors.
 template <class Number>
 class basic_mean_tensor {
@@ -67,7 +66,6 @@ class basic_mean_tensor {
 
 /// As `mean`, but of each element. All tensors have as many elements as the first one.
 using mean_tensor = basic_mean_tensor<double>;
-
 
 /// The sum of numbers that come one after the other, for loops of one's own. Keras: tf.keras.metrics.Sum.
 /// As `mean`, but not divided by the number of values.

@@ -39,7 +39,6 @@ struct last {};
 /// The end of a loop, which it names: the next trip begins, or what stands behind it.
 struct loop_end {};
 
-
 class composite_gradient;
 
 /// Appends the gradients of a composite's operands to the list, by `give`.
