@@ -14,8 +14,9 @@ namespace stagecraft::layers {
 struct layer_normalization_options {
   /// The axes that are normalized together, in any order; negative numbers count from the end.
   axis_list axis = -1;
-#include <stagecraft/layers/common_options.hpp>
 #include <stagecraft/layers/normalization/scale_options.hpp>
+
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// output = (input - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and variance over `axis`: any axes of a
