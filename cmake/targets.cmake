@@ -16,7 +16,7 @@
 
 set(stagecraft_pipeline_rooms
     diagnostics graph operations layers activations constraints initializers regularizers losses metrics optimizers models
-    pipeline machines ipu/cycles ipu/convolution ipu/steps ipu/vertices ipu/operations)
+    pipeline machines ipu/cycles ipu/convolution ipu/steps ipu/vertices ipu/tasks)
 list(JOIN stagecraft_pipeline_rooms "|" stagecraft_pipeline_rooms)
 set(stagecraft_zlib_headers datasets/gzip.hpp)
 set(stagecraft_images_headers data/detail/image_files.hpp data/detail/pixels.hpp data/detail/read_jpeg.hpp

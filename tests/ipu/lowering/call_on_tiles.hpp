@@ -4,14 +4,14 @@
 #pragma once
 
 #include <stagecraft/description/job.hpp>
+#include <stagecraft/engine/policy/weight_storage.hpp>
 #include <stagecraft/engine/step_plan.hpp>
 #include <stagecraft/host/host_policy.hpp>
 #include <stagecraft/host/operations/operations.hpp>
-#include <stagecraft/host/steps/weight_layout.hpp>
 #include <stagecraft/ipu/lowering/lowering.hpp>
-#include <stagecraft/ipu/operations/operations.hpp>
+#include <stagecraft/ipu/tasks/tasks.hpp>
 #include <stagecraft/ipu/tiles/codelets/custom.hpp>
-#include <stagecraft/ipu/tiles/codelets/run_operation.hpp>
+#include <stagecraft/ipu/tiles/codelets/run_task.hpp>
 #include <stagecraft/machines/ipu_config.hpp>
 
 #include <algorithm>
@@ -68,7 +68,7 @@ class call_on_tiles {
   using lowered =
       stagecraft::tiles::lowered_call<stagecraft::jobs::job<M, Training, Mode, few_tiles<Tiles>>, Pass, Index>;
   using layer_type = std::remove_cvref_t<decltype(on_host::layer)>;
-  using layout = stagecraft::cpu::weight_layout<M, typename plan::architecture>;
+  using layout = stagecraft::engine::weight_layout<M, typename plan::architecture>;
   static constexpr auto first = static_cast<std::size_t>(on_host::first_parameter);
 
  public:
@@ -115,7 +115,7 @@ class call_on_tiles {
           if (operation.what.template is<stagecraft::tiles::own_layer_step>())
             run_custom<on_host>(machine, operation, call_);
           else
-            run_operation(machine, operation);
+            run_task(machine, operation);
         },
         {.seed = memory_.seed, .step = memory_.step, .call = Index, .valid_samples = memory_.valid_samples},
         foretold.temporary_bytes);
@@ -166,12 +166,13 @@ class call_on_tiles {
   }
 
   static constexpr long long workspace = stagecraft::cpu::operation<layer_type>::template workspace<on_host>();
-  stagecraft::cpu::aligned_block block_{plan::floats}, weights_{plan::weights.floats},
+  stagecraft::engine::aligned_block block_{plan::floats}, weights_{plan::weights.floats},
       gradients_{plan::gradients.floats}, workspace_{workspace};
-  stagecraft::cpu::host_memory memory_{.block = block_.data(),
-                                       .weights = weights_.data(),
-                                       .gradients = gradients_.data(),
-                                       .workspace = workspace_.data()};
+  stagecraft::engine::pass_memory memory_{
+      {.block = block_.data(), .weights = weights_.data(), .gradients = gradients_.data()},
+      {},
+      {},
+      {.workspace = workspace_.data()}};
   on_host call_{memory_};
   float tolerance_;
   std::uint32_t state_ = 7;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All steps of a program, lowered to operations on the tiles of an IPU, and what each costs: one constant per step.
-// The loss of an output, and its gradient, as operations on the tiles of an IPU; and what becomes of logits afterwards.
+// All steps of a job as tasks on the tiles of an IPU, and their costs: layers' steps, losses, the activations that
+// losses apply, updates of weights. There is one constant for each step.
 #pragma once
 
 #include <stagecraft/description/job.hpp>
@@ -9,15 +9,15 @@
 #include <stagecraft/ipu/lowering/lowering.hpp>
 #include <stagecraft/ipu/lowering/lowerings.hpp>
 #include <stagecraft/ipu/lowering/update.hpp>
-#include <stagecraft/ipu/operations/map.hpp>
-#include <stagecraft/ipu/operations/operations.hpp>
-#include <stagecraft/ipu/operations/rows.hpp>
+#include <stagecraft/ipu/tasks/map.hpp>
+#include <stagecraft/ipu/tasks/rows.hpp>
+#include <stagecraft/ipu/tasks/tasks.hpp>
 #include <stagecraft/losses/per_output.hpp>
 #include <stagecraft/optimizers/dynamic_loss_scale.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
 #include <stagecraft/plan/logits.hpp>
-#include <stagecraft/plan/pipeline_flow.hpp>
 #include <stagecraft/plan/model_plan.hpp>
+#include <stagecraft/plan/pipeline_flow.hpp>
 #include <stagecraft/plan/value_types.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -67,8 +67,7 @@ constexpr lowered_step lower_loss() {
   return step;
 }
 
-/// Logits become the output that they are those of, in their place; tensor: the output. Without an operation where the
-/// loss takes no logits.
+/// Turns logits into the output, in place; tensor: the output. Empty where the loss takes no logits.
 template <class Job, std::size_t Output>
 constexpr lowered_step lower_output() {
   lowered_step step;
@@ -94,14 +93,13 @@ constexpr lowered_step lower() {
     return lower_forward<Call>();
 }
 
-// Once for all stages that a model is divided into, and all numbers of IPUs.
+// One constant serves all divisions of a model into stages, and all numbers of IPUs.
 template <class Call, bool Backward>
 inline constexpr lowered_step step_of_call = lower<Call, Backward>();
 template <class Call, bool Backward>
 inline constexpr step_cost cost_of_call{step_of_call<Call, Backward>, Call::machine::target};
 
-/// The update of a weight, or what its norms need, of the part of it that one replica changes if replicas share its
-/// state.
+/// A step on a weight, or for its norms, cut down to the part that one replica updates if replicas share the state.
 template <class Job>
 constexpr lowered_step part_of_replica(lowered_step step) {
   constexpr int replicas = Job::replicas;
@@ -116,11 +114,11 @@ constexpr lowered_step part_of_replica(lowered_step step) {
 template <class Job, int Pass, int Call, bool Backward>
 inline constexpr lowered_step const& lowered_step_of = detail::step_of_call<lowered_call<Job, Pass, Call>, Backward>;
 
-/// What a call's step costs on one IPU.
+/// The cost of a call's step on one IPU.
 template <class Job, int Pass, int Call, bool Backward>
 inline constexpr step_cost const& step_cost_of = detail::cost_of_call<lowered_call<Job, Pass, Call>, Backward>;
 
-/// The loss of an output, and in training its gradient, behind the last stage's forward pass.
+/// The loss of an output, and in training its gradient, after the last stage's forward pass.
 template <class Job, std::size_t Output>
 inline constexpr lowered_step lowered_loss_of = lower_loss<Job, Output>();
 
@@ -134,27 +132,27 @@ inline constexpr lowered_step lowered_output_of = lower_output<typename Job::des
 template <class Job, std::size_t Output>
 inline constexpr step_cost output_cost_of{lowered_output_of<Job, Output>, Job::machine::target};
 
-/// The update of one weight by its gradients, without what replicas say to each other; of a replica's part of it, if
-/// weights or optimizer state are sharded.
+/// The update of one weight by its gradients, collectives of replicas excluded. If weights or optimizer state are
+/// sharded, it updates one replica's part.
 template <class Job, std::size_t Parameter>
 inline constexpr lowered_step lowered_update_of = detail::part_of_replica<Job>(lower_update<Job, Parameter>());
 
-/// What the weight contributes to norms over all weights, before the updates; of a replica's part of it likewise.
-/// Nothing if there are none.
+/// The sums of squares that a weight, or a replica's part of it, contributes to norms over all weights, before the
+/// updates. Empty if there are no such norms.
 template <class Job, std::size_t Parameter>
 inline constexpr lowered_step lowered_squares_of = part_of_replica<Job>(lower_squares<Job, Parameter>());
 
 template <class Job, std::size_t Parameter>
 inline constexpr step_cost squares_cost_of{lowered_squares_of<Job, Parameter>, Job::machine::target};
 
-/// What the user's own penalty of the weight adds to its gradients before the update. Nothing if there is none.
+/// Adds the gradient of the user's own penalty of the weight, before the update. Empty if there is none.
 template <class Job, std::size_t Parameter>
 inline constexpr lowered_step lowered_penalty_of = lower_penalty<Job, Parameter>();
 
 template <class Job, std::size_t Parameter>
 inline constexpr step_cost penalty_cost_of{lowered_penalty_of<Job, Parameter>, Job::machine::target};
 
-/// What the weight becomes after it. It costs as much where each replica has updated a part of the weight.
+/// Applies the constraint after the update. It costs as much where each replica has updated a part of the weight.
 template <class Job, std::size_t Parameter>
 inline constexpr lowered_step lowered_constraint_of = lower_constraint<Job, Parameter>();
 

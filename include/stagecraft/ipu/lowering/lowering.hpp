@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a layer's steps become operations on the tiles of an IPU. The layers of this library have a specialisation each,
-// beside this file; a layer of the user's own runs on one tile.
-// How each weight of a model lies on the tiles of its IPU.
+// The lowering of a layer's steps to tasks on the tiles of an IPU, and the mapping of each weight to the tiles. Layers
+// with kernels have specialisations beside this file; a layer of the user's own with loops of its own runs on one tile.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/lowering/lowered_call.hpp>
 #include <stagecraft/ipu/lowering/lowerings.hpp>
-#include <stagecraft/ipu/operations/custom.hpp>
-#include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
+#include <stagecraft/ipu/tasks/custom.hpp>
+#include <stagecraft/ipu/tasks/map.hpp>
 #include <array>
 #include <cstddef>
 #include <type_traits>
@@ -39,7 +38,7 @@ struct lowering {
 template <layer_kernel Kernel, class L>
 struct kernel_lowering;
 
-/// Inputs of another type come first.
+/// Appends the casts of inputs of another type.
 template <class Call>
 constexpr void append_casts(lowered_step& step) {
   for (int i = 0; i < Call::input_count; ++i)
@@ -56,9 +55,9 @@ constexpr lowered_step lower_forward() {
   return step;
 }
 
-/// A view has no operations. Behind the layer's own ones: gradients of activations that this call applies for its
-/// inputs (unless the layer does it with its own output), gradients that are added to others, and the accumulation of
-/// the weights' gradients.
+/// Lowers the backward step of a call. A view has no tasks. The layer's own tasks are followed by the gradients of
+/// activations that this call applies for its inputs (unless the layer does it with its own output), by additions to
+/// other gradients, and by the accumulation of the weights' gradients.
 template <class Call>
 constexpr lowered_step lower_backward() {
   lowered_step step;
@@ -108,13 +107,13 @@ constexpr auto find_planned_weights() {
 template <class Job>
 inline constexpr auto planned_weights_of_machine = find_planned_weights<Job>();
 
-/// Without options of Poplar for single stages, weights lie alike whatever stages there are.
+/// The model whose plans map the weights. Stages matter only if some have options of Poplar of their own.
 template <class Job>
 using model_of_planned_weights =
     std::conditional_t<Job::options.forward_propagation_stages_poplar_options.given(), typename Job::model,
                        typename traced_model<typename Job::model>::type>;
 
-/// By the graph's weights; null for those that are mapped linearly. Once for all numbers of IPUs.
+/// The mappings of the graph's weights; null: mapped linearly. One constant serves all numbers of IPUs.
 template <class Job>
 inline constexpr auto const& planned_weights = planned_weights_of_machine<typename Job::template of<
     model_of_planned_weights<Job>>::template on<typename machine_with_one_ipu<typename Job::machine>::type>>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lowerings of all layers.
-// Lowering of time_distributed: that of its layer, to which all steps of the batch are samples.
+// The lowerings of all layers, and that of time_distributed: the lowering of its layer, with all steps of the batch as
+// samples.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -11,7 +11,7 @@
 
 namespace stagecraft::tiles {
 
-/// What the lowering of the layer inside sees of a call.
+/// The call that the lowering of the inner layer sees.
 template <class Call>
 struct lowered_call_of_steps : Call {
   static constexpr auto const& layer = Call::layer.each;

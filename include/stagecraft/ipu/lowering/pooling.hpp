@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lowering of the pooling layers with windows: max_pooling1d, max_pooling2d, average_pooling1d and average_pooling2d.
-// Lowering of up-sampling.
+// Lowering of layers with windows: max_pooling1d, max_pooling2d, average_pooling1d, average_pooling2d, and up-sampling.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/lowering/lowering.hpp>
-#include <stagecraft/ipu/operations/map.hpp>
-#include <stagecraft/ipu/operations/pool.hpp>
-#include <stagecraft/ipu/operations/rearrange.hpp>
+#include <stagecraft/ipu/tasks/map.hpp>
+#include <stagecraft/ipu/tasks/pool.hpp>
+#include <stagecraft/ipu/tasks/rearrange.hpp>
 #include <stagecraft/layers/padding.hpp>
 #include <stagecraft/layers/reshaping/up_sampling.hpp>
 #include <cstdint>
@@ -28,7 +27,7 @@ inline constexpr pool_shape pool_shape_of{.batch = Call::batch,
                                           .columns = pool_axis_of(Call::layer.columns(Call::input_shape())),
                                           .channels = Call::input_shape().back()};
 
-/// Keeps, for each output, which cell of its window it came from, in the bytes that the host keeps it in.
+/// Saves the winning cell of each window, in the same bytes as the host.
 struct max_pooling_lowering {
   template <class Call>
   static constexpr void forward(lowered_step& step) {
@@ -76,7 +75,7 @@ struct kernel_lowering<layer_kernel::max_pooling, L> : max_pooling_lowering {};
 template <class L>
 struct kernel_lowering<layer_kernel::average_pooling, L> : average_pooling_lowering {};
 
-/// Repetition; its gradient sums over the repetitions.
+/// Repeats elements; the gradient sums over the repetitions.
 struct nearest_up_sampling_lowering {
   template <class Call>
   static constexpr void append_forward(lowered_step& step, box_axes const& axes, size_2d const& factor) {

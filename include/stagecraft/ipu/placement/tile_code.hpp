@@ -6,8 +6,8 @@
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
+#include <stagecraft/ipu/steps/task_list.hpp>
 #include <stagecraft/ipu/steps/tile_mapping.hpp>
-#include <stagecraft/ipu/steps/tile_program.hpp>
 #include <stagecraft/operations/formula.hpp>
 #include <array>
 #include <bit>
@@ -33,7 +33,7 @@ inline constexpr tile_code_assumptions assumed_tile_code{};
 /// Code and vertices of a step on a tile that takes part in all of its compute sets and exchanges, with a vertex each.
 struct step_code {
   std::uint64_t identity = 0;                  ///< steps with the same number differ only in the places of their data
-  std::uint64_t codelets[tile_work::kinds]{};  ///< a bit for each function of each family
+  std::uint64_t codelets[task_work::kinds]{};  ///< a bit for each function of each family
   std::int64_t compute_sets = 0;
   std::int64_t exchanges = 0;
 
@@ -48,7 +48,7 @@ struct step_code {
       mix(step.tensors[i].elements);
       if (step.tensors[i].planned != nullptr) mix(step.tensors[i].planned->elements_per_tile);
     }
-    auto const add = [&](tile_operation const& operation) {
+    auto const add = [&](task const& operation) {
       mix(operation.what.index());
       operation.what.visit([&](auto const& what) {
         int function = 0;
@@ -63,13 +63,13 @@ struct step_code {
       if (operation.formula != nullptr)
         for (auto const& formula_step : operation.formula->steps) mix(formula_step.apply);
     };
-    for (int i = 0; i < step.operation_count; ++i) {
-      tile_operation const& operation = step.operations[i];
+    for (int i = 0; i < step.task_count; ++i) {
+      task const& operation = step.tasks[i];
       if (operation.program == nullptr) {
         add(operation);
         continue;
       }
-      for (auto const& part : operation.program->operations) add(part);
+      for (auto const& part : operation.program->tasks) add(part);
       // Code that runs several times is there once.
       compute_sets -= operation.program->repeated_compute_sets;
       exchanges -= operation.program->repeated_exchanges;
@@ -83,7 +83,7 @@ struct step_code {
   /// Adds the code of the next step.
   constexpr step_code& operator+=(step_code const& next) {
     identity = (identity ^ next.identity) * 1099511628211U;
-    for (int i = 0; i < tile_work::kinds; ++i) codelets[i] |= next.codelets[i];
+    for (int i = 0; i < task_work::kinds; ++i) codelets[i] |= next.codelets[i];
     compute_sets += next.compute_sets;
     exchanges += next.exchanges;
     return *this;
@@ -101,7 +101,7 @@ class tile_code {
   }
 
   constexpr void add(step_code const& step) {
-    for (int i = 0; i < tile_work::kinds; ++i) codelets_[i] |= step.codelets[i];
+    for (int i = 0; i < task_work::kinds; ++i) codelets_[i] |= step.codelets[i];
     if (outlines_ && !is_new(step.identity)) return;
     compute_sets_ += step.compute_sets;
     exchanges_ += step.exchanges;
@@ -130,7 +130,7 @@ class tile_code {
   }
 
   bool outlines_;
-  std::uint64_t codelets_[tile_work::kinds]{};
+  std::uint64_t codelets_[task_work::kinds]{};
   std::int64_t compute_sets_ = 0;
   std::int64_t exchanges_ = 0;
   growing_array<std::uint64_t> known_;

@@ -8,11 +8,11 @@
 #include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/ipu/cycles/exchange.hpp>
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>
-#include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/placement/pass_tiles.hpp>
 #include <stagecraft/ipu/placement/tile_code.hpp>
 #include <stagecraft/ipu/profile/replica_ring.hpp>
-#include <stagecraft/plan/pipeline_program.hpp>
+#include <stagecraft/ipu/tasks/map.hpp>
+#include <stagecraft/plan/passes.hpp>
 #include <stagecraft/plan/value_types.hpp>
 #include <array>
 #include <bit>

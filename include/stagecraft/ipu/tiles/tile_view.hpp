@@ -118,7 +118,7 @@ class tile_memory {
     return view(offset, elements, type);
   }
   /// Copies of an operation begin behind `offset`.
-  void begin_operation(std::int64_t offset) noexcept { next_ = offset; }
+  void begin_task(std::int64_t offset) noexcept { next_ = offset; }
   [[nodiscard]] tile_view allocate(std::int64_t elements, dtype type) {
     auto const at = next_;
     next_ += rounded_bytes(elements * size_of(type));

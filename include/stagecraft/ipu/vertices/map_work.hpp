@@ -44,12 +44,12 @@ struct map_read {
   }
 };
 
-[[nodiscard]] constexpr map_read read_of(lowered_step const& step, tile_operation const& operation, int input,
+[[nodiscard]] constexpr map_read read_of(lowered_step const& step, task const& task, int input,
                                          ipu_target const& target) {
-  auto const& result = step.output_of(operation);
-  auto const& operand = step.input_of(operation, input);
+  auto const& result = step.output_of(task);
+  auto const& operand = step.input_of(task, input);
   tile_mapping const mapping{result, target};
-  auto const& [inner, count] = operation.what.as<map_operation>().reads[input];
+  auto const& [inner, count] = task.what.as<map_task>().reads[input];
   bool const is_local = count == 0 && lie_alike(operand, result, target);
   return {operand.type, inner, count, mapping.elements_per_tile, is_local};
 }

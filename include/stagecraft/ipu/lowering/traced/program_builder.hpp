@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A traced layer's step while it is being lowered: tensors, operations and loops in the order in which they are
+// A traced layer's step while it is lowered: tensors, their types, tasks and loops in the order in which they are
 // appended.
-// In which type each value of a traced layer stands on the tiles.
 #pragma once
 
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/graph/growing_array.hpp>
-#include <stagecraft/ipu/operations/map.hpp>
-#include <stagecraft/ipu/steps/tile_program.hpp>
+#include <stagecraft/ipu/steps/task_list.hpp>
+#include <stagecraft/ipu/tasks/map.hpp>
 #include <stagecraft/machines/ipu_target.hpp>
 #include <stagecraft/operations/plan/traced_plan.hpp>
 #include <cstddef>
@@ -17,26 +16,26 @@
 
 namespace stagecraft::tiles {
 
-/// What a call's lowering knows besides its plan.
+/// The properties of a call, besides its plan, that its lowering depends on.
 struct traced_options {
-  dtype type = dtype::float32;                   ///< of values and gradients
-  dtype variable_type = dtype::float32;          ///< of weights, as they are stored
+  dtype type = dtype::float32;                   ///< type of values and gradients
+  dtype variable_type = dtype::float32;          ///< type of weights as they are stored
   bool loads_128_bits_for_matmuls = false;       ///< poplar_options of products
-  bool loads_128_bits_for_convolutions = false;  ///< and of convolutions
-  bool draws_in_loop = false;                    ///< whether the host draws in the loop of a formula
+  bool loads_128_bits_for_convolutions = false;  ///< poplar_options of convolutions
+  bool draws_in_loop = false;                    ///< true if the host draws random numbers in the loop of a formula
   std::uint64_t exact_inputs = 0;                ///< a bit for each input whose numbers count something
   ipu_target const& target;                      ///< an IPU with the tiles that compute
 };
 
-/// Values have the type of the call. In half precision, these are float32: inputs that count something; sums and
-/// maxima, as they are in normalizations; places along an axis; what is computed of such alone; and what is made of
-/// numbers that a half cannot hold, such as those that masks add.
+/// The types of a traced layer's values on the tiles. Values have the type of the call. In half precision, these are
+/// float32: inputs that count something; sums and maxima, as in normalizations; places along an axis; values computed
+/// from these alone; and values made of numbers that a half cannot hold, such as those that masks add.
 template <class = void>
 class value_types {
   struct traits {
     bool is_constant = false, is_weight = false, is_large = false;
   };
-  // Before their callers: Clang would instantiate them too late for constants.
+  // These stand before their callers, since Clang would instantiate them too late for constants.
   template <class What>
   [[nodiscard]] constexpr dtype rule(What const&) const {
     return options_.type;
@@ -116,25 +115,25 @@ class value_types {
   int id_ = 0;
 };
 
-/// What the value of an operation is on the tiles: a tensor, or one number everywhere, which needs none.
+/// The value of an operation on the tiles: a tensor, or one number everywhere, which needs no tensor.
 struct traced_value {
   int tensor = -1;
   bool is_number = false;
   float number = 0;
 };
 
-/// Appends what operations of a plan become. One that has no counterpart on tiles sets `failed`.
+/// Appends the tasks of a plan's operations. An operation that has no counterpart on tiles sets `failed`.
 template <class Unused = void>
 class program_builder {
  public:
   using extents = operations::extents;
   using node = operations::node;
 
-  growing_array<program_tensor> tensors;
-  growing_array<tile_operation> operations;
+  growing_array<task_list_tensor> tensors;
+  growing_array<task> tasks;
   growing_array<tile_loop> loops;
   growing_array<convolution_shape> shapes;
-  growing_array<char> is_matmul;  ///< of each shape
+  growing_array<char> is_matmul;  ///< true for shapes of matrix products
   bool failed = false;
 
   constexpr program_builder(operations::plan_view const& of, traced_options const& of_call, bool backward)
@@ -145,15 +144,15 @@ class program_builder {
         values(plan.nodes.size()),
         targets(plan.nodes.size(), -1) {
     tensors.reserve(128);
-    operations.reserve(128);
+    tasks.reserve(128);
   }
 
   operations::plan_view plan;
   traced_options const& options;
   bool is_backward;
-  growing_array<dtype> types;          ///< of the values of all operations
-  growing_array<traced_value> values;  ///< likewise
-  growing_array<int> targets;          ///< the tensor that an operation shall write; -1: any
+  growing_array<dtype> types;          ///< types of the values of all operations
+  growing_array<traced_value> values;  ///< values of all operations
+  growing_array<int> targets;          ///< the tensor that an operation must write; -1: any
 
   [[nodiscard]] constexpr node const& node_of(int id) const { return plan.nodes[id]; }
   [[nodiscard]] constexpr int operand(int id, int index) const { return operand_of(plan, id, index); }
@@ -181,11 +180,11 @@ class program_builder {
   template <class Append>
   constexpr void add(Append const& append) {
     append(scratch_);
-    for (int k = 0; k < scratch_.operation_count; ++k) {
-      operations.push_back(scratch_.operations[k]);
-      scratch_.operations[k] = {};
+    for (int k = 0; k < scratch_.task_count; ++k) {
+      tasks.push_back(scratch_.tasks[k]);
+      scratch_.tasks[k] = {};
     }
-    scratch_.operation_count = 0;
+    scratch_.task_count = 0;
   }
   /// A product or convolution, which `append(step, number of its plan)` appends.
   template <class Append>
@@ -206,11 +205,11 @@ class program_builder {
       tensor = targets[id] >= 0 ? targets[id] : temporary(elements, types[id]);
     return tensor;
   }
-  /// Whether the backward step finds the value of this operation of the forward step.
+  /// True if the backward step finds the value of this operation of the forward step.
   [[nodiscard]] constexpr bool is_kept(int id) const {
     return !is_backward && plan.forward_places[id].in == operations::storage::kept && !is_same_as_operand(id);
   }
-  /// Whether it has its operand's elements in their order, and no memory of its own.
+  /// True if an operation has its operand's elements in their order, and no memory of its own.
   [[nodiscard]] constexpr bool is_same_as_operand(int id) const {
     operations::operation const& what = node_of(id).what;
     auto const* elementwise = what.if_is<operations::map>();
@@ -218,7 +217,7 @@ class program_builder {
            (elementwise != nullptr && elementwise->apply == operations::function::identity);
   }
 
-  /// A broadcast that nothing but maps read, which repeat what they read themselves.
+  /// True for a broadcast that only maps read, since these repeat their operands themselves.
   [[nodiscard]] constexpr bool is_repeated_by_maps(int id) const {
     operations::operation const& what = node_of(id).what;
     return what.is<operations::broadcast>() && value_of(id).tensor < 0 && !value_of(id).is_number;
@@ -243,7 +242,7 @@ class program_builder {
     }
     return reader;
   }
-  /// Whether all that reads an operation's value in this step are maps.
+  /// True if all readers of an operation's value in this step are maps.
   [[nodiscard]] constexpr bool is_read_by_maps_only(int id) const {
     if (is_kept(id) || targets[id] >= 0 || id == plan.output) return false;
     for (int const gradient : plan.gradients)

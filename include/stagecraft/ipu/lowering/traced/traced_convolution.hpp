@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A traced convolution as the planner of convolutions wants to know it.
+// The shape of a traced convolution for the planner of convolutions.
 #pragma once
 
 #include <stagecraft/graph/dtype.hpp>

@@ -5,7 +5,7 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/convolution/convolution_division.hpp>
-#include <stagecraft/ipu/operations/convolution.hpp>
+#include <stagecraft/ipu/tasks/convolution.hpp>
 #include <stagecraft/ipu/tiles/codelets/convolution_tiles.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
 #include <stagecraft/ipu/tiles/tile_view.hpp>
@@ -83,9 +83,9 @@ inline std::int64_t multiply_convolution_part(convolution_division const& divisi
 
 class convolution_run : convolution_sums {
  public:
-  convolution_run(tile_machine& machine, tile_operation const& operation)
-      : convolution_sums(machine, operation),
-        elements_(division_.problem.shape, division_.view.transform, operation.what.as<planned_product>().strides),
+  convolution_run(tile_machine& machine, task const& task)
+      : convolution_sums(machine, task),
+        elements_(division_.problem.shape, division_.view.transform, task.what.as<planned_product>().strides),
         zero_(at(0, memory_.zero, 1, type_)) {
     zero_.set(0, 0.0F);
   }
@@ -108,7 +108,7 @@ class convolution_run : convolution_sums {
     if (element < 0)
       machine_.receive(to, index, zero_, 0, 1);
     else
-      receive_element_of(to, index, operation_.inputs[division_.view.transform.swap_operands ? 1 - operand : operand],
+      receive_element_of(to, index, task_.inputs[division_.view.transform.swap_operands ? 1 - operand : operand],
                          element);
   }
 
@@ -268,7 +268,7 @@ class convolution_run : convolution_sums {
 
   /// Results go to where the result is mapped, and are put in order there if the plan has them in another.
   void send_home() {
-    int const tensor = operation_.outputs[0];
+    int const tensor = task_.outputs[0];
     auto const where = machine_.mapping(tensor);
     bool const lands = division_.view.rearranges_output;
     std::vector<tile_view> landing;
@@ -303,7 +303,7 @@ class convolution_run : convolution_sums {
            machine_.home(tensor, tile));
     machine_.end_compute_set();
   }
-  [[nodiscard]] dtype where_type() const { return machine_.step().output_of(operation_).type; }
+  [[nodiscard]] dtype where_type() const { return machine_.step().output_of(task_).type; }
 
   convolution_elements elements_;
   tile_view zero_;
@@ -311,8 +311,8 @@ class convolution_run : convolution_sums {
   std::int64_t weight_share_ = 1;
 };
 
-inline void run(tile_machine& machine, tile_operation const& operation, planned_product const&) {
-  convolution_run(machine, operation).run();
+inline void run(tile_machine& machine, task const& task, planned_product const&) {
+  convolution_run(machine, task).run();
 }
 
 }  // namespace stagecraft::tiles

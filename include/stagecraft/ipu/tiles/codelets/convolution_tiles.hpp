@@ -6,7 +6,7 @@
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/ipu/cycles/integers.hpp>
-#include <stagecraft/ipu/operations/convolution.hpp>
+#include <stagecraft/ipu/tasks/convolution.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
 #include <stagecraft/ipu/tiles/tile_view.hpp>
 #include <cstdint>
@@ -40,11 +40,11 @@ struct convolution_operand {
 /// One block of memory on each tile of a plan, and the boxes and sums in it. Base of what works on them.
 class convolution_tiles {
  protected:
-  convolution_tiles(tile_machine& machine, tile_operation const& operation)
+  convolution_tiles(tile_machine& machine, task const& task)
       : machine_(machine),
-        operation_(operation),
-        division_(division_of(machine.step(), operation, machine.target())),
-        memory_(division_, machine.mapping(operation.outputs[0]).elements_of(0)),
+        task_(task),
+        division_(division_of(machine.step(), task, machine.target())),
+        memory_(division_, machine.mapping(task.outputs[0]).elements_of(0)),
         type_(division_.problem.shape.input),
         partial_(division_.view.partials),
         tiles_(static_cast<int>(division_.partition.tiles())),
@@ -98,7 +98,7 @@ class convolution_tiles {
   }
   /// A tile's share of a slice of the kernel.
   [[nodiscard]] tile_view kernel_at_home(int tile, std::int64_t out, std::int64_t in, std::int64_t elements) const {
-    auto const& home = machine_.home(operation_.inputs[1], tile);
+    auto const& home = machine_.home(task_.inputs[1], tile);
     std::int64_t const first = division_.kernel_slice_of(out, in) * division_.kernel_share();
     return {home.data() + first * size_of(home.type()), elements, home.type(), tile};
   }
@@ -124,7 +124,7 @@ class convolution_tiles {
   }
 
   tile_machine& machine_;
-  tile_operation const& operation_;
+  task const& task_;
   convolution_division division_;
   convolution_memory memory_;
   dtype type_;     ///< of operands

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A step of a user's own layer on tile 0 of an emulated IPU: ipu/operations/custom.hpp.
+// A step of a user's own layer on tile 0 of an emulated IPU: ipu/tasks/custom.hpp.
 // A call of a user's own layer on one tile: the constants of the host's call, with tensors in the memory of the tile.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/host/steps/host_memory.hpp>
+#include <stagecraft/engine/policy/pass_memory.hpp>
+#include <stagecraft/engine/policy/weight_storage.hpp>
 #include <stagecraft/host/steps/operation.hpp>
-#include <stagecraft/host/steps/weight_layout.hpp>
-#include <stagecraft/ipu/operations/custom.hpp>
+#include <stagecraft/ipu/tasks/custom.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
 #include <algorithm>
 #include <array>
@@ -65,7 +65,7 @@ struct tile_call : Call {
     work(*this);
   }
 
-  host_memory memory;
+  pass_memory memory;
 
  private:
   tensors_type tensors_;
@@ -177,10 +177,10 @@ class custom_run {
 
 /// `Call` is the layer's host_call, whose constants the layer sees; its tensors are those of the step.
 template <class Call>
-void run_custom(tile_machine& machine, tile_operation const& operation, Call const& call) {
-  auto const& what = operation.what.as<own_layer_step>();
+void run_custom(tile_machine& machine, task const& task, Call const& call) {
+  auto const& what = task.what.as<own_layer_step>();
   auto const& step = machine.step();
-  named_tensors const tensors(step, operation);
+  named_tensors const tensors(step, task);
   std::vector<custom_copy> inputs, outputs;
   custom_run<Call> run(step, call);
   auto const allocate = [&](int tensor) {
@@ -203,7 +203,7 @@ void run_custom(tile_machine& machine, tile_operation const& operation, Call con
   machine.end_exchange();
 
   machine.count_flops(what.flops);
-  machine.vertex("OwnLayer", 0, custom_tile_cycles(step, operation, machine.target()), [&] {
+  machine.vertex("OwnLayer", 0, custom_tile_cycles(step, task, machine.target()), [&] {
     for (auto const& input : inputs) input.convert();
     run.run(what.function);
     for (auto const& output : outputs) output.convert_back();

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/ipu/operations/pool.hpp>
 #include <stagecraft/ipu/steps/pool_work.hpp>
+#include <stagecraft/ipu/tasks/pool.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
 #include <stagecraft/ipu/vertices/vertex_work.hpp>
 #include <cmath>
@@ -101,15 +101,14 @@ class pool_copy {
 /// The part of a pool operation's result that one tile makes. Sums are added up in the host's order.
 class pool_vertex {
  public:
-  pool_vertex(tile_machine& machine, tile_operation const& operation, pool_work const& work, int tile)
+  pool_vertex(tile_machine& machine, task const& task, pool_work const& work, int tile)
       : work_(work), result_(work.result_of(tile)), needed_(work.needed(result_)) {
-    for (int i = 0; i < operation.input_count; ++i)
-      inputs_.emplace_back(machine, operation.inputs[i], needed_, pool_input_room(machine.step(), operation, work, i),
-                           pool_elements_each(machine.step().input_of(operation, i), work), tile);
-    for (int i = 0; i < operation.output_count; ++i)
-      outputs_.emplace_back(machine, operation.outputs[i], result_,
-                            pool_output_room(machine.step(), operation, work, i),
-                            pool_elements_each(machine.step().output_of(operation, i), work), tile);
+    for (int i = 0; i < task.input_count; ++i)
+      inputs_.emplace_back(machine, task.inputs[i], needed_, pool_input_room(machine.step(), task, work, i),
+                           pool_elements_each(machine.step().input_of(task, i), work), tile);
+    for (int i = 0; i < task.output_count; ++i)
+      outputs_.emplace_back(machine, task.outputs[i], result_, pool_output_room(machine.step(), task, work, i),
+                            pool_elements_each(machine.step().output_of(task, i), work), tile);
     for (auto const& input : inputs_) input.receive(machine, field_of_inputs());
   }
 
@@ -251,10 +250,10 @@ class pool_vertex {
   std::vector<pool_copy> inputs_, outputs_;
 };
 
-inline void run(tile_machine& machine, tile_operation const& operation, pool_work const& work) {
-  auto const type = machine.step().output_of(operation).type;
+inline void run(tile_machine& machine, task const& task, pool_work const& work) {
+  auto const type = machine.step().output_of(task).type;
   std::vector<pool_vertex> vertices;
-  for (int tile = 0; tile < work.tiles(); ++tile) vertices.emplace_back(machine, operation, work, tile);
+  for (int tile = 0; tile < work.tiles(); ++tile) vertices.emplace_back(machine, task, work, tile);
   machine.end_exchange();
   machine.compute_set(
       "pool", work.tiles(),

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions of whole rows on the tiles of an emulated IPU: ipu/operations/rows.hpp.
+// Functions of whole rows on the tiles of an emulated IPU: ipu/tasks/rows.hpp.
 // The losses of one row and their gradients, as a vertex of a tile computes them.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/engine/policy/pass_memory.hpp>
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/host/lists/traced_loss.hpp>
-#include <stagecraft/host/steps/host_memory.hpp>
-#include <stagecraft/ipu/operations/rows.hpp>
+#include <stagecraft/ipu/tasks/rows.hpp>
 #include <stagecraft/ipu/tiles/codelets/task_runner.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
 #include <stagecraft/ipu/tiles/tile_view.hpp>
@@ -99,10 +99,10 @@ inline void softmax_gradient_of_row(tile_view const& dy, tile_view const& y, std
 }
 
 /// The losses of a tile's rows, scaled and summed up. The rows from `valid_rows` on only fill the batch.
-inline float losses_of_rows(tile_operation const& operation, std::vector<tile_view> const& operands, std::int64_t rows,
+inline float losses_of_rows(task const& task, std::vector<tile_view> const& operands, std::int64_t rows,
                             std::int64_t valid_rows, step_values const& values) {
-  auto const rule = loss_rule::of(operation);
-  auto const& what = operation.what.as<row_operation>();
+  auto const rule = loss_rule::of(task);
+  auto const& what = task.what.as<row_task>();
   auto const columns = what.columns;
   bool const with_gradient = what.function == rows_function::loss_gradient;
   std::int64_t const target_columns = rule.plan != nullptr ? rule.plan->nodes[0].shape[-1] : columns;
@@ -122,16 +122,16 @@ inline float losses_of_rows(tile_operation const& operation, std::vector<tile_vi
 }
 
 /// What a tile does with its copies of rows; `sums` has one number for each tile.
-inline void run_rows(tile_machine const& machine, tile_operation const& operation, equal_shares const& shares, int tile,
+inline void run_rows(tile_machine const& machine, task const& task, equal_shares const& shares, int tile,
                      task_runner::memory const (&copies)[3], task_runner::memory const& sums) {
-  auto const& what = operation.what.as<row_operation>();
+  auto const& what = task.what.as<row_task>();
   auto const rows = shares.of(tile), columns = what.columns;
   if (what.is_loss()) {
     std::vector<tile_view> const operands{copies[0][tile], copies[1][tile], copies[2][tile]};
     // All rows count, unless the task says how many rows a sample has.
     auto const valid =
         what.rows_per_sample == 0 ? rows : what.rows_per_sample * machine.values().valid_samples - shares.first(tile);
-    return sums[tile].set(0, losses_of_rows(operation, operands, rows, valid, machine.values()));
+    return sums[tile].set(0, losses_of_rows(task, operands, rows, valid, machine.values()));
   }
   for (std::int64_t row = 0; row < rows; ++row)
     if (what.function == rows_function::softmax_of_rows)
@@ -140,8 +140,8 @@ inline void run_rows(tile_machine const& machine, tile_operation const& operatio
       softmax_gradient_of_row(copies[0][tile], copies[1][tile], row * columns, columns);
 }
 
-inline void run(tile_machine& machine, tile_operation const& operation, row_operation const& what) {
-  task_runner on(machine, operation);
+inline void run(tile_machine& machine, task const& task, row_task const& what) {
+  task_runner on(machine, task);
   walk(on, what);
 }
 

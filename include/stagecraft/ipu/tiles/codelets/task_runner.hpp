@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Walks the schedule of a task on the tiles of an emulated IPU: ipu/operations/task_counter.hpp counts by the same.
+// Walks the schedule of a task on the tiles of an emulated IPU: ipu/tasks/task_counter.hpp counts by the same.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -16,10 +16,10 @@ class task_runner {
  public:
   using memory = std::vector<tile_view>;
 
-  task_runner(tile_machine& machine, tile_operation const& operation) : machine_(machine), operation_(operation) {}
+  task_runner(tile_machine& machine, task const& task) : machine_(machine), task_(task) {}
 
   [[nodiscard]] lowered_step const& step() const { return machine_.step(); }
-  [[nodiscard]] tile_operation const& operation() const { return operation_; }
+  [[nodiscard]] task const& current() const { return task_; }
   [[nodiscard]] ipu_target const& target() const { return machine_.target(); }
 
   memory allocate(int tiles, std::int64_t elements, dtype type) {
@@ -27,11 +27,11 @@ class task_runner {
   }
   template <class Runs>
   memory receive(equal_shares const& shares, int input, std::int64_t width, Runs const& runs) {
-    memory copies = machine_.allocate_on(shares.tiles_used(), step().input_of(operation_, input).type,
+    memory copies = machine_.allocate_on(shares.tiles_used(), step().input_of(task_, input).type,
                                          [&](int tile) { return shares.of(tile) * width; });
     for (auto const& copy : copies)
       runs(copy.tile(), width, [&](std::int64_t at, std::int64_t first, std::int64_t count) {
-        machine_.receive(copy, at, operation_.inputs[input], first, count);
+        machine_.receive(copy, at, task_.inputs[input], first, count);
       });
     return copies;
   }
@@ -39,7 +39,7 @@ class task_runner {
   void send(memory const& copies, int output, std::int64_t width, Runs const& runs) {
     for (auto const& copy : copies)
       runs(copy.tile(), width, [&](std::int64_t at, std::int64_t first, std::int64_t count) {
-        machine_.send(copy, at, operation_.outputs[output], first, count);
+        machine_.send(copy, at, task_.outputs[output], first, count);
       });
   }
   memory gather(memory const& numbers, int tiles) {
@@ -57,15 +57,14 @@ class task_runner {
 
  private:
   tile_machine& machine_;
-  tile_operation const& operation_;
+  task const& task_;
 };
 
 /// Tile 0 adds up the numbers of all tiles, to the task's first result, or to its square root.
-inline void add_numbers(tile_machine& machine, tile_operation const& operation, task_runner::memory const& all,
-                        bool is_root) {
+inline void add_numbers(tile_machine& machine, task const& task, task_runner::memory const& all, bool is_root) {
   double sum = 0;
   for (std::int64_t i = 0; i < all[0].size(); ++i) sum += all[0][i];
-  machine.home(operation.outputs[0], 0).set(0, static_cast<float>(is_root ? std::sqrt(sum) : sum));
+  machine.home(task.outputs[0], 0).set(0, static_cast<float>(is_root ? std::sqrt(sum) : sum));
 }
 
 }  // namespace stagecraft::tiles
