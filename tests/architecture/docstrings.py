@@ -25,7 +25,7 @@ FRAGMENT = r"(Of|With|Without|Those|The same|Behind|Before)\b"
 NOT_CHECKED = ("activations", "applications", "constraints", "data", "datasets", "description", "diagnostics", "engine", "graph",
                "host", "initializers", "io", "ipu/emulation", "ipu/operations", "ipu/steps", "ipu/tasks", "ipu/tiles",
                "ipu/vertices", "kernels", "layers", "losses", "machines", "metrics", "models",
-               "operations", "optimizers", "pipeline", "plan", "regularizers", "report", "serving", "threads", "training")
+               "operations", "optimizers", "pipeline", "plan", "regularizers", "serving", "training")
 
 
 def fragments_of(lines):
