@@ -3,7 +3,7 @@
 // leave, programs that fail, stops and restarts.
 #include <stagecraft/host/host.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/serving/batch_sizes_program.hpp>
+#include <stagecraft/serving/batch_sizes_servable.hpp>
 #include <stagecraft/serving/embedded_runtime.hpp>
 
 #include <doctest/doctest.h>
@@ -34,9 +34,9 @@ namespace {
 
 /// y = 2 x for pairs of numbers, through a pipeline of some stages on one thread: results come `stages - 1` batches
 /// after their inputs. -1 fails; -2 and -3 in other ways. `gate`: batches wait until it is open.
-class doubling_program final : public serving::program {
+class doubling_servable final : public serving::servable {
  public:
-  doubling_program(int batch_size, int iterations, int stages) {
+  doubling_servable(int batch_size, int iterations, int stages) {
     known_ = {.name = "doubling",
               .batch_size = batch_size,
               .iterations = iterations,
@@ -45,8 +45,8 @@ class doubling_program final : public serving::program {
               .inputs = {{"x", {2}}},
               .outputs = {{"y", {2}}}};
   }
-  [[nodiscard]] serving::program_description const& description() const noexcept override { return known_; }
-  void run(serving::program_feed& feed) override {
+  [[nodiscard]] serving::servable_description const& description() const noexcept override { return known_; }
+  void run(serving::servable_feed& feed) override {
     ++runs;
     std::deque<std::vector<float>> inside;
     for (int step = 0; step < known_.iterations; ++step) {
@@ -68,16 +68,17 @@ class doubling_program final : public serving::program {
   int runs = 0;  // read when nothing runs
 
  private:
-  static void give(serving::program_feed& feed, std::deque<std::vector<float>>& inside) {
+  static void give(serving::servable_feed& feed, std::deque<std::vector<float>>& inside) {
     float const* outputs[]{inside.front().data()};
     feed.take(0, outputs);
     inside.pop_front();
   }
-  serving::program_description known_;
+  serving::servable_description known_;
 };
 
-serving::engine make_engine(int batch_size, int iterations, int stages, serving::runtime_options const& options = {}) {
-  return serving::engine(std::make_unique<doubling_program>(batch_size, iterations, stages), options);
+serving::embedded_runtime make_engine(int batch_size, int iterations, int stages,
+                                      serving::runtime_options const& options = {}) {
+  return serving::embedded_runtime(std::make_unique<doubling_servable>(batch_size, iterations, stages), options);
 }
 
 std::vector<std::vector<float>> numbers(std::int64_t first, std::int64_t samples) {
@@ -126,9 +127,9 @@ TEST_CASE("a starved pipeline is fed with dummy batches, and an idle one is not"
   CHECK(engine.statistics().failures == 0);
 
   // A dummy batch repeats a sample, also behind a batch that was full.
-  auto strict = std::make_unique<doubling_program>(2, 4, 2);
+  auto strict = std::make_unique<doubling_servable>(2, 4, 2);
   strict->refuses_zeros = true;
-  serving::engine second(std::move(strict), {.runtime_api_timeout_us = 200});
+  serving::embedded_runtime second(std::move(strict), {.runtime_api_timeout_us = 200});
   check_doubled(second.call(numbers(7, 2), 2), 7, 2);
 }
 
@@ -185,7 +186,7 @@ TEST_CASE("a call with many samples lets others go first after each batch that i
   (void)batch();
   nine->done = 4;  // in an execution before
   dropped.clear();
-  queue.take_in_program(dropped);  // as a failure does
+  queue.take_in_servable(dropped);  // as a failure does
   REQUIRE(dropped.size() == 1);
   CHECK(dropped[0]->samples == 7);
   queue.take_all(dropped);
@@ -219,14 +220,14 @@ TEST_CASE("a batch has the least of several sizes that holds its samples") {
   }(std::make_index_sequence<65>{});
   static_assert(names.count == 65 && names.kept().size() == 64);  // E5093
 
-  std::vector<std::unique_ptr<serving::program>> programs;
-  std::vector<doubling_program*> sizes;
+  std::vector<std::unique_ptr<serving::servable>> programs;
+  std::vector<doubling_servable*> sizes;
   for (int const size : {1, 3, 8}) {
-    auto own = std::make_unique<doubling_program>(size, 1, 1);
+    auto own = std::make_unique<doubling_servable>(size, 1, 1);
     sizes.push_back(own.get());
     programs.push_back(std::move(own));
   }
-  serving::engine engine(std::make_unique<serving::batch_sizes_program>(std::move(programs), 5));
+  serving::embedded_runtime engine(std::make_unique<serving::batch_sizes_servable>(std::move(programs), 5));
   CHECK(engine.description().batch_size == 8);
   CHECK(engine.description().batch_sizes == std::vector{1, 3, 8});
   CHECK(engine.description().iterations == 5);

@@ -10,7 +10,7 @@
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/io/npy.hpp>
 #include <stagecraft/serving/application_file.hpp>
-#include <stagecraft/serving/engine.hpp>
+#include <stagecraft/serving/embedded_runtime.hpp>
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
@@ -45,9 +45,9 @@ void run_command::run() const {
   auto const& known = file.description();
   std::int64_t samples = 0;
   auto arrays = match_inputs(known, given, samples);
-  serving::engine engine(
-      file.make_program(fs::exists(dir + "/weights.safetensors") ? dir + "/weights.safetensors" : ""));
-  auto const outputs = engine.call(std::move(arrays), samples);
+  serving::embedded_runtime runtime(
+      file.make_servable(fs::exists(dir + "/weights.safetensors") ? dir + "/weights.safetensors" : ""));
+  auto const outputs = runtime.call(std::move(arrays), samples);
 
   std::map<std::string, std::size_t> sorted;
   for (std::size_t i = 0; i < known.outputs.size(); ++i) sorted.emplace(known.outputs[i].name, i);

@@ -189,7 +189,7 @@ std::map<std::string, run_array> read_run_inputs(std::string const& inputs, std:
   return result;
 }
 
-std::vector<std::vector<float>> match_inputs(serving::program_description const& known,
+std::vector<std::vector<float>> match_inputs(serving::servable_description const& known,
                                              std::map<std::string, run_array> const& given, std::int64_t& samples) {
   std::string names;
   for (auto const& input : known.inputs) names += (names.empty() ? "\"" : ", \"") + input.name + "\"";

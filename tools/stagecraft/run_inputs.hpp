@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/io/stored_tensor.hpp>
-#include <stagecraft/serving/program.hpp>
+#include <stagecraft/serving/servable.hpp>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -24,7 +24,7 @@ struct run_array {
                                                                std::string const& input_examples);
 
 /// Arrays in the order of a program's inputs, and how many samples they have. Throws file_error E5095.
-[[nodiscard]] std::vector<std::vector<float>> match_inputs(serving::program_description const& known,
+[[nodiscard]] std::vector<std::vector<float>> match_inputs(serving::servable_description const& known,
                                                            std::map<std::string, run_array> const& given,
                                                            std::int64_t& samples);
 

@@ -27,7 +27,7 @@ void check_tag_set(std::string const& tag_set) {
 }
 
 /// An application, without which there is nothing to show.
-serving::program_description describe(std::string const& dir) {
+serving::servable_description describe(std::string const& dir) {
   if (!std::filesystem::exists(dir + "/" + serving::application_file::default_name))
     throw file_error("E5095", "SavedModel file does not exist at: " + dir);
   return serving::application_file(dir).description();
@@ -53,7 +53,7 @@ void print_tensors(char const* what, std::vector<serving::tensor_spec> specs, bo
   }
 }
 
-void print_signature(serving::program_description const& known, std::string const& indent) {
+void print_signature(serving::servable_description const& known, std::string const& indent) {
   print_tensors("input", known.inputs, true, indent);
   print_tensors("output", known.outputs, false, indent);
   std::printf("%sMethod name is: tensorflow/serving/predict\n", indent.c_str());

@@ -186,7 +186,7 @@ inline bool compare_optimizers(json const& own, json const& found, difference_li
 
 }  // namespace stagecraft
 
-namespace stagecraft::io::detail {
+namespace stagecraft::trainers {
 
 template <class M, class Session>
 void save_bundle_of(file_functions, trained_model<M, Session> const& model, std::string const& path) {
@@ -259,7 +259,7 @@ void load_bundle_of(file_functions, trained_model<M, Session>& model, std::strin
   }
 }
 
-}  // namespace stagecraft::io::detail
+}  // namespace stagecraft::trainers
 
 namespace stagecraft {
 

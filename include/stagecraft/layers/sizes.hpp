@@ -26,7 +26,6 @@ struct size_2d {
   friend constexpr bool operator==(size_2d const&, size_2d const&) = default;
 };
 
-
 /// Keras's "an integer or a tuple of 3 integers": kernel sizes, strides, dilation rates of volumes.
 /// Depth, height and width; one number stands for all: `3` is `{3, 3, 3}`.
 struct size_3d {

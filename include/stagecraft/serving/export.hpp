@@ -9,14 +9,14 @@
 
 #include <stagecraft/io/bundle.hpp>
 #include <stagecraft/serving/application_file.hpp>
-#include <stagecraft/serving/detail/batch_sizes_problem.hpp>
+#include <stagecraft/serving/application_options.hpp>
 #include <stagecraft/serving/detail/export_folder.hpp>
 #include <stagecraft/serving/embedded_runtime.hpp>
 #include <stagecraft/training/export_options.hpp>
 #include <stagecraft/training/trained_model.hpp>
 #include <string>
 
-namespace stagecraft::serving::detail {
+namespace stagecraft::trainers {
 
 template <class M, class Session>
 [[nodiscard]] serving::embedded_runtime export_application_of(file_functions, trained_model<M, Session> const& model,
@@ -46,10 +46,10 @@ template <class M, class Session>
   io::write_export(place, io::contents_of(model), io::export_config(batch_size, wanted, options));
   io::compile_export(place, options);
   folder.keep();
-  return serving::embedded_runtime(serving::application_file(place).make_program());
+  return serving::embedded_runtime(serving::application_file(place).make_servable());
 }
 
-}  // namespace stagecraft::serving::detail
+}  // namespace stagecraft::trainers
 
 namespace stagecraft {
 

@@ -111,7 +111,7 @@ http_front::http_front(serve_command const& options, server_state& state) : opti
   };
   // What waits here is what would wait for a place in a batch, if there were a thread for it.
   callers_ = std::make_unique<worker_pool>(static_cast<std::size_t>(options.num_threads),
-                                           static_cast<std::size_t>(options.engine.max_enqueued_calls), work);
+                                           static_cast<std::size_t>(options.runtime.max_enqueued_calls), work);
   lookers_ = std::make_unique<worker_pool>(1, std::numeric_limits<std::size_t>::max(), work);
 }
 

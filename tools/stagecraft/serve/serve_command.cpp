@@ -78,7 +78,7 @@ void serve_command::run() const {
   state.time = std::chrono::milliseconds(request_time_ms);
   state.max_bytes_in_flight = max_bytes_in_flight;
   auto const add = [&](std::string const& name, std::string const& folder) {
-    if (!state.models.emplace(name, std::make_unique<served_model>(name, folder, engine, runtime_api_timeout_us))
+    if (!state.models.emplace(name, std::make_unique<served_model>(name, folder, runtime, runtime_api_timeout_us))
              .second)
       refuse("two models have the name '" + name + "'");
   };
@@ -138,11 +138,11 @@ void add_serve_command(CLI::App& app) {
   own->add_option("--max_body_bytes", command->max_body_bytes, "The largest request")->capture_default_str();
   own->add_option("--max_bytes_in_flight", command->max_bytes_in_flight, "The most that all requests have at a time")
       ->capture_default_str();
-  own->add_option("--batch_timeout_micros", command->engine.batch_timeout_us,
+  own->add_option("--batch_timeout_micros", command->runtime.batch_timeout_us,
                   "How long the first sample of a batch waits for others")
       ->capture_default_str()
       ->check(CLI::Range(0, 1000000000));
-  own->add_option("--max_enqueued_calls", command->engine.max_enqueued_calls,
+  own->add_option("--max_enqueued_calls", command->runtime.max_enqueued_calls,
                   "Calls that may wait; one more is refused")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000000));

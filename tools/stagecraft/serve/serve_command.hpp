@@ -32,8 +32,8 @@ struct serve_command {
   std::string token_file;   ///< with the bearer token that requests must have; empty: none
   std::string certificate;  ///< TLS: a chain of certificates, PEM
   std::string key;          ///< and its key
-  serving::runtime_options engine;
-  std::optional<int> runtime_api_timeout_us;  ///< none: an application's own, else the engine's
+  serving::runtime_options runtime;
+  std::optional<int> runtime_api_timeout_us;  ///< none: an application's own, else the runtime's
 
   /// Serves until SIGTERM or SIGINT, and answers what has come by then; SIGHUP looks for new versions at once. Throws
   /// file_error E5096 the address is taken, a file is missing, or the options do not go together; E5203 the system has

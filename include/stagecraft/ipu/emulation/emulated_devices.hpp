@@ -5,8 +5,9 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/engine/policy/pass_memory.hpp>
 #include <stagecraft/engine/step_plan.hpp>
-#include <stagecraft/host/steps/host_memory.hpp>
+#include <stagecraft/ipu/emulation/emulated_device.hpp>
 #include <stagecraft/ipu/emulation/ipu_arithmetic.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
@@ -50,6 +51,7 @@ struct emulated_devices {
                        .updates = std::vector<counted_pass>(Sizes::devices)};
   std::vector<std::unique_ptr<tile_machine>> devices;  ///< of checked IPUs
   std::vector<aligned_block> held_gradients;           ///< of each device
+  std::vector<emulated_device> of_steps = std::vector<emulated_device>(Sizes::devices);
 
   emulated_devices() {
     using plan = engine::step_plan<typename Sizes::job::template in<Sizes::main_mode>, 0>;
@@ -61,10 +63,13 @@ struct emulated_devices {
   }
 
   /// What follows on a device is counted there, as a run of its own unless it belongs to what came before.
-  void begin(counted_pass& what, int device, host_memory& memory, bool is_run) {
+  void begin(counted_pass& what, int device, pass_memory& memory, bool is_run) {
     if (is_run) ++what.runs;
-    memory.counted = &what.cost;
-    if constexpr (machine::checked) memory.tiles = devices[device].get();
+    auto& found = of_steps[device];
+    found.counted = &what.cost;
+    if constexpr (machine::checked) found.tiles = devices[device].get();
+    found.held_gradients = held_gradients[device].data();
+    memory.machine = &found;
   }
 };
 

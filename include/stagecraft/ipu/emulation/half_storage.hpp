@@ -5,9 +5,9 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/engine/policy/pass_memory.hpp>
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/host/steps/host_call.hpp>
-#include <stagecraft/host/steps/host_memory.hpp>
 #include <stagecraft/ipu/tiles/half_rounding.hpp>
 #include <stagecraft/kernels/random/round_to_half.hpp>
 #include <stagecraft/kernels/simd/narrow_floats.hpp>
@@ -48,14 +48,14 @@ struct half_storage {
   static constexpr auto overflow = behaviour.nanoo ? kernels::half_overflow::nan : kernels::half_overflow::largest;
 
   /// The random numbers of one tensor in a step. A step that is carried out again draws the same ones.
-  [[nodiscard]] static kernels::random_key key(host_memory const& memory, rounded_value what, int number, int index) {
+  [[nodiscard]] static kernels::random_key key(pass_memory const& memory, rounded_value what, int number, int index) {
     // Dropout counts steps from the other end, weights' first values have small numbers.
     auto const tensor = static_cast<std::uint64_t>(number) << 10U | static_cast<std::uint64_t>(index & 63) << 4U |
                         static_cast<std::uint64_t>(what);
     return {memory.seed, std::uint64_t{1} << 63U | memory.step << 26U | (tensor & 0x3FFFFFFU)};
   }
   /// Those of a weight update, the same in all replicas.
-  [[nodiscard]] static kernels::random_key key_of_update(host_memory const& memory, int parameter, int slot) {
+  [[nodiscard]] static kernels::random_key key_of_update(pass_memory const& memory, int parameter, int slot) {
     auto const tensor = static_cast<std::uint64_t>(parameter) << 3U | static_cast<std::uint64_t>(slot);
     return {memory.seed,
             std::uint64_t{3} << 61U | static_cast<std::uint64_t>(memory.update) << 20U | (tensor & 0xFFFFFU)};
@@ -141,7 +141,7 @@ struct ipu_types {
 
   /// Rounds the inputs of a call that are of another type, for its steps; gives whether one was too large.
   template <int Call, class Halves>
-  static bool cast_inputs([[maybe_unused]] host_memory const& memory) {
+  static bool cast_inputs([[maybe_unused]] pass_memory const& memory) {
     bool too_large = false;
     if constexpr (has_own_types<job>) {
       using call = host_call<Plan, Call>;

@@ -4,8 +4,9 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/engine/policy/weight_storage.hpp>
 #include <stagecraft/host/steps/host_call.hpp>
-#include <stagecraft/host/steps/weight_layout.hpp>
+#include <stagecraft/ipu/emulation/emulated_device.hpp>
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>
 #include <stagecraft/ipu/tiles/codelets/run_task.hpp>
 #include <stagecraft/kernels/simd/narrow_floats.hpp>
@@ -97,7 +98,7 @@ class tile_step {
   static constexpr lowered_step const& step = lowered_step_of<typename Plan::job, pass, Call, Backward>;
   static constexpr operation_cost cost = step_cost_of<typename Plan::job, pass, Call, Backward>.cost;
 
-  static operation_cost run(host_memory const& memory, tile_machine& machine, std::int64_t const* offsets,
+  static operation_cost run(pass_memory const& memory, tile_machine& machine, std::int64_t const* offsets,
                             std::int64_t step_offset) {
     call_type const call{memory};
     step_values const values{.seed = memory.seed,

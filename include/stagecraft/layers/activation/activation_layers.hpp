@@ -4,7 +4,7 @@
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>
-#include <stagecraft/graph/axis_list.hpp>
+#include <stagecraft/graph/shape.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/initializers/constant.hpp>
 #include <stagecraft/layers/layer.hpp>
@@ -40,9 +40,7 @@ struct re_lu : layer<re_lu> {
   constexpr explicit re_lu(float max_value) : re_lu(re_lu_options{.max_value = max_value}) {}
   constexpr explicit re_lu(double max_value) : re_lu(static_cast<float>(max_value)) {}
   constexpr explicit re_lu(int max_value) : re_lu(static_cast<float>(max_value)) {}
-  constexpr explicit(false) re_lu(re_lu_options const& options_) : options(options_) {
-    take_base_options(options);
-  }
+  constexpr explicit(false) re_lu(re_lu_options const& options_) : options(options_) { take_base_options(options); }
 
   /// Anything else: E1025.
   using layer::layer;

@@ -2,7 +2,7 @@
 // Normalises each sample along one axis or several: tf.keras.layers.LayerNormalization.
 #pragma once
 
-#include <stagecraft/graph/axis_list.hpp>
+#include <stagecraft/graph/shape.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/initializers/constant.hpp>
 #include <stagecraft/layers/layer.hpp>
@@ -15,6 +15,7 @@ struct layer_normalization_options {
   /// The axes that are normalized together, in any order; negative numbers count from the end.
   axis_list axis = -1;
 #include <stagecraft/layers/normalization/scale_options.hpp>
+
 #include <stagecraft/layers/common_options.hpp>
 };
 

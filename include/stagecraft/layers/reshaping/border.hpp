@@ -53,7 +53,6 @@ struct border_2d {
   }
 };
 
-
 /// Keras's `padding` and `cropping` arguments of layers that add or remove cells around a volume.
 /// Cells around a volume: `1` on all sides, `{1, 2, 3}` on both sides of each axis, or three pairs, as in Keras.
 struct border_3d {

@@ -52,6 +52,7 @@ struct gru_options {
   /// The function of the gates.
   stagecraft::activation recurrent_activation = sigmoid;
 #include <stagecraft/layers/rnn/recurrent_initializers.hpp>
+
 #include <stagecraft/layers/rnn/recurrent_options.hpp>
   /// Whether the reset gate comes after the product with the recurrent kernel, which then has a bias of its own.
   bool reset_after = true;
@@ -119,8 +120,9 @@ struct gru_cell_options {
   stagecraft::activation activation = tanh;               ///< the function of what a step has computed
   stagecraft::activation recurrent_activation = sigmoid;  ///< the function of the gates
 #include <stagecraft/layers/rnn/recurrent_initializers.hpp>
+
 #include <stagecraft/layers/rnn/cell_options.hpp>
-  bool reset_after = true;      ///< whether the reset gate acts on the product with the recurrent kernel, or before it
+  bool reset_after = true;  ///< whether the reset gate acts on the product with the recurrent kernel, or before it
 };
 
 /// A step of a gated recurrent unit, for rnn: tf.keras.layers.GRUCell.

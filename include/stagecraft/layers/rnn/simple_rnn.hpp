@@ -19,7 +19,9 @@ struct simple_rnn_options {
   /// The function of what a step has computed.
   stagecraft::activation activation = tanh;
 #include <stagecraft/layers/rnn/recurrent_initializers.hpp>
+
 #include <stagecraft/layers/rnn/recurrent_options.hpp>
+
 #include <stagecraft/layers/common_options.hpp>
 };
 
@@ -75,6 +77,7 @@ struct simple_rnn : recurrent_layer<layer<simple_rnn>, simple_rnn, 1> {
 struct simple_rnn_cell_options {
   stagecraft::activation activation = tanh;  ///< the function of what a step has computed
 #include <stagecraft/layers/rnn/recurrent_initializers.hpp>
+
 #include <stagecraft/layers/rnn/cell_options.hpp>
 };
 

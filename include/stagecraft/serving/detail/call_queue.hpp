@@ -2,7 +2,7 @@
 // Calls that wait for a place in a batch.
 #pragma once
 
-#include <stagecraft/serving/detail/call_record.hpp>
+#include <stagecraft/serving/reply.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace stagecraft::serving::detail {
 
 using call_pointer = std::shared_ptr<call_record>;
 
-/// Samples of a call in a batch.
+/// The samples of one call in a batch: `count` of them from `first` on.
 struct batch_part {
   call_pointer call;
   std::int64_t first = 0;
@@ -23,15 +23,15 @@ struct batch_part {
 };
 using call_batch = std::vector<batch_part>;
 
-/// In the order of their coming; a call that has filled a batch and has more samples goes behind the others, so that a
-/// large one keeps nobody waiting for longer than a batch. Not locked: its owner does that.
+/// Calls in the order of their arrival. A call that has filled a batch and has more samples goes to the end, so that a
+/// large call delays the others by one batch at most. The owner locks.
 class call_queue {
  public:
   [[nodiscard]] bool empty() const noexcept { return calls_.empty(); }
-  /// Whether samples wait whose calls have others in batches: they have waited before.
+  /// True if a call waits of which some samples are in batches already.
   [[nodiscard]] bool has_begun() const noexcept { return begun_ > 0; }
   [[nodiscard]] std::size_t size() const noexcept { return calls_.size(); }
-  /// Samples that are in no batch yet.
+  /// The number of samples that are in no batch yet.
   [[nodiscard]] std::int64_t samples() const noexcept { return samples_; }
   [[nodiscard]] call_record const& front() const { return *calls_.front(); }
 
@@ -42,7 +42,7 @@ class call_queue {
     begun_ += own.given > 0 ? 1 : 0;
   }
 
-  /// Drops calls in front that nobody waits for any more, and returns how many.
+  /// Drops calls at the front that are abandoned or late, and returns their number.
   std::int64_t drop_left(serving_clock::time_point now) {
     std::int64_t dropped = 0;
     while (!calls_.empty()) {
@@ -71,11 +71,11 @@ class call_queue {
     }
   }
 
-  /// Gives up the calls with samples in batches whose outputs are not there yet.
-  void take_in_program(std::vector<call_pointer>& to) {
+  /// Moves the calls to `to` that have samples in batches without outputs.
+  void take_in_servable(std::vector<call_pointer>& to) {
     take_if(to, [](call_record const& call) { return call.given > call.done; });
   }
-  /// Gives up the calls of which nothing is in a batch.
+  /// Moves the calls to `to` of which no sample is in a batch.
   void take_waiting(std::vector<call_pointer>& to) {
     take_if(to, [](call_record const& call) { return call.given == 0; });
   }

@@ -4,9 +4,9 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/engine/policy/pass_memory.hpp>
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/host/lists/traced_loss.hpp>
-#include <stagecraft/host/steps/host_memory.hpp>
 #include <stagecraft/ipu/tasks/rows.hpp>
 #include <stagecraft/ipu/tiles/codelets/task_runner.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>

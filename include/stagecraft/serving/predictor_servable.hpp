@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A predictor as a program, which no longer says what its type was.
+// A predictor as a servable, behind which its type is hidden.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>
@@ -7,8 +7,7 @@
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/models/queries.hpp>
-#include <stagecraft/serving/program.hpp>
-#include <stagecraft/training/predictor.hpp>
+#include <stagecraft/serving/servable.hpp>
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -24,20 +23,20 @@ namespace detail {
   return {std::move(name), {of.begin(), of.end()}};
 }
 
-/// E5093: callers find outputs by their names.
+/// Throws E5093 a name that stands twice, since callers find outputs by their names.
 inline void check_output_names(std::string const& owner, std::vector<std::string> const& names) {
   for (auto name = names.begin(); name != names.end(); ++name)
     if (std::find(names.begin(), name, *name) != name)
       throw file_error("E5093", owner + ": output_names has '" + *name + "' twice");
 }
 
-/// What a session's program is. Inputs have the names of their layers; outputs those that are given or, as in
+/// Describes the servable of a session. Inputs have the names of their layers; outputs have `output_names` or, as in
 /// Graphcore's export, "output_0", "output_1".
 template <class Session>
-[[nodiscard]] program_description describe_session(std::string name,
+[[nodiscard]] servable_description describe_session(std::string name,
                                                    std::vector<std::string> const& output_names = {}) {
   check_output_names(name, output_names);
-  program_description result{.name = std::move(name),
+  servable_description result{.name = std::move(name),
                              .batch_size = Session::batch,
                              .iterations = Session::described::training.steps_per_execution,
                              .stages = Session::sizes::stages,
@@ -54,7 +53,7 @@ template <class Session>
   return result;
 }
 
-/// E5097: samples of all callers share batches, and what a stateful layer keeps belongs to the samples before.
+/// Reports E5097 a stateful model: samples of all callers share batches, and a state belongs to one caller's samples.
 template <class Session>
 inline constexpr diagnostics::diagnostic states_between_callers = [] {
   diagnostics::diagnostic problem;
@@ -67,31 +66,31 @@ inline constexpr diagnostics::diagnostic states_between_callers = [] {
 
 }  // namespace detail
 
-/// Owns a predictor, whose weights are given before; of a model that is not stateful (E5097). `output_names`: of the
-/// outputs, in the model's order; "output_0" and so on for those that are missing. `iterations`: batches of an
-/// execution; 0: the predictor's steps_per_execution.
+/// Owns a predictor whose weights are given, of a model that is not stateful (E5097). `output_names`: names of the
+/// outputs in the model's order; missing ones are "output_0" and so on. `iterations`: batches of an execution; 0: the
+/// predictor's steps_per_execution.
 template <class Predictor>
-class predictor_program final : public program {
+class predictor_servable final : public servable {
   using session_type = typename Predictor::session_type;
   static_assert(stagecraft::detail::report<detail::states_between_callers<session_type>>());
 
  public:
-  explicit predictor_program(Predictor&& model, std::vector<std::string> const& output_names = {}, int iterations = 0)
+  explicit predictor_servable(Predictor&& model, std::vector<std::string> const& output_names = {}, int iterations = 0)
       : model_(std::move(model)),
         description_(detail::describe_session<session_type>(std::string(model_.name()), output_names)) {
     if (iterations > 0) description_.iterations = iterations;
     model_.session().begin_run();
   }
 
-  [[nodiscard]] program_description const& description() const noexcept override { return description_; }
+  [[nodiscard]] servable_description const& description() const noexcept override { return description_; }
 
-  void run(program_feed& feed) override {
+  void run(servable_feed& feed) override {
     model_.session().predict(description_.iterations, bring_batch{feed}, take_outputs{feed});
   }
 
  private:
   struct bring_batch {
-    program_feed& from;
+    servable_feed& from;
     template <class Destination>
     void operator()(Destination& to, int replica, int) const {
       std::array<float*, static_cast<std::size_t>(session_type::input_count())> inputs;
@@ -103,7 +102,7 @@ class predictor_program final : public program {
     void cancel() const noexcept { from.cancel(); }
   };
   struct take_outputs {
-    program_feed& to;
+    servable_feed& to;
     template <class View>
     void operator()(View const& step) const {
       std::array<float const*, session_type::output_count> outputs;
@@ -113,7 +112,7 @@ class predictor_program final : public program {
   };
 
   Predictor model_;
-  program_description description_;
+  servable_description description_;
 };
 
 }  // namespace stagecraft::serving

@@ -3,17 +3,18 @@
 // carries them out. All memory is taken when the session is made; no step allocates.
 #pragma once
 
+#include <stagecraft/description/job_on.hpp>
 #include <stagecraft/description/replicas.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/engine/pipeline_memory.hpp>
 #include <stagecraft/engine/pipeline_pass.hpp>
 #include <stagecraft/engine/pipeline_run.hpp>
+#include <stagecraft/engine/policy/execution_policy.hpp>
+#include <stagecraft/engine/policy/weight_storage.hpp>
+#include <stagecraft/engine/step_plan.hpp>
 #include <stagecraft/engine/trace.hpp>
 #include <stagecraft/engine/training_progress.hpp>
-#include <stagecraft/host/host_policy.hpp>
-#include <stagecraft/host/steps/prepared_weights.hpp>
-#include <stagecraft/host/steps/weight_layout.hpp>
 #include <stagecraft/kernels/reduction/collectives.hpp>
 #include <stagecraft/kernels/simd/special_values.hpp>
 #include <stagecraft/threads/owned.hpp>
@@ -35,7 +36,7 @@ namespace stagecraft::engine {
 /// pass: nothing is locked or allocated. What a layer, `feed` or `results` throws ends the execution on all threads and
 /// comes out; weight updates are carried out whole or not at all.
 template <class Job>
-class host_pipeline : public session_shape<typename Job::described> {
+class session : public session_shape<typename Job::described> {
  public:
   using architecture = typename Job::machine::architecture;
   using shape_type = session_shape<typename Job::described>;
@@ -48,19 +49,14 @@ class host_pipeline : public session_shape<typename Job::described> {
   using first_plan = plan<sizes::main_mode, 0>;
   template <int Call>
   using plan_of_call = plan<execution_mode::inference, stage_of_graph_call<typename Job::model>(Call)>;
-  using folded_type = folded_weights<typename Job::model, Job::training, architecture, plan_of_call>;
-  using prepared_type = prepared_weights<plan<execution_mode::inference, 0>>;
+  using step_weights = typename policy::template step_weights<plan<execution_mode::inference, 0>, plan_of_call>;
   static constexpr int devices = sizes::devices;
-  /// Whether batch normalizations are parts of other layers' weights.
-  static constexpr bool folds = folded_type::count > 0;
-  /// Whether steps read what they have made of weights once.
-  static constexpr bool prepares = prepared_type::floats > 0;
   /// The threads that work.
   static constexpr int threads = sizes::threads;
   using shape_type::batch, shape_type::graph, shape_type::outputs, shape_type::output_count;
   static_assert(ExecutionPolicy<policy, first_plan, sizes>);
 
-  [[gnu::cold]] explicit host_pipeline(std::uint64_t seed = first_plan::training.seed)
+  [[gnu::cold]] explicit session(std::uint64_t seed = first_plan::training.seed)
       : seed_(seed), learning_rate_(sizes::learning_rate) {
     for (int i = 0; i < replicas; ++i) {
       replicas_[i] = owned<memory_type>(new memory_type(i, workspace_floats, widened_floats));
@@ -111,9 +107,8 @@ class host_pipeline : public session_shape<typename Job::described> {
     for (auto& count : pointers_[0]->done) count.reset();
     auto const run_stages = [all, own = pointers_[0]](device_thread const& self) {
       return [&]<std::size_t... Stage>(std::index_sequence<Stage...>) {
-        return (
-            pipeline_pass<host_pipeline, execution_mode::inference, static_cast<int>(Stage)>::run(all, *own, 0, self) &&
-            ...);
+        return (pipeline_pass<session, execution_mode::inference, static_cast<int>(Stage)>::run(all, *own, 0, self) &&
+                ...);
       }(std::make_index_sequence<sizes::stages>{});
     };
     if constexpr (sizes::stages == 1) {
@@ -128,7 +123,7 @@ class host_pipeline : public session_shape<typename Job::described> {
   /// output.
   static constexpr bool calls_alone = [] {
     if constexpr (sizes::stages == 1 && sizes::workers == 1)
-      return pipeline_pass<host_pipeline, execution_mode::inference, 0>::runs_alone;
+      return pipeline_pass<session, execution_mode::inference, 0>::runs_alone;
     else
       return false;
   }();
@@ -139,7 +134,7 @@ class host_pipeline : public session_shape<typename Job::described> {
   {
     if (weights_changed_) [[unlikely]]
       begin_run();
-    pipeline_pass<host_pipeline, execution_mode::inference, 0>::call(*pointers_[0], alone_, x, y);
+    pipeline_pass<session, execution_mode::inference, 0>::call(*pointers_[0], alone_, x, y);
   }
 
   /// All replicas get the weights of the first one. Called before the first execution of a run, and by `call`.
@@ -149,20 +144,18 @@ class host_pipeline : public session_shape<typename Job::described> {
       std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
     for (auto& replica : replicas_) replica->copied.fill(0);
     if (!std::exchange(weights_changed_, false)) return;
-    folded_.fold(replicas_[0]->weights.data());
-    float* const weights = folds ? folded_.data() : replicas_[0]->weights.data();
-    prepared_.prepare(weights);
+    step_weights_.derive(replicas_[0]->weights.data());
     if constexpr (calls_alone) {
-      alone_ = {.block = replicas_[0]->blocks[0].data(),
-                .weights = weights,
-                .workspace = replicas_[0]->workspaces[0].data(),
-                .seed = seed_,
-                .prepared = prepared_.data(),
-                .valid_samples = batch};
+      auto const& own = *replicas_[0];
+      alone_ = {device_memory{.block = own.blocks[0].data(),
+                              .weights = step_weights::replaces_weights ? step_weights_.weights() : own.weights.data(),
+                              .prepared = step_weights_.prepared()},
+                pass_numbers{.seed = seed_, .valid_samples = batch}, weight_numbers{},
+                thread_part{.workspace = own.workspaces[0].data()}};
     }
   }
   /// Takes the weights of another session, in the same memory; copies of them, if the model keeps states among them.
-  void share_weights_of(host_pipeline& other) {
+  void share_weights_of(session& other) {
     other.begin_run();
     replicas_[0]->share_weights_of(*other.replicas_[0], graph.is_stateful());
     weights_changed_ = true;
@@ -271,8 +264,7 @@ class host_pipeline : public session_shape<typename Job::described> {
   static constexpr workspace_size workspace = [] {
     workspace_size largest;
     auto const add = [&]<execution_mode Mode, std::size_t... Pass>(std::index_sequence<Pass...>) {
-      ((largest = largest.or_more(pipeline_pass<host_pipeline, Mode, static_cast<int>(Pass)>::workspace_floats())),
-       ...);
+      ((largest = largest.or_more(pipeline_pass<session, Mode, static_cast<int>(Pass)>::workspace_floats())), ...);
     };
     add.template operator()<sizes::main_mode>(std::make_index_sequence<std::size_t{sizes::passes}>{});
     add.template operator()<execution_mode::inference>(std::make_index_sequence<std::size_t{sizes::stages}>{});
@@ -284,33 +276,40 @@ class host_pipeline : public session_shape<typename Job::described> {
   static constexpr long long workspace_floats = [] {
     long long const floats = workspace.all + (sizes::threads_of_device - 1) * own_workspace_floats;
     if constexpr (shape_type::has_losses)
-      return std::max(floats, weight_functions<first_plan>::workspace_floats());
+      return std::max(floats, policy::template update_workspace<first_plan>());
     else
       return floats;
   }();
 
   /// What each device has for a step's tensors as floats, where they are stored in 16 bits.
-  static constexpr long long widened_floats = [] {
-    if constexpr (is_half(first_plan::stored) || has_own_types<Job>)
-      return narrow_storage<first_plan>::room_floats();
-    else
-      return 0LL;
-  }();
+  static constexpr long long widened_floats = policy::template widened_floats<first_plan>();
 
  private:
   using layout = weight_layout<typename Job::model, architecture>;
-  using execution_type = pipeline_execution<host_pipeline>;
+  using execution_type = pipeline_execution<session>;
   static constexpr int workers = sizes::workers;
   static constexpr int accumulation_steps = sizes::options.accumulation_steps();
 
   void initialize_weights(std::uint64_t seed) {
     if constexpr (sizes::trains) {
       // Gradients are not in use yet: their memory takes the values before they are packed.
-      layout::initialize(seed, replicas_[0]->weights.data(), replicas_[0]->gradients.data());
+      initialize_weights(seed, replicas_[0]->gradients.data());
     } else {
       aligned_block const unpacked(layout::storage.floats);
-      layout::initialize(seed, replicas_[0]->weights.data(), unpacked.data());
+      initialize_weights(seed, unpacked.data());
     }
+  }
+  /// `scratch` has the size of the weights, and is left with zeros.
+  void initialize_weights(std::uint64_t seed, float* scratch) {
+    [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
+      [[maybe_unused]] int const done[]{0, (initialize_weight<Parameter>(seed, scratch), 0)...};
+    }(std::make_index_sequence<layout::storage.count>{});
+  }
+  template <std::size_t Parameter>
+  void initialize_weight(std::uint64_t seed, float* scratch) {
+    policy::template initial_values<first_plan, Parameter>(seed, scratch);
+    layout::template write<Parameter>(scratch, replicas_[0]->weights.data());
+    std::fill_n(scratch, graph.parameters[Parameter].size(), 0.0F);
   }
 
   /// each(part, elements) for each replica's part of one of a parameter's numbers.
@@ -328,11 +327,11 @@ class host_pipeline : public session_shape<typename Job::described> {
   execution_type execution(Feed const& feed, Results const& results, bool has_targets) {
     execution_type all;
     all.feed = &feed;
-    all.call_feed = [](void const* what, pipeline_feed<host_pipeline> const& to, int replica, int step) {
+    all.call_feed = [](void const* what, pipeline_feed<session> const& to, int replica, int step) {
       (*static_cast<Feed const*>(what))(to, replica, step);
     };
     all.results = &results;
-    all.call_results = [](void const* what, step_view<host_pipeline> const& view) {
+    all.call_results = [](void const* what, step_view<session> const& view) {
       (*static_cast<Results const*>(what))(view);
     };
     all.cancel = [](execution_type const& what) noexcept {
@@ -347,8 +346,8 @@ class host_pipeline : public session_shape<typename Job::described> {
     all.learning_rate = learning_rate_;
     all.record = trace_;
     all.shared_weights = replicas_[0]->weights.data();
-    all.folded_weights = folded_.data();
-    all.prepared_weights = prepared_.data();
+    all.step_weights = step_weights_.weights();
+    all.prepared_weights = step_weights_.prepared();
     return all;
   }
 
@@ -356,7 +355,7 @@ class host_pipeline : public session_shape<typename Job::described> {
   void run(execution_type const& all, int steps) {
     for (auto& replica : replicas_)
       for (auto& count : replica->done) count.reset();
-    pipeline_run<host_pipeline, Mode> const work(all, pointers_, steps, done_);
+    pipeline_run<session, Mode> const work(all, pointers_, steps, done_);
     try {
       if constexpr (workers > 1) {
         auto work_of = [&](int worker) { teams_[worker].run(worker, work); };
@@ -384,9 +383,8 @@ class host_pipeline : public session_shape<typename Job::described> {
   int accumulated_ = 0;    // micro-batches of the weight update to come
   execution_counts done_;  // of the execution that runs
   float learning_rate_;
-  folded_type folded_;
-  prepared_type prepared_;
-  host_memory alone_;  // of `call(x, y)`
+  step_weights step_weights_;
+  pass_memory alone_;  // of `call(x, y)`
   bool weights_changed_ = true;
   trace* trace_ = nullptr;
   // At the end: they stop before what late threads look at is gone.
@@ -394,5 +392,9 @@ class host_pipeline : public session_shape<typename Job::described> {
   [[no_unique_address]] std::conditional_t<(workers > 1), owned<thread_team>, no_team> team_;
   device_threads<sizes::threads_of_device> teams_[workers];
 };
+
+/// The session of a model, whose description is that which holds on the machine.
+template <Model M, auto Training, class Machine>
+using session_of = session<job_on<M, Training, Machine>>;
 
 }  // namespace stagecraft::engine

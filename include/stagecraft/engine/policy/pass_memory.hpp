@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory that the host's steps work on.
+// The memory of a pass: what its steps find at run time, by how long it lasts.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -12,7 +12,7 @@
 #include <new>
 #include <utility>
 
-namespace stagecraft::cpu {
+namespace stagecraft::engine {
 
 /// A block of zeros, aligned for every architecture, with room to read (not to write) one register beyond its end.
 class aligned_block {
@@ -43,7 +43,7 @@ class aligned_block {
     ::operator delete(data_, alignment);
   }
 
-  /// The same memory, which lasts as long as one of its blocks. By one thread at a time for each of them.
+  /// Another block on the same memory, which lasts as long as one of its blocks. Only one thread at a time calls it.
   [[nodiscard]] aligned_block share() {
     if (owners_ == nullptr) owners_ = new std::atomic<int>(1);
     aligned_block other;
@@ -53,7 +53,8 @@ class aligned_block {
     other.owners_ = owners_;
     return other;
   }
-  /// Whether another block has this memory, too. What it has done there is seen when it has none of it any more.
+  /// Whether another block has this memory, too. When the last other block is gone, this thread sees all that was
+  /// written through it.
   [[nodiscard]] bool is_shared() const noexcept {
     return owners_ != nullptr && owners_->load(std::memory_order_acquire) > 1;
   }
@@ -70,53 +71,57 @@ class aligned_block {
 
   std::size_t size_ = 0;
   float* data_ = nullptr;
-  std::atomic<int>* owners_ = nullptr;  // of memory that has been shared
+  std::atomic<int>* owners_ = nullptr;  // null until the memory is shared
 };
 
-}  // namespace stagecraft::cpu
+/// Base of what a policy keeps for the steps of a device (ExecutionPolicy::begin_pass).
+struct machine_memory {};
 
-namespace stagecraft::tiles {
-
-struct operation_cost;
-class tile_machine;
-
-}  // namespace stagecraft::tiles
-
-namespace stagecraft::cpu {
-
-/// What a step finds at run time, on one thread. All else is constant.
-struct host_memory {
-  float* block = nullptr;  ///< the program's tensors
+/// Where a device's numbers lie. Lasts as long as the session.
+struct device_memory {
+  float* block = nullptr;  ///< the plan's tensors
   float* weights = nullptr;
   float* gradients = nullptr;
   std::uint16_t* halves = nullptr;   ///< gradients that are accumulated in half precision, in their layout
   float* widened = nullptr;          ///< room for a step's tensors as floats, where they are stored in 16 bits
   float* slots = nullptr;            ///< the optimizer's state: one copy of the weights' layout after the other
-  float* workspace = nullptr;        ///< of this thread alone, behind what threads share
-  float* first_workspace = nullptr;  ///< of the first thread; null if there is one thread only
+  float const* prepared = nullptr;   ///< what the policy has made of the weights once (step_weights)
+  float* first_workspace = nullptr;  ///< the first thread's workspace; null if there is one thread only
+  machine_memory* machine = nullptr;
+};
+
+/// The numbers of one micro-batch or weight update. Lasts as long as its pass, or as the update.
+struct pass_numbers {
   std::uint64_t seed = 1;
-  std::uint64_t step = 0;        ///< training steps so far: tells the dropout masks of two steps apart
-  std::int64_t micro_batch = 0;  ///< of an execution: tells the places of a ring apart
+  std::uint64_t step = 0;        ///< training steps before this one: tells the dropout masks of two steps apart
+  std::int64_t micro_batch = 0;  ///< counts from the beginning of an execution: tells the places of a ring apart
   int accumulated = 0;           ///< micro-batches of this weight update before this one
   std::int64_t update = 1;       ///< number of the weight update that this step belongs to, from 1
   float learning_rate = 0;
-  double const* norms = nullptr;           ///< of the weight that is updated, as its optimizer reads them
-  float loss_scale = 1;                    ///< by which the loss is multiplied, if that changes
-  float const* prepared = nullptr;         ///< what steps have made of the weights once (prepared_weights)
-  float const* samples = nullptr;          ///< of an input that may stay where the caller has it
-  int valid_samples = 0;                   ///< samples of this step; the rest of the batch only fills it
-  kernels::share share = {};               ///< which part of the work this is
-  sharing_team::member* member = nullptr;  ///< null if there is one thread only
-  // Of emulated IPUs.
-  tiles::operation_cost* counted = nullptr;  ///< of the pass or the weight update
-  tiles::tile_machine* tiles = nullptr;      ///< of the device, if steps run tile by tile
-  float* held_gradients = nullptr;           ///< room of the device, where gradients are rounded before they are added
+  float loss_scale = 1;            ///< the factor of the losses, if it changes
+  float const* samples = nullptr;  ///< an input that may stay where the caller has it
+  int valid_samples = 0;           ///< samples of this step; the rest of the batch only fills it
+};
 
+/// What the update of one weight reads besides. Lasts as long as that.
+struct weight_numbers {
+  double const* norms = nullptr;  ///< as the optimizer reads them
+};
+
+/// One thread's part of a step. Its share lasts as long as one call of `divide`.
+struct thread_part {
+  float* workspace = nullptr;              ///< of this thread alone; what threads share stands before it
+  sharing_team::member* member = nullptr;  ///< null if there is one thread only
+  kernels::share share = {};               ///< the part of the work
+};
+
+/// What a step finds at run time, on one thread. All else is constant.
+struct pass_memory : device_memory, pass_numbers, weight_numbers, thread_part {
   /// A workspace that all threads of a step see.
   [[nodiscard]] float* shared_workspace() const { return first_workspace != nullptr ? first_workspace : workspace; }
 };
 
-/// Floats that a step needs: on a thread, and those of them that no other thread sees, which are the last ones.
+/// Floats of workspace that a step needs on a thread. The last `own` of `all` are seen by no other thread.
 struct workspace_size {
   long long all = 0, own = 0;
 
@@ -137,16 +142,16 @@ struct optimizer_state {
   long long stride = 0;  ///< from one number of a weight's state to the next
 };
 
-/// Calls `part(memory)` for the shares of the work that fall to this thread, and waits until all are done: for all of
-/// it where there is one thread only.
+/// Calls `part(memory)` for the shares of the work that fall to this thread, and waits until all are done. With one
+/// thread only, the share is all of the work.
 template <class Part>
-void divide(host_memory const& memory, Part const& part) {
+void divide_work(pass_memory const& memory, Part const& part) {
   if (memory.member == nullptr) return part(memory);
   memory.member->divide([&](int number) {
-    host_memory own = memory;
+    pass_memory own = memory;
     own.share = {number, memory.member->pieces()};
     part(own);
   });
 }
 
-}  // namespace stagecraft::cpu
+}  // namespace stagecraft::engine

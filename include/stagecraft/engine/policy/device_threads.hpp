@@ -3,8 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/host/steps/host_memory.hpp>
-#include <stagecraft/host/steps/operation.hpp>
+#include <stagecraft/engine/policy/pass_memory.hpp>
 #include <stagecraft/kernels/simd/special_values.hpp>
 #include <stagecraft/threads/owned.hpp>
 #include <stagecraft/threads/sharing_team.hpp>
@@ -12,7 +11,7 @@
 
 namespace stagecraft::engine {
 
-/// One of them, on its way through an execution.
+/// One of these threads, on its way through an execution.
 struct device_thread {
   int worker = 0;                          ///< the number of the device's first thread among those of all devices
   sharing_team::member* member = nullptr;  ///< null: there are no others
@@ -22,20 +21,20 @@ struct device_thread {
   [[nodiscard]] bool leads() const { return number() == 0; }
 };
 
-/// At most `Threads`, the calling one included. All go through the same calls of `divide`, `alone` and `step`; those
+/// At most `Threads` threads, the calling one included. All go through the same calls of `divide` and `alone`; those
 /// that come late find out what has been done meanwhile. They keep their place when a session moves.
 template <int Threads>
 class device_threads {
  public:
   device_threads() = default;
-  /// `busy_threads` of all devices.
+  /// `busy_threads` counts those of all devices.
   device_threads([[maybe_unused]] int threads, [[maybe_unused]] int busy_threads) {
     if constexpr (Threads > 1) team_ = owned<sharing_team>(new sharing_team(threads, busy_threads));
   }
 
-  /// Calls `work(thread)` here, and a copy of it on the others, which may be running still, without a piece of the
-  /// work, when this has returned. False if the work has come to nothing: then it has returned false. Denormal numbers
-  /// count as 0 meanwhile.
+  /// Calls `work(thread)` here, and a copy of it on the other threads, which may still run, without a piece of the
+  /// work, after this has returned. Returns what `work` has returned here or, if another thread has failed, false.
+  /// Denormal numbers count as 0 meanwhile.
   template <class Work>
   bool run(int worker, Work const& work) {
     kernels::flush_denormals const flush;
@@ -57,17 +56,17 @@ class device_threads {
 
   /// Calls `part(memory)` for each share of the work, on any thread, and waits until all are done.
   template <class Part>
-  static void divide(host_memory const& memory, Part const& part) {
+  static void divide(pass_memory const& memory, Part const& part) {
     if constexpr (Threads == 1)
       part(memory);
     else
-      cpu::divide(memory, part);
+      divide_work(memory, part);
   }
 
-  /// Calls `work()` on the first thread. The others wait. Gives false if there is nothing more to do, which `work` says
-  /// by returning false.
+  /// Calls `work()` on the first thread, while the others wait. Returns false if there is nothing more to do, which
+  /// `work` says by returning false.
   template <class Work>
-  static bool alone([[maybe_unused]] host_memory const& memory, Work const& work) {
+  static bool alone([[maybe_unused]] pass_memory const& memory, Work const& work) {
     if constexpr (Threads == 1) {
       return is_done(work);
     } else {
@@ -79,19 +78,8 @@ class device_threads {
     }
   }
 
-  /// A step of an operation, which all threads have done or seen done afterwards.
-  template <class Operation, class Step>
-  static void step(host_memory const& memory, Step const& step) {
-    if constexpr (Threads == 1 || has_phases<Operation>)
-      step(memory);
-    else if constexpr (divides_steps<Operation>)
-      divide(memory, step);
-    else
-      alone(memory, [&] { step(memory); });
-  }
-
   /// False if a step has failed, on any thread; then there is nothing more to do.
-  [[nodiscard]] static bool goes_on([[maybe_unused]] host_memory const& memory) {
+  [[nodiscard]] static bool goes_on([[maybe_unused]] pass_memory const& memory) {
     if constexpr (Threads == 1)
       return true;
     else
