@@ -8,8 +8,8 @@
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/constraints/constraints.hpp>
 #include <stagecraft/diagnostics/type_name.hpp>
-#include <stagecraft/graph/axis_list.hpp>
 #include <stagecraft/graph/fields.hpp>
+#include <stagecraft/graph/shape.hpp>
 #include <stagecraft/graph/stage_poplar_options.hpp>
 #include <stagecraft/initializers/initializers.hpp>
 #include <stagecraft/layers/number_list.hpp>

@@ -7,7 +7,7 @@
 #include <stagecraft/io/detail/bundle_contents.hpp>
 #include <stagecraft/io/detail/byte_source.hpp>
 #include <stagecraft/io/detail/file_writer.hpp>
-#include <stagecraft/pipeline/solution_reader.hpp>
+#include <stagecraft/pipeline/solution_file.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <string_view>

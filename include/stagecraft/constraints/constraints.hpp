@@ -3,8 +3,8 @@
 // Keras counterpart: tf.keras.constraints.
 #pragma once
 
-#include <stagecraft/graph/axis_list.hpp>
-#include <stagecraft/graph/constraint.hpp>
+#include <stagecraft/graph/parameter.hpp>
+#include <stagecraft/graph/shape.hpp>
 #include <stagecraft/operations/tracer.hpp>
 #include <concepts>
 #include <string_view>

@@ -3,9 +3,9 @@
 // long to make.
 #pragma once
 
-#include <stagecraft/graph/axis_list.hpp>
 #include <stagecraft/graph/layer_inputs.hpp>
 #include <stagecraft/graph/parameter.hpp>
+#include <stagecraft/graph/shape.hpp>
 #include <stagecraft/operations/kinds/product.hpp>
 #include <stagecraft/operations/kinds/windows.hpp>
 #include <stagecraft/operations/tracer.hpp>

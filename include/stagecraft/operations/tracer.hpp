@@ -3,9 +3,9 @@
 #pragma once
 
 #include <stagecraft/graph/array_view.hpp>
-#include <stagecraft/graph/axis_list.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/parameter.hpp>
+#include <stagecraft/graph/shape.hpp>
 #include <stagecraft/operations/kinds/product.hpp>
 #include <stagecraft/operations/loop_products.hpp>
 #include <stagecraft/operations/tensor.hpp>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>
-#include <stagecraft/graph/axis_list.hpp>
+#include <stagecraft/graph/shape.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/initializers/constant.hpp>
 #include <stagecraft/layers/layer.hpp>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/text.hpp>
-#include <stagecraft/graph/axis_list.hpp>
+#include <stagecraft/graph/shape.hpp>
 #include <stagecraft/initializers/constant.hpp>
 #include <stagecraft/initializers/variance_scaling.hpp>
 #include <stagecraft/layers/layer.hpp>

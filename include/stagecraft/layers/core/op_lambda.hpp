@@ -3,7 +3,7 @@
 // Keras counterpart: TFOpLambda and SlicingOpLambda.
 #pragma once
 
-#include <stagecraft/graph/slice.hpp>
+#include <stagecraft/graph/symbolic_tensor.hpp>
 #include <stagecraft/layers/broadcast.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <concepts>

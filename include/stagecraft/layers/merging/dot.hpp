@@ -2,7 +2,7 @@
 // Sums of products along an axis of each of two inputs: tf.keras.layers.Dot.
 #pragma once
 
-#include <stagecraft/graph/axis_list.hpp>
+#include <stagecraft/graph/shape.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/option_layer.hpp>
 

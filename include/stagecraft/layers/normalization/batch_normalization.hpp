@@ -2,7 +2,7 @@
 // Normalises each channel over the batch: tf.keras.layers.BatchNormalization.
 #pragma once
 
-#include <stagecraft/graph/axis_list.hpp>
+#include <stagecraft/graph/shape.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/initializers/constant.hpp>
 #include <stagecraft/layers/layer.hpp>

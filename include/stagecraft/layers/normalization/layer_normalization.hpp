@@ -2,7 +2,7 @@
 // Normalises each sample along one axis or several: tf.keras.layers.LayerNormalization.
 #pragma once
 
-#include <stagecraft/graph/axis_list.hpp>
+#include <stagecraft/graph/shape.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/initializers/constant.hpp>
 #include <stagecraft/layers/layer.hpp>

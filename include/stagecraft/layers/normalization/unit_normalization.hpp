@@ -2,7 +2,7 @@
 // Divides by the Euclidean norm along axes: tf.keras.layers.UnitNormalization.
 #pragma once
 
-#include <stagecraft/graph/axis_list.hpp>
+#include <stagecraft/graph/shape.hpp>
 #include <stagecraft/layers/option_layer.hpp>
 
 namespace stagecraft::layers {

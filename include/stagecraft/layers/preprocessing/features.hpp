@@ -2,8 +2,8 @@
 // Layers that prepare numbers and categories: tf.keras.layers.Normalization, Discretization and CategoryEncoding.
 #pragma once
 
-#include <stagecraft/graph/axis_list.hpp>
 #include <stagecraft/graph/growing_array.hpp>
+#include <stagecraft/graph/shape.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/initializers/constant.hpp>
 #include <stagecraft/layers/count_limit.hpp>

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plan of a forward pass.
+// The plans of all passes: which steps a device carries out in each, and where their tensors lie; one constant
+// for each device and pass. Plans of forward passes are made here, those of backward passes in backward_pass.hpp.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/frozen.hpp>
+#include <stagecraft/plan/backward_pass.hpp>
 #include <stagecraft/plan/pass_plan.hpp>
 #include <array>
 #include <cstddef>
 
 namespace stagecraft::plan {
 
+/// Makes the plan of a stage's forward pass.
 template <class Job>
 class forward_pass_planner : pass_planner<Job> {
   using base = pass_planner<Job>;
@@ -178,5 +183,26 @@ class forward_pass_planner : pass_planner<Job> {
   int end_ = 0, loss_scratch_ = -1;
   std::array<int, calls> value_{}, saved_{}, loss_{};
 };
+
+/// The buffers of all devices between passes, by device.
+template <class Job>
+inline constexpr auto all_device_buffers =
+    array_of_each<planning_timetable<Job>.devices()>([]<int Device>() { return &device_buffers_of<Job, Device>; });
+
+template <class Job, int Pass>
+struct make_pass {
+  constexpr auto operator()() const {
+    constexpr auto const& table = planning_timetable<Job>;
+    constexpr auto const& devices = all_device_buffers<Job>;
+    if constexpr (table.is_backward(Pass))
+      return backward_pass_planner<Job>(table.stage_of_pass(Pass), devices.data()).make();
+    else
+      return forward_pass_planner<Job>(table.stage_of_pass(Pass), devices.data()).make();
+  }
+};
+
+/// The plan of pass number `Pass` of the timetable.
+template <class Job, int Pass>
+inline constexpr auto const& pass_plan_of = frozen<make_pass<Job, Pass>>;
 
 }  // namespace stagecraft::plan
