@@ -29,7 +29,7 @@ void remove_zeros(std::string& text) {
   while (text.ends_with('0')) text.pop_back();
 }
 
-/// "-12" and "25" of -12.25; the digits behind the point at most `precision`.
+/// "-12" and "25" of -12.25; at most `precision` digits after the point.
 struct parts {
   std::string whole, fraction, exponent;
 };

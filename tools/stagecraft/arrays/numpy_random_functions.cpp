@@ -24,7 +24,7 @@ python_value made(array_shape const& shape, Make const& make) {
   return result;
 }
 
-/// The shape that `size=` gives; one number without axes if there is none.
+/// The shape of `size=`; one number without axes if there is none.
 array_shape size_given(bound_arguments const& given, std::size_t i) {
   return given.has(i) ? shape_of(given[i]) : array_shape{};
 }

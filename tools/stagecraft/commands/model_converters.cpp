@@ -136,8 +136,8 @@ void model_converters::place_on_ipus() {
       if (excluded.finds(path)) layer.layer->is_on_host = true;
     });
     excluded.report("excluded_nodes");
-    // What an IPU gives to the host does not come back.
-    std::vector<int> behind(model_.calls.size(), -1);  // a layer on the host behind IPUs
+    // Tensors that go from an IPU to the host do not come back.
+    std::vector<int> behind(model_.calls.size(), -1);  // a layer on the host after IPUs
     std::vector<bool> is_behind(model_.calls.size());
     for (std::size_t i = 0; i < model_.calls.size(); ++i) {
       auto const& layer = model_.layer_of(model_.calls[i]);

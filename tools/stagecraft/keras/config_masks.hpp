@@ -7,7 +7,7 @@
 namespace stagecraft::tool {
 
 /// The layers of a functional model without the masks that `Embedding(mask_zero=True)` makes: Keras 3 writes a call of
-/// `NotEqual` for each, and gives its result to each call that the mask reaches, which the library's layers find
+/// `NotEqual` for each, and passes its result to each call that the mask reaches, which the library's layers find
 /// themselves. A mask stays, and is refused later, where it is not that of all embeddings that a call's tensors come
 /// from.
 [[nodiscard]] nlohmann::json without_implied_masks(nlohmann::json layers);

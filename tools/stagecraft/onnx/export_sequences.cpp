@@ -189,7 +189,7 @@ onnx_output time_distributed(call const& c) {
   model_layer each;
   each.name = c.layer.name, each.class_name = name, each.config = inner.at("config");
   each.weights = c.layer.weights, each.values = c.layer.values;
-  // The axes of one step lie one further behind among those of all.
+  // An axis of one step is the next axis of all steps.
   if (name == "LayerNormalization") {
     auto axes = c.value_in<json>(each.config, "axis", -1);
     if (!axes.is_array()) axes = json::array({axes});

@@ -59,7 +59,7 @@ std::optional<onnx_constant> elementwise(onnx_constant const& a, onnx_constant c
   if (b.shape.size() > a.shape.size()) result.shape.insert(result.shape.begin(), b.shape.size() - a.shape.size(), 1);
   for (std::size_t i = 0; i < result.values.size(); ++i) {
     double const x = a.values[i], y = b.values[is_scalar ? 0 : i];
-    if (x == batch_marker || y == batch_marker) {  // so many for each sample
+    if (x == batch_marker || y == batch_marker) {  // a multiple of the number of samples
       bool const is_multiple =
           type == "Mul" && std::min(x, y) == batch_marker && std::max(x, y) >= 1 && std::max(x, y) <= 1 << 20;
       if (!is_multiple) return std::nullopt;

@@ -187,7 +187,7 @@ void onnx_trace::finish_affine() {
   }
 }
 
-/// A recurrent layer of which the last step alone is taken gives no other.
+/// A recurrent layer of which only the last step is used returns only that one.
 void onnx_trace::shorten_sequences() {
   auto const used = uses();
   auto instead = each_itself();

@@ -7,7 +7,7 @@ namespace stagecraft::tool {
 
 namespace {
 
-/// What gives and takes each tensor of a graph.
+/// The producer and the users of each tensor of a graph.
 class onnx_links {
  public:
   explicit onnx_links(onnx_graph const& graph) : constants_(graph) {
@@ -19,14 +19,14 @@ class onnx_links {
     for (auto const& output : graph.outputs) users_[output.name].push_back(nullptr);
   }
 
-  /// The node that gives a node's input, if it is of this type.
+  /// Returns the node that computes a node's input, if it is of this type.
   [[nodiscard]] onnx_node const* giver(onnx_node const& of, std::size_t input, std::string_view type) const {
     if (input >= of.inputs.size()) return nullptr;
     auto const found = givers_.find(of.inputs[input]);
     return found != givers_.end() && found->second->type == type && found->second->domain.empty() ? found->second
                                                                                                   : nullptr;
   }
-  /// The only node that takes what a node gives, if it is of this type.
+  /// Returns the only user of a node's output, if it is of this type.
   [[nodiscard]] onnx_node const* user(onnx_node const& of, std::string_view type) const {
     auto const found = of.outputs.empty() ? users_.end() : users_.find(of.outputs[0]);
     if (found == users_.end() || found->second.size() != 1 || found->second[0] == nullptr) return nullptr;

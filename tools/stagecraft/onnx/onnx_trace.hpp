@@ -19,7 +19,7 @@ namespace stagecraft::tool {
 
 /// A tensor of the graph.
 struct traced_tensor {
-  int layer = -1;              ///< that gives it
+  int layer = -1;              ///< the layer that computes it
   int rank = 0;                ///< axes that it has in the graph
   std::vector<int> order{};    ///< for each axis of the layer's output, batch included, the graph's axis; others are 1
   std::vector<int> lengths{};  ///< lengths of the layer's axes, without the batch
@@ -45,7 +45,7 @@ struct traced_layer {
   std::vector<float> factors{}, summands{};
 };
 
-/// A node that takes what an unknown one gives.
+/// Thrown for a node that reads an output of an unknown one.
 struct unknown_input : std::runtime_error {
   unknown_input() : runtime_error("its input is not known") {}
 };
@@ -62,7 +62,7 @@ class onnx_trace {
   // The functions below turn one node into layers. All throw unsupported, which says what the library lacks.
 
   [[nodiscard]] onnx_graph const& graph() const { return graph_; }
-  /// The tensor that a node takes. Throws unknown_input if the node that gives it is not known.
+  /// The tensor that a node takes. Throws unknown_input if the node that computes it is not known.
   [[nodiscard]] traced_tensor const& tensor(onnx_node const& node, std::size_t input);
   /// Samples and one head in one axis are the samples, where there is no attention.
   [[nodiscard]] traced_tensor of_one_head(traced_tensor const& x);
@@ -79,7 +79,7 @@ class onnx_trace {
   /// The tensor in the graph's own order; with channels last in the other.
   [[nodiscard]] traced_tensor in_order(traced_tensor const& from);
   [[nodiscard]] traced_tensor channels_last(traced_tensor const& from);
-  /// A layer called on tensors. Weights have the shapes that the library says. What it gives has the graph's axes in
+  /// A layer called on tensors. Weights have the shapes that the library says. Its output has the graph's axes in
   /// order.
   traced_tensor call(std::string const& class_name, json const& config, std::vector<traced_tensor> const& inputs,
                      std::vector<onnx_constant> const& weights = {}, std::string const& name = "");
@@ -94,7 +94,7 @@ class onnx_trace {
   void set_constant(onnx_node const& node, onnx_constant value) {
     constants_.set(node.outputs.at(0), std::move(value));
   }
-  /// The one node that takes a tensor; null if there are several, or the graph gives it.
+  /// The one node that takes a tensor; null if there are several, or it is an output of the graph.
   [[nodiscard]] onnx_node const* only_user(std::string const& tensor) const;
   /// True if a node or the graph's outputs read a tensor.
   [[nodiscard]] bool is_taken(std::string const& tensor) const {
@@ -144,7 +144,8 @@ class onnx_trace {
 /// True if a sample of these lengths has at most 2^30 elements, which 32 bits can count.
 [[nodiscard]] bool is_countable(std::vector<int> const& lengths);
 
-/// An axis of so many; those below 0 are counted from the end. Throws unsupported for one that is not there.
+/// An axis of a tensor of `rank` axes; those below 0 are counted from the end. Throws unsupported for one that is not
+/// there.
 [[nodiscard]] int axis_of(std::int64_t axis, int rank);
 
 /// A name of letters, digits and underscores.

@@ -63,7 +63,8 @@ void pad(trace& to, onnx_node const& node) {
   to.set(node, is_any ? padded(to, x, own_amounts(x, each), false) : x);
 }
 
-/// So many of the last of a tensor's own axes, from one on. What a dense layer gives is divided by its units.
+/// Takes `count` elements of a tensor's last axis, from `first` on. The output of a dense layer is divided by its
+/// units.
 traced_tensor part_of_last(trace& to, traced_tensor const& x, int first, int count) {
   auto const rank = static_cast<int>(x.lengths.size());
   int const length = x.lengths.back();

@@ -210,7 +210,7 @@ void shape_of(trace& to, onnx_node const& node) {
   for (std::size_t i = 0; i < x.order.size(); ++i)
     result.values[static_cast<std::size_t>(x.order[i])] = i == 0 ? batch_marker : x.lengths[i - 1];
   if (!x.flat_order.empty()) result.values = {batch_marker, static_cast<double>(x.lengths[0])};
-  if (x.joined_axis >= 0) {  // so many for each sample
+  if (x.joined_axis >= 0) {  // a multiple of the number of samples
     auto const first = result.values.begin() + x.joined_axis;
     first[0] *= first[1];
     result.values.erase(first + 1);

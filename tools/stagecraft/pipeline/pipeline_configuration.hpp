@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a model is divided into pipeline stages, as `convert --pipeline_cfg` is told: the pipeline configuration of
+// The argument of `convert --pipeline_cfg`, how a model is divided into pipeline stages: the pipeline configuration of
 // Graphcore's ipu_saved_model_cli.
 #pragma once
 

@@ -14,7 +14,7 @@
 
 namespace stagecraft::tool {
 
-/// Stands before a value, and goes on behind it with each function. NaN, Infinity and -Infinity are numbers. All
+/// Stands before a value; each function moves to the place after it. NaN, Infinity and -Infinity are numbers. All
 /// functions throw http_error 400 if the text is no JSON, lists and objects are nested deeper than 32, or an object has
 /// more than 1000 keys; the text is not copied.
 class json_reader {

@@ -11,7 +11,7 @@
 
 namespace stagecraft::tool {
 
-/// Loading runs what is in a model's file, which may take its time, or never end: nobody waits for it but who asks to.
+/// Loading runs code of a model's file, which may take long or never end: only the destructor waits for it.
 class model_watcher {
  public:
   /// Looks at once, and then after each pause. Keeps a reference. Throws std::system_error.

@@ -67,7 +67,8 @@ class predict_request {
       throw http_error{400, "Serving signature name: \"" + name + "\" not found in signature def"};
   }
 
-  /// A comma stands between any two numbers: so many there may be, in the inputs according to their sizes.
+  /// Reserves room for as many numbers as the text may have, one more than its commas, in proportion to the inputs'
+  /// sizes.
   void reserve(std::string const& body) {
     auto const numbers = static_cast<double>(std::count(body.begin(), body.end(), ',') + 1);
     double all = 0;

@@ -40,7 +40,7 @@ void end(model_watcher& watcher) {
   if (!has_ended) leave("ended while a model was being loaded", 0);
 }
 
-/// Until SIGTERM or SIGINT. Whoever asks twice does not wait for the last answers.
+/// Serves until SIGTERM or SIGINT; a second signal ends it before the last answers.
 void serve(serve_command const& command, server_state& state, signal_set const& signals) {
   http_front front(command, state);
   model_watcher watcher(state.models, std::chrono::duration<double>(command.poll_seconds));

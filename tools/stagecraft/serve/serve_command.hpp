@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `stagecraft serve`: applications behind HTTP, as TensorFlow Serving and KServe have it.
+// `stagecraft serve`: serves applications by HTTP, with the APIs of TensorFlow Serving and KServe.
 #pragma once
 
 #include <stagecraft/serving/runtime_options.hpp>
@@ -24,7 +24,7 @@ struct serve_command {
   int request_time_ms = 30000;          ///< that a call may take; 0: any
   int read_time_ms = 10000;             ///< that a request may take to come
   int idle_time_ms = 60000;             ///< that a connection may be without one
-  std::size_t max_connections = 10000;  ///< that are open; less if the system gives less
+  std::size_t max_connections = 10000;  ///< open connections; fewer if the system has fewer descriptors
   std::size_t max_header_bytes = std::size_t{16} << 10;
   std::size_t max_body_bytes = std::size_t{64} << 20;
   std::size_t max_bytes_in_flight = std::size_t{1} << 30;  ///< bytes of all bodies that are being read or answered

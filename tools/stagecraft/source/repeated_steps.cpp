@@ -41,7 +41,8 @@ class finder {
  private:
   static std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-  /// The last step that uses each value, beyond the last one if the model gives it out; and the step that makes it.
+  /// The last step that uses each value, beyond the last one if it is an output of the model; and the step that makes
+  /// it.
   void find_uses() {
     last_use_.clear();
     maker_.clear();

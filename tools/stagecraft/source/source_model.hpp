@@ -48,7 +48,7 @@ struct model_layer {
 struct source_call {
   int layer = 0;
   std::vector<source_tensor> inputs;
-  std::vector<std::optional<shape>> outputs;  ///< not known behind layers that the library does not have
+  std::vector<std::optional<shape>> outputs;  ///< unknown after layers that the library does not have
 };
 
 /// A model.

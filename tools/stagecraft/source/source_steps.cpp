@@ -83,7 +83,7 @@ class call_order {
     }
   }
 
-  /// Whether a call needs another one. True, too, once so many calls have been looked at that numbers are no longer
+  /// Whether a call needs another one. Also true once too many calls have been looked at: then numbers are no longer
   /// worth it.
   [[nodiscard]] bool may_lead_to(int call, int other) {
     looked_at_by_.resize(needs_.size());

@@ -159,7 +159,7 @@ source_text wrap(source_text const& line) {
     std::size_t best = 0;
     for (std::size_t i = begin; i < columns; ++i) {
       if (rest[i] == '"') in_text = !in_text;
-      if (in_text && rest[i] == '\\') ++i;  // and the quotation mark behind it ends no text
+      if (in_text && rest[i] == '\\') ++i;  // and the quotation mark after it ends no text
       if (in_text) continue;
       if (rest[i] == ' ' && rest[i - 1] == ',') best = i + 1;
       if (rest[i] == '.' && i > begin && rest[i - 1] == ')') best = i;

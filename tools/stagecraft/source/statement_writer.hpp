@@ -20,10 +20,10 @@ class statement_writer {
                    std::size_t indent)
       : model_(model), plan_(plan), types_(types), indent_(indent_of(indent)) {}
 
-  /// The whole of a function.
+  /// Returns a function with its head and body.
   [[nodiscard]] static source_text function_text(source_model const& model, source_plan const& plan,
                                                  source_function const& function);
-  /// The body of `build`, behind its inputs.
+  /// Writes the body of `build`, which begins with its inputs.
   void write_build(source_text& to);
 
  private:

@@ -18,10 +18,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// How long, and how much, is read of a client that is still sending after its last answer.
+/// Time and bytes for which a client is read that still sends after its last answer.
 constexpr milliseconds last_time{500};
 constexpr std::size_t last_bytes = std::size_t{1} << 20;
-/// How many pieces of a client's bytes are read before others have their turn.
+/// The number of pieces of a client's bytes that are read before others have their turn.
 constexpr int most_pieces = 4;
 
 }  // namespace
@@ -170,7 +170,7 @@ http_connection::result http_connection::read() {
   return result::done;
 }
 
-/// Does what can be done without waiting.
+/// Reads, dispatches and writes until it would have to wait.
 void http_connection::go_on() {
   for (int pieces = 0;;) {
     if (!session_.output().empty()) {

@@ -29,7 +29,7 @@ std::string read_token(std::string const& path) {
   return token;
 }
 
-/// In a time that does not say how much of it is the same.
+/// Compares in a time that does not depend on where the texts differ.
 bool is_same(std::string_view a, std::string_view b) {
   unsigned differences = a.size() == b.size() ? 0 : 1;
   for (std::size_t i = 0; i < a.size(); ++i)
@@ -37,7 +37,7 @@ bool is_same(std::string_view a, std::string_view b) {
   return differences == 0;
 }
 
-/// What follows "Bearer", in letters of any size; empty if it is another scheme.
+/// Returns the token after "Bearer", which may have letters of any case; empty if it is another scheme.
 std::string_view bearer_token(std::string_view authorization) {
   constexpr std::string_view scheme = "bearer";
   if (authorization.size() <= scheme.size() || authorization[scheme.size()] != ' ') return {};
@@ -49,7 +49,7 @@ std::string_view bearer_token(std::string_view authorization) {
   return authorization;
 }
 
-/// Has the system give as many descriptors as it may, and returns how many connections that lets be.
+/// Raises the limit of descriptors to the hard one, and returns how many connections there may be then.
 std::size_t raise_descriptors(std::size_t wanted) {
   constexpr std::size_t others = 64;  // files of models, and the server's own
   rlimit limit{};

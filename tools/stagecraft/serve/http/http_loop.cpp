@@ -17,9 +17,9 @@ namespace {
 
 using boost::asio::ip::tcp;
 
-/// How many connections are accepted before others have their turn.
+/// The number of connections that are accepted before others have their turn.
 constexpr int most_accepted = 64;
-/// Until it tries again, if the system gives no more connections.
+/// The pause before it tries again, if the system has no more connections.
 constexpr std::chrono::milliseconds pause_time{20};
 
 }  // namespace

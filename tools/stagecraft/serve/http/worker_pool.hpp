@@ -15,7 +15,7 @@
 
 namespace stagecraft::tool {
 
-/// Threads begin when there is work for one more of them, up to a number; where the system gives no more, those that
+/// Threads begin when there is work for one more of them, up to a number; where the system has no more, those that
 /// are there do all.
 class worker_pool {
  public:
