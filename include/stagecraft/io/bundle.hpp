@@ -27,7 +27,7 @@ namespace stagecraft {
 
 namespace io {
 
-/// What a session's model is: model.json.
+/// Describes a session's model: model.json.
 template <class Session>
 [[nodiscard]] json describe_model() {
   using staged = typename Session::sizes::model;
@@ -38,7 +38,7 @@ template <class Session>
   return model;
 }
 
-/// Names of the optimizer's numbers of each trained weight, in the order of get_optimizer_weights.
+/// The names in a bundle of the optimizer's numbers for each trained weight, in the order of get_optimizer_weights.
 template <class M, class Session>
 [[nodiscard]] std::vector<std::string> optimizer_paths() {
   std::vector<std::string> paths;
@@ -54,22 +54,27 @@ template <class M, class Session>
   return paths;
 }
 
-inline void append_progress(engine::training_progress const& progress, tensor_file& to) {
-  auto const add = [&](std::string_view name, element_type type, auto value) {
-    to.tensors.push_back(number_tensor(std::string(counter_prefix) + std::string(name), type, value));
-  };
-  add("seed", element_type::uint64, progress.seed);
-  add("fits", element_type::uint64, progress.fits);
-  add("epochs", element_type::int64, progress.epochs);
-  add("steps", element_type::uint64, progress.steps);
-  add("iterations", element_type::int64, progress.updates);
-  add("learning_rate", element_type::float32, progress.learning_rate);
-  add("loss_scale", element_type::float32, progress.loss_scale);
-  add("good_steps", element_type::int32, progress.good_steps);
-  add("overflowed", element_type::int64, progress.overflowed);
+/// Calls `visit(name, type, counter)` for each counter of a training, in the order of a bundle.
+template <class Progress, class Visit>
+void for_each_counter(Progress& progress, Visit const& visit) {
+  visit("seed", element_type::uint64, progress.seed);
+  visit("fits", element_type::uint64, progress.fits);
+  visit("epochs", element_type::int64, progress.epochs);
+  visit("steps", element_type::uint64, progress.steps);
+  visit("iterations", element_type::int64, progress.updates);
+  visit("learning_rate", element_type::float32, progress.learning_rate);
+  visit("loss_scale", element_type::float32, progress.loss_scale);
+  visit("good_steps", element_type::int32, progress.good_steps);
+  visit("overflowed", element_type::int64, progress.overflowed);
 }
 
-/// Takes what a model has from a bundle's tensors, and notes what is not as it should be.
+inline void append_progress(engine::training_progress const& progress, tensor_file& to) {
+  for_each_counter(progress, [&](std::string_view name, element_type type, auto value) {
+    to.tensors.push_back(number_tensor(std::string(counter_prefix) + std::string(name), type, value));
+  });
+}
+
+/// Reads a model's weights and counters from the tensors of a bundle, and lists the differences.
 class tensor_taker {
  public:
   tensor_taker(tensor_file const& file, difference_list& differences) : differences_(differences) {
@@ -86,29 +91,18 @@ class tensor_taker {
         weights[i].values = to_floats(*tensor);
     }
   }
-  template <class Number>
-  void take(Number& number, std::string_view name, element_type type) {
-    auto const path = std::string(counter_prefix) + std::string(name);
-    auto const* const tensor = find(path, "counter '" + path + "' is not in the file");
-    if (tensor == nullptr) return;
-    if (tensor->type != type || !tensor->shape.empty())
-      differences_.add("counter '" + path + "' is not one number of type " + std::string(stagecraft::name(type)));
-    else
-      std::memcpy(&number, tensor->bytes.data(), sizeof number);
-  }
   void take(engine::training_progress& progress) {
-    take(progress.seed, "seed", element_type::uint64);
-    take(progress.fits, "fits", element_type::uint64);
-    take(progress.epochs, "epochs", element_type::int64);
-    take(progress.steps, "steps", element_type::uint64);
-    take(progress.updates, "iterations", element_type::int64);
-    take(progress.learning_rate, "learning_rate", element_type::float32);
-    take(progress.loss_scale, "loss_scale", element_type::float32);
-    take(progress.good_steps, "good_steps", element_type::int32);
-    if (tensors_.contains(std::string(counter_prefix) + "overflowed"))  // which older bundles do not have
-      take(progress.overflowed, "overflowed", element_type::int64);
+    for_each_counter(progress, [&]<class Number>(std::string_view name, element_type type, Number& counter) {
+      auto const path = std::string(counter_prefix) + std::string(name);
+      auto const* const tensor = find(path, "counter '" + path + "' is not in the file");
+      if (tensor == nullptr) return;
+      if (tensor->type != type || !tensor->shape.empty())
+        differences_.add("counter '" + path + "' is not one number of type " + std::string(stagecraft::name(type)));
+      else
+        std::memcpy(&counter, tensor->bytes.data(), sizeof counter);
+    });
   }
-  /// What is left belongs to nothing that the model has; tensors whose names begin so do not count.
+  /// Lists the tensors that the model did not read, except those whose names begin with one of `others`.
   void finish(std::vector<std::string_view> const& others) {
     for (auto const& [name, tensor] : tensors_) {
       bool counts = true;
@@ -133,7 +127,7 @@ class tensor_taker {
   std::map<std::string_view, stored_tensor const*, std::less<>> tensors_;
 };
 
-/// What a model is, and its weights, without what only training needs.
+/// A bundle's description and weights of a model, without the state of a training.
 template <class M, class Session>
 [[nodiscard]] bundle_contents contents_of(trainers::trained_model<M, Session> const& model) {
   bundle_contents contents{describe_model<Session>(), training_config<Session::sizes::training>(), {}, {}, {}};
@@ -147,7 +141,7 @@ template <class M, class Session>
   return contents;
 }
 
-/// What a bundle says of the model, without what does not change its numbers; `trains`: with what only training asks.
+/// A bundle's description without entries that change no number; `trains`: keeps entries that only training reads.
 [[nodiscard]] inline json comparable(json model, bool trains) {
   model.erase("keras_version");
   model.erase("backend");
@@ -165,7 +159,7 @@ template <class M, class Session>
   return model;
 }
 
-/// Whether a bundle was saved with an optimizer of the same class; its options may differ, which is noted.
+/// True if a bundle was saved with an optimizer of the same class; options that differ are listed.
 inline bool compare_optimizers(json const& own, json const& found, difference_list& differences) {
   if (!found.is_object() || !found.contains("optimizer") || !found["optimizer"].is_object()) {
     differences.add("the file is of a predictor: it has no optimizer");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What differs between two descriptions of a model, layer by layer.
+// Differences between two descriptions of a model, layer by layer.
 #pragma once
 
 #include <stagecraft/io/detail/difference_list.hpp>
@@ -11,7 +11,7 @@
 
 namespace stagecraft::io {
 
-/// A value in an error; long ones are cut.
+/// The text of a value in an error, cut after 120 characters.
 [[nodiscard]] inline std::string value_text(json const& value) {
   constexpr std::size_t most = 120;
   auto text = value.is_null() ? std::string("None")
@@ -20,7 +20,7 @@ namespace stagecraft::io {
   return text;
 }
 
-/// "layer 'dense'" of an entry of `layers`.
+/// The name of a layer's entry in `layers`; empty if it has none.
 [[nodiscard]] inline std::string name_of_entry(json const& entry) {
   if (!entry.is_object() || !entry.contains("config") || !entry["config"].is_object()) return {};
   auto const name = entry["config"].find("name");
@@ -29,7 +29,7 @@ namespace stagecraft::io {
 
 inline void compare_config(json const& own, json const& found, std::string const& where, difference_list& differences);
 
-/// Layers are found by their names.
+/// Compares layers, found by their names, and their order.
 inline void compare_layers(json const& own, json const& found, std::string const& where, difference_list& differences) {
   auto const find = [](json const& layers, std::string const& name) -> json const* {
     for (auto const& each : layers)
@@ -58,7 +58,7 @@ inline void compare_layers(json const& own, json const& found, std::string const
     }
 }
 
-/// The stages of calls, by their names.
+/// Compares the stages of calls, found by their names.
 inline void compare_stages(json const& own, json const& found, difference_list& differences) {
   for (auto const& [call, stage] : own.items()) {
     auto const other = found.find(call);
@@ -69,7 +69,7 @@ inline void compare_stages(json const& own, json const& found, difference_list& 
   }
 }
 
-/// An option of which the file says nothing, since an older release wrote it, is no difference.
+/// Lists options that differ. An option that the file does not have is no difference: a release without it wrote it.
 inline void compare_config(json const& own, json const& found, std::string const& where, difference_list& differences) {
   if (!found.is_object()) return differences.add(where + "the file has " + value_text(found));
   for (auto const& [key, value] : own.items()) {
@@ -81,7 +81,7 @@ inline void compare_config(json const& own, json const& found, std::string const
       compare_config(value, *other, where, differences);
     else if (key == "pipeline_stages" && other->is_object() && !value.empty() && !other->empty())
       compare_stages(value, *other, differences);
-    else if (value != *other && !(value.is_null() && *other == json::array()))  // as older releases wrote it
+    else if (value != *other)
       differences.add(where + key + " is " + value_text(value) + ", in the file " + value_text(*other));
   }
   for (auto const& [key, value] : found.items())
