@@ -49,7 +49,7 @@ PLACES = {room: (number, place) for number, row in enumerate(INSIDE)
           for place, rooms in enumerate(row.split("<")) for room in rooms.split()}
 # Headers that structs include inside their braces: options that several layers have.
 INSIDE_STRUCTS = ("layers/common_options.hpp", "layers/normalization/scale_options.hpp", "layers/rnn/cell_options.hpp",
-                  "layers/rnn/recurrent_initializers.hpp", "layers/rnn/recurrent_options.hpp")
+                  "layers/rnn/recurrent_initializers.hpp", "layers/rnn/recurrent_options.hpp", "optimizers/common_options.hpp")
 # Headers that others include at their beginning and end, or inside a struct, once for each.
 READ_AGAIN = ("diagnostics/begin_headers.hpp", "diagnostics/end_headers.hpp", *INSIDE_STRUCTS)
 LEVELS = {room: level for level, rooms in enumerate(FLOORS) for room in rooms.split()}
@@ -240,6 +240,11 @@ def problems(root):
     for folder, count in sorted(collections.Counter(path.parent for path in headers).items()):
         if count > MOST_HEADERS:
             found.append(f"{folder.relative_to(root).as_posix()}:1: has {count} headers, more than {MOST_HEADERS}")
+    tool = root / "tools" / "stagecraft"
+    for folder in sorted({tool, *(path for path in tool.rglob("*") if path.is_dir())}):
+        count = sum(path.is_file() for path in folder.iterdir()) if folder.is_dir() else 0
+        if count > MOST_HEADERS:
+            found.append(f"{folder.relative_to(root).as_posix()}:1: has {count} files, more than {MOST_HEADERS}")
     if len(headers) > MOST_HEADERS_IN_ALL:
         found.append(f"include/stagecraft:1: has {len(headers)} headers, more than {MOST_HEADERS_IN_ALL}")
     for folder in ("include", "tests", "examples", "benchmarks", "tools"):

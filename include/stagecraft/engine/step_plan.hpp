@@ -8,7 +8,7 @@
 #include <stagecraft/engine/policy/execution_policy.hpp>
 #include <stagecraft/engine/policy/weight_storage.hpp>
 #include <stagecraft/optimizers/rests_without_gradient.hpp>
-#include <stagecraft/plan/pipeline_program.hpp>
+#include <stagecraft/plan/passes.hpp>
 #include <stagecraft/plan/whole_pass.hpp>
 #include <cstddef>
 

@@ -6,7 +6,7 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/growing_array.hpp>
-#include <stagecraft/pipeline/schedule/pass_kind.hpp>
+#include <stagecraft/pipeline/schedule/schedule.hpp>
 #include <stagecraft/threads/owned.hpp>
 #include <algorithm>
 #include <chrono>

@@ -4,13 +4,13 @@
 // tf.keras.mixed_precision.
 #pragma once
 
-#include <stagecraft/description/optimizer_of_weight.hpp>
+#include <stagecraft/description/update_of_weight.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/steps/host_call.hpp>
 #include <stagecraft/host/steps/operation_of.hpp>
 #include <stagecraft/kernels/elementwise/elementwise.hpp>
 #include <stagecraft/kernels/elementwise/narrow.hpp>
-#include <stagecraft/plan/buffer_place.hpp>
+#include <stagecraft/plan/arena.hpp>
 #include <stagecraft/plan/pass_plan.hpp>
 #include <stagecraft/plan/recomputation.hpp>
 #include <stagecraft/plan/session_shape.hpp>

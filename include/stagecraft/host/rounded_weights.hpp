@@ -4,7 +4,7 @@
 // bfloat16.
 #pragma once
 
-#include <stagecraft/description/optimizer_of_weight.hpp>
+#include <stagecraft/description/update_of_weight.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/policy/pass_memory.hpp>
 #include <stagecraft/host/steps/bfloat16_weight.hpp>

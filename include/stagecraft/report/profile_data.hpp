@@ -3,8 +3,6 @@
 // Graphcore's counterpart: the report that PopVision's graph analyser reads (libpva).
 #pragma once
 
-#include <stagecraft/pipeline/schedule/pass_kind.hpp>
-#include <stagecraft/pipeline/schedule/recomputation_mode.hpp>
 #include <stagecraft/pipeline/schedule/schedule.hpp>
 #include <stagecraft/pipeline/schedule/timetable.hpp>
 #include <algorithm>

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <stagecraft/description/job_on.hpp>
-#include <stagecraft/description/training_on.hpp>
 #include <stagecraft/diagnostics/compiler.hpp>
 #include <stagecraft/ipu/profile/memory_profile.hpp>
 #include <stagecraft/ipu/profile/profile.hpp>

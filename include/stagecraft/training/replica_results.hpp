@@ -12,7 +12,7 @@
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/kernels/simd/narrow_floats.hpp>
 #include <stagecraft/losses/reduction.hpp>
-#include <stagecraft/models/output_names.hpp>
+#include <stagecraft/models/queries.hpp>
 #include <stagecraft/training/callbacks/callback.hpp>
 #include <stagecraft/training/callbacks/logs.hpp>
 #include <stagecraft/training/metric_state.hpp>

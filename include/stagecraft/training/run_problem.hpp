@@ -7,7 +7,6 @@
 #include <stagecraft/description/job_on.hpp>
 #include <stagecraft/description/replicas.hpp>
 #include <stagecraft/description/training_checks.hpp>
-#include <stagecraft/description/training_on.hpp>
 #include <stagecraft/diagnostics/any_argument.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/compiler.hpp>

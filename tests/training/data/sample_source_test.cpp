@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>

@@ -2,7 +2,7 @@
 // One call of a layer, as its forward and backward steps on the host see it: shapes as constants, tensors as pointers.
 #pragma once
 
-#include <stagecraft/description/optimizer_of_weight.hpp>
+#include <stagecraft/description/update_of_weight.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/policy/pass_memory.hpp>
 #include <stagecraft/host/steps/widened_step.hpp>
