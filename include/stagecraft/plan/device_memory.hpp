@@ -4,11 +4,11 @@
 
 #include <stagecraft/description/job.hpp>
 #include <stagecraft/description/replicas.hpp>
+#include <stagecraft/diagnostics/for_each_index.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
 #include <stagecraft/plan/passes.hpp>
 #include <cstddef>
-#include <utility>
 
 namespace stagecraft::plan {
 
@@ -69,9 +69,7 @@ class device_memory_finder {
         add_weight(graph.parameters[i], gradients_of(layer));
     }
     result_.activations.on_device = device_buffers_of<Job, Device>.floats * float_bytes;
-    [this]<std::size_t... Pass>(std::index_sequence<Pass...>) {
-      (this->template add_pass<static_cast<int>(Pass)>(), ...);
-    }(std::make_index_sequence<table.passes()>{});
+    for_each_index<table.passes()>([this]<int Pass>() { this->template add_pass<Pass>(); });
     return result_;
   }
 

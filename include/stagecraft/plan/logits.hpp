@@ -5,6 +5,7 @@
 #pragma once
 
 #include <stagecraft/description/inference.hpp>
+#include <stagecraft/diagnostics/for_each_index.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/losses/along_axis.hpp>
 #include <stagecraft/losses/loss.hpp>
@@ -15,7 +16,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
-#include <utility>
 
 namespace stagecraft::plan {
 
@@ -63,12 +63,13 @@ constexpr bool find_logits() {
 
 /// A bit for each output whose loss takes logits.
 template <class Job>
-inline constexpr std::uint64_t outputs_with_logits = []<std::size_t... Output>(std::index_sequence<Output...>) {
+inline constexpr std::uint64_t outputs_with_logits = [] {
   std::uint64_t bits = 0;
-  [[maybe_unused]] int const done[]{
-      0, (Output < 64 && find_logits<Job, Output>() ? (bits |= std::uint64_t{1} << (Output & 63U), 0) : 0)...};
+  for_each_index<Job::graph.outputs_of(0).size()>([&]<int Output>() {
+    if (Output < 64 && find_logits<Job, Output>()) bits |= std::uint64_t{1} << (Output & 63);
+  });
   return bits;
-}(std::make_index_sequence<Job::graph.outputs_of(0).size()>{});
+}();
 
 /// Whether a call's activation is applied to logits after the loss.
 constexpr bool leaves_activation_to_loss(graph_view const& graph, int call, std::uint64_t outputs) {

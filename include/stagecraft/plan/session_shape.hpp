@@ -10,7 +10,6 @@
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/plan/logits.hpp>
 #include <cstddef>
-#include <utility>
 
 namespace stagecraft::plan {
 
@@ -46,20 +45,15 @@ struct session_shape {
     if constexpr (!has_losses)
       return rows_per_sample(output);
     else
-      return [output]<std::size_t... End>(std::index_sequence<End...>) {
-        constexpr int rows[]{(loss_takes_samples<Job, End> ? 1 : rows_per_sample(End))...};
-        return rows[output];
-      }(std::make_index_sequence<end_count>{});
+      return array_of_each<end_count>(
+          []<int End>() { return loss_takes_samples<Job, End> ? 1 : rows_per_sample(End); })[output];
   }
   /// The axis of a sample of an output along which it has a number for each class: the last one, or its loss's.
   [[nodiscard]] static constexpr int class_axis(std::size_t output) {
     if constexpr (!has_losses)
       return output_shape(output).rank() - 1;
     else
-      return [output]<std::size_t... End>(std::index_sequence<End...>) {
-        constexpr int axes[]{class_axis_of<Job, End>...};
-        return axes[output];
-      }(std::make_index_sequence<end_count>{});
+      return array_of_each<end_count>([]<int End>() { return class_axis_of<Job, End>; })[output];
   }
   /// Class numbers of a sample of an output.
   [[nodiscard]] static constexpr int class_numbers(std::size_t output) { return class_shape(output).size(); }
@@ -76,20 +70,15 @@ struct session_shape {
     if constexpr (!has_losses)
       return 0;
     else
-      return [output]<std::size_t... End>(std::index_sequence<End...>) {
-        constexpr int steps[]{label_steps_of<Job, End>...};
-        return steps[output];
-      }(std::make_index_sequence<end_count>{});
+      return array_of_each<end_count>([]<int End>() { return label_steps_of<Job, End>; })[output];
   }
   /// Whether the targets of an output are class numbers.
   [[nodiscard]] static constexpr bool sparse_targets(std::size_t output) {
     if constexpr (!has_losses)
       return false;
     else
-      return [output]<std::size_t... Output>(std::index_sequence<Output...>) {
-        bool const sparse[]{computed_loss_of<Job, Output>.sparse_targets...};
-        return sparse[output];
-      }(std::make_index_sequence<end_count>{});
+      return array_of_each<end_count>(
+          []<int End>() { return bool{computed_loss_of<Job, End>.sparse_targets}; })[output];
   }
   /// Targets of an output: class numbers (batch, class_numbers) if its loss is sparse, else floats.
   template <std::size_t Output>
@@ -114,10 +103,7 @@ struct session_shape {
 
   /// Labels that targets of such an output have for a sample.
   [[nodiscard]] static constexpr int labels_of_sequence(std::size_t output) {
-    return [output]<std::size_t... End>(std::index_sequence<End...>) {
-      constexpr int labels[]{labels_of<End>()...};
-      return labels[output];
-    }(std::make_index_sequence<end_count>{});
+    return array_of_each<end_count>([]<int End>() { return labels_of<End>(); })[output];
   }
   template <std::size_t End>
   [[nodiscard]] static constexpr int labels_of() {
