@@ -195,7 +195,7 @@ constexpr void check_layers_on_machine(graph_view const& graph, dtype_policy con
     if (is_half(type)) half = type;
   }
   if (!has_ipus) return;
-  // Behind IPUs: what depends on something that an IPU computes.
+  // `behind` marks calls that depend on a call of an IPU.
   growing_array<char> behind(graph.calls.size(), 0);
   growing_array<int> host_behind(graph.calls.size(), -1);
   for (int i = 0; i < static_cast<int>(graph.calls.size()); ++i) {
@@ -220,7 +220,7 @@ constexpr void check_layers_on_machine(graph_view const& graph, dtype_policy con
   }
 }
 
-/// E2062: what has kernels for the host alone.
+/// E2062: a loss that has kernels for the host alone.
 template <auto Training, std::size_t... Output>
 constexpr void check_functions_on_tiles(std::index_sequence<Output...>, diagnostic& problem) {
   auto const has_call = []<class Loss>(Loss const&) {
@@ -275,7 +275,7 @@ inline constexpr diagnostic machine_problem = [] {
   return problem;
 }();
 
-/// What a loss takes an output for.
+/// How a loss misreads an output.
 enum class misread_output : unsigned char { none, logits_as_probabilities, probabilities_as_logits };
 
 template <class M, auto Training, std::size_t Output>
@@ -290,7 +290,7 @@ constexpr misread_output find_misread_output() {
   return misread_output::none;
 }
 
-/// The first output that its loss takes for something else, unless the description says that it is meant.
+/// The first output that its loss misreads, unless the description says that it is meant.
 template <class M, auto Training>
 inline constexpr misread_output misread_output_of = [] {
   misread_output result = misread_output::none;
