@@ -34,6 +34,12 @@ class task_counter {
     if (tiles > 0) cost.temporary_bytes += rounded_bytes(elements * size_of(type));
     return {};
   }
+  /// An element for each thing that a tile has a share of.
+  constexpr memory allocate(equal_shares const& shares, dtype type) {
+    return allocate(shares.tiles_used(), shares.of(0), type);
+  }
+  /// The pieces of a tensor of the step where they lie, on the first `tiles` tiles.
+  constexpr memory home(int, int) { return {}; }
   /// Copies of an input, `width` elements for each thing that a tile has: `runs(tile, width, move)` calls
   /// `move(at, first, count)` for elements of the tensor from `first` on.
   template <class Runs>
