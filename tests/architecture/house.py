@@ -240,6 +240,11 @@ def problems(root):
     for folder, count in sorted(collections.Counter(path.parent for path in headers).items()):
         if count > MOST_HEADERS:
             found.append(f"{folder.relative_to(root).as_posix()}:1: has {count} headers, more than {MOST_HEADERS}")
+    tool = root / "tools" / "stagecraft"
+    for folder in sorted({tool, *(path for path in tool.rglob("*") if path.is_dir())}):
+        count = sum(path.is_file() for path in folder.iterdir()) if folder.is_dir() else 0
+        if count > MOST_HEADERS:
+            found.append(f"{folder.relative_to(root).as_posix()}:1: has {count} files, more than {MOST_HEADERS}")
     if len(headers) > MOST_HEADERS_IN_ALL:
         found.append(f"include/stagecraft:1: has {len(headers)} headers, more than {MOST_HEADERS_IN_ALL}")
     for folder in ("include", "tests", "examples", "benchmarks", "tools"):

@@ -22,7 +22,7 @@
 #include "expected/torch_resnet.hpp"
 #include "expected/torch_words.hpp"
 
-#include "hdf5_process.hpp"
+#include "keras/hdf5_process.hpp"
 
 #include <stagecraft/io/bundle.hpp>
 #include <stagecraft/io/keras_files.hpp>

@@ -47,7 +47,7 @@ class doubling_servable final : public serving::servable {
   }
   [[nodiscard]] serving::servable_description const& description() const noexcept override { return known_; }
   void run(serving::servable_feed& feed) override {
-    ++runs;
+    if (++runs <= failing_runs) throw std::bad_alloc();
     std::deque<std::vector<float>> inside;
     for (int step = 0; step < known_.iterations; ++step) {
       std::vector<float> values(static_cast<std::size_t>(known_.batch_size) * 2);
@@ -65,7 +65,8 @@ class doubling_servable final : public serving::servable {
   }
 
   bool refuses_zeros = false;
-  int runs = 0;  // read when nothing runs
+  int failing_runs = 0;  // that have no memory for their first batch
+  int runs = 0;          // read when nothing runs
 
  private:
   static void give(serving::servable_feed& feed, std::deque<std::vector<float>>& inside) {
@@ -171,31 +172,50 @@ TEST_CASE("a call with many samples lets others go first after each batch that i
   CHECK(batch() == parts{{1, 0, 1}, {5, 0, 3}});
   CHECK(queue.has_begun());
   CHECK(queue.samples() == 7);
-  queue.push(make_call(2));
-  std::vector<serving::detail::call_pointer> dropped;
-  queue.take_waiting(dropped);  // as stop does: of those two something is in a batch
-  REQUIRE(dropped.size() == 1);
-  CHECK(dropped[0]->samples == 2);
+  auto const two = make_call(2);
+  queue.push(two);
+  using failure = serving::detail::call_failure;
+  CHECK(queue.fail_waiting(failure::of_stop()) == 1);  // as stop does: of those two something is in a batch
+  CHECK(two->failure().what == failure::kind::stopped);
   CHECK(batch() == parts{{9, 4, 4}});
   CHECK(batch() == parts{{5, 3, 2}, {9, 8, 1}});
   CHECK((queue.empty() && queue.samples() == 0 && !queue.has_begun()));
   auto const nine = make_call(9);
   queue.push(nine);
-  for (auto const samples : {3, 7}) queue.push(make_call(samples));
+  auto const three = make_call(3), seven = make_call(7);
+  for (auto const& call : {three, seven}) queue.push(call);
   (void)batch();
   (void)batch();
   nine->done = 4;  // in an execution before
-  dropped.clear();
-  queue.take_in_servable(dropped);  // as a failure does
-  REQUIRE(dropped.size() == 1);
-  CHECK(dropped[0]->samples == 7);
-  queue.take_all(dropped);
-  CHECK((dropped.size() == 2 && queue.empty() && queue.samples() == 0 && !queue.has_begun()));
+  failure const none(failure::kind::recoverable);
+  CHECK(queue.fail_in_servable(none) == 1);  // as a failure does
+  CHECK((seven->failure().what == none.what && nine->failure().what == failure::kind::none));
+  CHECK(queue.fail_all(none) == 1);
+  CHECK((nine->failure().what == none.what && queue.empty() && queue.samples() == 0 && !queue.has_begun()));
 
   auto engine = make_engine(2, 4, 1, {.runtime_api_timeout_us = 200, .batch_timeout_us = 200000});
   auto reply = engine.submit(numbers(0, 20001), 20001);
   for (int i = 0; i < 20; ++i) check_doubled(engine.call(numbers(7 * i, 3), 3), 7 * i, 3);
   check_doubled(reply.get(), 0, 20001);
+}
+
+TEST_CASE("an execution that fails before its first batch is an error of the calls that wait, not tried for ever") {
+  auto own = std::make_unique<doubling_servable>(2, 4, 1);
+  own->failing_runs = 2;
+  serving::embedded_runtime runtime(std::move(own), {.runtime_api_timeout_us = 200});
+  int failed = 0;
+  for (int i = 0; i < 2; ++i) {
+    try {
+      (void)runtime.call(numbers(1, 1), 1);
+    } catch (serving::recoverable_runtime_error const& why) {
+      CHECK(std::string(why.what()) == "the machine has no more memory [E5085]");
+      ++failed;
+    }
+  }
+  CHECK(failed == 2);
+  check_doubled(runtime.call(numbers(7, 3), 3), 7, 3);
+  auto const counts = runtime.statistics();
+  CHECK((counts.failed_calls == 2 && counts.failures == 2 && counts.executions == 3));
 }
 
 TEST_CASE("a batch has the least of several sizes that holds its samples") {

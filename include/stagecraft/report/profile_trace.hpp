@@ -79,8 +79,8 @@ class profile_trace_writer {
     return text_.event(0, ipu, name, category, from, picoseconds(end) - from)
            << ", \"args\": {\"cycles\": " << static_cast<long long>(end - begin);
   }
-  /// Picoseconds of `cycles`, exact enough that events which touch each other still do. Hours of cycles would overflow
-  /// a product in 64 bits.
+  /// Picoseconds of `cycles`, exact enough that events which touch each other still do. A time that 64 bits cannot
+  /// hold is cut.
   [[nodiscard]] std::int64_t picoseconds(std::int64_t cycles) const {
     double const time = data_.machine.seconds(cycles) * 1e12;
     return time < 9e18 ? static_cast<std::int64_t>(time + 0.5) : std::int64_t{9'000'000'000'000'000'000};

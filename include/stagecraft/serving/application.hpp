@@ -139,7 +139,7 @@ int guarded(stagecraft_message* message, Function const& function) noexcept {
   } catch (...) {
     try {
       auto const failure = call_failure::of(std::current_exception());
-      says(failure.text.c_str());
+      says(failure.text().c_str());
       return failure.what == kind::application   ? stagecraft_failed
              : failure.what == kind::recoverable ? stagecraft_lacked
                                                  : stagecraft_unrecoverable;

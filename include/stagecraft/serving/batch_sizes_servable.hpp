@@ -133,7 +133,7 @@ template <int... Sizes, class Predictor>
   requires(sizeof...(Sizes) > 0 && !std::is_lvalue_reference_v<Predictor> &&
            requires { typename Predictor::session_type; })
 [[nodiscard]] std::unique_ptr<servable> allow_batch_sizes(Predictor&& model,
-                                                         std::vector<std::string> const& output_names = {}) {
+                                                          std::vector<std::string> const& output_names = {}) {
   using session_type = typename Predictor::session_type;
   static constexpr batch_size_list sizes(Sizes...);
   static_assert(stagecraft::detail::report<detail::batch_sizes_problem<session_type, sizes>>());

@@ -49,7 +49,8 @@ namespace stagecraft::serving {
 /// An idle runtime uses no processor time.
 ///
 /// A call is answered once: by its outputs, or by one error. An error in an execution is the error of the calls with
-/// samples in it, and of no other. Any thread may call any function at any time, except the destructor.
+/// samples in it, or, if it fails before its first batch, of the waiting calls, and of no other. Any thread may call
+/// any function at any time, except the destructor.
 class embedded_runtime {
  public:
   /// Takes a predictor whose weights are given. `output_names`: names of the outputs in the description.
@@ -170,7 +171,6 @@ class embedded_runtime {
 
  private:
   using clock = detail::serving_clock;
-  using call_pointer = detail::call_pointer;
   using batch = detail::call_batch;
 
   struct own_feed final : servable_feed {
@@ -202,16 +202,13 @@ class embedded_runtime {
 
   void end(bool drops_waiting) {
     std::scoped_lock const controls(control_);
-    std::vector<call_pointer> dropped;
     {
       std::scoped_lock const lock(mutex_);
       accepts_ = false;
       leaves_ = true;
-      if (drops_waiting) queue_.take_waiting(dropped);
-      counts_.failed_calls += static_cast<std::int64_t>(dropped.size());
+      if (drops_waiting) counts_.failed_calls += queue_.fail_waiting(detail::call_failure::of_stop());
     }
     wake_.notify_all();
-    for (auto const& call : dropped) call->finish(detail::call_failure::of_stop());
     if (thread_.joinable()) thread_.join();
   }
 
@@ -240,32 +237,31 @@ class embedded_runtime {
     return failure.what != detail::call_failure::kind::unrecoverable;
   }
 
-  /// Answers the calls of an execution that ended early. Returns false if no execution may follow.
-  bool end_execution(std::exception_ptr const& why) {
-    std::vector<call_pointer> failed;
-    detail::call_failure found;
-    {
-      std::scoped_lock const lock(mutex_);
-      bool const was_asked_for = std::exchange(ended_, false) && in_flight_ == 0;
-      if (!was_asked_for) {
-        ++counts_.failures;
-        found = detail::call_failure::of(why);
-        for (auto const& batches : in_servable_)
-          for (auto const& each : batches)
-            for (auto const& part : each) failed.push_back(part.call);
-        queue_.take_in_servable(failed);
-        if (!goes_on(found)) {
-          queue_.take_all(failed);
-          accepts_ = runs_ = false;
-        }
-        std::sort(failed.begin(), failed.end());
-        failed.erase(std::unique(failed.begin(), failed.end()), failed.end());
-        counts_.failed_calls += static_cast<std::int64_t>(failed.size());
+  /// Answers the calls of an execution that ended early, which needs no memory: its lack may be why the execution
+  /// failed. Returns false if no execution may follow.
+  bool end_execution(std::exception_ptr const& why) noexcept {
+    std::scoped_lock const lock(mutex_);
+    bool const was_asked_for = std::exchange(ended_, false) && in_flight_ == 0;
+    detail::call_failure const found = was_asked_for ? detail::call_failure() : detail::call_failure::of(why);
+    if (!was_asked_for) {
+      ++counts_.failures;
+      bool has_begun = false;
+      for (auto const& batches : in_servable_)
+        for (auto const& each : batches)
+          for (auto const& part : each) {
+            has_begun = true;
+            counts_.failed_calls += part.call->finish(found) ? 1 : 0;
+          }
+      counts_.failed_calls += queue_.fail_in_servable(found);
+      // The next execution would most likely fail before its first batch, too, and so on until the calls' time is over.
+      if (!has_begun) counts_.failed_calls += queue_.fail_waiting(found);
+      if (!goes_on(found)) {
+        counts_.failed_calls += queue_.fail_all(found);
+        accepts_ = runs_ = false;
       }
-      for (auto& batches : in_servable_) batches.clear();
-      in_flight_ = 0;
     }
-    for (auto const& call : failed) call->finish(found);
+    for (auto& batches : in_servable_) batches.clear();
+    in_flight_ = 0;
     return goes_on(found);
   }
 

@@ -34,15 +34,15 @@ inline void check_output_names(std::string const& owner, std::vector<std::string
 /// Graphcore's export, "output_0", "output_1".
 template <class Session>
 [[nodiscard]] servable_description describe_session(std::string name,
-                                                   std::vector<std::string> const& output_names = {}) {
+                                                    std::vector<std::string> const& output_names = {}) {
   check_output_names(name, output_names);
   servable_description result{.name = std::move(name),
-                             .batch_size = Session::batch,
-                             .iterations = Session::described::training.steps_per_execution,
-                             .stages = Session::sizes::stages,
-                             .replicas = Session::replicas,
-                             .inputs = {},
-                             .outputs = {}};
+                              .batch_size = Session::batch,
+                              .iterations = Session::described::training.steps_per_execution,
+                              .stages = Session::sizes::stages,
+                              .replicas = Session::replicas,
+                              .inputs = {},
+                              .outputs = {}};
   for (int i = 0; i < Session::input_count(); ++i) {
     auto const& call = Session::graph.calls[Session::input_call(i)];
     result.inputs.push_back(spec_of(std::string(Session::graph.layer(call.layer).name.view()), call.shape));

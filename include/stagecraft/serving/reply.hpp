@@ -20,58 +20,87 @@
 namespace stagecraft::serving::detail {
 
 /// Why a call has no outputs: a class of serving_error, and its text. It is no exception, so that each caller gets an
-/// object of its own, on its thread.
-struct call_failure {
+/// object of its own, on its thread. Copies share the text, so that calls can be answered when memory is short.
+class call_failure {
+ public:
   enum class kind { none, stopped, late, application, recoverable, unrecoverable };
 
   kind what = kind::none;
-  std::string text;
 
-  [[nodiscard]] static call_failure of_stop() {
-    return {kind::stopped, "the engine was stopped before the call was run"};
-  }
-  [[nodiscard]] static call_failure of_time() { return {kind::late, "the call was not answered in its time"}; }
-  /// Converts an exception of a servable: its class, and its text without the code.
-  [[nodiscard]] static call_failure of(std::exception_ptr const& thrown) {
+  [[nodiscard]] std::string text() const { return own_text_ ? *own_text_ : text_of(what); }
+
+  [[nodiscard]] static call_failure of_stop() noexcept { return {kind::stopped}; }
+  [[nodiscard]] static call_failure of_time() noexcept { return {kind::late}; }
+  /// Converts an exception of a servable: its class, and its text without the code. If there is no memory for
+  /// the text, it is the one that all failures of that class have.
+  [[nodiscard]] static call_failure of(std::exception_ptr const& thrown) noexcept {
+    kind found = kind::unrecoverable;
     try {
-      std::rethrow_exception(thrown);
-    } catch (recoverable_runtime_error const& why) {
-      return {kind::recoverable, without_code(why)};
-    } catch (unrecoverable_runtime_error const& why) {
-      return {kind::unrecoverable, without_code(why)};
-    } catch (application_runtime_error const& why) {
-      return {kind::application, without_code(why)};
-    } catch (error const& why) {
-      return {kind::application, why.what()};
-    } catch (std::bad_alloc const&) {
-      return {kind::recoverable, "the machine has no more memory"};
-    } catch (std::system_error const& why) {
-      return {kind::recoverable, why.what()};
-    } catch (std::exception const& why) {
-      return {kind::unrecoverable, why.what()};
+      return read(thrown, found);
     } catch (...) {
-      return {kind::unrecoverable, "the program has failed"};
+      return {found};
     }
   }
 
   void raise() const {
     switch (what) {
       case kind::none: return;
-      case kind::stopped: throw runtime_stopped("E5081", text);
-      case kind::late: throw deadline_exceeded("E5083", text);
-      case kind::application: throw application_runtime_error("E5084", text);
-      case kind::recoverable: throw recoverable_runtime_error("E5085", text);
-      case kind::unrecoverable: throw unrecoverable_runtime_error("E5086", text);
+      case kind::stopped: throw runtime_stopped("E5081", text());
+      case kind::late: throw deadline_exceeded("E5083", text());
+      case kind::application: throw application_runtime_error("E5084", text());
+      case kind::recoverable: throw recoverable_runtime_error("E5085", text());
+      case kind::unrecoverable: throw unrecoverable_runtime_error("E5086", text());
     }
   }
 
+  call_failure(kind of = kind::none) noexcept : what(of) {}
+
  private:
+  call_failure(kind of, std::string const& text) : what(of), own_text_(std::make_shared<std::string const>(text)) {}
+
+  /// Sets `found` before it asks for memory.
+  [[nodiscard]] static call_failure read(std::exception_ptr const& thrown, kind& found) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (recoverable_runtime_error const& why) {
+      return {found = kind::recoverable, without_code(why)};
+    } catch (unrecoverable_runtime_error const& why) {
+      return {found = kind::unrecoverable, without_code(why)};
+    } catch (application_runtime_error const& why) {
+      return {found = kind::application, without_code(why)};
+    } catch (error const& why) {
+      return {found = kind::application, why.what()};
+    } catch (std::bad_alloc const&) {
+      return {found = kind::recoverable};
+    } catch (std::system_error const& why) {
+      return {found = kind::recoverable, why.what()};
+    } catch (std::exception const& why) {
+      return {found = kind::unrecoverable, why.what()};
+    } catch (...) {
+      return {found = kind::unrecoverable};
+    }
+  }
+
+  [[nodiscard]] static char const* text_of(kind of) noexcept {
+    switch (of) {
+      case kind::none: return "";
+      case kind::stopped: return "the engine was stopped before the call was run";
+      case kind::late: return "the call was not answered in its time";
+      case kind::recoverable: return "the machine has no more memory";
+      case kind::application:
+      case kind::unrecoverable: break;
+    }
+    return "the program has failed";
+  }
+
   [[nodiscard]] static std::string without_code(error const& why) {
     std::string text = why.what();
     auto const end = " [" + std::string(why.code()) + "]";
     if (text.ends_with(end)) text.resize(text.size() - end.size());
     return text;
   }
+
+  std::shared_ptr<std::string const> own_text_;
 };
 
 using serving_clock = std::chrono::steady_clock;
@@ -89,15 +118,17 @@ struct call_record {
   /// True if nobody waits for the answer any more.
   std::atomic<bool> abandoned = false;
 
-  /// Answers the call: its outputs are there, or `why` says why not. Only the first answer counts.
-  void finish(call_failure why = {}) {
+  /// Answers the call: its outputs are there, or `why` says why not. Only the first answer counts; returns false for
+  /// others. Needs no memory.
+  bool finish(call_failure why = {}) noexcept {
     {
       std::scoped_lock const lock(mutex_);
-      if (finished_) return;
+      if (finished_) return false;
       finished_ = true;
       failure_ = std::move(why);
     }
     answered_.notify_all();
+    return true;
   }
   /// Waits until `when`; false if the answer is not there by then.
   bool wait_until(serving_clock::time_point when) {

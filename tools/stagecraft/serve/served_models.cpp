@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "serve/served_models.hpp"
 
-#include "application_source.hpp"
+#include "applications/application_source.hpp"
 #include "serve/version_folders.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>

@@ -21,7 +21,7 @@ struct served_version {
   std::shared_ptr<serving::embedded_runtime> runtime;
 };
 
-/// What became of a version: TensorFlow Serving's states AVAILABLE and END.
+/// State of a version: TensorFlow Serving's AVAILABLE or END.
 struct version_state {
   std::string state, error_message;
 };
@@ -49,7 +49,7 @@ class served_model {
   [[nodiscard]] std::map<std::int64_t, version_state> states() const;
 
  private:
-  /// Of the version in a folder. Throws file_error E5030 its application.json says something else than a time.
+  /// Returns the options of the version in a folder. Throws file_error E5030 its application.json has no valid time.
   [[nodiscard]] serving::runtime_options options_of(std::string const& folder) const;
 
   std::string name_, folder_;

@@ -49,7 +49,7 @@ class call_queue {
       auto const& call = calls_.front();
       bool const is_late = call->deadline <= now;
       if (!call->abandoned && !is_late) break;
-      if (is_late) call->finish(call_failure::of_time());
+      if (is_late) (void)call->finish(call_failure::of_time());
       (void)pop();
       ++dropped;
     }
@@ -71,16 +71,17 @@ class call_queue {
     }
   }
 
-  /// Moves the calls to `to` that have samples in batches without outputs.
-  void take_in_servable(std::vector<call_pointer>& to) {
-    take_if(to, [](call_record const& call) { return call.given > call.done; });
+  /// Removes the calls that have samples in batches without outputs, and finishes them with `why`. Returns how many had
+  /// no answer before. Like the next two functions, it needs no memory.
+  std::int64_t fail_in_servable(call_failure const& why) noexcept {
+    return fail_if(why, [](call_record const& call) { return call.given > call.done; });
   }
-  /// Moves the calls to `to` of which no sample is in a batch.
-  void take_waiting(std::vector<call_pointer>& to) {
-    take_if(to, [](call_record const& call) { return call.given == 0; });
+  /// Removes and finishes the calls of which no sample is in a batch.
+  std::int64_t fail_waiting(call_failure const& why) noexcept {
+    return fail_if(why, [](call_record const& call) { return call.given == 0; });
   }
-  void take_all(std::vector<call_pointer>& to) {
-    take_if(to, [](call_record const&) { return true; });
+  std::int64_t fail_all(call_failure const& why) noexcept {
+    return fail_if(why, [](call_record const&) { return true; });
   }
 
  private:
@@ -92,14 +93,16 @@ class call_queue {
     return call;
   }
   template <class Condition>
-  void take_if(std::vector<call_pointer>& to, Condition const& is_taken) {
-    for (auto left = calls_.size(); left > 0; --left) {
-      auto call = pop();
-      if (is_taken(*call))
-        to.push_back(std::move(call));
-      else
-        push(std::move(call));
-    }
+  std::int64_t fail_if(call_failure const& why, Condition const& is_failed) noexcept {
+    std::int64_t failed = 0;
+    std::erase_if(calls_, [&](call_pointer const& call) {
+      if (!is_failed(*call)) return false;
+      samples_ -= call->samples - call->given;
+      begun_ -= call->given > 0 ? 1 : 0;
+      failed += call->finish(why) ? 1 : 0;
+      return true;
+    });
+    return failed;
   }
 
   std::deque<call_pointer> calls_;
