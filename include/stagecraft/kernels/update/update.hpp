@@ -179,9 +179,9 @@ class row_chains {
       }
   }
 
-  /// Changes each row of `weights` that is named by the sum of its gradients, which lie in the order of the indices.
-  /// Each sum is that of adding them to zeros, index by index. Items of `part`: indices; a row is changed where its
-  /// chain begins.
+  /// Updates each row of `weights` that an index names by the sum of its gradients, which lie in the order of the
+  /// indices. Sums begin with 0 and take them index by index. Items of `part`: indices; the first index of a chain
+  /// updates its row.
   template <auto Optimizer>
   void update(update_function<Optimizer, Arch> const& function, updated_weights<Optimizer, Arch> const& weights,
               float const* gradients, share const& part) const {
