@@ -5,7 +5,6 @@
 #include <stagecraft/kernels/convolution/convolution_filter_gradient.hpp>
 #include <stagecraft/kernels/convolution/convolution_input_gradient.hpp>
 #include <stagecraft/kernels/convolution/depthwise_convolution.hpp>
-#include <stagecraft/kernels/convolution/depthwise_convolution_gradient.hpp>
 #include <benchmark/benchmark.h>
 
 #include <string>

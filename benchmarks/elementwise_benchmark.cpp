@@ -7,8 +7,8 @@
 #include <stagecraft/kernels/elementwise/activation.hpp>
 #include <stagecraft/kernels/normalization/layer_normalization.hpp>
 #include <stagecraft/kernels/normalization/softmax.hpp>
-#include <stagecraft/kernels/reduction/reduction.hpp>
-#include <stagecraft/kernels/update/norms.hpp>
+#include <stagecraft/kernels/reduction/reduce.hpp>
+#include <stagecraft/kernels/update/update.hpp>
 #include <stagecraft/optimizers/optimizers.hpp>
 #include <benchmark/benchmark.h>
 

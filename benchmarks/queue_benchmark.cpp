@@ -5,7 +5,7 @@
 // results, works for that long on each: what is above it is what the hand-over adds.
 #include <stagecraft/threads/background_thread.hpp>
 #include <stagecraft/threads/infeed_queue.hpp>
-#include <stagecraft/threads/polling_thread.hpp>
+#include <stagecraft/threads/outfeed_queue.hpp>
 #include <stagecraft/threads/thread_team.hpp>
 #include <benchmark/benchmark.h>
 

@@ -4,7 +4,7 @@
 #include <benchmark/benchmark.h>
 
 #include <stagecraft/description/inference.hpp>
-#include <stagecraft/kernels/simd/flush_denormals.hpp>
+#include <stagecraft/kernels/simd/special_values.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/training/predictor.hpp>
 #include <algorithm>

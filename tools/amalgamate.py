@@ -6,9 +6,9 @@
     tools/amalgamate.py --check   fails if the file is not what would be written
     tools/amalgamate.py --output FILE
 
-Each own header is put in once, where it is first included. Unconditional includes of standard headers move to the top,
-but after what is said to compilers that are too old; conditional ones, and those of other libraries, stay where they
-are, because the lines around them may matter.
+Each own header is put in once, where it is first included; what structs include inside their braces, each time.
+Unconditional includes of standard headers move to the top, but after what is said to compilers that are too old;
+conditional ones, and those of other libraries, stay where they are, because the lines around them may matter.
 """
 import argparse
 import pathlib
@@ -25,6 +25,12 @@ INCLUDE_LINE = re.compile(r"\s*#\s*include\s*([<\"])([^>\"]+)[>\"]")
 
 # What headers that programs include read first and last.
 AROUND = ("stagecraft/diagnostics/begin_headers.hpp", "stagecraft/diagnostics/end_headers.hpp")
+
+
+def lines_inside(name):
+    """The lines of a header that structs include inside their braces, without the comment at its top; else None."""
+    text = (INCLUDE / name).read_text(encoding="utf-8")
+    return None if "#pragma once" in text else ["  " + line for line in text.partition("\n\n")[2].splitlines()]
 
 
 def lines_around(name):
@@ -60,7 +66,10 @@ class Amalgamation:
             elif include and include.group(2).startswith("stagecraft/"):
                 if depth:
                     sys.exit(f"amalgamate: {path}:{number}: an own header is included under a condition")
-                self.add(include.group(2), name)
+                if inside := (INCLUDE / include.group(2)).is_file() and lines_inside(include.group(2)):
+                    own_lines += inside
+                else:
+                    self.add(include.group(2), name)
             elif include and include.group(1) == '"':
                 sys.exit(f"amalgamate: {path}:{number}: own headers are included as <stagecraft/...>")
             elif include and depth == 0 and "/" not in include.group(2):

@@ -34,7 +34,7 @@ def words_of(rooms):
         for header in sorted(path.rglob("*.hpp")) if path.is_dir() else [path]:
             text = header.read_text(encoding="utf-8")
             found |= {header.stem} | {name for names in DECLARED.findall(text) for name in names if name}
-            for name, layer in re.findall(r'class_name = "(\w+)".*?usage =\s+"(\w+)', text, re.S):
+            for name, layer in re.findall(r'class_name = "(\w+)"(?:(?!class_name).)*?usage =\s+"(\w+)', text, re.S):
                 classes[name] = layer
     return found, classes
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Teams and queues allocate when they are made, and never again: not for a run, and not for a batch or a result.
 #include <stagecraft/threads/infeed_queue.hpp>
-#include <stagecraft/threads/polling_thread.hpp>
+#include <stagecraft/threads/outfeed_queue.hpp>
 #include <stagecraft/threads/sharing_team.hpp>
 #include <stagecraft/threads/thread_team.hpp>
 

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every option that a user can write has a docstring, which editors show while it is written.
+"""Every option that a user can write has a docstring, which editors show while it is written; and no comment begins as a
+fragment of a sentence.
 
-    python3 docstrings.py [folder of the project]     prints each field without one as file:line: text
+    python3 docstrings.py [folder of the project]     prints each field without one, and each fragment, as file:line: text
 
 Options are the fields of structs that end in _options, and of what a user makes in braces: losses, optimizers,
 initializers and regularizers, `training`, and the description of an IPU. A docstring is a line of /// above a field, or
-///< after it; layers repeat their options as members, which need none."""
+///< after it; layers repeat their options as members, which need none. A fragment is a comment whose first line begins with a
+word of FRAGMENT, such as "Of a tile.": it lacks its subject for everybody who finds it by search."""
 import pathlib
 import re
 import sys
@@ -16,6 +18,26 @@ NAMES = re.compile(r"\w+_options|training|ipu_config")
 STRUCT = re.compile(r"\s*struct (\w+)(?: final)?(?: : [^{;]*)? \{")
 FIELD = re.compile(r"\s+(?=\S)(?!static |using |friend |return |constexpr |template |struct |class |enum |explicit |\[\[|//)"
                    r"[\w:<>,\s\*&]*?[\w>\*&] \*?(\w+)(\[\w+\])?( = [^;]*|\{[^;]*\})?;")
+
+COMMENT = re.compile(r"(///<|///|//)\s+(.*)")
+FRAGMENT = r"(Of|With|Without|Those|The same|Behind|Before)\b"
+# Rooms whose comments are not rewritten yet.
+NOT_CHECKED = ("activations", "applications", "constraints", "data", "datasets", "description", "diagnostics", "engine", "graph",
+               "host", "initializers", "io", "ipu/emulation", "ipu/operations", "ipu/steps", "ipu/tasks", "ipu/tiles",
+               "ipu/vertices", "kernels", "layers", "losses", "machines", "metrics", "models",
+               "operations", "optimizers", "pipeline", "plan", "regularizers", "report", "serving", "threads", "training")
+
+
+def fragments_of(lines):
+    """Pairs of line number and comment, of comments that begin as a fragment. After a member also in small letters."""
+    before = ""
+    for number, line in enumerate(lines, 1):
+        found = COMMENT.search(line)
+        after = found and found.group(1) == "///<"
+        if (found and (after or not before.strip().startswith("//"))
+                and re.match(FRAGMENT, found.group(2), re.IGNORECASE if after else 0)):
+            yield number, found.group(2)
+        before = line
 
 
 def is_public(path):
@@ -50,7 +72,12 @@ def main(root):
              for number, name in fields_without(path)]
     for path, number, name in found:
         print(f"{path.relative_to(root)}:{number}: {name} has no docstring")
-    return 1 if found else 0
+    fragments = [(path, number, comment) for path in sorted(include.rglob("*.hpp"))
+                 if not path.relative_to(include).as_posix().startswith(tuple(f"{room}/" for room in NOT_CHECKED))
+                 for number, comment in fragments_of(path.read_text(encoding="utf-8").splitlines())]
+    for path, number, comment in fragments:
+        print(f"{path.relative_to(root)}:{number}: begins as a fragment: {comment}")
+    return 1 if found or fragments else 0
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ FLOORS = (
     "graph",
     "operations machines pipeline/schedule kernels/random",
     "activations constraints losses optimizers ipu/cycles ipu/convolution ipu/steps",
-    "layers kernels ipu/vertices ipu/operations ipu/tiles ipu/lowering/traced",
+    "layers kernels ipu/vertices ipu/tasks ipu/tiles ipu/lowering/traced",
     "models metrics",
     "pipeline applications",
     "description kernels/update host/lists training/callbacks",
@@ -36,7 +36,7 @@ INSIDE = (
     "ipu/cycles < ipu/convolution < ipu/steps",
     "kernels/elementwise < kernels/reduction kernels/product kernels/pooling kernels/normalization "
     "< kernels/convolution kernels/loss",
-    "ipu/vertices < ipu/operations < ipu/lowering/traced",
+    "ipu/vertices < ipu/tasks < ipu/lowering/traced",
     "host/steps < engine/policy host/operations < host < engine",
     "ipu/lowering < ipu/placement < ipu/profile",
     "training/data < training",
@@ -46,8 +46,11 @@ LEVELS = {room: level for level, rooms in enumerate(FLOORS) for room in rooms.sp
 # A room of INSIDE, and the number of its row and its place in the row.
 PLACES = {room: (number, place) for number, row in enumerate(INSIDE)
           for place, rooms in enumerate(row.split("<")) for room in rooms.split()}
-# Headers that others include at their beginning and end, once for each.
-READ_AGAIN = ("begin_headers.hpp", "end_headers.hpp")
+# Headers that structs include inside their braces: options that several layers have.
+INSIDE_STRUCTS = ("layers/common_options.hpp", "layers/normalization/scale_options.hpp", "layers/rnn/cell_options.hpp",
+                  "layers/rnn/recurrent_initializers.hpp", "layers/rnn/recurrent_options.hpp")
+# Headers that others include at their beginning and end, or inside a struct, once for each.
+READ_AGAIN = ("diagnostics/begin_headers.hpp", "diagnostics/end_headers.hpp", *INSIDE_STRUCTS)
 LEVELS = {room: level for level, rooms in enumerate(FLOORS) for room in rooms.split()}
 # Headers above the rooms: the level up to which they may include.
 TOP = {"version.hpp": 0, "pipeline.hpp": LEVELS["pipeline"], "stagecraft.hpp": len(FLOORS), "ipu.hpp": len(FLOORS)}
@@ -65,6 +68,10 @@ WITH_STRINGS = {"diagnostics/exceptions.hpp", "diagnostics/shown_text.hpp", "dia
 
 # What carries plans out asks a policy what machines do, not which machine it has.
 WITHOUT_MACHINES = ("plan", "engine", "engine/policy", "host", "host/lists", "host/steps", "host/operations")
+
+# Plans and their execution ask what a layer's steps do (`layer_kernel`, traits, its `call`), not which layer it is: a copy under
+# another name gets the same. What no layer is stands in layers/ itself.
+WITHOUT_LAYERS = ("plan", "engine", "engine/policy", "host/steps")
 
 MOST_HEADERS = 30  # in a folder
 MOST_HEADERS_IN_ALL = 1050
@@ -183,7 +190,7 @@ def check_header(include, path):
         yield f"{where}:2: no comment says what this header is"
     if any(re.search(r"\bLevel \d", line) for line in itertools.takewhile(lambda line: line.startswith("//"), lines)):
         yield f"{where}:2: says its level, which follows from its folder"
-    if "#pragma once" not in lines and path.name not in READ_AGAIN:
+    if "#pragma once" not in lines and name not in READ_AGAIN:
         yield f"{where}:1: no #pragma once"
     for number, line in enumerate(lines, 1):
         if match := OF_A_LOCALE.search(line.partition("//")[0]):
@@ -192,6 +199,11 @@ def check_header(include, path):
         for number, line in enumerate(lines, 1):
             if re.search(r"\bis_ipu\b", line):
                 yield f"{where}:{number}: asks which machine it has; let its policy say what it does"
+    if room_of(name) in WITHOUT_LAYERS:
+        for number, line in enumerate(lines, 1):
+            code = line.partition("//")[0]
+            if re.search(r"\blayers::|<stagecraft/layers/(layers\.hpp|aliases\.hpp|\w+/)", code):
+                yield f"{where}:{number}: names a layer; ask what its steps do (layer_kernel, or a trait beside the layer)"
 
 
 def check_source(root, path):

@@ -37,6 +37,14 @@ class House(unittest.TestCase):
         self.assert_finds(self.header("engine/policy/execution_policy.hpp", asks), ":4:", "policy")
         self.assertEqual(self.header("ipu/profile/profile.hpp", asks), [])
 
+    def test_plans_name_no_layer(self):
+        for line in ("constexpr bool holds = same_type(type, tag_of<layers::dense>);", "#include <stagecraft/layers/core/dense.hpp>",
+                     "#include <stagecraft/layers/layers.hpp>"):
+            self.assert_finds(self.header("plan/call_needs.hpp", line), ":4:", "names a layer")
+            self.assertEqual(self.header("host/host.hpp", line), [])
+        for line in ("// not layers::dense alone", "#include <stagecraft/layers/traced_call.hpp>"):
+            self.assertEqual(self.header("plan/call_needs.hpp", line), [])
+
     def test_numbers_follow_no_locale(self):
         for line in ('std::snprintf(text, sizeof text, "%.4f", x);', 'throw_data_error("E4007", "found %.15g of %d", x, n);',
                      "double const x = std::strtod(text, nullptr);", "auto const x = std::stof(text);",
@@ -58,7 +66,7 @@ class House(unittest.TestCase):
                           f"of graph, floor {LEVELS['graph']};")
         self.assert_finds(self.header("models/model.hpp", "#include <stagecraft/pipeline/stages.hpp>"), ":4:",
                           f"floor {LEVELS['pipeline']}")
-        self.assert_finds(self.header("pipeline.hpp", "#include <stagecraft/plan/program.hpp>"), ":4:",
+        self.assert_finds(self.header("pipeline.hpp", "#include <stagecraft/plan/model_plan.hpp>"), ":4:",
                           f"floor {LEVELS['plan']}")
         self.assert_finds(self.header("graph/shape.hpp", "#include <stagecraft/stagecraft.hpp>"), ":4:",
                           f"floor {len(house.FLOORS)}")

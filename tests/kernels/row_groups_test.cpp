@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Operations on rows give the same bits one after the other as together, whatever memory they share, and in the later
 // trips of a loop.
-#include <stagecraft/kernels/elementwise/row_groups.hpp>
+#include <stagecraft/kernels/elementwise/row_step.hpp>
 #include <stagecraft/kernels/reduction/reduce.hpp>
 #include <doctest/doctest.h>
 

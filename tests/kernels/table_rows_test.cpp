@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rows of tables that indices name: read, and updated with the bits of a gradient of the whole table.
 #include <stagecraft/kernels/elementwise/elementwise.hpp>
-#include <stagecraft/kernels/update/row_chains.hpp>
+#include <stagecraft/kernels/update/update.hpp>
 #include <stagecraft/optimizers/sgd.hpp>
 #include <doctest/doctest.h>
 

@@ -134,8 +134,9 @@ class gradient_check {
       auto const size = static_cast<std::size_t>(session::batch * session::output_shape(output).size());
       s.predict_step();
       auto* const memory = const_cast<float*>(s.prediction(output));
-      constexpr auto const& program = sc::plan::program_for<sc::jobs::job<M, Training, sc::execution_mode::inference>>;
-      bool const is_view_of_input = program.calls[session::outputs[output]].root == 0;
+      constexpr auto const& model_plan =
+          sc::plan::model_plan_for<sc::jobs::job<M, Training, sc::execution_mode::inference>>;
+      bool const is_view_of_input = model_plan.calls[session::outputs[output]].root == 0;
       if (is_view_of_input) continue;
       for (std::size_t i = 0; i < size; ++i) memory[i] = 12345.0F;
       fill(s);

@@ -173,7 +173,7 @@ using partly_trained = sc::sequential<input{4}, dense{3}, offset{}>;
 
 static_assert(sc::Layer<square> && sc::Layer<gate> && sc::Layer<keeps>);
 static_assert(sc::count_parameters<in_sequence>() == 8 + 15 + 6 + 8);
-static_assert(sc::plan::program_of<in_sequence, 2, sc::execution_mode::training>.calls[1].needs.saved == 2 * 4);
+static_assert(sc::plan::model_plan_of<in_sequence, 2, sc::execution_mode::training>.calls[1].needs.saved == 2 * 4);
 
 TEST_CASE("a sequential model") { laws::check_gradients<in_sequence>(); }
 TEST_CASE("a functional model, called twice and with one tensor twice") { laws::check_gradients<in_functional>(); }

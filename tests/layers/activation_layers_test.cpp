@@ -4,7 +4,7 @@
 
 #include <stagecraft/initializers/constant.hpp>
 #include <stagecraft/layers/layers.hpp>
-#include <stagecraft/regularizers/l2.hpp>
+#include <stagecraft/regularizers/regularizers.hpp>
 #include <doctest/doctest.h>
 
 using namespace layer_rules;

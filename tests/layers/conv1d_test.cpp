@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "layer_rules.hpp"
 
-#include <stagecraft/layers/convolutional/conv1d.hpp>
+#include <stagecraft/layers/convolutional/convolution.hpp>
 #include <doctest/doctest.h>
 
 using namespace layer_rules;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "layer_rules.hpp"
 
-#include <stagecraft/initializers/he_normal.hpp>
-#include <stagecraft/layers/convolutional/conv2d.hpp>
-#include <stagecraft/regularizers/l2.hpp>
+#include <stagecraft/initializers/variance_scaling.hpp>
+#include <stagecraft/layers/convolutional/convolution.hpp>
+#include <stagecraft/regularizers/regularizers.hpp>
 #include <doctest/doctest.h>
 
 using namespace layer_rules;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "layer_rules.hpp"
 
-#include <stagecraft/layers/convolutional/conv2d.hpp>
-#include <stagecraft/layers/convolutional/conv2d_transpose.hpp>
+#include <stagecraft/layers/convolutional/convolution.hpp>
+#include <stagecraft/layers/convolutional/transposed_convolution.hpp>
 #include <doctest/doctest.h>
 
 using namespace layer_rules;

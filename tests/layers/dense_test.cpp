@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "layer_rules.hpp"
 
-#include <stagecraft/initializers/he_normal.hpp>
-#include <stagecraft/initializers/ones.hpp>
+#include <stagecraft/initializers/constant.hpp>
+#include <stagecraft/initializers/variance_scaling.hpp>
 #include <stagecraft/layers/core/dense.hpp>
-#include <stagecraft/regularizers/l2.hpp>
+#include <stagecraft/regularizers/regularizers.hpp>
 #include <doctest/doctest.h>
 
 using namespace layer_rules;

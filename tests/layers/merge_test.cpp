@@ -2,11 +2,7 @@
 // Add, subtract, multiply, average, maximum: inputs of one shape, or of shapes that are repeated.
 #include "layer_rules.hpp"
 
-#include <stagecraft/layers/merging/add.hpp>
-#include <stagecraft/layers/merging/average.hpp>
-#include <stagecraft/layers/merging/maximum.hpp>
-#include <stagecraft/layers/merging/multiply.hpp>
-#include <stagecraft/layers/merging/subtract.hpp>
+#include <stagecraft/layers/merging/merge.hpp>
 #include <concepts>
 #include <doctest/doctest.h>
 

@@ -4,8 +4,7 @@
 #include <stagecraft/initializers/constant.hpp>
 #include <stagecraft/layers/normalization/batch_normalization.hpp>
 #include <stagecraft/layers/normalization/layer_normalization.hpp>
-#include <stagecraft/regularizers/l1.hpp>
-#include <stagecraft/regularizers/l2.hpp>
+#include <stagecraft/regularizers/regularizers.hpp>
 #include <doctest/doctest.h>
 
 using namespace layer_rules;

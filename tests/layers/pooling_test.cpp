@@ -2,10 +2,7 @@
 // Pooling layers: shapes, defaults, names, errors.
 #include "layer_rules.hpp"
 
-#include <stagecraft/layers/pooling/average_pooling1d.hpp>
-#include <stagecraft/layers/pooling/average_pooling2d.hpp>
-#include <stagecraft/layers/pooling/max_pooling1d.hpp>
-#include <stagecraft/layers/pooling/max_pooling2d.hpp>
+#include <stagecraft/layers/pooling/pooling.hpp>
 #include <doctest/doctest.h>
 
 using namespace layer_rules;

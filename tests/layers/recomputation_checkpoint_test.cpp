@@ -2,7 +2,7 @@
 // A checkpoint changes neither shapes nor weights, and may be called again and again.
 #include "layer_rules.hpp"
 
-#include <stagecraft/layers/core/recomputation_checkpoint.hpp>
+#include <stagecraft/layers/core/graphcore_layers.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <doctest/doctest.h>
 

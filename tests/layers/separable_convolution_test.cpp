@@ -2,9 +2,7 @@
 // depthwise_conv2d, separable_conv1d and separable_conv2d.
 #include "layer_rules.hpp"
 
-#include <stagecraft/layers/convolutional/depthwise_conv2d.hpp>
-#include <stagecraft/layers/convolutional/separable_conv1d.hpp>
-#include <stagecraft/layers/convolutional/separable_conv2d.hpp>
+#include <stagecraft/layers/convolutional/separable_convolution.hpp>
 #include <doctest/doctest.h>
 
 using namespace layer_rules;

@@ -2,7 +2,6 @@
 // Flatten and reshape: another shape of the same elements.
 #include "layer_rules.hpp"
 
-#include <stagecraft/layers/reshaping/flatten.hpp>
 #include <stagecraft/layers/reshaping/reshape.hpp>
 #include <doctest/doctest.h>
 

@@ -2,7 +2,7 @@
 // The norms that an optimizer's step reads, of a weight that is all there is.
 #pragma once
 
-#include <stagecraft/kernels/update/norms.hpp>
+#include <stagecraft/kernels/update/update.hpp>
 #include <algorithm>
 #include <array>
 #include <bit>

@@ -6,7 +6,6 @@
 #include <type_traits>
 #include <vector>
 
-#include <stagecraft/kernels/update/regularization.hpp>
 #include <stagecraft/kernels/update/update.hpp>
 #include <stagecraft/optimizers/optimizers.hpp>
 #include <stagecraft/optimizers/rests_without_gradient.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <stagecraft/report/detail/quantities.hpp>
+#include <stagecraft/report/detail/text_writer.hpp>
 
 #include <cstdint>
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Timetables as text, to the letter: small ones of each schedule, and what makes them different.
-#include <stagecraft/report/timetable_text.hpp>
+#include <stagecraft/report/plot_timetable.hpp>
 
 #include <doctest/doctest.h>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/threads/infeed_queue.hpp>
-#include <stagecraft/threads/polling_thread.hpp>
+#include <stagecraft/threads/outfeed_queue.hpp>
 #include <stagecraft/threads/thread_team.hpp>
 #include <atomic>
 #include <chrono>

@@ -193,8 +193,10 @@ void check_statistics() {
 }  // namespace
 
 static_assert(sc::graph_of<mixed>.layer_of(2).type_of_values == dtype::float16);
-static_assert(sc::plan::program_for<sc::jobs::job_on<mixed, training, sc::host<>>>.calls[2].stored == dtype::float16);
-static_assert(sc::plan::program_for<sc::jobs::job_on<mixed, training, sc::host<>>>.calls[1].stored == dtype::float32);
+static_assert(sc::plan::model_plan_for<sc::jobs::job_on<mixed, training, sc::host<>>>.calls[2].stored ==
+              dtype::float16);
+static_assert(sc::plan::model_plan_for<sc::jobs::job_on<mixed, training, sc::host<>>>.calls[1].stored ==
+              dtype::float32);
 
 TEST_CASE("a layer in float16 keeps its weights so, and casts at its borders") {
   auto const host = check_machines<mixed, training>(2e-3F);

@@ -59,8 +59,8 @@ TEST_CASE("frozen layers keep their weights") {
   using frozen = sc::sequential<input{8}, dense{4, sc::relu, {.trainable = false}},
                                 batch_normalization{{.trainable = false}}, dense{10}>;
   static_assert(sc::count_parameters<frozen>() == 102 && sc::count_trainable_parameters<frozen>() == 50);
-  static_assert(sc::plan::program_of<frozen, 2, sc::execution_mode::training>.calls[1].needs_gradient == false);
-  static_assert(sc::plan::program_of<frozen, 2, sc::execution_mode::training>.calls[2].needs_gradient == false);
+  static_assert(sc::plan::model_plan_of<frozen, 2, sc::execution_mode::training>.calls[1].needs_gradient == false);
+  static_assert(sc::plan::model_plan_of<frozen, 2, sc::execution_mode::training>.calls[2].needs_gradient == false);
   std::string text;
   sc::summary<frozen>({.print_fn = [&](std::string_view line) { text.append(line) += '\n'; }});
   CHECK(text.find("Total params: 102\nTrainable params: 50\nNon-trainable params: 52\n") != std::string::npos);

@@ -14,9 +14,8 @@
 #include <stagecraft/initializers/initializers.hpp>
 #include <stagecraft/layers/number_list.hpp>
 #include <stagecraft/layers/option_list.hpp>
-#include <stagecraft/layers/reshaping/border_3d.hpp>
-#include <stagecraft/layers/size_2d.hpp>
-#include <stagecraft/layers/size_3d.hpp>
+#include <stagecraft/layers/reshaping/border.hpp>
+#include <stagecraft/layers/sizes.hpp>
 #include <stagecraft/regularizers/regularizers.hpp>
 #include <cstdint>
 #include <string>

@@ -6,7 +6,7 @@
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/io/detail/file_writer.hpp>
-#include <stagecraft/report/solution_text.hpp>
+#include <stagecraft/report/profile_text.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <string_view>

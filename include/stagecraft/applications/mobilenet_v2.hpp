@@ -3,7 +3,6 @@
 #pragma once
 
 #include <stagecraft/applications/application_options.hpp>
-#include <stagecraft/applications/halving.hpp>
 #include <stagecraft/layers/layers.hpp>
 #include <stagecraft/models/functional.hpp>
 #include <string_view>

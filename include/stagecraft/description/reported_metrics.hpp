@@ -5,7 +5,7 @@
 #include <stagecraft/description/job.hpp>
 #include <stagecraft/description/training.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/metrics/confusion/confusion.hpp>
+#include <stagecraft/metrics/confusion.hpp>
 #include <stagecraft/metrics/metric_list.hpp>
 #include <stagecraft/models/output_names.hpp>
 #include <array>

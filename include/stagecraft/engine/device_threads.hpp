@@ -5,7 +5,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/steps/host_memory.hpp>
 #include <stagecraft/host/steps/operation.hpp>
-#include <stagecraft/kernels/simd/flush_denormals.hpp>
+#include <stagecraft/kernels/simd/special_values.hpp>
 #include <stagecraft/threads/owned.hpp>
 #include <stagecraft/threads/sharing_team.hpp>
 #include <type_traits>
@@ -61,7 +61,7 @@ class device_threads {
     if constexpr (Threads == 1)
       part(memory);
     else
-      divide(memory, part);
+      cpu::divide(memory, part);
   }
 
   /// Calls `work()` on the first thread. The others wait. Gives false if there is nothing more to do, which `work` says

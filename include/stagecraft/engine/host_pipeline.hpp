@@ -15,7 +15,7 @@
 #include <stagecraft/host/steps/prepared_weights.hpp>
 #include <stagecraft/host/steps/weight_layout.hpp>
 #include <stagecraft/kernels/reduction/collectives.hpp>
-#include <stagecraft/kernels/simd/flush_denormals.hpp>
+#include <stagecraft/kernels/simd/special_values.hpp>
 #include <stagecraft/threads/owned.hpp>
 #include <algorithm>
 #include <array>

@@ -55,7 +55,7 @@ struct pipeline_sizes : session_shape<typename Job::described> {
   [[nodiscard]] static constexpr int threads_of_worker(int worker) {
     return threads * (worker + 1) / workers - threads * worker / workers;
   }
-  /// Whether tensors lie where the program of the whole model says.
+  /// Whether tensors lie where the plan of the whole model says.
   static constexpr bool is_whole = detail::is_whole<model, machine>;
   /// Floats of gradients, and of the optimizer's numbers of each weight: none without training.
   static constexpr long long gradient_floats = [] {

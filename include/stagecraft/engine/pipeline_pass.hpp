@@ -373,9 +373,9 @@ class pipeline_pass {
     loss_gradient gradient;
     if constexpr (trains) {
       constexpr auto const& places = pass.places;
-      if constexpr (plan::program.calls[call].needs_gradient) {
+      if constexpr (plan::model_plan.calls[call].needs_gradient) {
         gradient.to = plan::address(memory, places.loss_gradient[Output]);
-        if constexpr (plan::program.loss_adds_gradient[Output])
+        if constexpr (plan::model_plan.loss_adds_gradient[Output])
           gradient.scratch = plan::address(memory, places.loss_scratch);
       }
       factor *= gradient_factor<plan>(memory.accumulated) * memory.loss_scale;

@@ -9,7 +9,7 @@
 #include <stagecraft/host/parameter_update.hpp>
 #include <stagecraft/host/weight_functions.hpp>
 #include <stagecraft/kernels/reduction/collectives.hpp>
-#include <stagecraft/kernels/update/regularization.hpp>
+#include <stagecraft/kernels/update/update.hpp>
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -319,7 +319,7 @@ class pipeline_update {
   template <std::size_t Parameter>
   static void fetch_accumulators(memory_type& own) {
     for (std::size_t call = 0; call < Plan::graph.calls.size(); ++call)
-      if (Plan::program.calls[call].needs_gradient && update<Parameter>::used_by(static_cast<int>(call)))
+      if (Plan::model_plan.calls[call].needs_gradient && update<Parameter>::used_by(static_cast<int>(call)))
         move_accumulator<Sizes, true>(own, Plan::weights.offset[Parameter] + Plan::gradients.shift[call],
                                       Plan::weights.size[Parameter]);
   }

@@ -7,7 +7,6 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/policy/execution_policy.hpp>
 #include <stagecraft/host/steps/weight_storage.hpp>
-#include <stagecraft/layers/core/dense.hpp>
 #include <stagecraft/optimizers/rests_without_gradient.hpp>
 #include <stagecraft/plan/pipeline_program.hpp>
 #include <stagecraft/plan/whole_pass.hpp>
@@ -15,7 +14,8 @@
 
 namespace stagecraft::engine {
 
-/// Whether a model has a device for itself: then what its passes hold has places that follow from the program alone.
+/// Whether a model has a device for itself: then what its passes hold has places that follow from the model's plan
+/// alone.
 template <class M, class Machine>
 inline constexpr bool is_whole = !is_pipelined<M> && policy_of<Machine>::joins_passes;
 
@@ -49,7 +49,7 @@ struct step_plan {
   using policy = policy_of<machine>;
   using architecture = typename machine::architecture;
   static constexpr auto const& graph = Job::graph;
-  static constexpr auto const& program = program_for<Job>;
+  static constexpr auto const& model_plan = model_plan_for<Job>;
   static constexpr auto const& weights = weight_storage_of<model, architecture>;
   static constexpr auto const& gradients = gradient_storage_of<typename Job::described, architecture>;
   static constexpr auto const& pass = pass_on<Job, Pass>;
@@ -74,7 +74,7 @@ struct step_plan {
   /// stored: nothing else may need it.
   [[nodiscard]] static constexpr bool fuses_update(int call, int index) {
     return is_updated_at_once(call, index, parameter_layout::matrix) &&
-           same_type(graph.layer_of(call).type, tag_of<layers::dense>);
+           graph.layer_of(call).kernel == layer_kernel::product;
   }
   /// Whether the backward step updates a table's rows, those alone that an input names: the optimizer leaves the others
   /// as they are.
@@ -82,13 +82,13 @@ struct step_plan {
     if constexpr (!updates_at_once)
       return false;
     else
-      return index < 32 && (program.calls[call].needs.row_gradients >> index & 1U) != 0 &&
+      return index < 32 && (model_plan.calls[call].needs.row_gradients >> index & 1U) != 0 &&
              is_updated_at_once(call, index, parameter_layout::plain) && rests_without_gradient<training.optimizer>;
   }
 
   /// Whether what a call gives are samples that may lie outside of the block: host_memory::samples.
   [[nodiscard]] static constexpr bool stays_in_place(int call) {
-    return is_whole && program.calls[root(call)].stays_in_place;
+    return is_whole && model_plan.calls[root(call)].stays_in_place;
   }
 
   [[nodiscard]] static constexpr buffer_place value(int call) { return pass.places.value[root(call)]; }
@@ -131,7 +131,7 @@ struct step_plan {
     return updates_at_once && layer.call_count == 1 && weight.trainable && weight.regularizer.empty() &&
            weight.layout == layout;
   }
-  static constexpr std::size_t root(int call) { return static_cast<std::size_t>(program.calls[call].root); }
+  static constexpr std::size_t root(int call) { return static_cast<std::size_t>(model_plan.calls[call].root); }
 };
 
 }  // namespace stagecraft::engine

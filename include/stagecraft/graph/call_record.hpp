@@ -31,6 +31,7 @@ struct call_record {
   std::string_view default_name;  // what the default name of the layer is made from
   wrapped_names wrapped;          // those of the layers inside it, which have none of their own
   type_tag const* type;
+  layer_kernel kernel = layer_kernel::none;
   tracing::array_view<symbolic_tensor const> inputs;
   stagecraft::shape shape;
   dtype type_of_output = dtype::float32;

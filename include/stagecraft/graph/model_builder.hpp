@@ -23,7 +23,7 @@
 
 namespace stagecraft::layers {
 
-struct activity_penalty;  // layers/activity_penalty.hpp
+struct activity_penalty;  // layers/regularization/activity_regularization.hpp
 
 }  // namespace stagecraft::layers
 
@@ -243,7 +243,7 @@ constexpr int model_builder::layer_of(call_record const& record) {
   } else {
     layer.layer_id = add_layer(layer.layer_name, record.class_name, record.type, record.output_index >= 0);
   }
-  layers.back().take(layer);
+  layers.back().take(record);
   if (collector_ != nullptr && same_type(collector_->wanted, record.type)) collector_->take(layer);
   known.push_back(layer.layer_id);
   ++scope.next_layer;

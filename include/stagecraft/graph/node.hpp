@@ -9,7 +9,36 @@
 #include <stagecraft/graph/type_tag.hpp>
 #include <string_view>
 
+namespace stagecraft {
+
+/// A kernel of the library that carries out a layer's steps, in place of the operations of its `call`. A layer names in
+/// `steps_by` the one that computes what its `call` says; kernels read the layer's options by the names that the
+/// library's layers have.
+enum class layer_kernel : unsigned char {
+  none,                    ///< the operations of the layer's `call`, or loops of its own
+  product,                 ///< rows times a matrix, as dense
+  convolution,             ///< as conv1d and conv2d
+  transposed_convolution,  ///< as conv2d_transpose
+  depthwise_convolution,   ///< as depthwise_conv2d
+  separable_convolution,   ///< as separable_conv1d and separable_conv2d
+  batch_normalization,     ///< also folded into the product or convolution before it, where weights do not change
+  layer_normalization,     ///< as layer_normalization
+  max_pooling,             ///< as max_pooling1d and max_pooling2d
+  average_pooling,         ///< as average_pooling1d and average_pooling2d
+  global_max_pooling,      ///< as global_max_pooling1d and global_max_pooling2d
+  each_step                ///< the steps of the layer `each`, to which all steps of a sequence are samples
+};
+
+}  // namespace stagecraft
+
 namespace stagecraft::tracing {
+
+/// The kernel that a layer names.
+template <class L>
+inline constexpr layer_kernel kernel_of = layer_kernel::none;
+template <class L>
+  requires requires { L::steps_by; }
+inline constexpr layer_kernel kernel_of<L> = L::steps_by;
 
 /// The stage of a call or layer that has none. Printed as `None`. No number that anybody writes by mistake.
 inline constexpr int unassigned = -0x7fffffff - 1;
@@ -30,6 +59,7 @@ struct layer_info {
   int first_call = 0;
   dtype type_of_values = dtype::of_policy;  ///< of its weights and of what it computes
   bool is_on_host = false;                  ///< the host carries it out, where the machine has IPUs
+  layer_kernel kernel = layer_kernel::none;
   int traced_id = 0;  ///< `layer_base::layer_id` of the layer itself, after the model's code has run
 
   /// Whether a weight is one of its.
@@ -38,10 +68,11 @@ struct layer_info {
   }
 
   /// What a layer says of itself when it is called first.
-  constexpr void take(auto const& layer) {
-    pipeline_stage = layer.pipeline_stage;
-    type_of_values = layer.layer_dtype;
-    is_on_host = layer.is_on_host;
+  constexpr void take(auto const& record) {
+    kernel = record.kernel;
+    pipeline_stage = record.layer->pipeline_stage;
+    type_of_values = record.layer->layer_dtype;
+    is_on_host = record.layer->is_on_host;
   }
 };
 

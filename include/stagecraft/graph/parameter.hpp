@@ -7,9 +7,9 @@
 #include <stagecraft/graph/constraint.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/shape.hpp>
-#include <stagecraft/initializers/glorot_uniform.hpp>
+#include <stagecraft/initializers/constant.hpp>
 #include <stagecraft/initializers/initializer.hpp>
-#include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/initializers/variance_scaling.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 
 namespace stagecraft::tracing {

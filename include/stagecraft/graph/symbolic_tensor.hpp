@@ -27,7 +27,7 @@ struct symbolic_tensor {
   /// Its shape, without the batch.
   [[nodiscard]] constexpr stagecraft::shape const& shape() const;
   [[nodiscard]] constexpr dtype type() const;
-  /// A part of it: Python's x[:, 1:3] is x[{sc::all(), sc::slice(1, 3)}]. See layers/core/slicing_op_lambda.hpp.
+  /// A part of it: Python's x[:, 1:3] is x[{sc::all(), sc::slice(1, 3)}]. See layers/core/op_lambda.hpp.
   template <class Part = tracing::slice_list>  // so that a program that has none need not compile it
   [[nodiscard]] constexpr symbolic_tensor operator[](tracing::slice_list const& part) const;
 };

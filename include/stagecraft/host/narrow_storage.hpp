@@ -35,7 +35,7 @@ class narrow_storage {
   template <int Call, bool Backward, class Run>
   static void step(host_memory const& memory, Run const& run) {
     using places = widened_step<Plan, Call>;
-    constexpr auto const& planned = Plan::program.calls[Call];
+    constexpr auto const& planned = Plan::model_plan.calls[Call];
     divide(memory, [](host_memory const& own) {
       if constexpr ((!Backward || backward_reads(planned).inputs) && widens_inputs<Call, Backward>)
         for (int i = 0; i < places::node.input_count; ++i) widen_input<Call>(own, i);
@@ -48,7 +48,7 @@ class narrow_storage {
         narrow(own, places::output, Plan::value(Call), Call);
       } else {
         for (int i = 0; i < places::node.input_count; ++i)
-          if (Plan::program.calls[places::input_call(i)].needs_gradient) narrow_gradient<Call>(own, i);
+          if (Plan::model_plan.calls[places::input_call(i)].needs_gradient) narrow_gradient<Call>(own, i);
       }
     });
   }
@@ -137,10 +137,10 @@ class narrow_storage {
   }();
 
   static constexpr long long numbers_of(int call) {
-    return static_cast<long long>(Plan::program.batch) * graph.call(call).shape.size();
+    return static_cast<long long>(Plan::model_plan.batch) * graph.call(call).shape.size();
   }
   static constexpr long long floats_of(int call) { return (numbers_of(call) + 15) / 16 * 16; }
-  static constexpr bool is_stored_narrow(int call) { return is_half(Plan::program.calls[call].stored); }
+  static constexpr bool is_stored_narrow(int call) { return is_half(Plan::model_plan.calls[call].stored); }
   /// Where a widened output lies in the room, in floats: behind what steps, losses and the infeed need.
   template <std::size_t Output>
   static constexpr long long output_offset() {

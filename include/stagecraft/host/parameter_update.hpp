@@ -8,8 +8,6 @@
 #include <stagecraft/host/steps/weight_storage.hpp>
 #include <stagecraft/kernels/elementwise/elementwise.hpp>
 #include <stagecraft/kernels/update/accumulate.hpp>
-#include <stagecraft/kernels/update/norms.hpp>
-#include <stagecraft/kernels/update/regularization.hpp>
 #include <stagecraft/kernels/update/update.hpp>
 #include <stagecraft/optimizers/dynamic_loss_scale.hpp>
 #include <cstddef>
@@ -32,7 +30,7 @@ struct parameter_update {
     return Plan::graph.layer_of(call).has_parameter(static_cast<int>(Parameter));
   }
   /// Calls that contribute to its gradient.
-  static constexpr int calls = gradients_of_weight(Plan::graph, Plan::program, static_cast<int>(Parameter));
+  static constexpr int calls = gradients_of_weight(Plan::graph, Plan::model_plan, static_cast<int>(Parameter));
   /// Whether any loss depends on the weight. Keras leaves other weights as they are, too.
   static constexpr bool has_gradient = calls > 0;
 
@@ -64,7 +62,7 @@ struct parameter_update {
     auto const count = elements.last - elements.first;
     float* const sum = memory.gradients + offset + elements.first;
     for (int call = static_cast<int>(Plan::graph.calls.size()); call-- > 0;) {
-      auto const& planned = Plan::program.calls[call];
+      auto const& planned = Plan::model_plan.calls[call];
       if (!planned.needs_gradient || !used_by(call)) continue;
       auto const shift = Plan::gradients.shift[call];
       if constexpr (Plan::accumulates_halves)

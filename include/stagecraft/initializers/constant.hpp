@@ -1,12 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All weights the same value.
-// Keras counterpart: tf.keras.initializers.Constant.
+// Initial values that are not drawn: zeros, ones, constant, identity.
+// Keras counterpart: the classes of the same names of tf.keras.initializers.
 #pragma once
 
 #include <stagecraft/initializers/initializer.hpp>
 
 namespace stagecraft::initializers {
 
+/// All weights 0. Keras: tf.keras.initializers.Zeros.
+/// All 0. The default of biases.
+struct zeros {
+  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    return {.kind = initializer_kind::zeros};
+  }
+};
+
+/// All weights 1. Keras: tf.keras.initializers.Ones.
+/// All 1. The default of normalisation scales.
+struct ones {
+  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    return {.kind = initializer_kind::ones, .a = 1.0F};
+  }
+};
+
+/// All weights the same value. Keras: tf.keras.initializers.Constant.
 /// All `value`.
 struct constant {
   /// The number that all weights begin with.
@@ -14,6 +31,17 @@ struct constant {
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
     return {.kind = initializer_kind::constant, .a = value};
+  }
+};
+
+/// The identity matrix. Keras: tf.keras.initializers.Identity.
+/// `gain` on the main diagonal, 0 elsewhere. Rank 2 only.
+struct identity {
+  /// The number on the diagonal.
+  float gain = 1;
+
+  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    return {.kind = initializer_kind::identity, .a = gain};
   }
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A weight initializer as a compile-time value; the factories beside this file convert to it.
+// A weight's initializer as a constant: the type that all initializers convert to, and the base of one's own.
 // Keras counterpart: tf.keras.initializers.Initializer. Filling is kernels/random/initial_values.hpp.
 #pragma once
 
@@ -41,6 +41,8 @@ struct extents;
 class tracer;
 }  // namespace operations
 
+/// A weight initializer as a compile-time value; the factories beside this file convert to it. Keras:
+/// tf.keras.initializers.Initializer. Filling is kernels/random/initial_values.hpp.
 /// How a weight tensor gets its first values. Written through the factories: `initializers::he_normal{.seed = 1}`.
 /// `{}` names none: a weight then begins as `parameter::initializer` says.
 struct initializer {
@@ -92,5 +94,20 @@ struct initializer {
            kind != initializer_kind::constant && kind != initializer_kind::identity;
   }
 };
+
+/// Base of an initializer of your own: the values that a weight of a shape begins with, in the words of a layer's
+/// `call`:
+///
+///     struct ramp : sc::own_initializer<ramp> {
+///       static constexpr std::string_view name = "ramp";
+///       constexpr auto call(auto& ops, auto const& shape) const { return ops.iota(shape) * 0.1F + ops.normal(shape); }
+///     };
+///
+/// `dense{64, sc::relu, {.kernel_initializer = ramp{}}}`. Random numbers are other ones for each weight, and follow
+/// from the trainer's seed, or from a member `int seed` that is not 0. It is carried out once, on the host. Members are
+/// options: at most eight floats and ints. Errors: E1070 for tensors that do not fit; E1081 other members; E1082 no
+/// `call`.
+template <class Derived>
+using own_initializer = detail::own_option<Derived, initializer>;
 
 }  // namespace stagecraft

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Weights whose variance is scale / fan.
-// Keras counterpart: tf.keras.initializers.VarianceScaling.
+// Initial values whose variance follows from the weight's fans: variance_scaling, and Glorot's, He's and LeCun's
+// choices. Keras counterpart: VarianceScaling, GlorotUniform and the like of tf.keras.initializers.
 #pragma once
 
 #include <stagecraft/initializers/initializer.hpp>
 
 namespace stagecraft::initializers {
 
+/// Weights whose variance is scale / fan. Keras: tf.keras.initializers.VarianceScaling.
 /// Variance `scale / fan`; the fan is chosen by `mode`.
 struct variance_scaling {
   /// The variance is this, divided by the fan.
@@ -22,6 +23,91 @@ struct variance_scaling {
             .a = scale,
             .mode = mode,
             .distribution = distribution,
+            .seed = seed};
+  }
+};
+
+/// Uniform weights with variance 1 / fan, fan = (fan_in + fan_out) / 2. Keras: tf.keras.initializers.GlorotUniform.
+/// Uniform in +-sqrt(3 / fan) with fan = (fan_in + fan_out) / 2. Keras's default for kernels.
+struct glorot_uniform {
+  std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
+
+  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    return {.kind = initializer_kind::glorot_uniform,
+            .a = 1.0F,
+            .mode = fan_mode::fan_avg,
+            .distribution = initializer_distribution::uniform,
+            .seed = seed};
+  }
+};
+
+/// Truncated normal weights with variance 1 / fan, fan = (fan_in + fan_out) / 2. Keras:
+/// tf.keras.initializers.GlorotNormal.
+/// Truncated normal, variance 1 / fan with fan = (fan_in + fan_out) / 2.
+struct glorot_normal {
+  std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
+
+  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    return {.kind = initializer_kind::glorot_normal,
+            .a = 1.0F,
+            .mode = fan_mode::fan_avg,
+            .distribution = initializer_distribution::truncated_normal,
+            .seed = seed};
+  }
+};
+
+/// Uniform weights with variance 2 / fan, fan = fan_in. Keras: tf.keras.initializers.HeUniform.
+/// Uniform in +-sqrt(6 / fan) with fan = fan_in.
+struct he_uniform {
+  std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
+
+  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    return {.kind = initializer_kind::he_uniform,
+            .a = 2.0F,
+            .mode = fan_mode::fan_in,
+            .distribution = initializer_distribution::uniform,
+            .seed = seed};
+  }
+};
+
+/// Truncated normal weights with variance 2 / fan, fan = fan_in. Keras: tf.keras.initializers.HeNormal.
+/// Truncated normal, variance 2 / fan with fan = fan_in.
+struct he_normal {
+  std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
+
+  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    return {.kind = initializer_kind::he_normal,
+            .a = 2.0F,
+            .mode = fan_mode::fan_in,
+            .distribution = initializer_distribution::truncated_normal,
+            .seed = seed};
+  }
+};
+
+/// Uniform weights with variance 1 / fan, fan = fan_in. Keras: tf.keras.initializers.LecunUniform.
+/// Uniform in +-sqrt(3 / fan) with fan = fan_in.
+struct lecun_uniform {
+  std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
+
+  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    return {.kind = initializer_kind::lecun_uniform,
+            .a = 1.0F,
+            .mode = fan_mode::fan_in,
+            .distribution = initializer_distribution::uniform,
+            .seed = seed};
+  }
+};
+
+/// Truncated normal weights with variance 1 / fan, fan = fan_in. Keras: tf.keras.initializers.LecunNormal.
+/// Truncated normal, variance 1 / fan with fan = fan_in.
+struct lecun_normal {
+  std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
+
+  constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
+    return {.kind = initializer_kind::lecun_normal,
+            .a = 1.0F,
+            .mode = fan_mode::fan_in,
+            .distribution = initializer_distribution::truncated_normal,
             .seed = seed};
   }
 };

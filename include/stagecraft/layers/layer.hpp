@@ -16,6 +16,14 @@
 
 namespace stagecraft {
 
+/// What a layer is given in front of its options in braces.
+/// A layer's positional arguments, as its members in Keras's order, for who lists its options (layers/option_list.hpp):
+///
+///     int units = 1;
+///     using arguments = sc::argument_list<&my_dense::units>;
+template <auto... Members>
+struct argument_list {};
+
 namespace layers {
 
 // How a layer is used is told as "..."sv, whose characters no constant evaluation counts.
@@ -62,7 +70,7 @@ namespace stagecraft {
 ///
 /// A layer may bring loops of its own in place of `call`: `output_shape(in)`, `parameters(in, weights)`, and `forward`
 /// and `backward` (host/steps/operation.hpp); `forward_cycles` and `backward_cycles` say what they cost on an IPU
-/// (ipu/operations/custom.hpp).
+/// (ipu/tasks/custom.hpp).
 ///
 /// Options are public members, so that a layer can be a template argument of `sequential`. Called as a named variable,
 /// a layer keeps its weights from call to call; called as a temporary, it is a new one each time.

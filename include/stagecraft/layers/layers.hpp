@@ -1,113 +1,76 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All layers.
+// All layers, with Keras's second names of layers, such as tf.keras.layers.MaxPool2D.
 #pragma once
 
-#include <stagecraft/layers/activation/elu_layer.hpp>
-#include <stagecraft/layers/activation/leaky_re_lu.hpp>
-#include <stagecraft/layers/activation/prelu.hpp>
-#include <stagecraft/layers/activation/re_lu.hpp>
-#include <stagecraft/layers/activation/softmax_layer.hpp>
-#include <stagecraft/layers/activation/thresholded_re_lu.hpp>
-#include <stagecraft/layers/activity_penalty.hpp>
-#include <stagecraft/layers/aliases.hpp>
-#include <stagecraft/layers/attention/additive_attention.hpp>
+#include <stagecraft/layers/activation/activation_layers.hpp>
 #include <stagecraft/layers/attention/attention.hpp>
 #include <stagecraft/layers/attention/multi_head_attention.hpp>
-#include <stagecraft/layers/convolutional/conv1d.hpp>
-#include <stagecraft/layers/convolutional/conv1d_transpose.hpp>
-#include <stagecraft/layers/convolutional/conv2d.hpp>
-#include <stagecraft/layers/convolutional/conv2d_transpose.hpp>
-#include <stagecraft/layers/convolutional/conv3d.hpp>
-#include <stagecraft/layers/convolutional/conv3d_transpose.hpp>
-#include <stagecraft/layers/convolutional/depthwise_conv2d.hpp>
-#include <stagecraft/layers/convolutional/separable_conv1d.hpp>
-#include <stagecraft/layers/convolutional/separable_conv2d.hpp>
+#include <stagecraft/layers/convolutional/convolution.hpp>
+#include <stagecraft/layers/convolutional/locally_connected.hpp>
+#include <stagecraft/layers/convolutional/separable_convolution.hpp>
+#include <stagecraft/layers/convolutional/transposed_convolution.hpp>
 #include <stagecraft/layers/core/activation.hpp>
-#include <stagecraft/layers/core/capture_upstream_gradients.hpp>
 #include <stagecraft/layers/core/dense.hpp>
 #include <stagecraft/layers/core/einsum_dense.hpp>
 #include <stagecraft/layers/core/embedding.hpp>
+#include <stagecraft/layers/core/graphcore_layers.hpp>
 #include <stagecraft/layers/core/input.hpp>
 #include <stagecraft/layers/core/lambda.hpp>
 #include <stagecraft/layers/core/masking.hpp>
-#include <stagecraft/layers/core/recomputation_checkpoint.hpp>
-#include <stagecraft/layers/core/serial_dense.hpp>
-#include <stagecraft/layers/core/slicing_op_lambda.hpp>
-#include <stagecraft/layers/core/tf_op_lambda.hpp>
-#include <stagecraft/layers/locally_connected/locally_connected1d.hpp>
-#include <stagecraft/layers/locally_connected/locally_connected2d.hpp>
-#include <stagecraft/layers/merging/add.hpp>
-#include <stagecraft/layers/merging/average.hpp>
+#include <stagecraft/layers/core/op_lambda.hpp>
 #include <stagecraft/layers/merging/concatenate.hpp>
 #include <stagecraft/layers/merging/dot.hpp>
-#include <stagecraft/layers/merging/maximum.hpp>
-#include <stagecraft/layers/merging/minimum.hpp>
-#include <stagecraft/layers/merging/multiply.hpp>
-#include <stagecraft/layers/merging/subtract.hpp>
+#include <stagecraft/layers/merging/merge.hpp>
 #include <stagecraft/layers/normalization/batch_normalization.hpp>
 #include <stagecraft/layers/normalization/group_normalization.hpp>
-#include <stagecraft/layers/normalization/instance_normalization.hpp>
 #include <stagecraft/layers/normalization/layer_normalization.hpp>
 #include <stagecraft/layers/normalization/unit_normalization.hpp>
 #include <stagecraft/layers/output_part.hpp>  // for layers of one's own with several outputs
-#include <stagecraft/layers/pooling/average_pooling1d.hpp>
-#include <stagecraft/layers/pooling/average_pooling2d.hpp>
-#include <stagecraft/layers/pooling/average_pooling3d.hpp>
-#include <stagecraft/layers/pooling/global_average_pooling1d.hpp>
-#include <stagecraft/layers/pooling/global_average_pooling2d.hpp>
-#include <stagecraft/layers/pooling/global_average_pooling3d.hpp>
-#include <stagecraft/layers/pooling/global_max_pooling1d.hpp>
-#include <stagecraft/layers/pooling/global_max_pooling2d.hpp>
-#include <stagecraft/layers/pooling/global_max_pooling3d.hpp>
-#include <stagecraft/layers/pooling/max_pooling1d.hpp>
-#include <stagecraft/layers/pooling/max_pooling2d.hpp>
-#include <stagecraft/layers/pooling/max_pooling3d.hpp>
-#include <stagecraft/layers/preprocessing/category_encoding.hpp>
-#include <stagecraft/layers/preprocessing/center_crop.hpp>
-#include <stagecraft/layers/preprocessing/discretization.hpp>
-#include <stagecraft/layers/preprocessing/normalization.hpp>
-#include <stagecraft/layers/preprocessing/random_contrast.hpp>
-#include <stagecraft/layers/preprocessing/random_crop.hpp>
-#include <stagecraft/layers/preprocessing/random_flip.hpp>
-#include <stagecraft/layers/preprocessing/random_rotation.hpp>
-#include <stagecraft/layers/preprocessing/random_translation.hpp>
-#include <stagecraft/layers/preprocessing/random_zoom.hpp>
-#include <stagecraft/layers/preprocessing/rescaling.hpp>
-#include <stagecraft/layers/preprocessing/resizing.hpp>
+#include <stagecraft/layers/pooling/global_pooling.hpp>
+#include <stagecraft/layers/pooling/pooling.hpp>
+#include <stagecraft/layers/preprocessing/features.hpp>
+#include <stagecraft/layers/preprocessing/image_augmentation.hpp>
+#include <stagecraft/layers/preprocessing/image_preprocessing.hpp>
+#include <stagecraft/layers/preprocessing/random_warp.hpp>
 #include <stagecraft/layers/regularization/activity_regularization.hpp>
-#include <stagecraft/layers/regularization/alpha_dropout.hpp>
 #include <stagecraft/layers/regularization/dropout.hpp>
-#include <stagecraft/layers/regularization/gaussian_dropout.hpp>
-#include <stagecraft/layers/regularization/gaussian_noise.hpp>
-#include <stagecraft/layers/regularization/spatial_dropout1d.hpp>
-#include <stagecraft/layers/regularization/spatial_dropout2d.hpp>
-#include <stagecraft/layers/regularization/spatial_dropout3d.hpp>
-#include <stagecraft/layers/reshaping/cropping1d.hpp>
-#include <stagecraft/layers/reshaping/cropping2d.hpp>
-#include <stagecraft/layers/reshaping/cropping3d.hpp>
-#include <stagecraft/layers/reshaping/flatten.hpp>
-#include <stagecraft/layers/reshaping/permute.hpp>
-#include <stagecraft/layers/reshaping/repeat_vector.hpp>
+#include <stagecraft/layers/regularization/noise.hpp>
+#include <stagecraft/layers/reshaping/cropping.hpp>
 #include <stagecraft/layers/reshaping/reshape.hpp>
-#include <stagecraft/layers/reshaping/up_sampling1d.hpp>
-#include <stagecraft/layers/reshaping/up_sampling2d.hpp>
-#include <stagecraft/layers/reshaping/up_sampling3d.hpp>
-#include <stagecraft/layers/reshaping/zero_padding1d.hpp>
-#include <stagecraft/layers/reshaping/zero_padding2d.hpp>
-#include <stagecraft/layers/reshaping/zero_padding3d.hpp>
+#include <stagecraft/layers/reshaping/up_sampling.hpp>
+#include <stagecraft/layers/reshaping/zero_padding.hpp>
 #include <stagecraft/layers/rnn/bidirectional.hpp>
-#include <stagecraft/layers/rnn/conv_lstm1d.hpp>
-#include <stagecraft/layers/rnn/conv_lstm2d.hpp>
-#include <stagecraft/layers/rnn/conv_lstm3d.hpp>
+#include <stagecraft/layers/rnn/conv_lstm.hpp>
 #include <stagecraft/layers/rnn/gru.hpp>
-#include <stagecraft/layers/rnn/gru_cell.hpp>
 #include <stagecraft/layers/rnn/lstm.hpp>
-#include <stagecraft/layers/rnn/lstm_cell.hpp>
 #include <stagecraft/layers/rnn/rnn.hpp>
 #include <stagecraft/layers/rnn/simple_rnn.hpp>
-#include <stagecraft/layers/rnn/simple_rnn_cell.hpp>
-#include <stagecraft/layers/rnn/stacked_rnn_cells.hpp>
 #include <stagecraft/layers/rnn/time_distributed.hpp>
+
+namespace stagecraft::layers {
+
+using avg_pool1d = average_pooling1d;
+using avg_pool2d = average_pooling2d;
+using avg_pool3d = average_pooling3d;
+using convolution1d = conv1d;
+using convolution1d_transpose = conv1d_transpose;
+using convolution2d = conv2d;
+using convolution2d_transpose = conv2d_transpose;
+using convolution3d = conv3d;
+using convolution3d_transpose = conv3d_transpose;
+using global_avg_pool1d = global_average_pooling1d;
+using global_avg_pool2d = global_average_pooling2d;
+using global_avg_pool3d = global_average_pooling3d;
+using global_max_pool1d = global_max_pooling1d;
+using global_max_pool2d = global_max_pooling2d;
+using global_max_pool3d = global_max_pooling3d;
+using max_pool1d = max_pooling1d;
+using max_pool2d = max_pooling2d;
+using max_pool3d = max_pooling3d;
+using separable_convolution1d = separable_conv1d;
+using separable_convolution2d = separable_conv2d;
+
+}  // namespace stagecraft::layers
 
 namespace stagecraft {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/graph/fields.hpp>
-#include <stagecraft/layers/argument_list.hpp>
+#include <stagecraft/layers/layer.hpp>
 #include <string_view>
 
 namespace stagecraft::layers::detail {

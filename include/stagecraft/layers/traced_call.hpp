@@ -246,7 +246,7 @@ struct rules_of_layer : rules_of_trace {
       is_valid = moves_only = !problem.failed();
       if constexpr (requires { layer.parameters(in, weights); })
         if (is_valid) layer.parameters(in, weights);
-    } else if constexpr (requires { L::has_kernel; } || requires { L::follows_shapes; }) {
+    } else if constexpr (requires { L::steps_by; } || requires { L::follows_shapes; }) {
       if (!in.expect_count(1, 1)) return;
       operations::shape_tracer ops(in, weights);
       auto const result = layer.call(ops, ops.input());

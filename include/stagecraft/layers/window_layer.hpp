@@ -5,12 +5,11 @@
 
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
-#include <stagecraft/layers/argument_layer.hpp>
-#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/count_limit.hpp>
+#include <stagecraft/layers/layer.hpp>
+#include <stagecraft/layers/option_layer.hpp>
 #include <stagecraft/layers/padding.hpp>
-#include <stagecraft/layers/size_2d.hpp>
-#include <stagecraft/layers/size_3d.hpp>
+#include <stagecraft/layers/sizes.hpp>
 #include <concepts>
 
 namespace stagecraft::layers {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The base of losses of one's own: tf.keras.losses.Loss.
+// The base of losses of one's own, and the loss of what layers and models add to the loss themselves.
+// Keras counterpart: tf.keras.losses.Loss; activity_regularizer and add_loss.
 #pragma once
 
 #include <stagecraft/graph/array_view.hpp>
@@ -9,6 +10,7 @@
 
 namespace stagecraft {
 
+/// The base of losses of one's own: tf.keras.losses.Loss.
 /// Base of a loss of your own, which says what it computes, in the words of a layer's `call`; its gradient follows:
 ///
 ///     struct quantile : sc::loss<quantile> {
@@ -87,3 +89,18 @@ constexpr operations::trace trace_loss(L const& loss, int columns) {
 }
 
 }  // namespace stagecraft::losses::detail
+
+namespace stagecraft::losses {
+
+/// The loss of what layers and models add to the loss themselves: activity_regularizer, add_loss.
+/// The numbers themselves, (rows, 1), of which the mean is the loss. Users do not write it.
+struct added_loss {
+  static constexpr std::string_view name = "added_loss";
+  static constexpr bool sparse_targets = false;
+
+  constexpr auto call(auto /*target*/, auto output) const { return output; }
+
+  friend constexpr bool operator==(added_loss const&, added_loss const&) = default;
+};
+
+}  // namespace stagecraft::losses

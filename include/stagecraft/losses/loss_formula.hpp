@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A loss whose `call` has no `ops`: a function of a target and an output at each place, of which a row's loss is the
-// mean.
+// A loss as lists of operations: at each place, if its `call` has no `ops`; else on one row.
 #pragma once
 
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/losses/loss.hpp>
 #include <stagecraft/operations/differentiation.hpp>
 #include <stagecraft/operations/formula.hpp>
+#include <stagecraft/operations/plan/traced_plan.hpp>
 
 namespace stagecraft::losses::detail {
 
@@ -39,5 +39,21 @@ inline constexpr auto const& formula_of_loss = frozen<elementwise_loss<Loss, Wit
 template <auto Loss, bool WithGradient>
 inline constexpr operations::formula_view view_of_loss{formula_of_loss<Loss, WithGradient>.steps,
                                                        formula_of_loss<Loss, WithGradient>.results};
+
+/// Inputs are the row's targets and outputs; wanted is the gradient of the latter.
+template <auto Loss, int Columns>
+class plan_of_loss {
+  struct make {
+    constexpr operations::traced_plan operator()() const {
+      auto traced = trace_loss(Loss, Columns);
+      bool const wanted[]{false, true};
+      return operations::traced_plan(std::move(traced), true, wanted);
+    }
+  };
+  static constexpr auto const& plan = frozen<make>;
+
+ public:
+  static constexpr operations::plan_view value = plan;
+};
 
 }  // namespace stagecraft::losses::detail

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The mean of numbers that come one after the other, for loops of one's own.
-// Keras counterpart: tf.keras.metrics.Mean.
+// Means and sums of numbers that come one after the other, for loops of one's own.
+// Keras counterpart: Mean, MeanTensor and Sum of tf.keras.metrics.
 #pragma once
 
 #include <cstddef>
 #include <span>
 #include <type_traits>
+#include <vector>
 
 namespace stagecraft::metrics {
 
+/// The mean of numbers that come one after the other, for loops of one's own. Keras: tf.keras.metrics.Mean.
 /// `mean loss; loss.update_state(model.train_on_batch(x, y)[0]); loss.result()`. It stands in no training: a metric
 /// there sees targets and outputs.
 class mean {
@@ -33,6 +35,55 @@ class mean {
 
  private:
   double total_ = 0, count_ = 0;
+};
+
+
+/// See mean_tensor. Number: of the sums and means. A template, so that programs without one do not make its vectors.
+template <class Number>
+class basic_mean_tensor {
+ public:
+  /// Elements that a later tensor lacks stay as they are; what it has beyond the first one is left out.
+  void update_state(std::span<float const> values, double sample_weight = 1) {
+    if (total_.empty()) total_.resize(values.size());
+    for (std::size_t i = 0; i < values.size() && i < total_.size(); ++i)
+      total_[i] += static_cast<Number>(values[i]) * sample_weight;
+    count_ += sample_weight;
+  }
+  void reset_state() {
+    total_.clear();
+    count_ = 0;
+  }
+  /// Element by element; empty if nothing came.
+  [[nodiscard]] std::vector<Number> result() const {
+    std::vector<Number> means = total_;
+    for (Number& each : means) each = count_ != 0 ? each / count_ : 0;
+    return means;
+  }
+
+ private:
+  std::vector<Number> total_;
+  double count_ = 0;
+};
+
+/// As `mean`, but of each element. All tensors have as many elements as the first one.
+using mean_tensor = basic_mean_tensor<double>;
+
+
+/// The sum of numbers that come one after the other, for loops of one's own. Keras: tf.keras.metrics.Sum.
+/// As `mean`, but not divided by the number of values.
+class sum {
+ public:
+  constexpr void update_state(double value, double sample_weight = 1) { total_ += value * sample_weight; }
+  /// All of them, each with its weight, or with weight 1.
+  constexpr void update_state(std::span<float const> values, std::span<float const> sample_weight = {}) {
+    for (std::size_t i = 0; i < values.size(); ++i)
+      update_state(static_cast<double>(values[i]), sample_weight.empty() ? 1.0 : static_cast<double>(sample_weight[i]));
+  }
+  constexpr void reset_state() { total_ = 0; }
+  [[nodiscard]] constexpr double result() const { return total_; }
+
+ private:
+  double total_ = 0;
 };
 
 }  // namespace stagecraft::metrics

@@ -1,15 +1,58 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One metric with its options as a compile-time value.
-// Keras counterpart: tf.keras.metrics. Options only, sums are in training/metric_state.hpp.
+// What a training reports of its predictions, and the base of metrics of one's own.
+// Keras counterpart: tf.keras.metrics.Metric, its weights and its `result`.
 #pragma once
 
 #include <stagecraft/diagnostics/own_options.hpp>
 #include <stagecraft/diagnostics/text.hpp>
+#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/layers/number_list.hpp>
-#include <stagecraft/metrics/metric_sums.hpp>
 #include <stagecraft/operations/tracer.hpp>
 #include <concepts>
 #include <string_view>
+
+namespace stagecraft {
+
+/// What a metric knows of all rows that it has seen, and how a number is made of it. Keras counterpart: the weights of
+/// a tf.keras.metrics.Metric, and its `result`.
+/// Sums over the rows of an epoch, each times the row's weight: of each column that the metric's `call` gives.
+struct metric_sums {
+  tracing::array_view<double const> values;  ///< one for each column; `sums[1]` is that of the second
+  double weight = 0;                         ///< the sum of the rows' weights: their number, where they have none
+
+  /// The sum of a column.
+  [[nodiscard]] constexpr double operator[](int column) const { return values[column]; }
+  /// The mean over the rows; 0 if there are none.
+  [[nodiscard]] constexpr double mean(int column) const { return weight != 0 ? (*this)[column] / weight : 0; }
+};
+
+namespace metrics {
+
+/// A metric's `result`, with its members.
+struct metric_result {
+  std::string_view name;  ///< in logs
+  double (*call)(diagnostics::own_options const&, metric_sums const&);
+};
+
+namespace detail {
+
+/// That of a metric of `call`.
+template <class Metric>
+struct result_of_own {
+  static double call(diagnostics::own_options const& options, metric_sums const& sums) {
+    return static_cast<double>(stagecraft::detail::own_from<Metric>(options).result(sums));
+  }
+  static constexpr metric_result value{Metric::name, &call};
+};
+
+/// As Keras divides: 0 where the denominator is.
+[[nodiscard]] constexpr double ratio(double a, double b) noexcept { return b != 0 ? a / b : 0; }
+
+}  // namespace detail
+
+}  // namespace metrics
+
+}  // namespace stagecraft
 
 namespace stagecraft::metrics {
 
@@ -113,3 +156,26 @@ template <fixed_name Name>
 }
 
 }  // namespace stagecraft::metrics
+
+namespace stagecraft {
+
+/// Base of a metric of your own, in the words of a layer's `call`:
+///
+///     struct log_cosh : sc::own_metric<log_cosh> {
+///       static constexpr std::string_view name = "log_cosh";
+///       constexpr auto call(auto target, auto output) const {
+///         auto const error = output - target;
+///         return error + softplus(error * -2.0F) - 0.693147181F;
+///       }
+///     };
+///
+/// `target` and `output` are (rows, columns), and so is the result, whose mean over the columns is what a row counts;
+/// the metric is the mean over the rows of an epoch, in `weighted_metrics` with the weights of the samples. What sees a
+/// row as a whole is `call(auto& ops, auto target, auto output)`, which may give one column; where targets are class
+/// numbers, its target is (rows, 1). `name` is its name in logs. Members are options: at most eight floats and ints.
+/// Errors: E1070 for tensors that do not fit; E1081 other members; E1082 no `call`; E4023 class numbers for one without
+/// `ops`. Definition: Keras API, metrics, "Creating custom metrics".
+template <class Derived>
+using own_metric = detail::own_option<Derived, metrics::metric>;
+
+}  // namespace stagecraft

@@ -2,7 +2,7 @@
 // Keras's rule for which accuracy `accuracy` is, and which metrics fit which targets. Keras counterpart: compile_utils.
 #pragma once
 
-#include <stagecraft/metrics/classes/binary_accuracy.hpp>
+#include <stagecraft/metrics/accuracy.hpp>
 #include <stagecraft/metrics/metric.hpp>
 
 namespace stagecraft::metrics {

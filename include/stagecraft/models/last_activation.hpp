@@ -5,7 +5,6 @@
 
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/layers/activation/softmax_layer.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <concepts>
 #include <cstddef>
@@ -49,7 +48,7 @@ constexpr last_activation find_last_activation() {
     } else {
       return {};
     }
-  } else if constexpr (std::same_as<layer_type, layers::softmax_layer>) {
+  } else if constexpr (requires { requires layer_type::is_softmax; }) {
     constexpr auto const& shape = output_shape_of<M, Call>;
     if (layer.shape_axis(shape) != shape.rank() - 1) return {};
     return {.function = softmax, .is_known = true, .is_layer = true, .call = Call};

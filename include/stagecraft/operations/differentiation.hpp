@@ -4,7 +4,6 @@
 
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/operations/composite_gradient.hpp>
-#include <stagecraft/operations/loop_parts.hpp>
 #include <stagecraft/operations/loop_sums.hpp>
 #include <stagecraft/operations/slice_gradients.hpp>
 #include <stagecraft/operations/trace.hpp>

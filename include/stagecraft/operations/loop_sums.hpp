@@ -1,12 +1,44 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sums of what the trips of a loop give, computed behind the loop: the gradients of weights.
+// What belongs to a loop and what its step reads from outside; and the sums of what its trips return, computed after
+// the loop: the gradients of weights.
 #pragma once
 
 #include <stagecraft/graph/growing_array.hpp>
+#include <stagecraft/operations/operation_list.hpp>
 #include <stagecraft/operations/tracer.hpp>
 
 namespace stagecraft::operations::detail {
 
+/// What belongs to a loop, and what its step reads from outside.
+/// What belongs to one loop, and not to one inside it.
+struct loop_parts {
+  tracing::growing_array<int> carries, nexts, reads, stacks, outside;
+
+  constexpr loop_parts(operation_list const& list, int begin, int end) {
+    for (int id = begin + 1; id < end; ++id) {
+      auto const& here = list.node_of(id);
+      bool const is_own = here.operand_count > 0 && list.operand(id, 0) == begin;
+      if (is_own && here.what.is<carry>()) carries.push_back(id);
+      if (is_own && here.what.is<next>()) nexts.push_back(id);
+      if (is_own && here.what.is<at>()) reads.push_back(id);
+      if (is_own && here.what.is<stack>()) stacks.push_back(id);
+      if (is_own) continue;
+      for (int i = 0; i < here.operand_count; ++i) note_outside(list, list.operand(id, i), begin);
+    }
+    for (int const id : nexts) note_outside(list, list.operand(id, 2), begin);
+    for (int const id : stacks) note_outside(list, list.operand(id, 1), begin);
+  }
+
+ private:
+  constexpr void note_outside(operation_list const& list, int id, int begin) {
+    if (id >= begin || !list.node_of(id).has_gradient) return;
+    for (int const known : outside)
+      if (known == id) return;
+    outside.push_back(id);
+  }
+};
+
+/// The sums of what the trips of a loop give, computed behind the loop: the gradients of weights.
 /// Where each trip adds a product over its samples, or a sum over them, one product or sum over those of all trips
 /// costs less, and leaves trips that work on each sample for itself. Its operands are stacked meanwhile.
 class loop_sums {

@@ -6,8 +6,8 @@
 #include <stagecraft/graph/axis_list.hpp>
 #include <stagecraft/graph/layer_inputs.hpp>
 #include <stagecraft/graph/parameter.hpp>
-#include <stagecraft/operations/kinds/convolution.hpp>
 #include <stagecraft/operations/kinds/product.hpp>
+#include <stagecraft/operations/kinds/windows.hpp>
 #include <stagecraft/operations/tracer.hpp>
 
 namespace stagecraft::operations {

@@ -6,8 +6,8 @@
 #include <stagecraft/graph/axis_list.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/parameter.hpp>
+#include <stagecraft/operations/kinds/product.hpp>
 #include <stagecraft/operations/loop_products.hpp>
-#include <stagecraft/operations/matmul_options.hpp>
 #include <stagecraft/operations/tensor.hpp>
 
 namespace stagecraft::operations {

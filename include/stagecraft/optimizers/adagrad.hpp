@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gradient descent divided by the root of the sum of all squared gradients.
-// Keras counterpart: tf.keras.optimizers.legacy.Adagrad (the optimizer of Keras 2.6).
+// Gradient descent whose rates follow from the squares of all gradients so far.
+// Keras counterpart: Adagrad and Adadelta of tf.keras.optimizers.legacy (the optimizers of Keras 2.6).
 #pragma once
 
-#include <stagecraft/optimizers/decay.hpp>
 #include <stagecraft/optimizers/learning_rate.hpp>
 #include <string_view>
 
 namespace stagecraft::optimizers {
 
+/// Gradient descent divided by the root of the sum of all squared gradients. Keras counterpart:
+/// tf.keras.optimizers.legacy.Adagrad (Keras 2.6).
 /// a = a + g^2, w -= learning_rate g / (sqrt(a) + epsilon).
 struct adagrad {
   /// How far weights move against their gradients in an update: a number or a schedule.
@@ -39,6 +40,42 @@ struct adagrad {
   }
 
   friend constexpr bool operator==(adagrad const&, adagrad const&) = default;
+};
+
+/// Gradient descent by steps as long as the last ones were. Keras counterpart: tf.keras.optimizers.legacy.Adadelta
+/// (Keras 2.6).
+/// a = rho a + (1 - rho) g^2, u = g sqrt(d + epsilon) / sqrt(a + epsilon), d = rho d + (1 - rho) u^2,
+/// w -= learning_rate u.
+struct adadelta {
+  /// How far weights move against their gradients in an update: a number or a schedule.
+  stagecraft::learning_rate learning_rate = 0.001F;
+  /// The share of the mean squared gradient a, and of the mean squared movement d, that an update keeps.
+  float rho = 0.95F;
+  /// A small number in the denominator, so that nothing is divided by 0.
+  float epsilon = 1e-7F;
+  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
+  /// says, and callbacks change, is the rate before that.
+  float decay = 0;
+  /// The gradient of a weight is scaled down where its Euclidean norm is larger than this; 0: not at all.
+  float clipnorm = 0;
+  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
+  float clipvalue = 0;
+  /// The gradients of all weights are scaled down where the norm of all of them together is larger than this; 0: not at
+  /// all. Not with `clipnorm` (E4089).
+  float global_clipnorm = 0;
+
+  static constexpr std::string_view name = "adadelta";
+
+  constexpr void update(auto& ops, auto weight, auto gradient) const {
+    auto const mean_square = ops.slot("accum_grad"), mean_movement = ops.slot("accum_var");
+    auto const square_now = mean_square * rho + square(gradient) * (1 - rho);
+    auto const movement = gradient * sqrt((mean_movement + epsilon) / (square_now + epsilon));
+    ops.update(mean_square, square_now);
+    ops.update(mean_movement, mean_movement * rho + square(movement) * (1 - rho));
+    ops.update(weight, weight - decayed_rate(ops, decay) * movement);
+  }
+
+  friend constexpr bool operator==(adadelta const&, adadelta const&) = default;
 };
 
 }  // namespace stagecraft::optimizers

@@ -3,7 +3,6 @@
 // Keras counterpart: tf.keras.optimizers.legacy.Ftrl (the optimizer of Keras 2.6).
 #pragma once
 
-#include <stagecraft/optimizers/decay.hpp>
 #include <stagecraft/optimizers/learning_rate.hpp>
 #include <string_view>
 

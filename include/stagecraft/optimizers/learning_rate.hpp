@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An optimizer's learning rate: a number, or a schedule of the updates. Keras counterpart: the argument
-// `learning_rate` of optimizers, tf.keras.optimizers.schedules.LearningRateSchedule.
+// An optimizer's learning rate: a number, or a schedule of the updates; and the rate that falls with each update.
+// Keras counterpart: the arguments `learning_rate` and `decay` of optimizers, and
+// tf.keras.optimizers.schedules.LearningRateSchedule.
 #pragma once
 
 #include <stagecraft/operations/tensor.hpp>
@@ -15,6 +16,8 @@ struct rate_rule {
   operations::tensor (*call)(update_tracer& ops, operations::tensor initial, float const* numbers);
 };
 
+/// An optimizer's learning rate: a number, or a schedule of the updates. Keras counterpart: the argument
+/// `learning_rate` of optimizers, tf.keras.optimizers.schedules.LearningRateSchedule.
 /// A number, or what a schedule of this folder gives: `.learning_rate = 0.1F`, or `.learning_rate =
 /// schedules::cosine_decay{.initial_learning_rate = 0.1F, .decay_steps = 1000}`. The rate of an update is computed once
 /// for all weights, in double. The trainer's `learning_rate()`, which callbacks may change, is the initial one: the
@@ -55,3 +58,14 @@ struct learning_rate {
 };
 
 }  // namespace stagecraft
+
+namespace stagecraft::optimizers {
+
+/// What is left of the learning rate in an update: learning_rate / (1 + decay (step - 1)).
+/// Definition: OptimizerV2._decayed_lr.
+[[nodiscard]] constexpr auto decayed_rate(auto& ops, float decay) {
+  auto const rate = ops.learning_rate();
+  return decay == 0 ? rate : rate / ((ops.step() - 1) * decay + 1);
+}
+
+}  // namespace stagecraft::optimizers

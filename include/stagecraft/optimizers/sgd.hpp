@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gradient descent with optional (Nesterov) momentum.
-// Keras counterpart: tf.keras.optimizers.legacy.SGD (the optimizer of Keras 2.6).
+// Gradient descent with optional (Nesterov) momentum, also with decoupled weight decay.
+// Keras counterpart: tf.keras.optimizers.legacy.SGD (the optimizer of Keras 2.6), and tfa.optimizers.SGDW.
 #pragma once
 
-#include <stagecraft/optimizers/decay.hpp>
 #include <stagecraft/optimizers/learning_rate.hpp>
+#include <stagecraft/optimizers/weight_decay.hpp>
 #include <string_view>
 
 namespace stagecraft::optimizers {
 
+/// Gradient descent with optional (Nesterov) momentum. Keras counterpart: tf.keras.optimizers.legacy.SGD (Keras 2.6).
 /// Without momentum: w -= learning_rate * g.
 /// With it: m = momentum * m - learning_rate * g, then w += m, or w += momentum * m - learning_rate * g for Nesterov.
 struct sgd {
@@ -44,6 +45,40 @@ struct sgd {
   }
 
   friend constexpr bool operator==(sgd const&, sgd const&) = default;
+};
+
+/// Gradient descent with decoupled weight decay. Counterpart: tfa.optimizers.SGDW.
+/// The step of `sgd`, and w -= weight_decay w, whatever the learning rate is.
+struct sgdw {
+  /// The share of itself that a weight loses in an update.
+  float weight_decay = 0;
+  /// How far weights move against their gradients in an update: a number or a schedule.
+  stagecraft::learning_rate learning_rate = 0.001F;
+  /// The share of its last movement that a weight keeps; 0: none.
+  float momentum = 0;
+  /// Whether the momentum is Nesterov's, which looks one movement ahead.
+  bool nesterov = false;
+  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
+  /// says, and callbacks change, is the rate before that.
+  float decay = 0;
+  /// The gradient of a weight is scaled down where its Euclidean norm is larger than this; 0: not at all.
+  float clipnorm = 0;
+  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
+  float clipvalue = 0;
+  /// The gradients of all weights are scaled down where the norm of all of them together is larger than this; 0: not at
+  /// all. Not with `clipnorm` (E4089).
+  float global_clipnorm = 0;
+  /// Weights in whose names any of these texts is do not shrink, such as `{"bias", "normalization"}`; at most four.
+  weight_names exclude_from_weight_decay = {};
+
+  static constexpr std::string_view name = "sgdw";
+
+  constexpr void update(auto& ops, auto weight, auto gradient) const {
+    detail::decaying decays(ops, weight, weight_decay);
+    sgd{.momentum = momentum, .nesterov = nesterov, .decay = decay}.update(decays, weight, gradient);
+  }
+
+  friend constexpr bool operator==(sgdw const&, sgdw const&) = default;
 };
 
 }  // namespace stagecraft::optimizers

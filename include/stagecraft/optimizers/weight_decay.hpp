@@ -1,11 +1,41 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Weights that shrink with each update, apart from their gradients. Counterpart:
-// tfa.optimizers.DecoupledWeightDecayExtension.
+// Weights that shrink with each update, apart from their gradients, and texts by which an optimizer tells weights
+// apart. Counterpart: tfa.optimizers.DecoupledWeightDecayExtension.
 #pragma once
 
+#include <stagecraft/diagnostics/text.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
-#include <stagecraft/optimizers/weight_names.hpp>
+#include <concepts>
 #include <string_view>
+#include <type_traits>
+
+namespace stagecraft::optimizers {
+
+/// Texts by which an optimizer tells weights apart.
+/// Up to four texts, each a part of a weight's name, such as "bias" of "dense_1/bias".
+struct weight_names {
+  static constexpr int most = 4;
+  fixed_name texts[most]{};  ///< those that are given, and empty ones
+
+  constexpr weight_names() = default;
+  /// An empty type is no text: who counts the members of what holds this (graph/fields.hpp) has one.
+  template <class... Texts>
+    requires(sizeof...(Texts) >= 1 && sizeof...(Texts) <= most &&
+             ((std::convertible_to<Texts const&, std::string_view> && !std::is_empty_v<Texts>) && ...))
+  constexpr weight_names(Texts const&... text) : texts{fixed_name(text)...} {}
+
+  [[nodiscard]] constexpr bool empty() const { return *this == weight_names{}; }
+  /// Whether any of them is a part of this name.
+  [[nodiscard]] constexpr bool match(std::string_view name) const {
+    for (auto const& text : texts)
+      if (!text.empty() && name.find(text.view()) != std::string_view::npos) return true;
+    return false;
+  }
+
+  friend constexpr bool operator==(weight_names const&, weight_names const&) = default;
+};
+
+}  // namespace stagecraft::optimizers
 
 namespace stagecraft::optimizers::detail {
 

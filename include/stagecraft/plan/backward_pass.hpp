@@ -12,7 +12,7 @@ namespace stagecraft::plan {
 template <class Job>
 class backward_pass_planner : pass_planner<Job> {
   using base = pass_planner<Job>;
-  using base::root, base::graph, base::program, base::flow, base::table, base::calls, base::edges, base::floats_of,
+  using base::root, base::graph, base::model_plan, base::flow, base::table, base::calls, base::edges, base::floats_of,
       base::runs, base::here, base::use, base::wait, base::draft_, base::stage_, base::device_;
 
  public:
@@ -47,7 +47,7 @@ class backward_pass_planner : pass_planner<Job> {
     return flow.stage[call] == stage_ && recomputation(stage_).again[call];
   }
   [[nodiscard]] constexpr bool runs_backward(std::size_t call) const {
-    return runs(call) && program.calls[call].needs_gradient;
+    return runs(call) && model_plan.calls[call].needs_gradient;
   }
 
   constexpr void list_steps() {
@@ -75,7 +75,7 @@ class backward_pass_planner : pass_planner<Job> {
     };
     for (int step = 0; step < end_; ++step) {
       auto const [i, backward] = draft_.steps[step];
-      auto const& own = program.calls[i];
+      auto const& own = model_plan.calls[i];
       backward_reads const reads(own);
       if (!backward) use(value_[i], step, floats_of(i));
       if (backward && reads.output) read(i, step);
@@ -113,7 +113,7 @@ class backward_pass_planner : pass_planner<Job> {
     }
   }
   [[nodiscard]] static constexpr bool adds_afterwards(std::size_t reader, std::size_t edge) {
-    return flow.role[edge] == gradient_role::add && !program.calls[reader].needs.adds_exactly;
+    return flow.role[edge] == gradient_role::add && !model_plan.calls[reader].needs.adds_exactly;
   }
 
   constexpr void find_gradients() {
@@ -172,7 +172,7 @@ class backward_pass_planner : pass_planner<Job> {
   constexpr void find_additions() {
     growing_array<int> waiting;
     for (std::size_t i = 0; i < calls; ++i) {
-      bool const is_own = flow.stage[i] == stage_ && program.calls[i].needs_gradient;
+      bool const is_own = flow.stage[i] == stage_ && model_plan.calls[i].needs_gradient;
       waiting.clear();
       auto const add_waiting = [&](int step) {
         for (int const edge : waiting) add(step, here().part[edge], i);

@@ -7,7 +7,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/layers/layer.hpp>
-#include <stagecraft/layers/layers.hpp>
+#include <stagecraft/layers/traced_call.hpp>
 #include <stagecraft/operations/plan/traced_needs.hpp>
 #include <stagecraft/operations/sums_call.hpp>
 #include <concepts>
@@ -42,9 +42,13 @@ struct call_needs {
   unsigned updated_weights = 0;
   /// Bit i: the gradient of weight i is a sum of rows of the output's gradient, where an input names them.
   unsigned row_gradients = 0;
+  /// Bit i: input i names rows of a table, so it is never rounded.
+  unsigned looked_up_inputs = 0;
   /// What its forward step is as an epilogue of another one, and which epilogues its own forward step can do.
   epilogue_kind is_epilogue = epilogue_kind::none;
   epilogue_kind takes_epilogue = epilogue_kind::none;
+
+  friend constexpr bool operator==(call_needs const&, call_needs const&) = default;
 };
 
 /// A layer of sums and an activation, such as dense or conv2d.
@@ -61,6 +65,27 @@ constexpr call_needs needs_of_sums(activation function, operations::sums_call co
           .takes_epilogue = keeps_sums ? epilogue_kind::none : takes};
 }
 
+/// The inputs of a call that name rows of a table, as they are or after a number was added: a bit for each.
+constexpr unsigned looked_up_inputs_of(operations::trace const& traced) {
+  unsigned found = 0;
+  for (int id = 0; id < traced.forward_count; ++id) {
+    if (!traced.list.node_of(id).what.is<operations::gather>()) continue;
+    int source = traced.list.operand(id, 1);
+    for (auto const* node = &traced.list.node_of(source);
+         node->what.is<operations::reshape>() || node->what.is<operations::map>();
+         node = &traced.list.node_of(source)) {
+      if (node->what.is<operations::map>() &&
+          (node->operand_count != 2 ||
+           !traced.list.node_of(traced.list.operand(source, 1)).what.is<operations::constant>()))
+        break;
+      source = traced.list.operand(source, 0);
+    }
+    if (auto const* input = traced.list.node_of(source).what.if_is<operations::input>(); input && input->index < 32)
+      found |= 1U << input->index;
+  }
+  return found;
+}
+
 /// What the operations of a layer's `call` read and keep.
 template <Layer L>
 constexpr call_needs needs_of_operations(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
@@ -68,29 +93,29 @@ constexpr call_needs needs_of_operations(L const& layer, layer_inputs const& in,
   growing_array<shape> shapes;
   for (int i = 0; i < in.size(); ++i) shapes.push_back(in[i]);
   auto traced = trace_layer(layer, shapes, batch, trains);
-  if constexpr (requires { L::has_kernel; } && requires { layer.activation; })
+  if constexpr (requires { L::steps_by; } && requires { layer.activation; })
     return needs_of_sums(layer.activation, operations::sums_call(traced), mode);
+  auto const looked_up = looked_up_inputs_of(traced);
   operations::traced_needs const found(traced, trains);
   if (!trains || found.is_view)
-    return {.input = false, .output = false, .view = found.is_view, .updated_weights = found.updated_weights};
+    return {.input = false,
+            .output = false,
+            .view = found.is_view,
+            .updated_weights = found.updated_weights,
+            .looked_up_inputs = looked_up};
   return {.input = found.backward_reads_input,
           .output = found.backward_reads_output,
           .saved = found.kept_floats,
           .adds_exactly = found.adds_exactly,
           .updated_weights = found.updated_weights,
-          .row_gradients = found.row_gradients};
+          .row_gradients = found.row_gradients,
+          .looked_up_inputs = looked_up};
 }
 
+/// What loops of its own say: `backward_uses_input`, `backward_uses_output` and `saved_size(in)` (floats per sample).
+/// All inputs and outputs are kept where they say nothing.
 template <Layer L>
-  requires HasCall<L>
-constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
-  return needs_of_operations(layer, in, batch, mode);
-}
-
-/// A layer with loops of its own reads what it says in `backward_uses_input`, `backward_uses_output` and
-/// `saved_size(in)` (floats per sample); all inputs and outputs are kept where it says nothing.
-template <Layer L>
-constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
+constexpr call_needs needs_of_loops(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
   call_needs needs;
   if constexpr (requires { L::backward_uses_input; }) needs.input = L::backward_uses_input;
   if constexpr (requires { L::backward_uses_output; }) needs.output = L::backward_uses_output;
@@ -106,8 +131,8 @@ constexpr long long channel_sums(long long floats, int channels) {
   return (items < 32 ? items + 1 : 33) * 2 * ((channels + 15) / 16 * 16);
 }
 
-constexpr call_needs needs_of(layers::batch_normalization const& layer, layer_inputs const& in, int batch,
-                              execution_mode mode) {
+constexpr call_needs needs_of_batch_normalization(auto const& layer, layer_inputs const& in, int batch,
+                                                  execution_mode mode) {
   auto const floats = static_cast<long long>(batch) * in[0].size();
   bool const trains = mode == execution_mode::training && layer.trainable;
   bool const is_last_axis = layer.shape_axis(in[0]) == in[0].rank() - 1;
@@ -117,10 +142,11 @@ constexpr call_needs needs_of(layers::batch_normalization const& layer, layer_in
           .is_epilogue = !trains && is_last_axis ? epilogue_kind::columns : epilogue_kind::none,
           .takes_epilogue = is_last_axis ? epilogue_kind::elements : epilogue_kind::none};
 }
-/// A template, so that programs without it do not compile its operations.
+
+/// Of rows by the kernel; along other axes by the operations of the layer's `call`.
 template <Layer L>
-  requires HasCall<L> && std::same_as<L, layers::layer_normalization>
-constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
+constexpr call_needs needs_of_layer_normalization(L const& layer, layer_inputs const& in, int batch,
+                                                  execution_mode mode) {
   if (!layer.normalizes_rows(in[0])) return needs_of_operations(layer, in, batch, mode);
   if (mode == execution_mode::inference) return {.output = false};
   auto const floats = static_cast<long long>(batch) * in[0].size();
@@ -129,8 +155,7 @@ constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch,
 }
 
 /// A number for each output says which cell of its window it is: one byte if there are up to 256 (two up to 65536).
-template <class L>
-constexpr call_needs needs_of_max_pooling(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
+constexpr call_needs needs_of_max_pooling(auto const& layer, layer_inputs const& in, int batch, execution_mode mode) {
   int const cells = layer.rows(in[0]).window * layer.columns(in[0]).window;
   long long const bytes = cells <= 1 << 8 ? 1 : cells <= 1 << 16 ? 2 : 4;
   auto const outputs =
@@ -142,36 +167,30 @@ constexpr call_needs needs_of_max_pooling(L const& layer, layer_inputs const& in
           .applies_activation_to_output = true};
 }
 
-constexpr call_needs needs_of(layers::max_pooling1d const& layer, layer_inputs const& in, int batch,
-                              execution_mode mode) {
-  return needs_of_max_pooling(layer, in, batch, mode);
-}
-constexpr call_needs needs_of(layers::max_pooling2d const& layer, layer_inputs const& in, int batch,
-                              execution_mode mode) {
-  return needs_of_max_pooling(layer, in, batch, mode);
-}
-
-/// The mean of a window is sent back without its cells.
-constexpr call_needs needs_of(layers::average_pooling1d const&, layer_inputs const&, int, execution_mode) {
-  return {.input = false, .output = false};
-}
-constexpr call_needs needs_of(layers::average_pooling2d const&, layer_inputs const&, int, execution_mode) {
-  return {.input = false, .output = false};
-}
-
-constexpr call_needs needs_of(layers::input const&, layer_inputs const&, int, execution_mode) {
-  return {.input = false, .output = false};
-}
-
-/// All steps of the batch are samples to the layer inside, whose own function stands before this.
-template <class Each>
-constexpr call_needs needs_of(layers::time_distributed<Each> const& layer, layer_inputs const& in, int batch,
-                              execution_mode mode) {
-  shape const step = layer.of_step(in[0]);
-  auto needs = needs_of(layer.each, in.with_shapes(&step, 1), batch * in[0][0], mode);
-  needs.is_epilogue = epilogue_kind::none;
-  needs.row_gradients = 0;
-  return needs;
+/// What the steps of a call read and keep: they are those of a kernel that the layer names, of the operations of its
+/// `call`, or of loops of its own.
+template <Layer L>
+constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
+  constexpr auto kernel = kernel_of<L>;
+  if constexpr (kernel == layer_kernel::batch_normalization) {
+    return needs_of_batch_normalization(layer, in, batch, mode);
+  } else if constexpr (kernel == layer_kernel::layer_normalization) {
+    return needs_of_layer_normalization(layer, in, batch, mode);
+  } else if constexpr (kernel == layer_kernel::max_pooling) {
+    return needs_of_max_pooling(layer, in, batch, mode);
+  } else if constexpr (kernel == layer_kernel::average_pooling) {
+    return {.input = false, .output = false};  // the mean of a window is sent back without its cells
+  } else if constexpr (kernel == layer_kernel::each_step) {
+    shape const step = layer.of_step(in[0]);
+    auto needs = needs_of(layer.each, in.with_shapes(&step, 1), batch * in[0][0], mode);
+    needs.is_epilogue = epilogue_kind::none;
+    needs.row_gradients = 0;
+    return needs;
+  } else if constexpr (HasCall<L>) {
+    return needs_of_operations(layer, in, batch, mode);
+  } else {
+    return needs_of_loops(layer, in, batch, mode);
+  }
 }
 
 }  // namespace stagecraft::plan

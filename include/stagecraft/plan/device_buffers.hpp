@@ -50,7 +50,7 @@ struct device_buffers {
 template <class Job, int Device>
 class device_buffer_planner {
   static constexpr auto const& graph = Job::graph;
-  static constexpr auto const& program = program_for<Job>;
+  static constexpr auto const& model_plan = model_plan_for<Job>;
   static constexpr auto const& flow = flow_of<Job>;
   static constexpr auto const& table = planning_timetable<Job>;
   static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size();
@@ -73,7 +73,7 @@ class device_buffer_planner {
   }
 
  private:
-  static constexpr int root(int call) { return program.calls[call].root; }
+  static constexpr int root(int call) { return model_plan.calls[call].root; }
   static constexpr bool is_here(int stage) { return table.device_of_stage(stage) == Device; }
   static constexpr long long floats_of(std::size_t call) { return stored_floats_of<Job>(static_cast<int>(call)); }
   /// Whether a stage finds what it has kept in remote memory. The last one needs it at once.
@@ -87,7 +87,8 @@ class device_buffer_planner {
     result_.last_reader.fill(-1);
     for (std::size_t i = 0; i < calls; ++i) {
       int const stage = flow.stage[i];
-      if (!is_here(stage) || graph.calls[i].is_input || program.calls[i].needs.view || program.calls[i].is_left_out)
+      if (!is_here(stage) || graph.calls[i].is_input || model_plan.calls[i].needs.view ||
+          model_plan.calls[i].is_left_out)
         continue;
       for (int const input : graph.inputs_of(static_cast<int>(i))) read(root(input), table.forward_pass(stage));
       if constexpr (trains)
@@ -95,12 +96,12 @@ class device_buffer_planner {
     }
     if (is_here(flow.stages - 1))
       for (int const output : graph.ends)
-        if (!program.calls[output].is_left_out) read(root(output), table.forward_pass(flow.stages - 1));
+        if (!model_plan.calls[output].is_left_out) read(root(output), table.forward_pass(flow.stages - 1));
   }
 
   constexpr void find_backward_readers(std::size_t i, int stage) {
     auto const& again = recomputations_of<Job>[stage].again;
-    backward_reads const reads(program.calls[i]);
+    backward_reads const reads(model_plan.calls[i]);
     if (reads.output && !again[i]) read(i, table.backward_pass(stage));
     if (!reads.inputs && !again[i]) return;
     for (int const input : graph.inputs_of(static_cast<int>(i)))
@@ -108,7 +109,7 @@ class device_buffer_planner {
   }
 
   constexpr void place_for_backward(std::size_t i) {
-    auto const& own = program.calls[i];
+    auto const& own = model_plan.calls[i];
     if (!own.needs_gradient || own.root != static_cast<int>(i)) return;
     int const stage = flow.stage[i], backward = table.backward_pass(stage);
     if (own.needs.saved > 0 && !own.needs.view && !recomputations_of<Job>[stage].again[i] && !offloads_stage(stage))

@@ -53,7 +53,7 @@ namespace stagecraft::plan {
 template <class Job, int Device>
 class device_memory_finder {
   static constexpr auto const& graph = Job::graph;
-  static constexpr auto const& program = program_for<Job>;
+  static constexpr auto const& model_plan = model_plan_for<Job>;
   static constexpr auto const& flow = flow_of<Job>;
   static constexpr auto const& table = planning_timetable<Job>;
   static constexpr pipelining_options options = Job::options;
@@ -80,7 +80,7 @@ class device_memory_finder {
   static constexpr int gradients_of(layer_info const& layer) {
     int count = 0;
     for (std::size_t i = 0; i < graph.calls.size(); ++i)
-      count += &graph.layer_of(static_cast<int>(i)) == &layer && program.calls[i].needs_gradient ? 1 : 0;
+      count += &graph.layer_of(static_cast<int>(i)) == &layer && model_plan.calls[i].needs_gradient ? 1 : 0;
     return count;
   }
 

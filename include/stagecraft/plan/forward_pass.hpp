@@ -11,7 +11,7 @@ namespace stagecraft::plan {
 template <class Job>
 class forward_pass_planner : pass_planner<Job> {
   using base = pass_planner<Job>;
-  using base::root, base::graph, base::program, base::flow, base::table, base::calls, base::outputs, base::floats_of,
+  using base::root, base::graph, base::model_plan, base::flow, base::table, base::calls, base::outputs, base::floats_of,
       base::runs, base::here, base::use, base::wait, base::draft_, base::stage_, base::device_;
 
  public:
@@ -57,12 +57,12 @@ class forward_pass_planner : pass_planner<Job> {
       auto const i = draft_.steps[step].call;
       use_value(i, step);
       for (int const input : graph.inputs_of(static_cast<int>(i))) use_value(root(input), step);
-      if (program.calls[i].needs.saved > 0 && !here().saved[i].exists())
-        use(saved_[i], step, program.calls[i].needs.saved);
+      if (model_plan.calls[i].needs.saved > 0 && !here().saved[i].exists())
+        use(saved_[i], step, model_plan.calls[i].needs.saved);
     }
     if (stage_ == base::last_stage)
       for (int const output : graph.ends)
-        if (!program.calls[output].is_left_out) use_value(root(output), end_);
+        if (!model_plan.calls[output].is_left_out) use_value(root(output), end_);
     for (std::size_t i = 0; i < calls; ++i)
       for (int device = 0; device < table.devices(); ++device)
         if (device != device_ && in_stage(i) && base::on(device).value[i].exists()) use_value(i, end_);
@@ -74,8 +74,9 @@ class forward_pass_planner : pass_planner<Job> {
     });
   }
 
-  /// The program's, as far as this pass has the steps of both calls and nobody else reads what is in between. On the
-  /// host alone, so that they make no difference to what is listed: what an epilogue makes is there one step earlier.
+  /// The epilogues of the model's plan, as far as this pass has the steps of both calls and nobody else reads what is
+  /// in between. On the host alone, so that they make no difference to what is listed: what an epilogue makes is there
+  /// one step earlier.
   constexpr void find_epilogues() {
     std::array<bool, calls> is_stashed{};
     base::for_each_stashed(
@@ -83,8 +84,8 @@ class forward_pass_planner : pass_planner<Job> {
     std::array<int, calls> first{};  // the step that does a call's; -1: its own
     first.fill(-1);
     for (int step = 0; step < end_; ++step) {
-      int const call = draft_.steps[step].call, next = program.calls[call].epilogue;
-      bool const goes_on = program.calls[call].epilogue_of < 0 || first[call] >= 0;
+      int const call = draft_.steps[step].call, next = model_plan.calls[call].epilogue;
+      bool const goes_on = model_plan.calls[call].epilogue_of < 0 || first[call] >= 0;
       if (next < 0 || !runs(next) || !goes_on || here().value[call].exists() || is_stashed[call]) continue;
       int const begin = first[call] >= 0 ? first[call] : step;
       if (!are_there(call, next, begin, first)) continue;
@@ -94,8 +95,8 @@ class forward_pass_planner : pass_planner<Job> {
     }
   }
 
-  /// Whether the other inputs of an epilogue are there before a step: what the program makes an epilogue of an earlier
-  /// step may have a step of its own in this pass.
+  /// Whether the other inputs of an epilogue are there before a step: what the model's plan makes an epilogue of an
+  /// earlier step may have a step of its own in this pass.
   [[nodiscard]] constexpr bool are_there(int call, int next, int begin, std::array<int, calls> const& first) const {
     for (int const input : graph.inputs_of(next)) {
       if (input == call || !runs(root(input))) continue;
@@ -167,7 +168,7 @@ class forward_pass_planner : pass_planner<Job> {
     }
     if (stage_ != base::last_stage) return;
     for (std::size_t k = 0; k < outputs; ++k) {
-      if (!program.calls[graph.ends[k]].is_left_out) wait_for_value(graph.ends[k]);
+      if (!model_plan.calls[graph.ends[k]].is_left_out) wait_for_value(graph.ends[k]);
       if (!base::trains || flow.loss_role[k] == gradient_role::none) continue;
       auto const i = root(graph.ends[k]);
       wait(table.backward_pass(flow.stage[i]), base::on(table.device_of_stage(flow.stage[i])).gradient[i].depth);

@@ -6,9 +6,8 @@
 
 #include <stagecraft/description/inference.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/layers/layers.hpp>
-#include <stagecraft/losses/added_loss.hpp>
 #include <stagecraft/losses/along_axis.hpp>
+#include <stagecraft/losses/loss.hpp>
 #include <stagecraft/losses/losses.hpp>
 #include <stagecraft/losses/per_output.hpp>
 #include <stagecraft/models/last_activation.hpp>
@@ -20,30 +19,27 @@
 
 namespace stagecraft::plan {
 
-template <class Layer, class... Layers>
-inline constexpr bool is_one_of = (std::same_as<Layer, Layers> || ...);
+/// Whether a layer is an activation and nothing else.
+template <class Layer>
+inline constexpr bool is_activation_alone = requires { requires Layer::is_activation || Layer::is_softmax; };
 
-/// Layers whose steps do without their activation, if the plan says so.
+/// Whether a layer's steps can do without its activation: they compute the logits then.
 template <class Layer>
 inline constexpr bool leaves_activation =
-    is_one_of<Layer, layers::dense, layers::conv1d, layers::conv2d, layers::conv2d_transpose, layers::depthwise_conv2d,
-              layers::separable_conv1d, layers::separable_conv2d, layers::activation, layers::softmax_layer>;
+    is_activation_alone<Layer> || requires { requires Layer::ends_with_activation; };
 
-/// Layers that are nothing else.
-template <class Layer>
-inline constexpr bool is_activation_alone = is_one_of<Layer, layers::activation, layers::softmax_layer>;
-
-/// As Keras finds them: on the output of an activation function, whichever of the two it is and whatever
+/// As Keras finds logits: on the output of an activation function, whichever of the two it is and whatever
 /// `from_logits` says; on that of a softmax layer, for losses of classes that expect probabilities.
 template <class Layer, class Loss>
 constexpr bool loss_takes_logits(Loss const& loss) {
-  if constexpr (!leaves_activation<Layer>) {
+  constexpr bool is_softmax = requires { requires Layer::is_softmax; };
+  if constexpr (!leaves_activation<Layer>)
     return false;
-  } else if constexpr (is_one_of<Loss, losses::sparse_categorical_crossentropy, losses::categorical_crossentropy>) {
-    return !std::same_as<Layer, layers::softmax_layer> || !loss.from_logits;
-  } else {
-    return std::same_as<Loss, losses::binary_crossentropy> && !std::same_as<Layer, layers::softmax_layer>;
-  }
+  else if constexpr (std::same_as<Loss, losses::sparse_categorical_crossentropy> ||
+                     std::same_as<Loss, losses::categorical_crossentropy>)
+    return !is_softmax || !loss.from_logits;
+  else
+    return std::same_as<Loss, losses::binary_crossentropy> && !is_softmax;
 }
 
 template <class Job, std::size_t Output>

@@ -132,7 +132,7 @@ template <class Job>
 class pass_planner : protected buffer_lifetimes {
  protected:
   static constexpr auto const& graph = Job::graph;
-  static constexpr auto const& program = program_for<Job>;
+  static constexpr auto const& model_plan = model_plan_for<Job>;
   static constexpr auto const& flow = flow_of<Job>;
   static constexpr auto const& table = planning_timetable<Job>;
   static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(), outputs = graph.ends.size();
@@ -146,11 +146,11 @@ class pass_planner : protected buffer_lifetimes {
     draft_.places.epilogue.fill(-1);
   }
 
-  static constexpr int root(int call) { return program.calls[call].root; }
+  static constexpr int root(int call) { return model_plan.calls[call].root; }
   static constexpr long long floats_of(std::size_t call) { return stored_floats_of<Job>(static_cast<int>(call)); }
   [[nodiscard]] constexpr bool runs(std::size_t call) const {
-    return flow.stage[call] == stage_ && !graph.calls[call].is_input && !program.calls[call].needs.view &&
-           !program.calls[call].is_left_out;
+    return flow.stage[call] == stage_ && !graph.calls[call].is_input && !model_plan.calls[call].needs.view &&
+           !model_plan.calls[call].is_left_out;
   }
   [[nodiscard]] constexpr buffers const& on(int device) const { return *devices_[device]; }
   [[nodiscard]] constexpr buffers const& here() const { return on(device_); }
@@ -197,7 +197,7 @@ class pass_planner : protected buffer_lifetimes {
     std::array<bool, calls> value{};
     for (std::size_t i = 0; i < calls; ++i) {
       if (!runs(i)) continue;
-      backward_reads const reads(program.calls[i]);
+      backward_reads const reads(model_plan.calls[i]);
       if (reads.output && !again[i]) value[i] = true;
       if (!reads.inputs && !again[i]) continue;
       for (int const input : graph.inputs_of(static_cast<int>(i)))
@@ -207,7 +207,7 @@ class pass_planner : protected buffer_lifetimes {
     int const depth = table.alive(table.forward_pass(stage_), table.backward_pass(stage_));
     for (std::size_t i = 0; i < calls; ++i) {
       if (value[i]) each(i, false, rings.place(depth, floats_of(i)), floats_of(i));
-      auto const& own = program.calls[i];
+      auto const& own = model_plan.calls[i];
       if (runs(i) && own.needs_gradient && own.needs.saved > 0 && !again[i])
         each(i, true, rings.place(depth, own.needs.saved), own.needs.saved);
     }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <stagecraft/pipeline/pipelined.hpp>
-#include <stagecraft/plan/program.hpp>
+#include <stagecraft/plan/model_plan.hpp>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -43,7 +43,7 @@ constexpr int stage_of_graph_call(int call) {
 template <class M, int Batch, std::uint64_t Logits, execution_mode Mode, stored_types Stored, bool LeavesPenalties>
 constexpr auto find_flow() {
   constexpr auto const& graph = graph_of<M>;
-  constexpr auto const& program = program_of<M, Batch, Mode, Logits, Stored, LeavesPenalties>;
+  constexpr auto const& model_plan = model_plan_of<M, Batch, Mode, Logits, Stored, LeavesPenalties>;
   constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(), outputs = graph.ends.size();
   pipeline_flow<calls, edges, outputs> flow;
   std::array<bool, calls> together{};  // only the first stage has written so far
@@ -57,18 +57,18 @@ constexpr auto find_flow() {
     if (flow.stage[i] >= flow.stages) flow.stages = flow.stage[i] + 1;
   }
   for (std::size_t k = 0; k < outputs; ++k) {
-    auto const root = program.calls[graph.ends[k]].root;
-    if (!program.calls[root].needs_gradient) continue;
+    auto const root = model_plan.calls[graph.ends[k]].root;
+    if (!model_plan.calls[root].needs_gradient) continue;
     flow.loss_role[k] = flow.first_stage[root] < 0 ? gradient_role::first : gradient_role::add;
     flow.first_stage[root] = flow.stages - 1;
     flow.loss_first[root] = true;  // and sent on at once, before the backward pass of its stage
   }
   for (std::size_t i = calls; i-- > 0;) {
-    if (!program.calls[i].needs_gradient || program.calls[i].needs.view) continue;
+    if (!model_plan.calls[i].needs_gradient || model_plan.calls[i].needs.view) continue;
     auto const& node = graph.calls[i];
     for (int edge = node.first_input; edge < node.first_input + node.input_count; ++edge) {
-      auto const root = program.calls[graph.inputs[edge]].root;
-      if (!program.calls[root].needs_gradient) continue;
+      auto const root = model_plan.calls[graph.inputs[edge]].root;
+      if (!model_plan.calls[root].needs_gradient) continue;
       (last_edge[root] < 0 ? flow.first_edge[root] : flow.next_edge[last_edge[root]]) = edge;
       last_edge[root] = edge;
       auto& role = flow.role[edge];

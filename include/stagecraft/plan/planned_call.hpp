@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plan of one call of a program (program.hpp).
+// The plan of one call of a model (model_plan.hpp).
 #pragma once
 
 #include <stagecraft/graph/dtype.hpp>
@@ -31,13 +31,15 @@ struct planned_call {
   /// Whether the numbers of its output count something, such as words: they are not rounded, whatever others compute
   /// in.
   bool is_exact = false;
-  /// Whether it is the model's only input, and only dense layers read it, in inference: their steps on the host read
+  /// Whether it is the model's only input, and only products read it, in inference: their kernel on the host reads
   /// samples where the caller has them, if these are floats in their order, and no further.
   bool stays_in_place = false;
   /// Whether nothing but a penalty needs it, in a plan of predictions, which have no loss: it is not carried out.
   bool is_left_out = false;
   /// The call whose forward step does this one's, directly or behind other epilogues. -1: it has a step of its own.
   int epilogue_of = -1;
+
+  friend constexpr bool operator==(planned_call const&, planned_call const&) = default;
 };
 
 }  // namespace stagecraft::plan

@@ -30,7 +30,7 @@ struct backward_reads {
 template <class Job, int Stage>
 class recomputation_finder {
   static constexpr auto const& graph = Job::graph;
-  static constexpr auto const& program = program_for<typename Job::in_training>;
+  static constexpr auto const& model_plan = model_plan_for<typename Job::in_training>;
   static constexpr auto const& flow = flow_of<Job>;
   static constexpr std::size_t calls = graph.calls.size();
   static constexpr recomputation_mode mode = mode_in(Job::options.schedule, Job::options.recomputation_mode);
@@ -48,8 +48,8 @@ class recomputation_finder {
     };
     for (std::size_t i = 0; i < calls; ++i) {
       if (flow.stage[i] != Stage) continue;
-      backward_reads const reads(program.calls[i]);
-      if (reads.output || (program.calls[i].needs_gradient && program.calls[i].needs.saved > 0)) wanted[i] = true;
+      backward_reads const reads(model_plan.calls[i]);
+      if (reads.output || (model_plan.calls[i].needs_gradient && model_plan.calls[i].needs.saved > 0)) wanted[i] = true;
       if (reads.inputs) want_inputs(i);
     }
     for (std::size_t i = calls; i-- > 0;) {
@@ -61,7 +61,7 @@ class recomputation_finder {
   }
 
  private:
-  static constexpr std::size_t root(int call) { return static_cast<std::size_t>(program.calls[call].root); }
+  static constexpr std::size_t root(int call) { return static_cast<std::size_t>(model_plan.calls[call].root); }
   static constexpr bool is_checkpoint(std::size_t call) {
     return graph.layer_of(static_cast<int>(call)).class_name == "RecomputationCheckpoint";
   }
@@ -80,7 +80,7 @@ class recomputation_finder {
   constexpr void find_candidates() {
     for (std::size_t i = 0; i < calls; ++i) {
       auto const& call = graph.calls[i];
-      candidate_[i] = flow.stage[i] == Stage && !call.is_input && !program.calls[i].needs.view &&
+      candidate_[i] = flow.stage[i] == Stage && !call.is_input && !model_plan.calls[i].needs.view &&
                       !(is_last && result_.segment[i] + 1 == result_.segments);
       for (auto const& weight : graph.parameters_of(call.layer)) candidate_[i] = candidate_[i] && !weight.is_state();
     }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/description/types_of_calls.hpp>
-#include <stagecraft/plan/program.hpp>
+#include <stagecraft/plan/model_plan.hpp>
 #include <array>
 #include <cstddef>
 
@@ -12,12 +12,12 @@ namespace stagecraft::plan {
 /// By calls: a view has the type of what it shows, and numbers that count something are floats.
 template <class Job>
 inline constexpr auto value_types_of = [] {
-  auto const& program = program_for<Job>;
+  auto const& model_plan = model_plan_for<Job>;
   std::array<dtype, Job::graph.calls.size()> types{};
   for (std::size_t i = 0; i < types.size(); ++i)
-    types[i] = program.calls[i].is_exact
+    types[i] = model_plan.calls[i].is_exact
                    ? dtype::float32
-                   : computed_type(Job::graph, program.calls[i].root, Job::training.dtype_policy.compute_dtype);
+                   : computed_type(Job::graph, model_plan.calls[i].root, Job::training.dtype_policy.compute_dtype);
   return types;
 }();
 
@@ -26,7 +26,7 @@ inline constexpr auto value_types_of = [] {
 template <class Job>
 inline constexpr auto values_on_ipus = [] {
   auto const& graph = Job::graph;
-  auto const& program = program_for<Job>;
+  auto const& model_plan = model_plan_for<Job>;
   constexpr std::size_t count = Job::graph.calls.size();
   std::array<bool, count> result{}, is_read{};
   bool some_on_host = false;
@@ -34,13 +34,13 @@ inline constexpr auto values_on_ipus = [] {
     some_on_host = some_on_host || is_on_host(graph, static_cast<int>(i));
     if (is_on_host(graph, static_cast<int>(i))) continue;
     auto const& node = graph.calls[i];
-    if (!node.is_input) is_read[program.calls[i].root] = true;
-    for (int k = node.first_input; k < node.first_input + node.input_count && !program.calls[i].needs.view; ++k) {
+    if (!node.is_input) is_read[model_plan.calls[i].root] = true;
+    for (int k = node.first_input; k < node.first_input + node.input_count && !model_plan.calls[i].needs.view; ++k) {
       auto const input = static_cast<std::size_t>(graph.inputs[k]);
-      is_read[program.calls[input].root] = true;
+      is_read[model_plan.calls[input].root] = true;
     }
   }
-  for (std::size_t i = 0; i < count; ++i) result[i] = !some_on_host || is_read[program.calls[i].root];
+  for (std::size_t i = 0; i < count; ++i) result[i] = !some_on_host || is_read[model_plan.calls[i].root];
   return result;
 }();
 

@@ -6,8 +6,8 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/plan/arena.hpp>
+#include <stagecraft/plan/model_plan.hpp>
 #include <stagecraft/plan/pass_plan.hpp>
-#include <stagecraft/plan/program.hpp>
 #include <array>
 #include <cstddef>
 
@@ -18,7 +18,7 @@ namespace stagecraft::plan {
 template <class Job>
 class whole_pass_planner : buffer_lifetimes {
   static constexpr auto const& graph = Job::graph;
-  static constexpr auto const& program = program_for<Job>;
+  static constexpr auto const& model_plan = model_plan_for<Job>;
   static constexpr std::size_t calls = graph.calls.size(), edges = graph.inputs.size(), outputs = graph.ends.size();
   static constexpr int count = static_cast<int>(calls), loss_step = count;
 
@@ -29,11 +29,11 @@ class whole_pass_planner : buffer_lifetimes {
     saved_.fill(-1);
     own_.fill(-1);
     for (int i = 0; i < count; ++i)
-      if (!program.calls[i].is_left_out) use_call(i);
+      if (!model_plan.calls[i].is_left_out) use_call(i);
     use_outputs();
     result_.scratch_floats = place_all();
     for (int i = 0; i < count; ++i) {
-      auto const& planned = program.calls[i];
+      auto const& planned = model_plan.calls[i];
       result_.value[i] = {offset(value_[planned.root])};
       result_.gradient[i] = {offset(gradient_[planned.root])};
       result_.saved[i] = {offset(saved_[i])};
@@ -42,7 +42,7 @@ class whole_pass_planner : buffer_lifetimes {
     for (std::size_t edge = 0; edge < edges; ++edge) {
       result_.input_gradient[edge] =
           own_[edge] >= 0 ? buffer_place{offset(own_[edge])} : result_.gradient[graph.inputs[edge]];
-      result_.adds_gradient[edge] = program.adds_gradient[edge];
+      result_.adds_gradient[edge] = model_plan.adds_gradient[edge];
     }
     for (std::size_t k = 0; k < outputs; ++k) result_.loss_gradient[k] = result_.gradient[graph.ends[k]];
     result_.loss_scratch = {offset(loss_)};
@@ -53,7 +53,7 @@ class whole_pass_planner : buffer_lifetimes {
   static constexpr int backward_step(int call) { return 2 * count - call; }
 
   constexpr void use_call(int i) {
-    auto const& own = program.calls[i];
+    auto const& own = model_plan.calls[i];
     bool const backward = own.needs_gradient && !own.needs.view;
     if (own.root == i) {
       if (own.epilogue < 0) {
@@ -74,22 +74,22 @@ class whole_pass_planner : buffer_lifetimes {
     if (backward && own.needs.output) extend(value_[own.root], backward_step(i));
     auto const& node = graph.call(i);
     for (int edge = node.first_input; edge < node.first_input + node.input_count; ++edge) {
-      int const root = program.calls[graph.inputs[edge]].root;
+      int const root = model_plan.calls[graph.inputs[edge]].root;
       extend(value_[root], i);
       if (backward && own.needs.input) extend(value_[root], backward_step(i));
       if (backward) extend(gradient_[root], backward_step(i));
-      if (program.writes_own_gradient[edge]) use(own_[edge], backward_step(i), stored_floats_of<Job>(root));
+      if (model_plan.writes_own_gradient[edge]) use(own_[edge], backward_step(i), stored_floats_of<Job>(root));
     }
   }
 
   constexpr void use_outputs() {
     long long added = 0;  // floats of the largest gradient that a loss adds
     for (std::size_t k = 0; k < outputs; ++k) {
-      if (program.calls[graph.ends[k]].is_left_out) continue;
-      int const root = program.calls[graph.ends[k]].root;
+      if (model_plan.calls[graph.ends[k]].is_left_out) continue;
+      int const root = model_plan.calls[graph.ends[k]].root;
       extend(value_[root], loss_step);
       extend(gradient_[root], loss_step);
-      if (program.loss_adds_gradient[k] && stored_floats_of<Job>(root) > added) added = stored_floats_of<Job>(root);
+      if (model_plan.loss_adds_gradient[k] && stored_floats_of<Job>(root) > added) added = stored_floats_of<Job>(root);
     }
     if (added > 0) use(loss_, loss_step, added);
   }
@@ -108,21 +108,21 @@ template <class Job, bool Backward>
 struct make_whole_pass {
   constexpr auto operator()() const {
     constexpr auto const& graph = Job::graph;
-    constexpr auto const& program = program_for<Job>;
+    constexpr auto const& model_plan = model_plan_for<Job>;
     constexpr auto const& places = whole_places_of<Job>;
     constexpr int count = static_cast<int>(graph.calls.size());
     pass_draft<graph.calls.size(), graph.inputs.size(), graph.ends.size()> draft;
     draft.places = places;
     for (int i = 0; i < count; ++i) {
       int const call = Backward ? count - 1 - i : i;
-      auto const& planned = program.calls[call];
+      auto const& planned = model_plan.calls[call];
       auto const& node = graph.call(call);
       if (node.is_input || planned.needs.view || planned.is_left_out || (Backward && !planned.needs_gradient)) continue;
       draft.steps.push_back({call, Backward});
       if (!Backward) continue;
       for (int edge = node.first_input; edge < node.first_input + node.input_count; ++edge) {
-        int const root = program.calls[graph.inputs[edge]].root;
-        if (program.writes_own_gradient[edge])
+        int const root = model_plan.calls[graph.inputs[edge]].root;
+        if (model_plan.writes_own_gradient[edge])
           draft.additions.push_back({static_cast<int>(draft.steps.size()), places.input_gradient[edge],
                                      places.gradient[root], stored_floats_of<Job>(root), root});
       }

@@ -4,8 +4,7 @@
 #pragma once
 
 #include <stagecraft/engine/trace.hpp>
-#include <stagecraft/report/detail/text_file.hpp>
-#include <stagecraft/report/detail/trace_writer.hpp>
+#include <stagecraft/report/detail/text_writer.hpp>
 #include <string>
 #include <utility>
 #include <vector>

@@ -1,15 +1,109 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Pictures of a model's graph. Keras counterparts: tf.keras.utils.plot_model and model_to_dot.
+// The picture of a model in the language of Graphviz.
 #pragma once
 
 #include <stagecraft/pipeline/pipelined.hpp>
-#include <stagecraft/report/detail/model_dot.hpp>
 #include <stagecraft/report/detail/model_drawing.hpp>
-#include <stagecraft/report/detail/text_file.hpp>
-#include <stagecraft/report/plot_model_options.hpp>
+#include <stagecraft/report/detail/model_nodes.hpp>
+#include <stagecraft/report/detail/svg_drawing.hpp>
+#include <stagecraft/report/detail/text_writer.hpp>
 #include <string>
+#include <utility>
 
 namespace stagecraft::reports {
+
+/// Writes one model. Nested models are clusters; what leads to one leads to the box of its input.
+class model_dot {
+ public:
+  model_dot(drawn_model const& model, plot_model_options const& options)
+      : model_(model), options_(options), nodes_(model, options) {}
+
+  [[nodiscard]] std::string write() {
+    text_ << "digraph ";
+    text_.quoted(model_.graph.name()) << " {\n  rankdir=" << (options_.rankdir == rankdir::tb ? "TB" : "LR")
+                                      << "\n  node [shape=box, style=\"rounded,filled\", fillcolor=\"#ffffff\", "
+                                         "fontname=\"Helvetica\", fontsize=11]\n";
+    write_nodes(0, "  ");
+    for (int number = 0; number < static_cast<int>(nodes_.levels().size()); ++number)
+      for (auto const& arrow : level(number).arrows) {
+        if (level(number).nodes[arrow.to].kind == model_node::node_kind::output) continue;
+        auto const from = source(number, arrow.from, arrow.output), to = target(number, arrow.to, arrow.input);
+        write_id(text_ << "  ", from);
+        write_id(text_ << " -> ", to);
+        text_ << (arrow.between_stages ? " [penwidth=2]\n" : "\n");
+      }
+    text_ << "}\n";
+    return text_.take();
+  }
+
+ private:
+  /// A level and its node.
+  using place = std::pair<int, int>;
+  [[nodiscard]] model_level const& level(int number) const { return nodes_.levels()[number]; }
+
+  static void write_id(text_writer& to, place const& node) { to << 'n' << node.first << '_' << node.second; }
+
+  void write_nodes(int number, std::string const& indent) {
+    for (int i = 0; i < static_cast<int>(level(number).nodes.size()); ++i) {
+      auto const& node = level(number).nodes[i];
+      if (node.kind == model_node::node_kind::output) continue;
+      if (node.level >= 0) {
+        text_ << indent << "subgraph cluster_" << node.level << " {\n" << indent << "  label=";
+        text_.quoted(node.name + " (" + node.class_name + ")") << '\n';
+        write_nodes(node.level, indent + "  ");
+        text_ << indent << "}\n";
+        continue;
+      }
+      write_id(text_ << indent, {number, i});
+      model_label const label(node, options_);
+      text_ << " [label=";
+      auto text = label.name.empty() ? label.class_name : label.name + ": " + label.class_name;
+      if (node.first_stage != unassigned) text += "\nstage " + stage_text(node);
+      if (!label.tensors.empty()) text += '\n' + label.tensors;
+      write_lines(text);
+      if (node.first_stage != unassigned)
+        text_ << ", fillcolor=\"" << hues[node.first_stage % hue_count].tint.light << '"';
+      text_ << "]\n";
+    }
+  }
+  /// Quoted, with DOT's own ends of lines.
+  void write_lines(std::string_view lines) {
+    text_ << '"';
+    while (true) {
+      auto const end = lines.find('\n');
+      text_writer line;
+      line.quoted(lines.substr(0, end));
+      text_ << line.view().substr(1, line.size() - 2);
+      if (end == std::string_view::npos) break;
+      text_ << "\\n";
+      lines.remove_prefix(end + 1);
+    }
+    text_ << '"';
+  }
+
+  /// The box that computes an output of a node.
+  [[nodiscard]] place source(int number, int node, int output) const {
+    int const inner = level(number).nodes[node].level;
+    if (inner < 0) return {number, node};
+    for (auto const& arrow : level(inner).arrows) {
+      auto const& to = level(inner).nodes[arrow.to];
+      if (to.kind == model_node::node_kind::output && to.index == output)
+        return source(inner, arrow.from, arrow.output);
+    }
+    return {number, node};
+  }
+  /// The box that takes an input of a node.
+  [[nodiscard]] place target(int number, int node, int input) const {
+    int const inner = level(number).nodes[node].level;
+    return inner < 0 ? place{number, node} : place{inner, input};
+  }
+
+  drawn_model model_;
+  plot_model_options options_;
+  model_nodes nodes_;
+  text_writer text_;
+};
 
 template <class M>
 drawn_model drawn_model_of() {

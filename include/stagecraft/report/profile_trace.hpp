@@ -2,10 +2,8 @@
 // The time line of emulated IPUs in the format of Chrome's trace viewer: chrome://tracing and ui.perfetto.dev show it.
 #pragma once
 
-#include <stagecraft/report/detail/quantities.hpp>
-#include <stagecraft/report/detail/text_file.hpp>
+#include <stagecraft/report/detail/text_writer.hpp>
 #include <stagecraft/report/detail/time_line_cut.hpp>
-#include <stagecraft/report/detail/trace_writer.hpp>
 #include <stagecraft/report/profile_data.hpp>
 #include <cstddef>
 #include <cstdint>

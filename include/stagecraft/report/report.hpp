@@ -14,6 +14,5 @@
 #include <stagecraft/report/profile_html.hpp>
 #include <stagecraft/report/profile_text.hpp>
 #include <stagecraft/report/profile_trace.hpp>
-#include <stagecraft/report/solution_text.hpp>
 
 #include <stagecraft/diagnostics/end_headers.hpp>

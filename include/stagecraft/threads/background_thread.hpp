@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A thread that does one job after another while its owner goes on.
+// A thread that does one job after another while its owner goes on, and a scope that ends what runs on such a thread.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -9,7 +9,7 @@
 
 namespace stagecraft::threads {
 
-/// Started once; asleep between two jobs. Nothing is allocated after the start.
+/// A thread that is started once and sleeps between two jobs. Nothing is allocated after the start.
 /// Errors: std::system_error if the system gives no more threads.
 class background_thread {
  public:
@@ -26,7 +26,7 @@ class background_thread {
     thread_.join();
   }
 
-  /// Calls `job()` there; it does not throw, and outlives `wait`. Waits first for the job before.
+  /// Calls `job()` on the thread, after the job before it. `job` does not throw, and outlives `wait`.
   template <class Job>
   void start(Job& job) noexcept {
     wait();
@@ -35,7 +35,7 @@ class background_thread {
     given_.publish(given_.value() + 1);
   }
 
-  /// Waits until the job is done. What it has written is seen afterwards.
+  /// Waits until the job is done. The caller sees everything that it has written.
   void wait() noexcept { done_.await(given_.value(), never, 0); }
 
  private:
@@ -54,6 +54,19 @@ class background_thread {
   void (*call_)(void*) noexcept = nullptr;
   progress given_, done_;
   system_thread thread_;
+};
+
+/// Stops a runner in its destructor. It is declared after the objects that the runner uses, so that it ends first.
+template <class Runner>
+class [[nodiscard]] running {
+ public:
+  explicit running(Runner& runner) noexcept : runner_(&runner) {}
+  running(running const&) = delete;
+  running& operator=(running const&) = delete;
+  ~running() { runner_->stop(); }
+
+ private:
+  Runner* runner_;
 };
 
 }  // namespace stagecraft::threads

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Batches that a thread of their own makes ready while the model works: Graphcore's IPUInfeedQueue.
+// A queue of batches that a thread of its own prepares while the model works: Graphcore's IPUInfeedQueue.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -7,7 +7,6 @@
 #include <stagecraft/threads/background_thread.hpp>
 #include <stagecraft/threads/first_failure.hpp>
 #include <stagecraft/threads/progress.hpp>
-#include <stagecraft/threads/running.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -24,14 +23,14 @@ namespace stagecraft::threads {
 /// Batches are filled in the order of their numbers. So a replica that runs ahead waits, at the latest when another one
 /// leaves all its elements in use; a thread that takes for several replicas takes in the order of the numbers.
 ///
-/// Nothing is allocated after the construction. What goes wrong in one thread reaches the others: `take` throws what
-/// the filling has thrown, and `cancel` ends every wait.
+/// Nothing is allocated after the construction. A failure in one thread reaches the others: `take` throws what the
+/// filling has thrown, and `cancel` ends every wait.
 /// Errors: std::system_error if the system gives no more threads.
 template <class Element>
 class infeed_queue {
  public:
-  /// `make()` gives a new element, as often as there are places: replicas * prefetch_depth. `busy_threads`: how many
-  /// threads work at the same time, as far as it is known; where they have to take turns, nobody waits in a loop.
+  /// `make()` returns a new element; it is called replicas * prefetch_depth times. `busy_threads` is the number of
+  /// threads that work at the same time, as far as it is known. If they have to take turns, nobody waits in a loop.
   template <class Make>
   infeed_queue(int replicas, int prefetch_depth, Make const& make, int busy_threads = 0)
       : replicas_(replicas),
@@ -50,8 +49,8 @@ class infeed_queue {
   [[nodiscard]] int replicas() const noexcept { return replicas_; }
   [[nodiscard]] int prefetch_depth() const noexcept { return depth_; }
 
-  /// Begins to fill batches 0 to total - 1: `fill(element, number)`. First stops what runs. The run ends with what is
-  /// returned, at the latest, and `fill` outlives that.
+  /// Begins to fill batches 0 to total - 1 by `fill(element, number)`, after it has stopped a run before. The run ends
+  /// at the latest when the returned object is destroyed, and `fill` outlives that.
   template <class Fill>
   running<infeed_queue> start(std::int64_t total, Fill& fill) noexcept {
     stop();
@@ -81,7 +80,7 @@ class infeed_queue {
     return element(replica, step);
   }
 
-  /// Gives the element of a batch that was taken back, to be filled again.
+  /// Returns the element of a batch that was taken to the queue, which fills it again.
   void release(std::int64_t number) noexcept {
     auto const [replica, step] = place_of(number);
     released_[replica].publish(step + 1);
@@ -90,7 +89,7 @@ class infeed_queue {
   /// Ends every wait, and the filling after the batch that is being filled. Any thread may call it at any time.
   void cancel() noexcept { fail(nullptr); }
 
-  /// Ends the filling, waits for it, and drops what is ready. While nobody takes.
+  /// Ends the filling, waits for it, and drops batches that are ready. Call it while no thread takes batches.
   void stop() noexcept {
     cancel();
     thread_.wait();
@@ -146,7 +145,7 @@ class infeed_queue {
   void (*call_)(void*, Element&, std::int64_t) = nullptr;
   first_failure failure_;
   std::vector<Element> elements_;  // the rings, one replica's after another's
-  std::vector<progress> filled_;   // steps of each replica
+  std::vector<progress> filled_;   // steps filled for each replica
   std::vector<progress> released_;
   prefetch prefetch_{this};
   background_thread thread_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Locks, and sleep until another thread wakes: what POSIX has. <mutex>, <condition_variable> and <thread> cost each
-// program 0.1 s of compile time, most of it for words that nobody uses here.
+// POSIX's locks and condition variables. <mutex>, <condition_variable> and <thread> cost each program 0.1 s of compile
+// time, most of it for parts that nobody uses here.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -8,7 +8,7 @@
 
 namespace stagecraft::threads {
 
-/// One thread at a time has it.
+/// A lock that one thread at a time holds.
 class mutex {
  public:
   mutex() = default;
@@ -20,11 +20,11 @@ class mutex {
   pthread_mutex_t handle_ = PTHREAD_MUTEX_INITIALIZER;
 };
 
-/// Has a mutex until it is destroyed, or `unlock`.
+/// Holds a mutex until it is destroyed, or until `unlock`.
 class scoped_lock {
  public:
   explicit scoped_lock(mutex& locked) noexcept : handle_(&locked.handle_) { lock(); }
-  /// Only if no other thread has it: see `owns_lock`.
+  /// Takes the mutex only if no other thread holds it: see `owns_lock`.
   struct if_free {};
   scoped_lock(mutex& locked, if_free) noexcept
       : handle_(&locked.handle_), owns_(pthread_mutex_trylock(&locked.handle_) == 0) {}
@@ -50,7 +50,7 @@ class scoped_lock {
   bool owns_ = false;
 };
 
-/// Where threads sleep that wait for what another one changes.
+/// A condition variable: threads sleep on it until another one changes what they wait for.
 class condition {
  public:
   condition() = default;
@@ -58,7 +58,7 @@ class condition {
   condition& operator=(condition const&) = delete;
   ~condition() { pthread_cond_destroy(&handle_); }
 
-  /// Sleeps without the lock until it is woken, or for no reason.
+  /// Releases the lock and sleeps until it is woken. It may also wake for no reason.
   void wait(scoped_lock& lock) noexcept { pthread_cond_wait(&handle_, lock.handle_); }
   void wake_all() noexcept { pthread_cond_broadcast(&handle_); }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Results of steps on their way from the replicas to one thread that looks at them: Graphcore's IPUOutfeedQueue.
+// A queue of steps' results from the replicas to one thread (Graphcore's IPUOutfeedQueue), and the thread that hands
+// them out while the model works (the polling thread of asynchronous callbacks in Keras on IPU).
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
+#include <stagecraft/threads/background_thread.hpp>
 #include <stagecraft/threads/first_failure.hpp>
 #include <stagecraft/threads/progress.hpp>
 #include <stagecraft/threads/queue_options.hpp>
@@ -18,20 +20,20 @@
 
 namespace stagecraft::threads {
 
-/// One producer for each replica, and one consumer. A step is handed out when all replicas have given their result of
+/// One producer for each replica, and one consumer. A step is handed out when all replicas have pushed their results of
 /// it, in the order of steps. The places for `buffer_depth` steps are made once and written again and again; a lock is
 /// not needed, since each side publishes how far it has come.
 ///
 /// `outfeed_mode::all`: a producer waits while its results of `buffer_depth` steps are not handed out yet.
-/// `outfeed_mode::last`: there is one place for each replica, a newer result replaces an older one and nobody waits;
-/// `dequeue` while no producer works, which is between executions.
+/// `outfeed_mode::last`: there is one place for each replica, a newer result replaces an older one and nobody waits.
+/// Call `dequeue` while no producer works, which is between executions.
 ///
 /// Nothing is allocated after the construction. What the consumer throws comes out of the producers' `push`.
 template <class Result>
 class outfeed_queue {
  public:
-  /// `make()` gives a new result, as often as there are places. `busy_threads`: how many threads work at the same time,
-  /// as far as it is known; where they have to take turns, nobody waits in a loop.
+  /// `make()` returns a new result; it is called once for each place. `busy_threads` is the number of threads that work
+  /// at the same time, as far as it is known. If they have to take turns, nobody waits in a loop.
   template <class Make>
   outfeed_queue(int replicas, int buffer_depth, outfeed_mode mode, Make const& make, int busy_threads = 0)
       : replicas_(static_cast<std::size_t>(replicas)),
@@ -49,7 +51,8 @@ class outfeed_queue {
   [[nodiscard]] int replicas() const noexcept { return static_cast<int>(replicas_); }
   [[nodiscard]] outfeed_mode mode() const noexcept { return mode_; }
 
-  /// Forgets all results, errors and that it was closed: steps count from 0 again. While nobody uses the queue.
+  /// Forgets all results and errors, and opens the queue: steps count from 0 again. Call it while no thread uses the
+  /// queue.
   void start() noexcept {
     for (auto& count : written_) count.reset();
     handed_out_.reset();
@@ -57,9 +60,9 @@ class outfeed_queue {
     failure_.clear();
   }
 
-  /// The next result of a replica: `write(result)` into its place, when there is one. By one thread per replica.
+  /// Calls `write(result)` on the place of a replica's next result, when one is free. One thread per replica calls it.
   /// Throws what the consumer has thrown; data_error E4061 if the queue was cancelled; what `write` throws: then the
-  /// result is not given.
+  /// result is not pushed.
   template <class Write>
   void push(int replica, Write&& write) {
     auto& written = written_[replica];
@@ -74,7 +77,7 @@ class outfeed_queue {
     written.publish(step + 1);
   }
 
-  /// There are no more results: the consumer gets those that are there.
+  /// Says that there are no more results. The consumer gets those that are there.
   void close() noexcept {
     closed_.store(true, std::memory_order_seq_cst);
     for (auto& count : written_) count.wake();
@@ -96,8 +99,8 @@ class outfeed_queue {
     return true;
   }
 
-  /// The same without waiting: the steps that are complete by now, or the newest alone if the mode is last. Returns
-  /// how many it has handed out.
+  /// Hands out the steps that are complete by now as `poll` does, without waiting; only the newest if the mode is last.
+  /// Returns the number of steps.
   template <class Handler>
   int dequeue(Handler&& handler) {
     auto complete = written_.front().value();
@@ -118,7 +121,7 @@ class outfeed_queue {
     handed_out_.wake();
     for (auto& count : written_) count.wake();
   }
-  /// Whether it was cancelled, and by which exception.
+  /// The failure: true if the queue was cancelled, with its exception.
   [[nodiscard]] first_failure const& failure() const noexcept { return failure_; }
 
   /// Throws data_error E4062 unless the mode is all.
@@ -150,11 +153,69 @@ class outfeed_queue {
   std::int64_t depth_;
   outfeed_mode mode_;
   int patience_;
-  std::vector<Result> results_;    // of all replicas of a step, then of the next one
-  std::vector<progress> written_;  // steps of each replica
+  std::vector<Result> results_;    // results of all replicas of a step, then of the next step
+  std::vector<progress> written_;  // steps written by each replica
   progress handed_out_;
   std::atomic<bool> closed_ = false;
   first_failure failure_;
+};
+
+/// Calls a handler for every step of a queue, in order, on a thread of its own. Graphcore's polls the device again and
+/// again, after pauses that it adapts to the time of a step. This one sleeps until the last replica's result of a step
+/// wakes it, so that there are no pauses to adapt. Errors: std::system_error if the system gives no more threads.
+template <class Result>
+class polling_thread {
+ public:
+  /// The queue outlives it.
+  explicit polling_thread(outfeed_queue<Result>& queue) : queue_(&queue) {}
+  polling_thread(polling_thread const&) = delete;
+  polling_thread& operator=(polling_thread const&) = delete;
+  ~polling_thread() { stop(); }
+
+  /// Restarts the queue, and calls `handler(step, results)` for the steps that are pushed from now on, after it has
+  /// stopped a run before. The run ends at the latest when the returned object is destroyed, and `handler` outlives
+  /// that. Throws data_error E4062 unless the queue's mode is all.
+  template <class Handler>
+  running<polling_thread> start(Handler& handler) {
+    queue_->check_polling();
+    stop();
+    queue_->start();
+    handler_ = const_cast<void*>(static_cast<void const*>(&handler));
+    poll_ = [](outfeed_queue<Result>& queue, void* what) { return queue.poll(*static_cast<Handler*>(what)); };
+    thread_.start(poll_all_);
+    return running(*this);
+  }
+
+  /// Waits until all complete steps are handled; call it after the last push. Throws what the handler has thrown.
+  void finish() {
+    queue_->close();
+    thread_.wait();
+    if (queue_->failure().error()) std::rethrow_exception(queue_->failure().error());
+  }
+
+  /// Drops the steps that are not handled yet, and waits for the handler, whose exceptions are ignored.
+  void stop() noexcept {
+    queue_->cancel();
+    thread_.wait();
+  }
+
+ private:
+  struct poll_all {
+    polling_thread* self;
+    void operator()() const noexcept {
+      try {
+        while (self->poll_(*self->queue_, self->handler_)) {
+        }
+      } catch (...) {  // the queue has kept it
+      }
+    }
+  };
+
+  outfeed_queue<Result>* queue_;
+  void* handler_ = nullptr;
+  bool (*poll_)(outfeed_queue<Result>&, void*) = nullptr;
+  poll_all poll_all_{this};
+  background_thread thread_;
 };
 
 }  // namespace stagecraft::threads

@@ -1,13 +1,39 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lets threads that work together run on processors of their own.
+// Lets threads that work together run on processors of their own, and an array with a place for each of them.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/threads/mutex.hpp>
-#include <stagecraft/threads/places.hpp>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+
+namespace stagecraft::threads {
+
+/// An array of elements that are neither copied nor moved, such as atomics. Its length is set at construction.
+/// Compilers instantiate less for it than for std::vector.
+template <class T>
+class places {
+ public:
+  explicit places(std::size_t count) : data_(new T[count]()), size_(count) {}
+  places(places const&) = delete;
+  places& operator=(places const&) = delete;
+  ~places() { delete[] data_; }
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] T* begin() noexcept { return data_; }
+  [[nodiscard]] T const* begin() const noexcept { return data_; }
+  [[nodiscard]] T* end() noexcept { return data_ + size_; }
+  [[nodiscard]] T const* end() const noexcept { return data_ + size_; }
+  [[nodiscard]] T& operator[](std::size_t index) noexcept { return data_[index]; }
+  [[nodiscard]] T const& operator[](std::size_t index) const noexcept { return data_[index]; }
+
+ private:
+  T* data_;
+  std::size_t size_;
+};
+
+}  // namespace stagecraft::threads
 
 #if defined(__linux__)
 #include <pthread.h>
@@ -18,17 +44,18 @@
 
 namespace stagecraft::threads {
 
-/// Where the threads of a team run. A system may leave two of them on one processor for a long time while another is
-/// idle (seen on a virtual machine); and where other programs run as well, it keeps one in a queue for some
-/// milliseconds while the processor of the other, which waits for it, is idle. So a thread that finds itself where one
-/// with a smaller number runs asks to be moved, and one that waits fetches the other. Where they may run afterwards
-/// does not change. Does nothing on other systems, and where there are fewer processors than threads.
+/// The processors on which the threads of a team run. A system may leave two threads on one processor for a long time
+/// while another is idle (seen on a virtual machine). If other programs run as well, it may keep a thread in a queue
+/// for some milliseconds while the processor of a thread that waits for it is idle. So a thread that finds itself on
+/// the processor of one with a smaller number asks to be moved, and a thread that waits fetches the other to its
+/// processor. The processors that threads may use stay the same. Does nothing on other systems than Linux, and where
+/// there are fewer processors than threads.
 class own_processor {
  public:
   explicit own_processor(int threads) : seats_(static_cast<std::size_t>(threads)) {}
 
-  /// Called by each thread at the beginning of its work, and when it has slept. Some tens of nanoseconds, unless it has
-  /// to move.
+  /// Each thread calls this at the beginning of its work, and when it has slept. It takes some tens of nanoseconds,
+  /// unless the thread has to move.
   void find([[maybe_unused]] int thread) noexcept {
 #if defined(__linux__)
     auto& own = seat_of(thread);
@@ -42,15 +69,15 @@ class own_processor {
 #endif
   }
 
-  /// Called by each thread: whether it has work that others may wait for.
+  /// Each thread says by this whether it has work that others may wait for.
   void set_working([[maybe_unused]] int thread, [[maybe_unused]] bool works) noexcept {
 #if defined(__linux__)
     seat_of(thread).works.store(works, std::memory_order_relaxed);
 #endif
   }
 
-  /// Called by a thread that is about to sleep: has those moved here that work and do not run. `is_over()` looks for a
-  /// microsecond or two whether there is nothing to wait for any more.
+  /// A thread that is about to sleep calls this, which moves threads to its processor that have work and do not run.
+  /// `is_over()` returns true if there is nothing to wait for any more; it may take a microsecond or two.
   template <class IsOver>
   void fetch_others([[maybe_unused]] int thread, [[maybe_unused]] IsOver const& is_over) const noexcept {
 #if defined(__linux__)
@@ -95,7 +122,7 @@ class own_processor {
     return own;
   }
 
-  /// How long a thread has run until now: the same twice if it has not in between.
+  /// The time that a thread has run until now. Two equal results say that it did not run in between.
   [[nodiscard]] std::int64_t running_time(int thread) const noexcept {
     timespec time{};
     if (clock_gettime(seat_of(thread).clock.load(std::memory_order_relaxed), &time) != 0) return 0;
@@ -114,7 +141,7 @@ class own_processor {
   [[nodiscard]] seat& seat_of(int thread) noexcept { return seats_[thread]; }
   [[nodiscard]] seat const& seat_of(int thread) const noexcept { return seats_[thread]; }
 
-  // Nobody takes for allowed what somebody has allowed only to move a thread.
+  // Held while a thread's allowed processors are changed to move it, so that nobody takes them for its real ones.
   static mutex& moving() noexcept {
     static mutex only;
     return only;

@@ -6,12 +6,12 @@
 
 namespace stagecraft::threads {
 
-/// What std::unique_ptr is, without its deleters and arrays: compilers instantiate a twentieth of it for each type.
+/// A std::unique_ptr without deleters and arrays: compilers instantiate a twentieth as much for each type.
 template <class T>
 class owned {
  public:
   owned() = default;
-  /// Takes what `new` has made.
+  /// Takes an object that `new` has made.
   explicit owned(T* made) noexcept : object_(made) {}
   owned(owned&& other) noexcept : object_(other.object_) { other.object_ = nullptr; }
   owned& operator=(owned&& other) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How far one thread has come, for others that wait for it.
+// The progress of one thread, for others that wait for it.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -16,7 +16,7 @@
 
 namespace stagecraft::threads {
 
-/// How many processors the threads of this process may run on; 0 or less if it is not known.
+/// The number of processors that the threads of this process may run on; 0 or less if it is not known.
 [[nodiscard]] inline int processors_of_process() noexcept {
 #if defined(__linux__)
   cpu_set_t allowed;
@@ -25,7 +25,7 @@ namespace stagecraft::threads {
   return static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
 }
 
-/// How often a thread looks before it sleeps: for ten or twenty microseconds; once where `threads` have to take turns.
+/// The number of looks before a thread sleeps: ten or twenty microseconds; one if `threads` have to take turns.
 [[nodiscard]] inline int patience_of(int threads) {
   auto const processors = processors_of_process();
   return processors > 0 && threads > processors ? 0 : 1000;
@@ -35,17 +35,17 @@ namespace stagecraft::threads {
 /// takes no more: it would keep a core from others.
 inline constexpr int short_patience = 64;
 
-/// Between two looks. It does not offer the core to other threads: Linux takes that for the wish to wait for long
-/// (measured: three milliseconds beside a busy program). Who has waited for some time sleeps.
+/// A pause between two looks. It does not offer the core to other threads: Linux takes that for the wish to wait for
+/// long (measured: three milliseconds beside a busy program). A thread that has waited for some time sleeps.
 inline void pause_in_loop() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
 #endif
 }
 
-/// A count that one thread raises and others wait for: first in a loop, then asleep. What the thread has written before
-/// it publishes is seen by those who have waited. In cache lines of its own; never allocates; there is a lock only to
-/// sleep, and to wake somebody who waits for no more than what is published.
+/// A count that one thread raises and others wait for: first in a loop, then asleep. Threads that have waited see
+/// everything that the thread wrote before it published. The count has cache lines of its own and never allocates. Its
+/// lock is taken only to sleep, and to wake a thread whose count is reached.
 class alignas(64) progress {
  public:
   progress() = default;
@@ -54,7 +54,7 @@ class alignas(64) progress {
 
   [[nodiscard]] std::int64_t value() const noexcept { return value_.load(std::memory_order_acquire); }
 
-  /// Raises the count. By one thread at a time.
+  /// Raises the count. One thread at a time may call it.
   // The store and the load after it are in one order with a waiter's: it sees the value, or it is seen.
   void publish(std::int64_t value) noexcept {
     value_.store(value, std::memory_order_seq_cst);
@@ -67,7 +67,7 @@ class alignas(64) progress {
     wanted_.store(nobody, std::memory_order_relaxed);
   }
 
-  /// Lets all who wait look again, also at whether they have to stop.
+  /// Lets all waiting threads look again, also whether they have to stop.
   void wake() noexcept {
     {
       scoped_lock const lock(mutex_);
@@ -76,8 +76,8 @@ class alignas(64) progress {
     changed_.wake_all();
   }
 
-  /// Waits until the count is `at_least`; true if it is. False if `stopped()` before that: it reads an atomic with
-  /// seq_cst, and who sets that calls `wake` afterwards.
+  /// Waits until the count is `at_least`; true if it is. False if `stopped()` is true before that: it reads an atomic
+  /// with seq_cst, and the thread that sets the atomic calls `wake` afterwards.
   template <class Stopped>
   bool await(std::int64_t at_least, Stopped const& stopped, int patience) noexcept {
     return spin(at_least, stopped, patience) || sleep(at_least, stopped);
@@ -93,7 +93,7 @@ class alignas(64) progress {
     return true;
   }
 
-  /// The second part.
+  /// The second part of `await`: sleeps until the count is reached or `stopped()`.
   template <class Stopped>
   bool sleep(std::int64_t at_least, Stopped const& stopped) noexcept {
     scoped_lock lock(mutex_);
@@ -109,7 +109,8 @@ class alignas(64) progress {
   static constexpr std::int64_t nobody = std::numeric_limits<std::int64_t>::max();
 
   std::atomic<std::int64_t> value_ = 0;
-  std::atomic<std::int64_t> wanted_ = nobody;  // the least that somebody asleep waits for; written with the lock only
+  std::atomic<std::int64_t> wanted_ =
+      nobody;  // the least count that a sleeping thread waits for; written under the lock
   // Not std::atomic::wait: measured, waking a thread that sleeps there costs the waker more with GCC 12.
   mutex mutex_;
   condition changed_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How batches reach a program and results leave it: Keras on IPU's set_infeed_queue_options and
-// set_outfeed_queue_options.
+// Options of the queues by which batches reach a model and results leave it: Keras on IPU's set_infeed_queue_options
+// and set_outfeed_queue_options.
 #pragma once
 
 namespace stagecraft {
@@ -15,7 +15,8 @@ struct infeed_queue_options {
   bool optimise_latency = false;
 };
 
-/// Which results a dequeue gets: all since the last one, or the newest.
+/// The results that a dequeue gets: all since the last one, or the newest.
+
 enum class outfeed_mode : unsigned char { all, last };
 
 /// Options of the queue of results: Graphcore's IPUOutfeedQueue.

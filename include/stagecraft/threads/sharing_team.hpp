@@ -5,7 +5,6 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/threads/first_failure.hpp>
 #include <stagecraft/threads/own_processor.hpp>
-#include <stagecraft/threads/places.hpp>
 #include <stagecraft/threads/progress.hpp>
 #include <stagecraft/threads/system_thread.hpp>
 #include <atomic>

@@ -5,7 +5,7 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/dtype.hpp>
-#include <stagecraft/kernels/simd/half.hpp>
+#include <stagecraft/kernels/simd/narrow_floats.hpp>
 #include <cstdint>
 
 namespace stagecraft::trainers {

@@ -3,8 +3,7 @@
 #pragma once
 
 #include <stagecraft/graph/array_view.hpp>
-#include <stagecraft/layers/preprocessing/discretization.hpp>
-#include <stagecraft/layers/preprocessing/normalization.hpp>
+#include <stagecraft/layers/preprocessing/features.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/training/callbacks/weight_array.hpp>
 #include <stagecraft/training/data/data_checks.hpp>

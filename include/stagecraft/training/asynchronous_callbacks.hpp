@@ -6,7 +6,6 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/threads/outfeed_queue.hpp>
-#include <stagecraft/threads/polling_thread.hpp>
 #include <stagecraft/training/callbacks/callback_list.hpp>
 #include <stagecraft/training/callbacks/run_kind.hpp>
 #include <stagecraft/training/callbacks/trainable.hpp>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <stagecraft/graph/array_view.hpp>
-#include <stagecraft/metrics/confusion/confusion.hpp>
+#include <stagecraft/metrics/confusion.hpp>
 #include <stagecraft/training/metric_scores.hpp>
 #include <array>
 #include <cmath>

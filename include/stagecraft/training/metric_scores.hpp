@@ -7,7 +7,7 @@
 #include <stagecraft/host/lists/traced_loss.hpp>
 #include <stagecraft/kernels/loss/loss_elementwise.hpp>
 #include <stagecraft/losses/along_axis.hpp>
-#include <stagecraft/metrics/metric_call.hpp>
+#include <stagecraft/metrics/metric_plan.hpp>
 #include <array>
 #include <cstddef>
 #include <limits>

@@ -3,7 +3,7 @@
 #include <stagecraft/description/training.hpp>
 #include <stagecraft/host/lists/traced_loss.hpp>
 #include <stagecraft/kernels/loss/loss.hpp>
-#include <stagecraft/losses/huber.hpp>
+#include <stagecraft/losses/regression.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <algorithm>
 #include <array>

@@ -51,13 +51,13 @@ struct dense_block : sc::functional<dense_block<Shown>> {
 template <class M>
 constexpr int epilogues(sc::execution_mode mode) {
   int count = 0;
-  auto const add = [&](auto const& program) {
-    for (auto const& call : program.calls) count += call.epilogue >= 0;
+  auto const add = [&](auto const& model_plan) {
+    for (auto const& call : model_plan.calls) count += call.epilogue >= 0;
   };
   if (mode == sc::execution_mode::training)
-    add(sc::plan::program_for<sc::jobs::job<M, training, sc::execution_mode::training>>);
+    add(sc::plan::model_plan_for<sc::jobs::job<M, training, sc::execution_mode::training>>);
   else
-    add(sc::plan::program_for<sc::jobs::job<M, training, sc::execution_mode::inference>>);
+    add(sc::plan::model_plan_for<sc::jobs::job<M, training, sc::execution_mode::inference>>);
   return count;
 }
 constexpr auto train = sc::execution_mode::training, infer = sc::execution_mode::inference;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <stagecraft/ipu/convolution/convolution_reduction.hpp>
+#include <stagecraft/ipu/convolution/convolution_estimate.hpp>
 #include <doctest/doctest.h>
 
 namespace sc = stagecraft;

@@ -5,8 +5,8 @@
 #include <stagecraft/ipu/convolution/plan_convolution.hpp>
 #include <stagecraft/ipu/cycles/exchange.hpp>
 #include <stagecraft/ipu/cycles/scaled_add.hpp>
-#include <stagecraft/ipu/operations/convolution.hpp>
-#include <stagecraft/ipu/operations/operations.hpp>
+#include <stagecraft/ipu/tasks/convolution.hpp>
+#include <stagecraft/ipu/tasks/tasks.hpp>
 
 #include <doctest/doctest.h>
 
@@ -50,7 +50,7 @@ convolution_cycles cycles_of(sc::convolution_shape const& forward, sc::convoluti
             weights = step.temporary(shape.weights(), shape.input, makes_kernel ? nullptr : &kernel),
             result = step.temporary(shape.outputs(), shape.output, makes_kernel ? &kernel : nullptr);
   sc::detail::append_planned(step, shape, plan, options, places, inputs, weights, result);
-  return {plan.cycles.total(), sc::tiles::cost_of(step, step.operations[0], target).cycles()};
+  return {plan.cycles.total(), sc::tiles::cost_of(step, step.tasks[0], target).cycles()};
 }
 sc::tiles::weight_mapping kernel_of(sc::convolution_shape const& forward, sc::ipu_target const& target,
                                     sc::poplar_options const& options) {

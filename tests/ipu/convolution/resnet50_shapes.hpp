@@ -2,7 +2,7 @@
 // The distinct convolutions of Keras's ResNet50 at 224 x 224 pixels, batch 4. For tests.
 #pragma once
 
-#include <stagecraft/ipu/convolution/convolution_shape.hpp>
+#include <stagecraft/ipu/convolution/convolution_plan.hpp>
 #include <array>
 #include <cstdint>
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The convolutions that do without the units for matrix products.
-#include <stagecraft/ipu/cycles/horizontal_mac.hpp>
-#include <stagecraft/ipu/cycles/outer_product.hpp>
-#include <stagecraft/ipu/cycles/vertical_mac.hpp>
+#include <stagecraft/ipu/cycles/conv_macs.hpp>
 #include <doctest/doctest.h>
 
 namespace sc = stagecraft;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <stagecraft/ipu/cycles/conv_partial_nx1.hpp>
+#include <stagecraft/ipu/cycles/conv_partials.hpp>
 #include <doctest/doctest.h>
 
 namespace sc = stagecraft;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <stagecraft/ipu/convolution/plan_convolution.hpp>
-#include <stagecraft/ipu/cycles/conv_partial_slic.hpp>
+#include <stagecraft/ipu/cycles/conv_partials.hpp>
 #include <doctest/doctest.h>
 
 namespace sc = stagecraft;

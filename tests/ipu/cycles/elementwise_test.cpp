@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <stagecraft/ipu/cycles/binary_op.hpp>
-#include <stagecraft/ipu/cycles/broadcast_op.hpp>
-#include <stagecraft/ipu/cycles/broadcast_vector_inner.hpp>
-#include <stagecraft/ipu/cycles/unary_op.hpp>
+#include <stagecraft/ipu/cycles/broadcast.hpp>
+#include <stagecraft/ipu/cycles/elementwise.hpp>
 #include <doctest/doctest.h>
 
 namespace sc = stagecraft;
@@ -82,7 +80,7 @@ static_assert(broadcast_vector_inner{binary::multiply, dtype::float16, 16, 12, t
 
 }  // namespace
 
-TEST_CASE("operations on vectors of float16 take less time than of float32, and more elements more") {
+TEST_CASE("tasks on vectors of float16 take less time than of float32, and more elements more") {
   for (auto const operation : {binary::add, binary::subtract, binary::multiply})
     for (int elements = 48; elements < 4000; elements += 48)
       for (bool in_place : {false, true}) {

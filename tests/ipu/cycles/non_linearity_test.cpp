@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <stagecraft/ipu/cycles/loss_transform.hpp>
 #include <stagecraft/ipu/cycles/non_linearity.hpp>
 #include <doctest/doctest.h>
 

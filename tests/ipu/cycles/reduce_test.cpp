@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <stagecraft/ipu/cycles/reduce_partials.hpp>
-#include <stagecraft/ipu/cycles/reduce_to_scalar.hpp>
-#include <stagecraft/ipu/cycles/strided_reduce.hpp>
+#include <stagecraft/ipu/cycles/reduce.hpp>
 #include <doctest/doctest.h>
 
 namespace sc = stagecraft;

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <stagecraft/ipu/convolution/plan_convolution.hpp>
-#include <stagecraft/ipu/emulation/run_operation.hpp>
 #include <stagecraft/ipu/lowering/program_of_call.hpp>
-#include <stagecraft/ipu/operations/step_cost.hpp>
+#include <stagecraft/ipu/tasks/tasks.hpp>
+#include <stagecraft/ipu/tiles/codelets/run_task.hpp>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -52,15 +52,15 @@ class plan_on_tiles {
     steps.lay_out();
     std::vector<stagecraft::tiles::convolution_plan> plans;
     for (auto const& shape : steps.program.shapes) plans.push_back(stagecraft::plan_convolution(shape, target_, {}));
-    stagecraft::tiles::tile_program_view program;
+    stagecraft::tiles::task_list_view program;
     program.tensors = steps.program.tensors;
-    program.operations = steps.program.operations;
+    program.tasks = steps.program.tasks;
     program.loops = steps.program.loops;
     program.shapes = steps.program.shapes;
     program.plans = plans;
     program.copies = steps.copies;
     stagecraft::detail::set_cost(program, target_,
-                                 stagecraft::detail::cost_of_program(program, target_, 0, program.operations.size()));
+                                 stagecraft::detail::cost_of_program(program, target_, 0, program.tasks.size()));
 
     stagecraft::tiles::lowered_step step;
     stagecraft::detail::named_tensors named;
@@ -75,8 +75,7 @@ class plan_on_tiles {
       if (each.given >= 0 && each.written) named.add_output(named.inputs[each.given]);
     append_program(step, program, named);
     stagecraft::tiles::step_cost const foretold(step, target_);
-    auto const result =
-        run_on_tiles(step, target_, values, stagecraft::tiles::run_operation, {}, foretold.temporary_bytes);
+    auto const result = run_on_tiles(step, target_, values, stagecraft::tiles::run_task, {}, foretold.temporary_bytes);
     for (int i = 0; i < named.output_count; ++i)
       after(with, step.tensors[named.outputs[i]], result.tensors[at(named.outputs[i])]);
     auto cost = foretold.cost;

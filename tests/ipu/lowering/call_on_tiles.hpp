@@ -8,10 +8,10 @@
 #include <stagecraft/host/host_policy.hpp>
 #include <stagecraft/host/operations/operations.hpp>
 #include <stagecraft/host/steps/weight_layout.hpp>
-#include <stagecraft/ipu/emulation/run_operation.hpp>
 #include <stagecraft/ipu/lowering/lowering.hpp>
-#include <stagecraft/ipu/operations/step_cost.hpp>
+#include <stagecraft/ipu/tasks/tasks.hpp>
 #include <stagecraft/ipu/tiles/codelets/custom.hpp>
+#include <stagecraft/ipu/tiles/codelets/run_task.hpp>
 #include <stagecraft/machines/ipu_config.hpp>
 
 #include <algorithm>
@@ -57,7 +57,7 @@ class call_on_tiles {
     [[nodiscard]] static constexpr long long place_behind(int call) {
       long long before = 0;
       for (int i = 0; i < call; ++i)
-        before += (static_cast<long long>(base::program.batch) * base::graph.call(i).shape.size() + 15) / 16 * 16;
+        before += (static_cast<long long>(base::model_plan.batch) * base::graph.call(i).shape.size() + 15) / 16 * 16;
       return before;
     }
     static constexpr long long floats =
@@ -115,7 +115,7 @@ class call_on_tiles {
           if (operation.what.template is<stagecraft::tiles::own_layer_step>())
             run_custom<on_host>(machine, operation, call_);
           else
-            run_operation(machine, operation);
+            run_task(machine, operation);
         },
         {.seed = memory_.seed, .step = memory_.step, .call = Index, .valid_samples = memory_.valid_samples},
         foretold.temporary_bytes);

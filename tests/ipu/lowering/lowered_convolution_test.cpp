@@ -86,10 +86,10 @@ TEST_CASE("a layer that is called twice") {
       sc::tiles::lowered_step_of<sc::jobs::job<sizes, training, sc::execution_mode::training, machine>, 0, 1, false>;
   auto const& second =
       sc::tiles::lowered_step_of<sc::jobs::job<sizes, training, sc::execution_mode::training, machine>, 0, 3, false>;
-  CHECK(first.input_of(first.operations[0], 1).planned != nullptr);
-  CHECK(first.input_of(first.operations[0], 1).planned == second.input_of(second.operations[0], 1).planned);
-  CHECK(sc::detail::division_of(first, first.operations[0], machine::target).kernel_is_there);
-  CHECK_FALSE(sc::detail::division_of(second, second.operations[0], machine::target).kernel_is_there);
+  CHECK(first.input_of(first.tasks[0], 1).planned != nullptr);
+  CHECK(first.input_of(first.tasks[0], 1).planned == second.input_of(second.tasks[0], 1).planned);
+  CHECK(sc::detail::division_of(first, first.tasks[0], machine::target).kernel_is_there);
+  CHECK_FALSE(sc::detail::division_of(second, second.tasks[0], machine::target).kernel_is_there);
 }
 
 TEST_CASE("sequences") {

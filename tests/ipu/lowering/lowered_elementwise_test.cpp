@@ -2,8 +2,8 @@
 // The lowered steps of activations, merging layers and dropout give what the host's kernels give.
 #include "../tiles/codelets/run_on_tiles.hpp"
 
-#include <stagecraft/ipu/emulation/run_operation.hpp>
 #include <stagecraft/ipu/lowering/traced.hpp>
+#include <stagecraft/ipu/tiles/codelets/run_task.hpp>
 #include <stagecraft/stagecraft.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -154,7 +154,7 @@ void compare(sc::tiles::lowered_step const& step, Call const& call, OnHost const
   std::vector<std::vector<float>> before;
   for (int i = 0; i < step.tensor_count; ++i) before.push_back(call.tensor(step.tensors[i]));
   auto const result = tests::run_on_tiles(
-      step, Call::target, before, [](auto& machine, auto const& operation) { run_operation(machine, operation); },
+      step, Call::target, before, [](auto& machine, auto const& operation) { run_task(machine, operation); },
       {.seed = call.memory.seed, .step = call.memory.step, .call = Call::call, .accumulated = 0});
   on_host();
   for (int i = 0; i < step.tensor_count; ++i) {

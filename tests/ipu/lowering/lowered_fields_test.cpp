@@ -3,10 +3,9 @@
 #include <stagecraft/host/operations/global_pooling.hpp>
 #include <stagecraft/host/operations/pooling.hpp>
 #include <stagecraft/host/operations/up_sampling.hpp>
-#include <stagecraft/ipu/emulation/run_operation.hpp>
 #include <stagecraft/ipu/lowering/pooling.hpp>
 #include <stagecraft/ipu/lowering/traced.hpp>
-#include <stagecraft/ipu/lowering/up_sampling.hpp>
+#include <stagecraft/ipu/tiles/codelets/run_task.hpp>
 #include <stagecraft/stagecraft.hpp>
 
 #include <cstddef>
@@ -149,8 +148,8 @@ template <class Call, class OnHost>
 void compare(sc::tiles::lowered_step const& step, Call const& call, OnHost const& on_host) {
   std::vector<std::vector<float>> before;
   for (int i = 0; i < step.tensor_count; ++i) before.push_back(call.tensor(step.tensors[i]));
-  auto const result = tests::run_on_tiles(
-      step, Call::target, before, [](auto& machine, auto const& operation) { run_operation(machine, operation); });
+  auto const result = tests::run_on_tiles(step, Call::target, before,
+                                          [](auto& machine, auto const& operation) { run_task(machine, operation); });
   on_host();
   for (int i = 0; i < step.tensor_count; ++i) {
     if (step.tensors[i].role == sc::tiles::tensor_role::output_gradient) continue;

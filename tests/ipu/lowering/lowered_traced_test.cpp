@@ -4,7 +4,7 @@
 #include <stagecraft/description/training.hpp>
 #include <stagecraft/engine/step_plan.hpp>
 #include <stagecraft/host/host.hpp>
-#include <stagecraft/ipu/cycles/binary_op.hpp>
+#include <stagecraft/ipu/cycles/elementwise.hpp>
 #include <stagecraft/ipu/cycles/fill.hpp>
 #include <stagecraft/ipu/lowering/lowered_call.hpp>
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>
@@ -38,8 +38,8 @@ constexpr bool is_on_all_tiles() {
   using call =
       sc::tiles::lowered_call<sc::jobs::job<M, Training, Mode, tests::few_tiles<Tiles>>, Backward ? 1 : 0, Call>;
   constexpr auto const& step = sc::detail::step_of_call<call, Backward>;
-  for (int i = 0; i < step.operation_count; ++i)
-    if (step.operations[i].what.template is<sc::tiles::own_layer_step>()) return false;
+  for (int i = 0; i < step.task_count; ++i)
+    if (step.tasks[i].what.template is<sc::tiles::own_layer_step>()) return false;
   return true;
 }
 
@@ -103,7 +103,7 @@ using large_call = sc::tiles::lowered_call<
 constexpr std::int64_t cycles_on_tile_0 = [] {
   sc::tiles::lowered_step step;
   append_custom_forward<large_call>(step);
-  return cost_of(step, step.operations[step.operation_count - 1], whole_ipu::target).cycles();
+  return cost_of(step, step.tasks[step.task_count - 1], whole_ipu::target).cycles();
 }();
 static_assert(sc::detail::cost_of_call<large_call, false>.cost.cycles() * 1000 < cycles_on_tile_0);
 

@@ -2,10 +2,10 @@
 // Lowered losses and updates of whole trainings: what they read, and what comes out.
 #include <stagecraft/description/job_on.hpp>
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/ipu/emulation/run_operation.hpp>
-#include <stagecraft/ipu/lowering/loss.hpp>
+#include <stagecraft/ipu/lowering/lowered_steps.hpp>
 #include <stagecraft/ipu/lowering/update.hpp>
-#include <stagecraft/ipu/operations/step_cost.hpp>
+#include <stagecraft/ipu/tasks/tasks.hpp>
+#include <stagecraft/ipu/tiles/codelets/run_task.hpp>
 #include <stagecraft/pipeline.hpp>
 
 #include <doctest/doctest.h>
@@ -49,7 +49,7 @@ using machine = tests::few_tiles<3>;
 
 tests::run_result run(sc::tiles::lowered_step const& step, std::vector<std::vector<float>> const& values,
                       sc::tiles::step_values const& at_run_time) {
-  auto const result = tests::run_on_tiles(step, machine::target, values, sc::tiles::run_operation, at_run_time);
+  auto const result = tests::run_on_tiles(step, machine::target, values, sc::tiles::run_task, at_run_time);
   sc::tiles::step_cost const foretold(step, machine::target);
   auto cost = foretold.cost;
   cost.temporary_bytes = 0;
@@ -104,11 +104,11 @@ TEST_CASE("the penalty counts once for each micro-batch where gradients are adde
   constexpr auto once = sc::tiles::lower_update<sc::jobs::job_on<shared_layer, plain, machine>, 0>();
   constexpr auto four_times = sc::tiles::lower_update<sc::jobs::job_on<shared_layer, accumulates, machine>, 0>();
   auto const l2 = [](sc::tiles::lowered_step const& step) {
-    return step.operations[step.operation_count - 2].what.as<sc::tiles::update_operation>().l2;
+    return step.tasks[step.task_count - 2].what.as<sc::tiles::update_task>().l2;
   };
   CHECK(l2(four_times) == 4 * l2(once));
   // Behind the update, the penalty itself; without a gradient and a rate the weight stays.
-  int const result = once.operations[once.operation_count - 1].outputs[0];
+  int const result = once.tasks[once.task_count - 1].outputs[0];
   std::vector<std::vector<float>> values;
   for (int i = 0; i < once.tensor_count; ++i)
     values.emplace_back(static_cast<std::size_t>(once.tensors[i].elements), i == 0 ? -2.0F : 0.0F);

@@ -23,7 +23,7 @@ constexpr sc::tiles::lowered_step step_with_two_tensors() {
   sc::tiles::lowered_step step;
   int const x = step.tensor(sc::tiles::tensor_role::input, 0, sc::dtype::float32, 10);
   int const y = step.temporary(10, sc::dtype::float16);
-  step.add(sc::tiles::map_operation{}, {x}, {y});
+  step.add(sc::tiles::map_task{}, {x}, {y});
   return step;
 }
 constexpr auto step = step_with_two_tensors();
@@ -38,7 +38,7 @@ struct fixture {
     std::vector<float> values(10);
     std::iota(values.begin(), values.end(), 1.0F);
     machine.load(0, values.data());
-    machine.begin_operation(96 + layout.copies[0]);
+    machine.begin_task(96 + layout.copies[0]);
   }
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Depthwise convolutions and their gradients against plain loops, and the bits of several threads.
 #include <stagecraft/kernels/convolution/depthwise_convolution.hpp>
-#include <stagecraft/kernels/convolution/depthwise_convolution_gradient.hpp>
 #include <doctest/doctest.h>
 
 #include "convolution_cases.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Softmax along any axis, against plain loops.
-#include <stagecraft/kernels/normalization/softmax_planes.hpp>
+#include <stagecraft/kernels/normalization/softmax.hpp>
 #include <doctest/doctest.h>
 
 #include "../share_check.hpp"

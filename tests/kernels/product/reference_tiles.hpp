@@ -3,7 +3,7 @@
 // Developer's Manual, volume 2, LDTILECFG, TILELOADD, TILESTORED and TDPBF16PS.
 #pragma once
 
-#include <stagecraft/kernels/simd/amx_tiles.hpp>
+#include <stagecraft/kernels/product/bfloat16_tiles.hpp>
 
 #include <bit>
 #include <cmath>

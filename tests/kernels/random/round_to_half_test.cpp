@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rounding to half in place: the bits of a conversion there and back, what is too large, the mean of rounding at
 // random, and the same bits for every architecture and division.
-#include <stagecraft/ipu/tiles/half_number.hpp>
+#include <stagecraft/ipu/tiles/half_rounding.hpp>
 #include <stagecraft/kernels/random/round_to_half.hpp>
-#include <stagecraft/kernels/simd/half.hpp>
+#include <stagecraft/kernels/simd/narrow_floats.hpp>
 #include <doctest/doctest.h>
 
 #include "../product/matmul_cases.hpp"

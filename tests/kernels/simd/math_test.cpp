@@ -6,8 +6,8 @@
 #include <limits>
 #include <vector>
 
+#include <stagecraft/kernels/elementwise/formula.hpp>
 #include <stagecraft/kernels/simd/math.hpp>
-#include <stagecraft/kernels/simd/square_root.hpp>
 #include <doctest/doctest.h>
 
 namespace kernels = stagecraft::kernels;

@@ -4,7 +4,7 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/lists/list_values.hpp>
-#include <stagecraft/kernels/elementwise/row_groups.hpp>
+#include <stagecraft/kernels/elementwise/row_step.hpp>
 #include <stagecraft/kernels/reduction/reduce.hpp>
 #include <cstddef>
 #include <cstdint>

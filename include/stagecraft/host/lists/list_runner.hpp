@@ -9,7 +9,6 @@
 #include <stagecraft/host/lists/pooling_kernels.hpp>
 #include <stagecraft/kernels/convolution/windows.hpp>
 #include <stagecraft/kernels/elementwise/map.hpp>
-#include <stagecraft/kernels/elementwise/strided.hpp>
 #include <stagecraft/kernels/elementwise/table_rows.hpp>
 #include <stagecraft/kernels/product/product.hpp>
 #include <stagecraft/kernels/random/random.hpp>

@@ -5,8 +5,8 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/host/lists/plan_runner.hpp>
-#include <stagecraft/kernels/loss/loss_row.hpp>
-#include <stagecraft/losses/loss_plan.hpp>
+#include <stagecraft/kernels/loss/loss_elementwise.hpp>
+#include <stagecraft/losses/loss_formula.hpp>
 #include <array>
 #include <cstdint>
 #include <cstring>

@@ -10,7 +10,6 @@
 #include <stagecraft/kernels/elementwise/elementwise.hpp>
 #include <stagecraft/kernels/normalization/batch_normalization.hpp>
 #include <stagecraft/kernels/normalization/batch_normalization_planes.hpp>
-#include <stagecraft/layers/normalization/batch_normalization.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -18,8 +17,8 @@
 
 namespace stagecraft::cpu {
 
-template <>
-struct operation<layers::batch_normalization> {
+template <class L>
+struct kernel_operation<layer_kernel::batch_normalization, L> {
   static constexpr bool has_phases = true;
 
   template <class Call>

@@ -13,14 +13,13 @@
 #include <stagecraft/kernels/convolution/convolution_filter_gradient.hpp>
 #include <stagecraft/kernels/convolution/convolution_input_gradient.hpp>
 #include <stagecraft/kernels/product/matmul_gradient.hpp>
-#include <stagecraft/layers/convolutional/conv2d_transpose.hpp>
 #include <algorithm>
 #include <cstdint>
 
 namespace stagecraft::cpu {
 
-template <>
-struct operation<layers::conv2d_transpose> {
+template <class L>
+struct kernel_operation<layer_kernel::transposed_convolution, L> {
   static constexpr bool has_phases = true;
 
   template <class Call>
@@ -39,7 +38,7 @@ struct operation<layers::conv2d_transpose> {
     static constexpr bool multiplies_pairs = bfloat16_kernel_of_call<typename Call::plan, Call::call>::multiplies_pairs;
     static constexpr bool pads_inputs = multiplies_pairs && channels % 2 != 0;
     static constexpr bool pairs_samples = multiplies_bfloat16<Call> && batch > 1 &&
-                                          Call::plan::program.calls[Call::input_call(0)].stored == dtype::bfloat16;
+                                          Call::plan::model_plan.calls[Call::input_call(0)].stored == dtype::bfloat16;
     static constexpr bool narrows_gradient = multiplies_pairs && Call::plan::trains && Call::wants_input_gradient(0);
     static constexpr bool finds_filter_gradient_of_pairs = pairs_samples && Call::plan::trains && Call::layer.trainable;
     static constexpr long long turned_floats = [] {

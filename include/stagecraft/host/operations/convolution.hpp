@@ -12,8 +12,6 @@
 #include <stagecraft/kernels/convolution/convolution_filter_gradient.hpp>
 #include <stagecraft/kernels/convolution/convolution_input_gradient.hpp>
 #include <stagecraft/kernels/product/matmul_gradient.hpp>
-#include <stagecraft/layers/convolutional/conv1d.hpp>
-#include <stagecraft/layers/convolutional/conv2d.hpp>
 #include <algorithm>
 #include <type_traits>
 
@@ -41,7 +39,7 @@ struct convolution_operation {
                          output_rows = rows * convolution.groups;
     static constexpr bool pads_inputs = multiplies_pairs && channels % 2 != 0;
     static constexpr bool pairs_samples = multiplies_bfloat16<Call> && batch > 1 &&
-                                          Call::plan::program.calls[Call::input_call(0)].stored == dtype::bfloat16;
+                                          Call::plan::model_plan.calls[Call::input_call(0)].stored == dtype::bfloat16;
     static constexpr long long own_floats = [] {
       constexpr long long forward = kernels::convolution_workspace<convolution, arch>;
       if constexpr (!Call::plan::trains)
@@ -145,9 +143,7 @@ struct convolution_operation {
   }
 };
 
-template <>
-struct operation<layers::conv1d> : convolution_operation {};
-template <>
-struct operation<layers::conv2d> : convolution_operation {};
+template <class L>
+struct kernel_operation<layer_kernel::convolution, L> : convolution_operation {};
 
 }  // namespace stagecraft::cpu

@@ -10,13 +10,12 @@
 #include <stagecraft/host/steps/operation.hpp>
 #include <stagecraft/kernels/product/matmul.hpp>
 #include <stagecraft/kernels/product/matmul_gradient.hpp>
-#include <stagecraft/layers/core/dense.hpp>
 #include <algorithm>
 
 namespace stagecraft::cpu {
 
-template <>
-struct operation<layers::dense> {
+template <class L>
+struct kernel_operation<layer_kernel::product, L> {
   static constexpr bool has_phases = true;
 
   template <class Call>

@@ -11,15 +11,13 @@
 #include <stagecraft/host/operations/convolution_shapes.hpp>
 #include <stagecraft/host/steps/operation.hpp>
 #include <stagecraft/kernels/convolution/depthwise_convolution.hpp>
-#include <stagecraft/kernels/convolution/depthwise_convolution_gradient.hpp>
 #include <stagecraft/kernels/product/matmul_gradient.hpp>
-#include <stagecraft/layers/convolutional/depthwise_conv2d.hpp>
 #include <algorithm>
 
 namespace stagecraft::cpu {
 
-template <>
-struct operation<layers::depthwise_conv2d> {
+template <class L>
+struct kernel_operation<layer_kernel::depthwise_convolution, L> {
   static constexpr bool has_phases = true;
 
   template <class Call>

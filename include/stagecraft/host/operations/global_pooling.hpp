@@ -5,8 +5,6 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/steps/operation.hpp>
 #include <stagecraft/kernels/pooling/global_pooling.hpp>
-#include <stagecraft/layers/pooling/global_max_pooling1d.hpp>
-#include <stagecraft/layers/pooling/global_max_pooling2d.hpp>
 
 namespace stagecraft::cpu {
 
@@ -39,9 +37,7 @@ struct global_max_pooling_operation {
   static constexpr int positions = Call::input_shape(0).size() / channels<Call>;
 };
 
-template <>
-struct operation<layers::global_max_pooling2d> : global_max_pooling_operation {};
-template <>
-struct operation<layers::global_max_pooling1d> : global_max_pooling_operation {};
+template <class L>
+struct kernel_operation<layer_kernel::global_max_pooling, L> : global_max_pooling_operation {};
 
 }  // namespace stagecraft::cpu

@@ -7,7 +7,6 @@
 #include <stagecraft/kernels/elementwise/elementwise.hpp>
 #include <stagecraft/kernels/normalization/channel_rows.hpp>
 #include <stagecraft/kernels/normalization/layer_normalization.hpp>
-#include <stagecraft/layers/normalization/layer_normalization.hpp>
 #include <algorithm>
 #include <type_traits>
 
@@ -89,8 +88,8 @@ struct row_normalization {
 };
 
 /// Along other axes than the last, its call's operations.
-template <>
-struct operation<layers::layer_normalization> {
+template <class L>
+struct kernel_operation<layer_kernel::layer_normalization, L> {
   static constexpr bool has_phases = true;
 
   template <class Call>

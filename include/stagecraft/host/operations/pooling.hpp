@@ -8,10 +8,6 @@
 #include <stagecraft/kernels/elementwise/activation.hpp>
 #include <stagecraft/kernels/pooling/average_pooling.hpp>
 #include <stagecraft/kernels/pooling/max_pooling.hpp>
-#include <stagecraft/layers/pooling/average_pooling1d.hpp>
-#include <stagecraft/layers/pooling/average_pooling2d.hpp>
-#include <stagecraft/layers/pooling/max_pooling1d.hpp>
-#include <stagecraft/layers/pooling/max_pooling2d.hpp>
 
 namespace stagecraft::cpu {
 
@@ -92,13 +88,9 @@ struct average_pooling_operation {
   }
 };
 
-template <>
-struct operation<layers::max_pooling2d> : max_pooling_operation {};
-template <>
-struct operation<layers::max_pooling1d> : max_pooling_operation {};
-template <>
-struct operation<layers::average_pooling2d> : average_pooling_operation {};
-template <>
-struct operation<layers::average_pooling1d> : average_pooling_operation {};
+template <class L>
+struct kernel_operation<layer_kernel::max_pooling, L> : max_pooling_operation {};
+template <class L>
+struct kernel_operation<layer_kernel::average_pooling, L> : average_pooling_operation {};
 
 }  // namespace stagecraft::cpu

@@ -9,12 +9,9 @@
 #include <stagecraft/host/steps/gradients_of_pairs.hpp>
 #include <stagecraft/host/steps/operation.hpp>
 #include <stagecraft/kernels/convolution/depthwise_convolution.hpp>
-#include <stagecraft/kernels/convolution/depthwise_convolution_gradient.hpp>
 #include <stagecraft/kernels/product/bfloat16_product.hpp>
 #include <stagecraft/kernels/product/matmul.hpp>
 #include <stagecraft/kernels/product/matmul_gradient.hpp>
-#include <stagecraft/layers/convolutional/separable_conv1d.hpp>
-#include <stagecraft/layers/convolutional/separable_conv2d.hpp>
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
@@ -143,9 +140,7 @@ struct separable_convolution_operation {
   }
 };
 
-template <>
-struct operation<layers::separable_conv1d> : separable_convolution_operation {};
-template <>
-struct operation<layers::separable_conv2d> : separable_convolution_operation {};
+template <class L>
+struct kernel_operation<layer_kernel::separable_convolution, L> : separable_convolution_operation {};
 
 }  // namespace stagecraft::cpu

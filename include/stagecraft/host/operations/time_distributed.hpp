@@ -4,7 +4,6 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/steps/operation.hpp>
-#include <stagecraft/layers/rnn/time_distributed.hpp>
 
 namespace stagecraft::cpu {
 
@@ -46,8 +45,10 @@ struct call_of_steps<Call> : steps_as_samples<Call> {
   }
 };
 
-template <class Each>
-struct operation<layers::time_distributed<Each>> {
+template <class L>
+  requires(kernel_of<L> == layer_kernel::each_step)
+struct operation<L> {
+  using Each = decltype(L::each);
   static constexpr bool divides = divides_steps<operation<Each>>;
   static constexpr bool has_phases = detail::has_phases<operation<Each>>;
 

@@ -5,7 +5,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/steps/operation.hpp>
 #include <stagecraft/kernels/pooling/up_sampling.hpp>
-#include <stagecraft/layers/reshaping/up_sampling2d.hpp>
+#include <stagecraft/layers/reshaping/up_sampling.hpp>
 
 namespace stagecraft::cpu {
 

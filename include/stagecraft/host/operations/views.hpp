@@ -4,8 +4,8 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/steps/operation.hpp>
+#include <stagecraft/layers/core/graphcore_layers.hpp>
 #include <stagecraft/layers/core/input.hpp>
-#include <stagecraft/layers/core/recomputation_checkpoint.hpp>
 
 namespace stagecraft::cpu {
 

@@ -5,11 +5,7 @@
 #include <stagecraft/description/inference.hpp>
 #include <stagecraft/description/types_of_calls.hpp>
 #include <stagecraft/kernels/product/bfloat16_pairs.hpp>
-#include <stagecraft/layers/convolutional/conv1d.hpp>
-#include <stagecraft/layers/convolutional/conv2d.hpp>
-#include <stagecraft/layers/convolutional/conv2d_transpose.hpp>
-#include <stagecraft/layers/core/dense.hpp>
-#include <stagecraft/plan/program.hpp>
+#include <stagecraft/plan/model_plan.hpp>
 #include <cstddef>
 #include <utility>
 
@@ -36,10 +32,9 @@ template <class Plan, int Layer>
 struct bfloat16_kernel {
   using architecture = typename Plan::architecture;
   static constexpr auto const& layer = Plan::graph.layers[Layer];
-  static constexpr bool is_dense = same_type(layer.type, tag_of<layers::dense>);
-  static constexpr bool is_transposed = same_type(layer.type, tag_of<layers::conv2d_transpose>);
-  static constexpr bool is_convolution =
-      is_transposed || same_type(layer.type, tag_of<layers::conv1d>) || same_type(layer.type, tag_of<layers::conv2d>);
+  static constexpr bool is_dense = layer.kernel == layer_kernel::product;
+  static constexpr bool is_transposed = layer.kernel == layer_kernel::transposed_convolution;
+  static constexpr bool is_convolution = is_transposed || layer.kernel == layer_kernel::convolution;
   [[nodiscard]] static constexpr int input_of(int call) {
     return Plan::graph.inputs[Plan::graph.call(call).first_input];
   }
@@ -62,8 +57,9 @@ struct bfloat16_kernel {
       return false;
     } else {
       constexpr auto const& info = Plan::graph.parameters[layer.first_parameter];
-      if constexpr (!info.is_cast() ||
-                    some_call([](int call) { return Plan::program.calls[input_of(call)].stored != dtype::bfloat16; }))
+      if constexpr (!info.is_cast() || some_call([](int call) {
+                      return Plan::model_plan.calls[input_of(call)].stored != dtype::bfloat16;
+                    }))
         return false;
       else if constexpr (is_convolution)
         return (is_transposed ? info.columns() : channels_of(info)) > 1;

@@ -8,7 +8,6 @@
 #include <stagecraft/kernels/elementwise/activation.hpp>
 #include <stagecraft/kernels/elementwise/formula_rows.hpp>
 #include <stagecraft/kernels/normalization/softmax.hpp>
-#include <stagecraft/kernels/normalization/softmax_planes.hpp>
 #include <stagecraft/layers/broadcast.hpp>
 #include <stagecraft/layers/elementwise_call.hpp>
 #include <algorithm>

@@ -6,10 +6,6 @@
 #include <stagecraft/description/inference.hpp>
 #include <stagecraft/host/steps/host_memory.hpp>
 #include <stagecraft/host/steps/weight_layout.hpp>
-#include <stagecraft/layers/convolutional/conv1d.hpp>
-#include <stagecraft/layers/convolutional/conv2d.hpp>
-#include <stagecraft/layers/core/dense.hpp>
-#include <stagecraft/layers/normalization/batch_normalization.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <algorithm>
 #include <cmath>
@@ -19,9 +15,10 @@
 
 namespace stagecraft::cpu {
 
-template <class L>
-inline constexpr bool takes_normalization =
-    std::is_same_v<L, layers::dense> || std::is_same_v<L, layers::conv1d> || std::is_same_v<L, layers::conv2d>;
+/// Whether the weights of a layer can contain a normalization that comes after it.
+constexpr bool takes_normalization(layer_kernel kernel) {
+  return kernel == layer_kernel::product || kernel == layer_kernel::convolution;
+}
 
 /// Whether the normalization that is the epilogue of a call, alone in reading its output, is a part of its weights.
 template <class Plan, int Call>
@@ -30,8 +27,8 @@ constexpr bool takes_in_epilogue() {
   constexpr int next = Plan::epilogue(Call);
   if constexpr (next < 0) {
     return false;
-  } else if constexpr (!std::is_same_v<layer_t<model, next>, layers::batch_normalization> ||
-                       !takes_normalization<layer_t<model, Call>>) {
+  } else if constexpr (Plan::graph.layer_of(next).kernel != layer_kernel::batch_normalization ||
+                       !takes_normalization(Plan::graph.layer_of(Call).kernel)) {
     return false;
   } else {
     return layer_of<model, Call>.activation == linear && Plan::graph.layer_of(Call).call_count == 1 &&
@@ -46,7 +43,7 @@ inline constexpr int folded_into = [] {
     return -1;
   } else if constexpr (!Plan::training.fold_batch_normalization || Plan::options.offloads_weights() ||
                        Plan::graph.is_stateful() ||  // the copies that are folded would hold the states, too
-                       !std::is_same_v<layer_t<typename Plan::model, Call>, layers::batch_normalization>) {
+                       Plan::graph.layer_of(Call).kernel != layer_kernel::batch_normalization) {
     return -1;
   } else {
     constexpr int before = [] {
@@ -65,7 +62,7 @@ inline constexpr int folded_into = [] {
 struct normalization_weights {
   int gamma = 0, beta, moving_mean, moving_variance = moving_mean + 1;
 
-  constexpr explicit normalization_weights(layers::batch_normalization const& layer)
+  constexpr explicit normalization_weights(auto const& layer)
       : beta(layer.options.scale ? 1 : 0), moving_mean(beta + (layer.options.center ? 1 : 0)) {}
 };
 

@@ -19,11 +19,11 @@ struct host_call {
   using plan = Plan;
   using architecture = typename Plan::architecture;
 
-  static constexpr auto const& planned = Plan::program.calls[Call];
+  static constexpr auto const& planned = Plan::model_plan.calls[Call];
   /// Without the activation, if the loss applies it.
   static constexpr auto const& layer = planned_layer<model, Call, planned.activation_in_loss>;
   static constexpr int call = Call;
-  static constexpr int batch = Plan::program.batch;
+  static constexpr int batch = Plan::model_plan.batch;
   static constexpr int input_count = Plan::graph.call(Call).input_count;
   static constexpr bool trains = Plan::trains && planned.needs_gradient;
 
@@ -39,7 +39,7 @@ struct host_call {
 
   /// Whether the gradient of an input is wanted at all.
   [[nodiscard]] static constexpr bool wants_input_gradient(int index) {
-    return Plan::program.calls[input_call(index)].needs_gradient;
+    return Plan::model_plan.calls[input_call(index)].needs_gradient;
   }
   /// Whether it is to be added to what is there; else what is there is not defined.
   [[nodiscard]] static constexpr bool adds_input_gradient(int index) {
@@ -48,7 +48,7 @@ struct host_call {
   /// The activation behind an input whose gradient the backward step of this call applies to the gradient of the input;
   /// `linear` if there is none. Such an input's gradient is written, not added to.
   [[nodiscard]] static constexpr activation applied_activation(int index) {
-    auto const& source = Plan::program.calls[input_call(index)];
+    auto const& source = Plan::model_plan.calls[input_call(index)];
     return source.activation_in_consumer ? source.needs.output_activation : linear;
   }
   /// The same for the gradients of the weights.
@@ -119,7 +119,7 @@ struct host_call {
   template <class Work>
   void divide(Work const& work) const {
     if constexpr (Plan::threads > 1)
-      divide(memory, [&](host_memory const& own) { work(host_call{own}); });
+      cpu::divide(memory, [&](host_memory const& own) { work(host_call{own}); });
     else
       work(*this);
   }
@@ -137,7 +137,7 @@ struct host_call {
   template <class Place>
   [[nodiscard]] float* address(Place const& place, [[maybe_unused]] int of, [[maybe_unused]] long long room) const {
     if constexpr (is_half(Plan::stored))
-      if (is_half(Plan::program.calls[of].stored)) return memory.widened + room;
+      if (is_half(Plan::model_plan.calls[of].stored)) return memory.widened + room;
     return Plan::address(memory, place);
   }
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the host carries out the steps of a layer. The layers of this library have a specialisation each, beside this
-// file; a layer of the user's own brings `forward` and `backward` itself.
+// How the host carries out the steps of a layer: by the operations of its `call`, by the kernel that it names
+// (host/operations/), or by loops of its own, `forward` and `backward`.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>
@@ -202,9 +202,15 @@ struct call_operation {
                                          elementwise_call_of<Call, Call::plan::trains>::facts.function != linear;
 };
 
+/// The steps of a layer by the kernel that it names in `steps_by`; host/operations/ has one for each.
+template <layer_kernel Kernel, class L>
+struct kernel_operation;
+template <class L>
+struct kernel_operation<layer_kernel::none, L> : call_operation {};
+
 template <class L>
   requires HasCall<L>
-struct operation<L> : call_operation {};
+struct operation<L> : kernel_operation<kernel_of<L>, L> {};
 
 /// How threads share the steps of an operation.
 template <class Operation>

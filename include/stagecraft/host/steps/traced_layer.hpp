@@ -11,7 +11,7 @@
 #include <stagecraft/host/steps/random_key_of_call.hpp>
 #include <stagecraft/kernels/convolution/products_of_windows.hpp>
 #include <stagecraft/kernels/product/bfloat16_product.hpp>
-#include <stagecraft/kernels/update/row_chains.hpp>
+#include <stagecraft/kernels/update/update.hpp>
 #include <stagecraft/layers/elementwise_call.hpp>
 #include <stagecraft/threads/sharing_team.hpp>
 #include <algorithm>

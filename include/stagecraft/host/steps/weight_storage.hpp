@@ -4,8 +4,8 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/kernels/product/packed_groups.hpp>
-#include <stagecraft/plan/program.hpp>
+#include <stagecraft/kernels/product/packed_matrix.hpp>
+#include <stagecraft/plan/model_plan.hpp>
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -51,12 +51,12 @@ struct gradient_storage {
   std::array<long long, graph_of<M>.calls.size()> shift{};  ///< from a weight's offset to that of its gradient
   long long floats = weight_storage_of<M, Arch>.floats;
 
-  template <class Program>
-  constexpr explicit gradient_storage(Program const& program) {
+  template <class ModelPlan>
+  constexpr explicit gradient_storage(ModelPlan const& model_plan) {
     constexpr auto const& graph = graph_of<M>;
     constexpr auto const& weights = weight_storage_of<M, Arch>;
     for (std::size_t i = shift.size(); i-- > 0;) {
-      auto const& planned = program.calls[i];
+      auto const& planned = model_plan.calls[i];
       auto const& layer = graph.layer_of(static_cast<int>(i));
       if (!planned.needs_gradient || planned.writes_parameter_gradient || layer.parameter_count == 0) continue;
       auto const first = static_cast<std::size_t>(layer.first_parameter);
@@ -68,6 +68,6 @@ struct gradient_storage {
 
 template <class Job, class Arch>
 inline constexpr gradient_storage<typename Job::model, Arch> gradient_storage_of{
-    program_for<typename Job::in_training>};
+    model_plan_for<typename Job::in_training>};
 
 }  // namespace stagecraft::cpu

@@ -3,7 +3,7 @@
 // each step fills anew. Constants only.
 #pragma once
 
-#include <stagecraft/plan/program.hpp>
+#include <stagecraft/plan/model_plan.hpp>
 #include <stagecraft/plan/value_types.hpp>
 
 namespace stagecraft::cpu {
@@ -14,10 +14,11 @@ template <class Plan, int Call>
 constexpr bool casts_input(int input) {
   if constexpr (!has_own_types<typename Plan::job>) {
     return false;
-  } else if constexpr (!is_half(computed_type_of<typename Plan::job, Call>) || Plan::program.calls[Call].needs.view) {
+  } else if constexpr (!is_half(computed_type_of<typename Plan::job, Call>) ||
+                       Plan::model_plan.calls[Call].needs.view) {
     return false;
   } else {
-    return !Plan::program.calls[input].is_exact && !is_half(value_types_of<typename Plan::job>[input]);
+    return !Plan::model_plan.calls[input].is_exact && !is_half(value_types_of<typename Plan::job>[input]);
   }
 }
 
@@ -28,7 +29,7 @@ struct widened_step {
 
   /// Floats of a batch, in whole cache lines.
   [[nodiscard]] static constexpr long long floats_of(int call) {
-    return (static_cast<long long>(Plan::program.batch) * Plan::graph.call(call).shape.size() + 15) / 16 * 16;
+    return (static_cast<long long>(Plan::model_plan.batch) * Plan::graph.call(call).shape.size() + 15) / 16 * 16;
   }
   [[nodiscard]] static constexpr int input_call(int index) { return Plan::graph.inputs[node.first_input + index]; }
   [[nodiscard]] static constexpr long long input(int index) {

@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each tile has of a planned convolution, and for how long it works on it.
+// The division of a planned convolution: the part of each tile, and the cycles that it takes.
 #pragma once
 
 #include <stagecraft/ipu/convolution/convolution_estimate.hpp>
 #include <stagecraft/ipu/convolution/convolution_plan.hpp>
-#include <stagecraft/ipu/convolution/convolution_reduction.hpp>
-#include <stagecraft/ipu/convolution/convolution_shape.hpp>
 #include <stagecraft/ipu/convolution/convolution_view.hpp>
-#include <stagecraft/ipu/cycles/binary_op.hpp>
 #include <stagecraft/ipu/cycles/cast.hpp>
+#include <stagecraft/ipu/cycles/elementwise.hpp>
+#include <stagecraft/ipu/cycles/fill.hpp>
 #include <stagecraft/ipu/cycles/integers.hpp>
-#include <stagecraft/ipu/cycles/reduce_partials.hpp>
-#include <stagecraft/ipu/cycles/zero_partials.hpp>
+#include <stagecraft/ipu/cycles/reduce.hpp>
 #include <stagecraft/machines/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::tiles {
 
-/// Indices from `first` on, without `last`.
+/// The indices from `first` to `last`, `last` excluded.
 struct index_range {
   std::int64_t first = 0;
   std::int64_t last = 0;
@@ -25,20 +23,20 @@ struct index_range {
   [[nodiscard]] constexpr std::int64_t size() const noexcept { return last - first; }
   friend constexpr bool operator==(index_range const&, index_range const&) = default;
 
-  /// The same in units of which each is `each` indices.
+  /// The indices of a range whose elements are `each` indices each.
   [[nodiscard]] constexpr index_range times(std::int64_t each) const noexcept { return {first * each, last * each}; }
   /// Part number `index` of `parts`. The last ones may be smaller or empty; none is larger than the first.
   [[nodiscard]] constexpr index_range part(std::int64_t parts, std::int64_t index) const noexcept {
     return piece(ceil_div(size(), parts), index);
   }
-  /// Piece number `index` of those of a length.
+  /// Piece number `index`, if the range is cut into pieces of one length.
   [[nodiscard]] constexpr index_range piece(std::int64_t length, std::int64_t index) const noexcept {
     return {smaller(first + index * length, last), smaller(first + (index + 1) * length, last)};
   }
 };
 
-/// A box of a transformed convolution: what a tile computes in one serial part, or the whole serial part. Channels and
-/// groups count singly; those behind the last are zeros.
+/// A box of a transformed convolution: the part of a tile in one serial part, or the whole serial part. Channels and
+/// groups count singly; those after the last are zeros.
 struct convolution_part {
   index_range conv_groups, batch, rows, columns, kernel_rows, kernel_columns, in_chans, out_chans;
 
@@ -67,7 +65,7 @@ struct convolution_division {
   convolution_view view;
   convolution_partition partition;
   bool sends_inputs_once = false;
-  std::int64_t serial_out_parts = 1;  ///< those that have something
+  std::int64_t serial_out_parts = 1;  ///< serial parts of output channels that are not empty
   std::int64_t serial_in_parts = 1;
   bool kernel_is_there = false;  ///< the kernel lies on the tiles that multiply it, as they do (weight_mapping)
 
@@ -81,9 +79,9 @@ struct convolution_division {
         serial_in_parts(parts_used(view.in_chan_groups, partition.serial_in_chan_split)),
         kernel_is_there(has_kernel) {}
 
-  // Which part.
+  // The parts.
 
-  /// The whole of a serial part.
+  /// The box of a whole serial part.
   [[nodiscard]] constexpr convolution_part serial_part(std::int64_t out, std::int64_t in) const noexcept {
     index_range const outs{0, view.out_chan_groups}, ins{0, view.in_chan_groups};
     return {.conv_groups = index_range{0, view.conv_groups}.times(view.conv_groups_per_group),
@@ -153,7 +151,7 @@ struct convolution_division {
     auto const box = inputs_of(part);
     return part.conv_groups.size() * part.batch.size() * part.in_chans.size() * box.rows.size() * box.columns.size();
   }
-  /// Whether a tile has partial sums to compute; it may have some that are zero, too.
+  /// True if a tile has partial sums to compute; some of them may be zero, too.
   [[nodiscard]] static constexpr bool multiplies(convolution_part const& part) noexcept {
     return part.outputs() > 0 && part.weights() > 0;
   }
@@ -174,14 +172,14 @@ struct convolution_division {
   [[nodiscard]] constexpr std::int64_t kernel_slice(convolution_part const& part) const noexcept {
     return kernel_is_input() ? part.conv_groups.size() * part.columns.size() * part.in_chans.size() : part.weights();
   }
-  /// A tile's slices, of which each belongs to a serial part.
+  /// Slices of the kernel on a tile: one for each serial part.
   [[nodiscard]] constexpr std::int64_t kernel_slices() const noexcept {
     return kernel_is_input() ? serial_in_parts : serial_out_parts * serial_in_parts;
   }
   [[nodiscard]] constexpr std::int64_t kernel_slice_of(std::int64_t out, std::int64_t in) const noexcept {
     return kernel_is_input() ? in : out * serial_in_parts + in;
   }
-  /// How many tiles multiply the same slice, and by how much their numbers differ.
+  /// The number of tiles that multiply the same slice. Their tile numbers are kernel_sharer_stride() apart.
   [[nodiscard]] constexpr std::int64_t kernel_sharers() const noexcept {
     return kernel_is_input() ? partition.out_chan_split : partition.batch_split * partition.field_split.elements();
   }
@@ -193,8 +191,8 @@ struct convolution_division {
   [[nodiscard]] constexpr std::int64_t kernel_share() const noexcept {
     return ceil_div(ceil_div(kernel_slice(part(0, 0, 0)), kernel_sharers()), kernel_grain) * kernel_grain;
   }
-  /// Which elements of its slice a tile has: the last sharer the first ones, so that tile 0, which receives most of all
-  /// else, has least.
+  /// The elements of its slice that lie on a tile: the last sharer has the first ones, so that tile 0, which receives
+  /// most of all else, has least.
   [[nodiscard]] constexpr index_range kernel_share_of(std::int64_t tile, convolution_part const& part) const noexcept {
     std::int64_t const sharer = tile / kernel_sharer_stride() % kernel_sharers();
     return index_range{0, kernel_slice(part)}.piece(kernel_share(), kernel_sharers() - 1 - sharer);
@@ -213,7 +211,7 @@ struct convolution_division {
     return part.weights() - (weights_are_there() ? kernel_share_of(tile, part).size() : 0);
   }
 
-  // What is laid out before it is sent to those who multiply it: an even share for each tile of the plan.
+  // Data that are laid out before they are sent to the tiles that multiply them: each tile has an even share.
 
   [[nodiscard]] constexpr std::int64_t share(std::int64_t elements) const noexcept {
     return ceil_div(elements, partition.tiles());
@@ -224,14 +222,14 @@ struct convolution_division {
 
   // Cycles of a tile.
 
-  /// Workers convert whole vectors: single elements behind the last would take longer than one more.
+  /// Cycles of converting elements in whole vectors: single elements after the last would take longer than one more.
   [[nodiscard]] constexpr std::int64_t cast_cycles(std::int64_t elements) const noexcept {
     if (elements == 0) return 0;
     std::int64_t const whole =
         std::int64_t{problem.target.num_worker_contexts} * problem.target.vector_width(problem.shape.operand());
     return problem.cast_cycles(ceil_div(elements, whole) * whole);
   }
-  /// Of the vertex that computes partial sums. Where there is nothing to multiply, they are set to zero.
+  /// Cycles of the vertex that computes partial sums. Where there is nothing to multiply, it sets them to zero.
   [[nodiscard]] constexpr std::int64_t compute_cycles(convolution_part const& part) const noexcept {
     std::int64_t const outputs = part.outputs();
     if (outputs == 0) return 0;
@@ -248,8 +246,8 @@ struct convolution_division {
                                    .weights = part.weights(),
                                    .partials = outputs});
   }
-  /// Of the tile that takes longest. A smaller part of the field may be harder to divide among the workers, and a
-  /// single kernel element takes a way of its own; of all else, tile 0 has most.
+  /// Cycles of the tile that takes longest. A smaller part of the field may be harder to divide among the workers, and
+  /// a single kernel element has a vertex of its own; of all else, tile 0 has most.
   [[nodiscard]] constexpr std::int64_t longest_compute_cycles(std::int64_t out, std::int64_t in) const noexcept {
     auto const& p = partition;
     std::int64_t const last[5]{last_of(view.kernel.width, p.kernel_split.width),
@@ -277,7 +275,7 @@ struct convolution_division {
   // Partial sums of several tiles.
 
   [[nodiscard]] constexpr bool adds_serial_parts() const noexcept { return serial_in_parts > 1; }
-  /// Of what a serial part gives: sums of several are added up before they are rounded.
+  /// The type of a serial part's sums: sums of several parts are added up before they are rounded.
   [[nodiscard]] constexpr dtype sums() const noexcept {
     return adds_serial_parts() ? view.partials : problem.shape.output;
   }
@@ -286,7 +284,7 @@ struct convolution_division {
   }
   /// Elements that are added up at once.
   [[nodiscard]] constexpr std::int64_t chunk() const noexcept { return view.partials == dtype::float16 ? 8 : 4; }
-  /// A stage, of as many outputs as a tile has partial sums of.
+  /// Stage `index` of the reduction, for a tile with partial sums of `outputs` outputs.
   [[nodiscard]] constexpr reduction_stage stage(int index, std::int64_t outputs) const noexcept {
     std::int64_t const depth = partition.reduction_depth();
     reduction_stage result{.rows_out = depth};
@@ -302,7 +300,7 @@ struct convolution_division {
   }
   /// Tiles of a reduction in one stage find their own partial sums where they are; otherwise all are sent.
   [[nodiscard]] constexpr bool sends_own_partials() const noexcept { return stages() > 1; }
-  /// Cycles in which a tile adds up sums for so many outputs, all of which have as many.
+  /// Cycles in which a tile adds up `chunks` chunks of outputs.
   [[nodiscard]] constexpr std::int64_t reduce_cycles(reduction_stage const& stage, std::int64_t chunks) const noexcept {
     return vertices::reduce_partials{.partials = view.partials,
                                      .output = stage.is_last ? sums() : view.partials,
@@ -311,7 +309,7 @@ struct convolution_division {
                                      .single_input = true}
         .cycles(problem.target);
   }
-  /// Outputs that a tile has in the end, if it had as many partial sums.
+  /// Outputs that a tile has after the reduction, if it had partial sums of `outputs` outputs.
   [[nodiscard]] constexpr std::int64_t outputs_kept(std::int64_t outputs) const noexcept {
     if (stages() == 0) return outputs;
     return smaller(stage(stages() - 1, outputs).chunks_per_tile * chunk(), outputs);
@@ -322,13 +320,13 @@ struct convolution_division {
         .operation = vertices::binary_operation::add, .type = view.partials, .elements = elements, .in_place = true}
         .cycles(problem.target);
   }
-  /// From partial sums to results; none if they are of one type.
+  /// Cycles of rounding partial sums to results; 0 if both have one type.
   [[nodiscard]] constexpr std::int64_t rounding_cycles(std::int64_t elements) const noexcept {
     return vertices::reduce_partials{
         .partials = view.partials, .output = problem.shape.output, .outputs = elements, .depth = 1}
         .cycles(problem.target);
   }
-  /// Whether a vertex writes its partial sums to where the results are wanted.
+  /// True if a vertex writes its partial sums to the place of the results.
   [[nodiscard]] constexpr bool computes_in_place() const noexcept { return stages() == 0 && view.partials == sums(); }
 
  private:

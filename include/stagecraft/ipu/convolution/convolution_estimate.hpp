@@ -1,29 +1,89 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a way to divide a convolution among tiles costs.
+// The cost of one way to divide a convolution among tiles, with the reduction of partial sums where several tiles have
+// some of the same outputs.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/convolution/convolution_plan.hpp>
-#include <stagecraft/ipu/convolution/convolution_reduction.hpp>
 #include <stagecraft/ipu/convolution/convolution_view.hpp>
-#include <stagecraft/ipu/cycles/binary_op.hpp>
 #include <stagecraft/ipu/cycles/cast.hpp>
-#include <stagecraft/ipu/cycles/conv_partial_1x1.hpp>
-#include <stagecraft/ipu/cycles/conv_partial_nx1.hpp>
-#include <stagecraft/ipu/cycles/conv_partial_slic.hpp>
+#include <stagecraft/ipu/cycles/conv_macs.hpp>
+#include <stagecraft/ipu/cycles/conv_partials.hpp>
+#include <stagecraft/ipu/cycles/elementwise.hpp>
 #include <stagecraft/ipu/cycles/exchange.hpp>
-#include <stagecraft/ipu/cycles/horizontal_mac.hpp>
+#include <stagecraft/ipu/cycles/fill.hpp>
 #include <stagecraft/ipu/cycles/integers.hpp>
 #include <stagecraft/ipu/cycles/multi_slice.hpp>
-#include <stagecraft/ipu/cycles/outer_product.hpp>
-#include <stagecraft/ipu/cycles/reduce_partials.hpp>
-#include <stagecraft/ipu/cycles/vertical_mac.hpp>
-#include <stagecraft/ipu/cycles/zero_partials.hpp>
+#include <stagecraft/ipu/cycles/reduce.hpp>
 #include <stagecraft/machines/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::tiles {
 
-/// A convolution, a machine and options: what all plans that are compared have in common.
+/// Tiles, `depth` of them, have partial sums of the same outputs. Each becomes responsible for a part of the outputs,
+/// receives the others' partial sums of it and adds them up. A deep reduction does that in stages, each for groups of
+/// tiles only: 2 for a depth from 16, 3 from 125. That saves no cycles of exchange, but messages, whose code fills the
+/// tiles' memory.
+///
+/// Parts are multiples of what the vertex adds at once, so that it always finds one single input. A depth of 1 is at
+/// most a cast.
+/// Sources: poplibs, lib/poplin/ConvReducePlan.cpp (numbers of stages); ConvModel.cpp, addReduceCycleEstimate and
+/// addExchangeCycleEstimates, which have each tile receive its own partial sums, too.
+struct convolution_reduction {
+  dtype partials = dtype::float32;
+  dtype output = dtype::float32;
+  std::int64_t elements = 0;  ///< partial sums of a tile
+  std::int64_t depth = 1;
+
+  std::int64_t exchange = 0;  ///< cycles of exchange, all stages
+  std::int64_t reduce = 0;    ///< cycles of adding up, all stages
+  std::int64_t temporary_bytes = 0;
+  std::int64_t outputs = 0;  ///< outputs of a tile after the last stage
+  int stages = 0;
+
+  constexpr convolution_reduction(ipu_target const& target, dtype partials_type, dtype output_type, std::int64_t count,
+                                  std::int64_t reduction_depth) noexcept
+      : partials(partials_type), output(output_type), elements(count), depth(reduction_depth), outputs(count) {
+    if (depth < 2) {
+      reduce = vertices::reduce_partials{.partials = partials, .output = output, .outputs = count, .depth = 1}.cycles(
+          target);
+      return;
+    }
+    std::int64_t const grain = partials == dtype::float16 ? 8 : 4;
+    stages = stages_of(depth);
+    std::int64_t remaining = depth;
+    for (int left = stages; left > 0; --left) {
+      std::int64_t const tiles = left == 1 ? remaining : root(remaining, left);
+      // Groups of `tiles` tiles, where the last may be smaller: their sums are spread evenly over all tiles.
+      std::int64_t const sums = ceil_div(remaining, tiles);
+      std::int64_t const part = ceil_div(ceil_div(outputs, grain) * sums, remaining) * grain;
+      std::int64_t const received = (tiles - 1) * part * size_of(partials);
+      exchange += exchange_cycles(target, received);
+      reduce += vertices::reduce_partials{.partials = partials,
+                                          .output = left == 1 ? output : partials,
+                                          .outputs = part,
+                                          .depth = tiles,
+                                          .single_input = true}
+                    .cycles(target);
+      temporary_bytes = larger(temporary_bytes, outputs * size_of(partials) + received);
+      outputs = part;
+      remaining = sums;
+    }
+  }
+
+  /// The number of stages of a reduction of a depth.
+  [[nodiscard]] static constexpr int stages_of(std::int64_t depth) noexcept {
+    return depth >= 125 ? 3 : depth >= 16 ? 2 : depth >= 2 ? 1 : 0;
+  }
+  /// The smallest number whose power is not below: how many tiles a stage adds up at once.
+  [[nodiscard]] static constexpr std::int64_t root(std::int64_t number, int power) noexcept {
+    std::int64_t result = 1;
+    while ((power == 2 ? result * result : result * result * result) < number) ++result;
+    return result;
+  }
+};
+
+/// The convolution, the machine and the options that all compared plans share.
 struct convolution_problem {
   convolution_shape shape;
   ipu_target target;
@@ -47,7 +107,7 @@ struct convolution_problem {
     tile.in_chans = in_groups * view.in_chans_per_group;
     tile.out_chans = out_groups * view.out_chans_per_group;
     tile.inputs = tile.conv_groups * tile.batch * tile.in_chans * view.inputs_of(tile.field, kernel).elements();
-    // In a convolution of single channels, groups are the channels.
+    // The groups of a convolution of single channels are its channels.
     tile.weights = tile.conv_groups * tile.kernel.elements() * tile.in_chans * tile.out_chans;
     tile.partials = tile.conv_groups * tile.batch * tile.field.elements() * tile.out_chans;
     return tile;
@@ -143,8 +203,8 @@ struct convolution_problem {
   /// The plan of a way to compute the convolution and to divide it, with all its cycles and bytes.
   ///
   /// Sources: poplibs, lib/poplin/ConvModel.cpp: addExchangeCycleEstimates, addTransformCycleEstimate, addEstimates.
-  /// Not as there: syncs are counted; partial sums that nobody else adds to stay where they are; a part of a dynamic
-  /// slice is copied by each worker as one row of a gather.
+  /// Differences to the source: syncs are counted; partial sums that no other tile adds to stay where they are; each
+  /// worker copies a part of a dynamic slice as one row of a gather.
   [[nodiscard]] constexpr convolution_plan plan_of(convolution_view const& view, convolution_partition const& partition,
                                                    std::int64_t bytes_allowed) const noexcept {
     convolution_plan plan{.vertex = view.vertex,
@@ -179,8 +239,8 @@ struct convolution_problem {
     std::int64_t const input_share = layout.input_bytes;
     std::int64_t const weight_share = layout.weight_bytes;
 
-    // Serial parts: taken out of the whole and put into it; without parts of the input channels, inputs may be sent
-    // once.
+    // Serial parts are taken out of the whole and put into it. If the input channels are not divided, inputs may be
+    // sent once.
     std::int64_t slicing = 0;
     if (partition.serial_in_chan_split > 1) slicing += slice_cycles(shape.input, input_share / size, false);
     if (serial > 1) slicing += slice_cycles(shape.input, weight_share / size, false);
@@ -192,7 +252,7 @@ struct convolution_problem {
                                      .in_place = true}
                      .cycles(target);
 
-    // Memory: what is live at the same time.
+    // Memory: data that are live at the same time.
     std::int64_t const size_in_memory = size + (shape.multiplies_float16 ? size_of(shape.operand()) : 0);
     std::int64_t const input_bytes = tile.inputs * size_in_memory;
     std::int64_t const others = tile.weights * size_in_memory + tile.partials * partial_size +
@@ -244,7 +304,7 @@ struct convolution_problem {
     return ceil_div(partials * size_of(view.partials), conv_groups / view.conv_groups_per_group) + 200;
   }
 
-  /// What it costs to lay data out, if that has to be done; bytes are an even share of what all tiles have.
+  /// The cost of laying data out, if that is necessary; bytes are a tile's even share of all data.
   struct layout_costs {
     std::int64_t input_bytes = 0;
     std::int64_t weight_bytes = 0;

@@ -8,26 +8,26 @@
 
 namespace stagecraft::tiles {
 
-/// Places in a block of memory, the same on all tiles of a plan, in bytes; as large as tile 0 needs them. What is laid
-/// out for the plan and partial sums share a place, and so do operands and what is received to be added up.
+/// Offsets in a block of memory in bytes, the same on all tiles of a plan; places are as large as tile 0 needs them.
+/// Data that are laid out share a place with partial sums, and operands with received sums.
 struct convolution_memory {
   std::int64_t zero = 0;     ///< a zero, from where padding comes; that of tile 0 is read
-  std::int64_t results = 0;  ///< of all serial parts, until they are sent home
-  std::int64_t sums = 0;     ///< of several serial parts, if they are of another type than the results
-  std::int64_t added = 0;    ///< what is added to them
+  std::int64_t results = 0;  ///< results of all serial parts, until they are sent home
+  std::int64_t sums = 0;     ///< sums of several serial parts, if their type is not that of the results
+  std::int64_t added = 0;    ///< sums that are added to these
   std::int64_t laid_out_inputs = 0, laid_out_weights = 0;
-  std::int64_t received_inputs = 0, received_weights = 0;  ///< the same before it is laid out
+  std::int64_t received_inputs = 0, received_weights = 0;  ///< operands before they are laid out
   std::int64_t inputs = 0, weights = 0;
-  std::int64_t cast_inputs = 0, cast_weights = 0;  ///< the same as float16
+  std::int64_t cast_inputs = 0, cast_weights = 0;  ///< operands converted to float16
   std::int64_t partials = 0;
   std::int64_t received_partials = 0;
-  std::int64_t reduced[3]{};  ///< of each stage but the last
+  std::int64_t reduced[3]{};  ///< sums of each stage of the reduction but the last
   std::int64_t landing = 0;   ///< results, before they are put in order at home
 
-  std::int64_t results_per_part = 0;  ///< elements
+  std::int64_t results_per_part = 0;  ///< elements of the result in one serial part
   std::int64_t bytes = 0;
 
-  /// `elements_at_home`: of the result, on tile 0.
+  /// `elements_at_home`: elements of the result that lie on tile 0.
   constexpr convolution_memory(convolution_division const& division, std::int64_t elements_at_home) noexcept {
     auto const& shape = division.problem.shape;
     auto const part = division.part(0, 0, 0), whole = division.serial_part(0, 0);
@@ -44,7 +44,7 @@ struct convolution_memory {
     }
     if (division.sends_inputs_once) take_inputs(end, division, part);
 
-    // What is laid out, then partial sums.
+    // Data that are laid out, then partial sums.
     std::int64_t shared = end;
     if (division.lays_out_inputs()) laid_out_inputs = take(shared, division.share(division.inputs(whole)), shape.input);
     if (division.lays_out_weights()) laid_out_weights = take(shared, division.share(whole.weights()), shape.input);
@@ -75,7 +75,7 @@ struct convolution_memory {
     received_weights = received;
     if (division.lays_out_weights()) take(received, division.share(whole.weights()), shape.input);
 
-    // All that is done when results have come home, but for those that have not left.
+    // When results come home, everything is free but the results that have not left.
     landing = partials;
     std::int64_t home = landing;
     if (division.view.rearranges_output) take(home, elements_at_home, shape.output);

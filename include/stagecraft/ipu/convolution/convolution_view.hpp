@@ -3,15 +3,14 @@
 #pragma once
 
 #include <stagecraft/ipu/convolution/convolution_plan.hpp>
-#include <stagecraft/ipu/convolution/convolution_shape.hpp>
-#include <stagecraft/ipu/cycles/conv_partial_slic.hpp>
+#include <stagecraft/ipu/cycles/conv_partials.hpp>
 #include <stagecraft/ipu/cycles/integers.hpp>
 #include <stagecraft/machines/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::tiles {
 
-/// A convolution after its transforms, with the vertex that shall compute it, in the units that are divided.
+/// A convolution after its transforms, with the vertex that computes it, in the units that are divided.
 struct convolution_view {
   convolution_vertex vertex = convolution_vertex::conv_partial_1x1;
   convolution_transform transform;
@@ -27,8 +26,8 @@ struct convolution_view {
   std::int64_t conv_groups = 1;  ///< groups of conv_groups_per_group
   std::int64_t in_chan_groups = 1;
   std::int64_t out_chan_groups = 1;
-  field_size field;   ///< of outputs
-  field_size kernel;  ///< in units of filter_height and filter_width
+  field_size field;   ///< rows and columns of outputs
+  field_size kernel;  ///< the kernel / filter_height, / filter_width
   field_size input_field;
   field_size stride;
   field_size kernel_dilation;
@@ -78,14 +77,14 @@ struct convolution_view {
     view.rearranges_output = transform.swap_operands;
     return view;
   }
-  /// With so many groups of the convolution at once.
+  /// This view with `groups` groups of the convolution computed at once.
   [[nodiscard]] constexpr convolution_view with_conv_groups(int groups) const noexcept {
     auto view = *this;
     view.conv_groups_per_group = groups;
     view.conv_groups = ceil_div(conv_groups, groups);
     return view;
   }
-  /// With a vertex, and its groups of channels.
+  /// This view with a vertex and its groups of channels.
   [[nodiscard]] constexpr convolution_view with_vertex(convolution_vertex of, int units, int in_chans, int out_chans,
                                                        int rows, int columns = 1) const noexcept {
     auto view = *this;
@@ -106,7 +105,7 @@ struct convolution_view {
     view.kernel.width = ceil_div(kernel.width, columns);
     return view;
   }
-  /// That of a plan.
+  /// The view of a plan.
   [[nodiscard]] static constexpr convolution_view of(convolution_shape const& shape,
                                                      convolution_plan const& plan) noexcept {
     auto const view = transformed(shape, plan.partials, plan.transform);
@@ -114,7 +113,7 @@ struct convolution_view {
         .with_vertex(plan.vertex, plan.conv_units, plan.in_chans_per_group, plan.out_chans_per_group,
                      plan.filter_height, plan.filter_width);
   }
-  /// Whether the vertex works on so many groups of channels of a tile: SLIC on one of inputs and one of outputs.
+  /// True if the vertex works on these groups of channels on a tile: SLIC takes one of inputs and one of outputs.
   [[nodiscard]] constexpr bool takes(std::int64_t in_groups, std::int64_t out_groups) const noexcept {
     return vertex != convolution_vertex::conv_partial_slic || (in_groups == 1 && out_groups == 1);
   }
@@ -194,7 +193,7 @@ struct convolution_views {
     least_cycles[count] = view.least_cycles(target, input);
     views[count++] = view;
   }
-  /// The most promising first.
+  /// Sorts the views, the most promising first.
   constexpr void sort() {
     for (int i = 0; i < count; ++i) {
       int best = i;
@@ -210,7 +209,7 @@ struct convolution_views {
     }
   }
 
-  /// All vertices and groups of channels for one transform.
+  /// Adds all vertices and groups of channels for one transform.
   constexpr void add_all(convolution_shape const& shape, ipu_target const& target, dtype partials,
                          convolution_transform transform) {
     auto const view = convolution_view::transformed(shape, partials, transform);
@@ -222,21 +221,21 @@ struct convolution_views {
     bool const is_flat = view.transform.flatten_field;
     int const units = target.conv_units(shape.operand(), view.partials);
     int const weights = target.weights_per_conv_unit(shape.operand());
-    // The units for matrix products. Few input channels take several rows of the kernel at once.
+    // Vertices of the units for matrix products. With few input channels they take several kernel rows at once.
     for (int rows = 1; rows <= 4; rows *= 2) {
       if (rows > 1 && (rows >= 2 * view.kernel.height || view.in_chan_groups > weights / rows)) break;
       add_grouped(view, shape, target,
                   is_flat ? convolution_vertex::conv_partial_1x1 : convolution_vertex::conv_partial_nx1, units,
                   weights / rows, units, rows);
     }
-    // Half of them, where the others would have nothing to do.
+    // Half of the units, where the others would have nothing to do.
     if (units == 16 && (view.out_chan_groups + 15) % 16 < 8)
       add_grouped(view, shape, target,
                   is_flat ? convolution_vertex::conv_partial_1x1 : convolution_vertex::conv_partial_nx1, 8, weights, 8,
                   1);
     if (view.transform.swap_operands) return;
     if (is_half) add_slic(view, shape, target);
-    // The workers' own arithmetic, for few channels.
+    // Vertices of the workers' own arithmetic, for few channels.
     if (view.in_chan_groups <= weights || view.out_chan_groups <= 2) {
       int in_chans = 1;
       while (in_chans < view.in_chan_groups && in_chans < weights) in_chans *= 2;
@@ -259,8 +258,8 @@ struct convolution_views {
     }
   }
 
-  /// The units, sliding over rows. Groups of the convolution come together if they have 2 channels at most. Not for
-  /// products, nor where inputs are dilated or a kernel's columns are: the vertex cannot.
+  /// Adds the units that slide over rows (SLIC). Groups of the convolution are joined if they have 2 channels at most.
+  /// The vertex computes no matrix products, and no dilated inputs or kernel columns.
   ///
   /// Source: poplibs, lib/poplin/ConvVertexType.cpp, getConvVertexSLICCandidates, of which there are more: 8 and 16
   /// groups of 1 channel, and groups that are filled up.
@@ -277,7 +276,7 @@ struct convolution_views {
         smaller(target.conv_units(dtype::float16, view.partials), view.partials == dtype::float16 ? 16 : 8));
     auto const slic = view.with_conv_groups(groups).with_vertex(convolution_vertex::conv_partial_slic, units, each,
                                                                 each, 1, vertices::conv_partial_slic::window);
-    // As many cycles as the units take at least when they do not slide, with the whole kernel as channels: no need.
+    // Sliding is not needed if the units take as few cycles with the whole kernel as channels.
     std::int64_t const without = ceil_div(view.kernel.elements() * view.in_chan_groups, 16) *
                                  ceil_div(view.out_chan_groups, units) * groups *
                                  target.conv_unit_cycles_per_element(dtype::float16);

@@ -11,14 +11,15 @@ namespace stagecraft::vertices {
 /// Converts `elements` elements, which all workers of a tile share. Between float32 and float16 four elements at once;
 /// other pairs of types one by one, which the source calls a guess.
 ///
-/// Source: poplibs, lib/popops/PerformanceEstimation.cpp, getCast1DCycleEstimate and castWorkerCycles (without its
-/// special ways between float16 and integers of 8 bits).
+/// Source: poplibs, lib/popops/PerformanceEstimation.cpp, getCast1DCycleEstimate and castWorkerCycles, but for
+/// its special ways between float16 and integers of 8 bits.
 struct cast {
   dtype from = dtype::float32;
   dtype to = dtype::float16;
   std::int64_t elements = 0;
 
-  /// A worker's cycles for `count` elements, without the call.
+  /// A worker's cycles for `count` elements, the call excluded.
+
   [[nodiscard]] constexpr std::int64_t worker_cycles(ipu_target const& target, std::int64_t count) const noexcept {
     std::int64_t const loaded = target.data_path_width / (8 * size_of(from));
     std::int64_t const stored = target.data_path_width / (8 * size_of(to));

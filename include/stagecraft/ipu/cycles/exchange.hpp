@@ -39,7 +39,7 @@ namespace stagecraft {
 
 namespace stagecraft::tiles {
 
-/// What one IPU sends to another.
+/// Bytes that one IPU sends to another.
 struct ipu_transfer {
   int from = 0;
   int to = 0;
@@ -63,7 +63,7 @@ enum class ipu_link : unsigned char { within_pair, across_ladder, up, down };
   return target.ipu_link_bits_per_second / 8 * target.ipu_link_efficiency_percent / 100 * links;
 }
 
-/// Whether data from one IPU to another pass a link of `ipu`. They first change to the other side of the ladder, if
+/// True if data from one IPU to another pass a link of `ipu`. They first change to the other side of the ladder, if
 /// they must, and then go up or down on it.
 [[nodiscard]] constexpr bool passes_link(int from, int to, int ipu, ipu_link link) noexcept {
   if (from == to) return false;

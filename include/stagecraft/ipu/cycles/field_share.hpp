@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which part of a convolution's output a worker of a tile computes.
+// The part of a convolution's output that each worker of a tile computes.
 #pragma once
 
 #include <stagecraft/ipu/cycles/integers.hpp>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arithmetic on whole numbers, of which cost models are made.
+// Arithmetic on whole numbers for cost models.
 #pragma once
 
 #include <cstdint>
 
 namespace stagecraft::tiles {
 
-/// The quotient, rounded up; for numbers that are not negative.
+/// The quotient, rounded up. Both numbers must not be negative.
 constexpr std::int64_t ceil_div(std::int64_t dividend, std::int64_t divisor) noexcept {
   return (dividend + divisor - 1) / divisor;
 }
@@ -18,7 +18,7 @@ constexpr int ceil_log2(std::int64_t number) noexcept {
   return result;
 }
 
-/// The greatest number that divides both; for numbers that are not both 0.
+/// The greatest number that divides both. At least one must not be 0.
 constexpr std::int64_t greatest_common_divisor(std::int64_t a, std::int64_t b) noexcept {
   while (b != 0) {
     auto const rest = a % b;

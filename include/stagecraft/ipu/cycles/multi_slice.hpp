@@ -16,11 +16,11 @@ struct multi_slice {
   dtype type = dtype::float32;
   std::int64_t row_elements = 0;
   std::int64_t offsets = 0;
-  std::int64_t offsets_in_range = 0;  ///< for the busiest worker
+  std::int64_t offsets_in_range = 0;  ///< offsets that the busiest worker finds
   bool is_update = false;
-  bool indices_are_sorted = false;          ///< then they are searched for, and others are not looked at
-  std::int64_t offsets_per_dict_entry = 1;  ///< how often the same row is asked for; only if sorted
-  bool split_single_region = false;         ///< one row, of which each worker copies a part
+  bool indices_are_sorted = false;          ///< true: a worker searches for its own offsets and skips the others
+  std::int64_t offsets_per_dict_entry = 1;  ///< offsets that name the same row; used only if sorted
+  bool split_single_region = false;         ///< true: each worker copies a part of one row
 
   /// Tile cycles of the vertex.
   [[nodiscard]] constexpr std::int64_t cycles(ipu_target const& target) const noexcept {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cycles of activations and their gradients: popnn's NonLinearity1D and NonLinearityGrad1D, and those by rows.
+// Cycles of activations and their gradients (popnn's NonLinearity1D, NonLinearityGrad1D and the 2D ones), and of losses
+// and their gradients from predicted and expected values (LossSumSquaredTransform and LossCrossEntropyTransform).
 #pragma once
 
 #include <stagecraft/ipu/cycles/integers.hpp>
@@ -21,7 +22,7 @@ struct non_linearity {
   non_linearity_type type = non_linearity_type::relu;
   dtype data = dtype::float32;  ///< float32 or float16
   std::int64_t elements = 0;
-  bool in_place = false;  ///< only swish asks
+  bool in_place = false;  ///< changes the cycles of swish only
 
   /// Cycles of the operation on one element, or on 64 bits.
   [[nodiscard]] constexpr int operation_cycles(bool of_vector) const noexcept {
@@ -106,6 +107,27 @@ struct non_linearity {
     int const operation = gradient_operation_cycles(false);
     if (!is_half()) return rest % 2 != 0 ? 1 + operation : 0;
     return ((rest & 2) != 0 ? 2 + operation : 0) + ((rest & 1) != 0 ? 4 + operation : 0);
+  }
+};
+
+/// The loss of `elements` predicted values and the gradient for each: squared differences, or cross entropy after
+/// softmax. A vertex of one worker.
+///
+/// Source: poplibs, lib/popnn/PerformanceEstimation.hpp, getLossTransformCycles.
+struct loss_transform {
+  bool is_cross_entropy = true;
+  dtype type = dtype::float32;  ///< float32 or float16
+  std::int64_t elements = 0;
+
+  /// Cycles of the worker.
+  [[nodiscard]] constexpr std::int64_t worker_cycles() const noexcept {
+    bool const is_half = type == dtype::float16;
+    std::int64_t const loop = (is_cross_entropy ? 9 : 4) * (is_half ? elements / 2 : elements);
+    std::int64_t const last = is_half && elements % 2 != 0 ? (is_cross_entropy ? 11 : 6) : 0;
+    return 5 + (is_cross_entropy ? 6 : 5) + 5 + 2 + 1 + loop + (is_half ? 1 + 2 : 0) + last + 1;
+  }
+  [[nodiscard]] constexpr std::int64_t flops() const noexcept {
+    return is_cross_entropy ? 6 * elements + 2 : 3 * elements;
   }
 };
 

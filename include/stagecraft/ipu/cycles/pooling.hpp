@@ -9,7 +9,7 @@
 
 namespace stagecraft::vertices {
 
-/// What a pooling vertex computes: the largest element of each window, the sum (which the average is made from), or
+/// The result of a pooling vertex: the largest element of each window, the sum (which the average is made from), or
 /// the gradient of the largest.
 enum class pooling_type : unsigned char { max, sum, max_gradient };
 
@@ -36,7 +36,7 @@ struct pooling {
     return 7 + 6 * longest + 6;
   }
 
-  /// One for each element of each window; sums have one more for each output, to scale it.
+  /// Floating point operations: one for each element of each window; sums have one more for each output, to scale it.
   [[nodiscard]] constexpr std::int64_t flops() const noexcept {
     std::int64_t const outputs = field_rows * row_elements * chan_groups * chans_per_group;
     return outputs * (window_elements + (type == pooling_type::sum ? 1 : 0));

@@ -2,24 +2,25 @@
 // Cycles of adding a multiple of one tensor to another, as optimizers do: popops' ScaledAddSupervisor.
 #pragma once
 
-#include <stagecraft/ipu/cycles/elementwise_cost.hpp>
+#include <stagecraft/ipu/cycles/elementwise.hpp>
 #include <stagecraft/ipu/cycles/integers.hpp>
 #include <stagecraft/machines/ipu_target.hpp>
 #include <cstdint>
 
 namespace stagecraft::vertices {
 
-/// What scaled_add computes: a + s b, a - s b, or r a + s b.
+/// The formula of scaled_add: a + s b, a - s b, or r a + s b.
 enum class scaled_operation : unsigned char { add, subtract, ax_plus_by };
 
 /// Replaces a by a + s b, or the like, for `elements` elements, which all workers of a tile share.
 ///
 /// Source: poplibs, lib/popops/PerformanceEstimation.cpp, getScaledArithmeticSupervisorCycleEstimate, where pointers
-/// need no unpacking. (In two of three cases the source gives no worker the vector that is left over: so here.)
+/// need no unpacking. (In two of three cases the source counts the vector that is left over for no worker; so does
+/// this.)
 struct scaled_add {
   scaled_operation operation = scaled_operation::add;
-  dtype type = dtype::float32;        ///< of a: float32 or float16
-  dtype other_type = dtype::float32;  ///< of b: float32 or float16
+  dtype type = dtype::float32;        ///< type of a: float32 or float16
+  dtype other_type = dtype::float32;  ///< type of b: float32 or float16
   std::int64_t elements = 0;
   bool mem_constrained = false;  ///< a and b lie where they can be loaded at the same time
 
@@ -34,8 +35,8 @@ struct scaled_add {
     if (operation == scaled_operation::subtract) supervisor += is_half_and_float ? 8 : 7;
     std::int64_t const each = vectors / workers;
     std::int64_t const left = vectors % workers;
-    // One worker does what is left over of the elements. With half and float it is the first that has not an
-    // additional vector.
+    // One worker computes the elements that are left over. For half and float it is the first without an additional
+    // vector.
     std::int64_t worker;
     if (is_half_and_float) {
       auto const of = [](std::int64_t count) { return 16 + (count == 0 ? 0 : 9 + 5 * (count - 1)) + 2; };

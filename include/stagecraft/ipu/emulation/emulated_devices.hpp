@@ -1,16 +1,42 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What one replica of a model needs besides its memory where its devices are emulated IPUs: counters, and the tiles of
 // checked ones.
+// What emulated IPUs have done: cycles as they were counted, pass by pass.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/step_plan.hpp>
 #include <stagecraft/host/steps/host_memory.hpp>
-#include <stagecraft/ipu/emulation/counted_work.hpp>
 #include <stagecraft/ipu/emulation/ipu_arithmetic.hpp>
+#include <stagecraft/ipu/steps/operation_cost.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
+
+namespace stagecraft::tiles {
+
+/// Of one replica's pass or of a device's weight updates: all its runs together.
+struct counted_pass {
+  operation_cost cost;
+  std::int64_t runs = 0;
+
+  friend constexpr bool operator==(counted_pass const&, counted_pass const&) = default;
+};
+
+}  // namespace stagecraft::tiles
+
+namespace stagecraft {
+
+/// Of one replica since it was made.
+struct counted_work {
+  std::vector<tiles::counted_pass> training;   ///< by passes of the training timetable
+  std::vector<tiles::counted_pass> inference;  ///< by stages
+  std::vector<tiles::counted_pass> updates;    ///< by devices
+};
+
+}  // namespace stagecraft
 
 namespace stagecraft::tiles {
 

@@ -9,7 +9,6 @@
 #include <stagecraft/host/steps/host_call.hpp>
 #include <stagecraft/ipu/emulation/floating_point_watch.hpp>
 #include <stagecraft/ipu/emulation/half_storage.hpp>
-#include <stagecraft/ipu/emulation/ipu_types.hpp>
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>
 #include <stagecraft/kernels/elementwise/elementwise.hpp>
 #include <stagecraft/kernels/update/accumulate.hpp>
@@ -167,7 +166,7 @@ class ipu_arithmetic {
   static void sum_of_calls(host_memory const& memory, Run const& run) {
     using weight = parameter_update<Plan, Parameter>;
     constexpr auto is_summed = [](std::size_t call) {
-      return Plan::program.calls[call].needs_gradient && weight::used_by(static_cast<int>(call));
+      return Plan::model_plan.calls[call].needs_gradient && weight::used_by(static_cast<int>(call));
     };
     constexpr int summed = [is_summed] {
       int count = 0;
@@ -211,7 +210,7 @@ class ipu_arithmetic {
         if (auto const number = static_cast<int>(i);
             graph.calls[i].is_input && types::is_half(number) && values_on_ipus<typename Plan::job>[i]) {
           round_what_came(Plan::address(memory, Plan::value(number)),
-                          1LL * Plan::program.batch * graph.calls[i].shape.size(),
+                          1LL * Plan::model_plan.batch * graph.calls[i].shape.size(),
                           halves::key(memory, rounded_value::model_input, number, 0),
                           {.kind = "layer",
                            .layer = graph.layer_of(number).name,

@@ -57,7 +57,7 @@ class ipu_loss {
             if (tensor.role == tensor_role::loss) result = *from;
             if (tensor.role == tensor_role::output_gradient) std::copy_n(from, tensor.elements, gradient.to);
           },
-          [](tile_operation const&) {});
+          [](task const&) {});
       return result;
     } else {
       *memory.counted += loss_cost_of<typename Plan::job, Output>.cost;
@@ -89,7 +89,7 @@ class ipu_output {
             return true;
           },
           [&](tile_tensor const& tensor, float const* from) { std::copy_n(from, tensor.elements, value); },
-          [](tile_operation const&) {});
+          [](task const&) {});
     } else {
       *memory.counted += output_cost_of<typename Plan::job, Output>.cost;
       host_step();

@@ -10,9 +10,8 @@
 #include <stagecraft/ipu/emulation/ipu_arithmetic.hpp>
 #include <stagecraft/ipu/emulation/ipu_loss.hpp>
 #include <stagecraft/ipu/emulation/ipu_machine.hpp>
-#include <stagecraft/ipu/emulation/ipu_step.hpp>
 #include <stagecraft/ipu/emulation/ipu_weight_step.hpp>
-#include <stagecraft/ipu/profile/memory_check.hpp>
+#include <stagecraft/ipu/profile/memory_profile.hpp>
 #include <cstddef>
 #include <cstdint>
 
@@ -42,7 +41,7 @@ struct ipu_policy : host_policy {
   /// E3010, E3012 or E3046 where a training, or what can be evaluated only, needs more memory than there is.
   template <class Job>
   static constexpr diagnostic const& memory_problem() {
-    return memory_problem<typename Job::template in<main_mode<Job>>>;
+    return tiles::memory_problem<typename Job::template in<main_mode<Job>>>;
   }
   template <class Sizes>
   static void begin_pass(replica_memory<Sizes>& own, bool trains, int pass, int device, host_memory& memory) {

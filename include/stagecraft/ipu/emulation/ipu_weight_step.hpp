@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What becomes of a weight on an emulated IPU behind the passes: its norms, its update, and functions of the user's
 // own.
+// A layer's step on an emulated IPU: by the host's kernels on the pieces of all tiles at once, which stand one behind
+// the other in the device's block, or tile by tile.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -8,10 +10,52 @@
 #include <stagecraft/host/steps/weight_layout.hpp>
 #include <stagecraft/ipu/emulation/tile_step.hpp>
 #include <stagecraft/ipu/placement/tile_places.hpp>
+#include <stagecraft/ipu/profile/pass_profile.hpp>
 #include <cstddef>
 #include <cstdint>
 
 namespace stagecraft::tiles {
+
+/// What it costs is added to `memory.counted`.
+template <class Plan, int Call, bool Backward>
+struct ipu_step {
+  using steps = tile_step<Plan, Call, Backward>;
+
+  template <class HostStep>
+  static void run(host_memory const& memory, HostStep const& host_step) {
+    if constexpr (is_on_host(Plan::graph, Call)) {
+      host_step(memory);
+    } else if constexpr (Plan::machine::checked) {
+      using places = tile_places<typename Plan::job>;
+      auto const offsets = offsets_of(steps::step, [&](tile_tensor const& tensor) {
+        return places::template of_step<Plan::pass_number>(number, tensor, memory.micro_batch);
+      });
+      *memory.counted +=
+          steps::run(memory, *memory.tiles, offsets.data(), places::template end_of_step<Plan::pass_number>(number));
+    } else {
+      host_step(memory);
+      *memory.counted += steps::cost;
+    }
+  }
+
+ private:
+  /// Of the step in its pass.
+  static constexpr int number = [] {
+    int result = 0;
+    for (auto const& step : Plan::pass.steps) {
+      if (step.call == Call && step.backward == Backward) break;
+      ++result;
+    }
+    return result;
+  }();
+};
+
+/// A map on the gradient's tiles.
+template <class Plan>
+void count_addition(host_memory const& memory, pass_addition const& added) {
+  auto const type = value_types_of<typename Plan::job>[added.call];
+  *memory.counted += cost_of_addition(added.floats, type, Plan::machine::target);
+}
 
 /// What each costs is added to `memory.counted`. The gradients of a layer's calls have been added up before, and those
 /// of replicas. Checked IPUs carry it out tile by tile, and find the sum in the place of the first call's, and zeros in
@@ -83,7 +127,7 @@ class ipu_weight_step {
         return from != nullptr;
       };
       *memory.counted += run_step(*memory.tiles, step, offsets.data(), places::template end_of_update<Parameter>(),
-                                  values, load, store, [](tile_operation const&) {});
+                                  values, load, store, [](task const&) {});
     }
   }
   template <tensor_role Role>

@@ -6,10 +6,10 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/steps/host_call.hpp>
 #include <stagecraft/host/steps/weight_layout.hpp>
-#include <stagecraft/ipu/emulation/run_operation.hpp>
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>
-#include <stagecraft/kernels/simd/half.hpp>
-#include <stagecraft/optimizers/decay.hpp>
+#include <stagecraft/ipu/tiles/codelets/run_task.hpp>
+#include <stagecraft/kernels/simd/narrow_floats.hpp>
+#include <stagecraft/optimizers/learning_rate.hpp>
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -22,14 +22,14 @@ namespace stagecraft::tiles {
 /// Which tensors of a step its operations write.
 constexpr auto written_tensors(lowered_step const& step) {
   std::array<bool, lowered_step::most_tensors> written{};
-  for (int k = 0; k < step.operation_count; ++k)
-    for (int i = 0; i < step.operations[k].output_count; ++i) written[step.operations[k].outputs[i]] = true;
+  for (int k = 0; k < step.task_count; ++k)
+    for (int i = 0; i < step.tasks[k].output_count; ++i) written[step.tasks[k].outputs[i]] = true;
   return written;
 }
 
 constexpr bool runs_own_layer(lowered_step const& step) {
-  for (int k = 0; k < step.operation_count; ++k)
-    if (step.operations[k].what.is<own_layer_step>()) return true;
+  for (int k = 0; k < step.task_count; ++k)
+    if (step.tasks[k].what.is<own_layer_step>()) return true;
   return false;
 }
 /// Calls f<0>() ... f<Count - 1>() until one whose number is `index`.
@@ -67,12 +67,12 @@ operation_cost run_step(tile_machine& machine, lowered_step const& step, std::in
     elements.assign(step.tensors[tensor].elements, 0.0F);
     if (load(step.tensors[tensor], elements.data())) machine.load(tensor, elements.data());
   }
-  for (int k = 0; k < step.operation_count; ++k) {
-    machine.begin_operation(step_offset + layout.copies[k]);
-    if (step.operations[k].what.is<own_layer_step>())
-      custom(step.operations[k]);
+  for (int k = 0; k < step.task_count; ++k) {
+    machine.begin_task(step_offset + layout.copies[k]);
+    if (step.tasks[k].what.is<own_layer_step>())
+      custom(step.tasks[k]);
     else
-      run_operation(machine, step.operations[k]);
+      run_task(machine, step.tasks[k]);
   }
   for (int tensor = 0; tensor < step.tensor_count; ++tensor) {
     if (!written[tensor] || step.tensors[tensor].role == tensor_role::temporary) continue;
@@ -111,8 +111,8 @@ class tile_step {
         machine, step, offsets, step_offset, values,
         [&](tile_tensor const& tensor, float* to) { return load(call, tensor, to); },
         [&](tile_tensor const& tensor, float const* from) { store(call, tensor, from); },
-        [&]([[maybe_unused]] tile_operation const& operation) {
-          if constexpr (runs_own_layer) run_custom<call_type>(machine, operation, call);
+        [&]([[maybe_unused]] task const& task) {
+          if constexpr (runs_own_layer) run_custom<call_type>(machine, task, call);
         });
   }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lowering of calls that are one formula of their inputs at each place, an activation, dropout or softmax: each step is
-// one operation.
+// Lowering of calls that are one formula of their inputs at each place, such as an activation, dropout or softmax: each
+// step is one task.
 #pragma once
 
 #include <stagecraft/ipu/lowering/lowered_call.hpp>
-#include <stagecraft/ipu/operations/map.hpp>
-#include <stagecraft/ipu/operations/rows.hpp>
+#include <stagecraft/ipu/tasks/map.hpp>
+#include <stagecraft/ipu/tasks/rows.hpp>
 #include <stagecraft/layers/elementwise_call.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -13,8 +13,7 @@
 
 namespace stagecraft::tiles {
 
-/// Which of the numbers at each place a formula reads, and whether it reads what is drawn, which has the number
-/// `Drawn`.
+/// The numbers at each place that a formula reads, and whether it reads the random number, which is number `Drawn`.
 template <auto const& Formula, int Drawn>
 struct places_of_formula {
   int count = 0;
@@ -30,7 +29,7 @@ struct places_of_formula {
         places[count++] = step.index;
     }
   }
-  [[nodiscard]] constexpr bool fit() const { return count + (draws ? 1 : 0) <= tile_operation::most_inputs; }
+  [[nodiscard]] constexpr bool fit() const { return count + (draws ? 1 : 0) <= task::most_inputs; }
   [[nodiscard]] constexpr int operand(int place) const {
     int index = 0;
     while (index < count && places[index] != place) ++index;
@@ -52,8 +51,8 @@ template <auto const& Formula, int Drawn>
 inline constexpr operations::formula_view view_of_operands{formula_of_operands<Formula, Drawn>.steps,
                                                            formula_of_operands<Formula, Drawn>.results};
 
-/// Appends what a formula is: a copy, a number, one of popops' operations, or several of them in one vertex.
-/// `tensor_at(place)` names what it reads.
+/// Appends the task of a formula: a copy, a fill, one of popops' operations, or several of them in one vertex.
+/// `tensor_at(place)` names the tensors that it reads.
 template <auto const& Formula, int Drawn, class TensorAt>
 constexpr void append_formula_of_places(lowered_step& step, int result, TensorAt const& tensor_at, std::uint64_t seed) {
   using operations::formula_source;
@@ -68,7 +67,7 @@ constexpr void append_formula_of_places(lowered_step& step, int result, TensorAt
              Formula.steps.size() == static_cast<std::size_t>(operations::arity(last.apply)) + 1) {
     bool const is_negative = last.apply == function::negative;
     auto& operation = append_map(step, map_function_of(is_negative ? function::multiply : last.apply), result, {});
-    auto& what = operation.what.template as<map_operation>();
+    auto& what = operation.what.template as<map_task>();
     for (int i = 0; i < operations::arity(last.apply); ++i) {
       auto const& of = Formula.steps[last.operands[i]];
       if (of.from == formula_source::place) {
@@ -90,7 +89,7 @@ constexpr void append_formula_of_places(lowered_step& step, int result, TensorAt
   }
 }
 
-/// Such a call. It `holds` where no input is repeated, and no formula reads more tensors than an operation has.
+/// Lowers such a call. `holds` is true if no input is repeated, and no formula reads more tensors than a task has.
 template <class Call>
 class elementwise_lowering {
   using call = elementwise_call_of<Call, Call::trains>;
@@ -114,7 +113,7 @@ class elementwise_lowering {
       Call::planned.activation_in_loss || function == softmax || formulas_fit(std::make_index_sequence<inputs>{});
 
   static constexpr void forward(lowered_step& step) {
-    if constexpr (Call::planned.activation_in_loss) {  // the loss takes the logits, which are handed on
+    if constexpr (Call::planned.activation_in_loss) {  // the loss takes the logits, which are its value
       append_map(step, map_function::copy, Call::output(step), {{Call::input(step)}});
     } else if constexpr (function == softmax) {
       append_softmax(step, Call::input(step), Call::output(step), outer, length, inner);

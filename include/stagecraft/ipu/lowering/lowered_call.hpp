@@ -5,11 +5,11 @@
 #include <stagecraft/description/job.hpp>
 #include <stagecraft/description/stage_options_checks.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
+#include <stagecraft/ipu/tasks/map.hpp>
 #include <stagecraft/models/queries.hpp>
+#include <stagecraft/plan/model_plan.hpp>
 #include <stagecraft/plan/pipeline_program.hpp>
-#include <stagecraft/plan/program.hpp>
 #include <stagecraft/plan/value_types.hpp>
 #include <cstdint>
 #include <type_traits>
@@ -19,7 +19,7 @@ namespace stagecraft::tiles {
 template <class L>
 struct lowering;
 
-/// The mapping that the plan of a layer's forward step gives to a weight; null: it is mapped linearly.
+/// The mapping of a weight by the plan of its layer's forward step; null: it is mapped linearly.
 template <class Lowering, class Call>
 constexpr weight_mapping const* planned_weight(int index) {
   if constexpr (requires { Lowering::template planned_weight<Call>(index); })
@@ -28,11 +28,11 @@ constexpr weight_mapping const* planned_weight(int index) {
     return nullptr;
 }
 
-/// What a model's stages and options change in the steps of its calls.
+/// The properties of a call's steps that depend on a model's stages and options.
 struct step_variant {
   static constexpr int most_inputs = 64;
   std::uint64_t adds_input_gradients = 0;  ///< a bit for each input whose gradient is added to what is there
-  /// Whether gradients of micro-batches become their mean so far.
+  /// True if accumulators hold the mean of the micro-batches' gradients so far.
   bool has_running_mean = false;
   dtype accumulator_type = dtype::float32;
 
@@ -51,9 +51,9 @@ struct lowered_call_variant {
   using model = typename Job::model;
   using machine = typename Job::machine;
   static constexpr auto const& graph = Job::graph;
-  static constexpr auto const& program = program_for<Job>;
-  static constexpr auto const& planned = program.calls[Call];
-  /// Without the activation, if the loss applies it.
+  static constexpr auto const& model_plan = model_plan_for<Job>;
+  static constexpr auto const& planned = model_plan.calls[Call];
+  /// The layer; its activation is left out if the loss applies it.
   static constexpr auto const& layer = planned_layer<typename Job::model, Call, planned.activation_in_loss>;
   static constexpr auto const& target = Job::machine::target;
   static constexpr auto const& config = Job::machine::config;
@@ -61,7 +61,7 @@ struct lowered_call_variant {
   static constexpr int batch = Job::training.batch_size;
   static constexpr int input_count = graph.call(Call).input_count;
   static constexpr bool trains = Job::trains;
-  /// Whether what the layer adds to the loss is found.
+  /// True if the step computes the layer's penalties.
   static constexpr bool finds_losses = !leaves_out_penalties<Job>;
   static constexpr bool has_running_mean = Variant.has_running_mean;
   /// The type of values and gradients, and of copies of weights that are multiplied with them.
@@ -70,7 +70,7 @@ struct lowered_call_variant {
   static constexpr dtype variable_type = graph.layer_of(Call).type_of_values == dtype::of_policy
                                              ? Job::training.dtype_policy.variable_dtype
                                              : graph.layer_of(Call).type_of_values;
-  /// Whether the host carries the call out.
+  /// True if the host carries out the call.
   static constexpr bool is_on_host = detail::is_on_host(graph, Call);
 
   [[nodiscard]] static constexpr int input_call(int index) {
@@ -88,30 +88,30 @@ struct lowered_call_variant {
   }
   [[nodiscard]] static constexpr std::int64_t output_elements() { return std::int64_t{batch} * output_shape().size(); }
 
-  /// Of the forward step, for the whole batch.
+  /// Floating-point operations of the forward step for the whole batch.
   [[nodiscard]] static constexpr std::int64_t flops() { return batch * graph.call(Call).flops; }
 
-  /// Whether the gradient of an input is wanted at all.
+  /// True if the gradient of an input is needed.
   [[nodiscard]] static constexpr bool wants_input_gradient(int index) {
-    return program.calls[input_call(index)].needs_gradient;
+    return model_plan.calls[input_call(index)].needs_gradient;
   }
-  /// Whether it is to be added to what is there.
+  /// True if the gradient of an input is added to the tensor's contents.
   [[nodiscard]] static constexpr bool adds_input_gradient(int index) {
     return (Variant.adds_input_gradients >> index & 1U) != 0;
   }
-  /// The activation behind an input whose gradient this call's backward step applies, after the layer's own operations.
+  /// The activation of an input's call whose gradient this backward step applies, after the layer's own tasks.
   [[nodiscard]] static constexpr activation applied_activation(int index) {
-    auto const& source = program.calls[input_call(index)];
+    auto const& source = model_plan.calls[input_call(index)];
     return source.activation_in_consumer ? source.needs.output_activation : linear;
   }
 
-  /// The type of what another call gives.
+  /// The type of the value of an input's call.
   [[nodiscard]] static constexpr dtype input_type(int index = 0) { return value_types_of<Job>[input_call(index)]; }
-  /// Whether the numbers of an input count something: they stay as they are.
+  /// True if the numbers of an input count something, so that they are never rounded.
   [[nodiscard]] static constexpr bool has_exact_input(int index) {
-    return program_for<Job>.calls[input_call(index)].is_exact;
+    return model_plan_for<Job>.calls[input_call(index)].is_exact;
   }
-  /// Whether the step begins with a cast of an input to its own type.
+  /// True if the step begins with a cast of an input to its own type.
   [[nodiscard]] static constexpr bool casts_input(int index) {
     return input_type(index) != type && !has_exact_input(index);
   }
@@ -129,29 +129,29 @@ struct lowered_call_variant {
   [[nodiscard]] static constexpr int output(lowered_step& step) {
     return step.tensor(tensor_role::output, 0, type, output_elements());
   }
-  /// How a weight lies on the tiles, and with it its gradient, its accumulators and the optimizer's state: as the
-  /// forward step of the layer's first call wants it, or linearly (null). What a constraint or a penalty of the user's
-  /// own computes of it works on tensors that are mapped linearly.
+  /// The mapping of a weight to tiles, which its gradient, its accumulators and the optimizer's state share: by the
+  /// plan of the forward step of the layer's first call, or linear (null). Constraints and penalties of the user's own
+  /// work on tensors that are mapped linearly.
   [[nodiscard]] static constexpr weight_mapping const* planned_weight(int index) {
     if (!parameter_info(index).constraint.empty() || parameter_info(index).regularizer.is_own()) return nullptr;
     using first =
         lowered_call_variant<typename Job::template on<WeightMachine>, step_variant{}, graph.layer_of(Call).first_call>;
     return detail::planned_weight<lowering<layer_t<typename Job::model, first::call>>, first>(index);
   }
-  /// As it is stored; may be written if it is not trained.
+  /// The tensor of a weight as it is stored. The step may write it if it is not trained.
   [[nodiscard]] static constexpr int stored_weight(lowered_step& step, int index) {
     return step.tensor(tensor_role::weight, index, variable_type, parameter_info(index).size(), planned_weight(index));
   }
-  /// `elements` of what the forward step saves, from float number `offset` of the planned.needs.saved floats on; both
-  /// steps name them alike. Small whole numbers may be of type uint8, four to a float.
+  /// A tensor of `elements` elements that the forward step saves, from float number `offset` of the planned.needs.saved
+  /// floats on; both steps name it alike. Small whole numbers may be of type uint8, four to a float.
   [[nodiscard]] static constexpr int saved(lowered_step& step, int offset, std::int64_t elements, dtype of = type) {
     return step.tensor(tensor_role::saved, offset, of, elements);
   }
   [[nodiscard]] static constexpr int output_gradient(lowered_step& step) {
     return step.tensor(tensor_role::output_gradient, 0, type, output_elements());
   }
-  /// Where the layer's lowering writes the gradient of an input: the gradient itself, or a temporary tensor that is
-  /// added to it, or cast, afterwards (lowering.hpp).
+  /// The tensor to which the layer's lowering writes the gradient of an input: the gradient itself, or a temporary
+  /// tensor that is added to it, or cast, afterwards (lowering.hpp).
   [[nodiscard]] static constexpr int input_gradient(lowered_step& step, int index = 0) {
     return adds_input_gradient(index) || input_type(index) != type
                ? step.tensor(tensor_role::temporary, lowered_step::first_input_gradient + index, type,
@@ -161,7 +161,7 @@ struct lowered_call_variant {
   [[nodiscard]] static constexpr int stored_input_gradient(lowered_step& step, int index) {
     return step.tensor(tensor_role::input_gradient, index, input_type(index), input_elements(index));
   }
-  /// Where it writes the gradient of a weight, which is accumulated afterwards (lowering.hpp).
+  /// The tensor to which it writes the gradient of a weight, which is accumulated afterwards (lowering.hpp).
   [[nodiscard]] static constexpr int weight_gradient(lowered_step& step, int index) {
     return step.tensor(tensor_role::temporary, lowered_step::first_weight_gradient + index, type,
                        parameter_info(index).size(), planned_weight(index));
@@ -194,7 +194,7 @@ struct machine_with_options : Machine {
   }();
 };
 
-/// One IPU, with the options of Poplar that are given for a pass. Those that are the machine's are not told apart.
+/// One IPU with the options of Poplar that are given for a pass. Options that equal the machine's make no difference.
 template <class Job, bool Backward, int Stage>
 constexpr auto find_machine_of_stage() {
   using one_ipu = typename machine_with_one_ipu<typename Job::machine>::type;
@@ -213,12 +213,12 @@ constexpr auto find_machine_of_stage() {
 template <class Job, bool Backward, int Stage>
 using machine_of_stage = typename decltype(find_machine_of_stage<Job, Backward, Stage>())::type;
 
-/// That of a pass.
+/// The machine of a pass.
 template <class Job, int Pass>
 using machine_of_pass =
     machine_of_stage<Job, planning_timetable<Job>.is_backward(Pass), planning_timetable<Job>.stage_of_pass(Pass)>;
 
-/// That of the forward step of the first call of a call's layer, as whose plan wants it the weights lie.
+/// The machine of the forward step of the first call of a call's layer, whose plan says how the weights lie.
 template <class Job, int Call>
 using machine_of_weights =
     machine_of_stage<Job, false, stage_of_graph_call<typename Job::model>(Job::graph.layer_of(Call).first_call)>;

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a layer's steps become operations on the tiles of an IPU. The layers of this library have a specialisation each,
-// beside this file; a layer of the user's own runs on one tile.
+// The lowering of a layer's steps to tasks on the tiles of an IPU, and the mapping of each weight to the tiles. Layers
+// with kernels have specialisations beside this file; a layer of the user's own with loops of its own runs on one tile.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/lowering/lowered_call.hpp>
-#include <stagecraft/ipu/operations/custom.hpp>
-#include <stagecraft/ipu/operations/map.hpp>
+#include <stagecraft/ipu/lowering/lowerings.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
+#include <stagecraft/ipu/tasks/custom.hpp>
+#include <stagecraft/ipu/tasks/map.hpp>
+#include <array>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
 
 namespace stagecraft::tiles {
 
@@ -28,7 +33,12 @@ struct lowering {
   }
 };
 
-/// Inputs of another type come first.
+/// The operations of a layer that has a `call`, by the kernel that it names in `steps_by`: those of the call where
+/// tiles have no others.
+template <layer_kernel Kernel, class L>
+struct kernel_lowering;
+
+/// Appends the casts of inputs of another type.
 template <class Call>
 constexpr void append_casts(lowered_step& step) {
   for (int i = 0; i < Call::input_count; ++i)
@@ -45,9 +55,9 @@ constexpr lowered_step lower_forward() {
   return step;
 }
 
-/// A view has no operations. Behind the layer's own ones: gradients of activations that this call applies for its
-/// inputs (unless the layer does it with its own output), gradients that are added to others, and the accumulation of
-/// the weights' gradients.
+/// Lowers the backward step of a call. A view has no tasks. The layer's own tasks are followed by the gradients of
+/// activations that this call applies for its inputs (unless the layer does it with its own output), by additions to
+/// other gradients, and by the accumulation of the weights' gradients.
 template <class Call>
 constexpr lowered_step lower_backward() {
   lowered_step step;
@@ -74,5 +84,38 @@ constexpr lowered_step lower_backward() {
   }
   return step;
 }
+
+template <class Job>
+constexpr auto find_planned_weights() {
+  using unstaged = typename Job::template of<typename traced_model<typename Job::model>::type>;
+  constexpr auto const& graph = Job::graph;
+  std::array<weight_mapping const*, graph.parameters.size() + 1> result{};
+  [&]<std::size_t... Layer>(std::index_sequence<Layer...>) {
+    (
+        [&] {
+          constexpr auto const& layer = graph.layers[Layer];
+          if constexpr (layer.call_count > 0 && layer.parameter_count > 0) {
+            using call = lowered_call_variant<typename unstaged::template on<machine_of_weights<Job, layer.first_call>>,
+                                              step_variant{}, layer.first_call>;
+            for (int i = 0; i < layer.parameter_count; ++i) result[layer.first_parameter + i] = call::planned_weight(i);
+          }
+        }(),
+        ...);
+  }(std::make_index_sequence<graph.layers.size()>{});
+  return result;
+}
+template <class Job>
+inline constexpr auto planned_weights_of_machine = find_planned_weights<Job>();
+
+/// The model whose plans map the weights. Stages matter only if some have options of Poplar of their own.
+template <class Job>
+using model_of_planned_weights =
+    std::conditional_t<Job::options.forward_propagation_stages_poplar_options.given(), typename Job::model,
+                       typename traced_model<typename Job::model>::type>;
+
+/// The mappings of the graph's weights; null: mapped linearly. One constant serves all numbers of IPUs.
+template <class Job>
+inline constexpr auto const& planned_weights = planned_weights_of_machine<typename Job::template of<
+    model_of_planned_weights<Job>>::template on<typename machine_with_one_ipu<typename Job::machine>::type>>;
 
 }  // namespace stagecraft::tiles

@@ -5,40 +5,38 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/lowering/lowering.hpp>
 #include <stagecraft/ipu/lowering/traced.hpp>
-#include <stagecraft/ipu/operations/map.hpp>
-#include <stagecraft/ipu/operations/reduce.hpp>
-#include <stagecraft/ipu/operations/update.hpp>
-#include <stagecraft/layers/normalization/batch_normalization.hpp>
-#include <stagecraft/layers/normalization/layer_normalization.hpp>
+#include <stagecraft/ipu/tasks/map.hpp>
+#include <stagecraft/ipu/tasks/reduce.hpp>
+#include <stagecraft/ipu/tasks/update.hpp>
 #include <cstdint>
 
 namespace stagecraft::tiles {
 
-/// Where a normalization keeps an array of so many numbers: rows of whole cache lines, as on the host.
+/// The floats that a normalization reserves for an array of `numbers` numbers: whole cache lines, as on the host.
 constexpr int saved_array(std::int64_t numbers) { return static_cast<int>((numbers + 15) / 16 * 16); }
 
-/// Where a reduction in float32 may write the gradient of a weight.
+/// The tensor to which a reduction in float32 writes the gradient of a weight.
 template <class Call>
 constexpr int float32_gradient(lowered_step& step, int index) {
   return Call::type == dtype::float32 ? Call::weight_gradient(step, index)
                                       : step.temporary(Call::parameter_info(index).size(), dtype::float32);
 }
-/// A gradient that was reduced in float32 becomes that of its weight.
+/// Turns a gradient that was reduced in float32 into the gradient of its weight.
 template <class Call>
 constexpr void append_gradient_of_float32(lowered_step& step, int index, int gradient) {
   if (int const to = Call::weight_gradient(step, index); to != gradient)
     append_map(step, map_function::copy, to, {{gradient}});
 }
 
-/// t -> (g - t): what is left of a gradient behind its own means. `t` = normalised * slope + mean, in place.
+/// Replaces t by g - t, a gradient without its means. `t` = normalised * slope + mean.
 constexpr void append_rest_of_gradient(lowered_step& step, int gradient, int deviations, map_operand const& slope,
                                        map_operand const& mean) {
   append_map(step, map_function::multiply_add, deviations, {{deviations}, slope, mean});
   append_map(step, map_function::subtract, deviations, {{gradient}, {deviations}});
 }
 
-template <>
-struct lowering<layers::batch_normalization> {
+template <class L>
+struct kernel_lowering<layer_kernel::batch_normalization, L> {
   template <class Call>
   static constexpr void forward(lowered_step& step) {
     using s = shapes<Call>;
@@ -71,7 +69,7 @@ struct lowering<layers::batch_normalization> {
       append_map(step, map_function::multiply, y, {{deviations}, scale});
   }
 
-  /// Of samples that only fill the batch, the gradient of the output is 0, and that of the input becomes it.
+  /// Sets the input's gradient of samples that only fill the batch to 0, as the output's is.
   template <class Call>
   static constexpr void backward(lowered_step& step) {
     using s = shapes<Call>;
@@ -130,13 +128,13 @@ struct lowering<layers::batch_normalization> {
     static constexpr int gamma = 0, beta = Call::layer.options.scale ? 1 : 0;
     static constexpr int moving_mean = beta + (Call::layer.options.center ? 1 : 0);
 
-    /// One for each channel, of this step alone.
+    /// A temporary tensor with a number for each channel.
     static constexpr int numbers(lowered_step& step) { return step.temporary(channels, dtype::float32); }
-    /// As an operand of an operation on all elements.
+    /// A tensor of channels as an operand of a task on all elements.
     static constexpr map_operand of_channel(int tensor) { return {tensor, {inner, channels}}; }
   };
 
-  /// A sum for each channel.
+  /// Appends a sum for each channel.
   template <class Shapes>
   static constexpr void append_sums(lowered_step& step, reduce_function function, std::initializer_list<int> inputs,
                                     int result, float scale = 1, std::int64_t samples = 0) {
@@ -145,7 +143,7 @@ struct lowering<layers::batch_normalization> {
     if (Shapes::inner > 1)
       append_reduce(step, reduce_function::sum, {of_rows}, result, Shapes::channels, Shapes::inner, 1);
   }
-  /// What deviations are multiplied with.
+  /// The tensor that deviations are multiplied with.
   template <class Call>
   static constexpr int append_scale(lowered_step& step, int reciprocal) {
     if (!Call::layer.options.scale) return reciprocal;
@@ -218,14 +216,14 @@ struct row_normalization_lowering {
     static constexpr float per_column = 1.0F / static_cast<float>(columns);
     static constexpr int gamma = 0, beta = Call::layer.options.scale ? 1 : 0;
 
-    /// One for each row, of this step alone.
+    /// A temporary tensor with a number for each row.
     static constexpr int numbers(lowered_step& step) { return step.temporary(rows, dtype::float32); }
-    /// Likewise, kept for the backward step if there is one.
+    /// A tensor with a number for each row, which is saved if there is a backward step.
     template <bool Keeps>
     static constexpr int kept(lowered_step& step, int offset) {
       return Keeps ? Call::saved(step, offset, rows, dtype::float32) : numbers(step);
     }
-    // As operands of an operation on all elements.
+    // Tensors as operands of a task on all elements.
     static constexpr map_operand of_row(int tensor) { return {tensor, {columns, rows}}; }
     static constexpr map_operand of_weight(lowered_step& step, int index) {
       return {Call::stored_weight(step, index), {1, columns}};
@@ -233,9 +231,9 @@ struct row_normalization_lowering {
   };
 };
 
-/// Along other axes than the last, its call's operations.
-template <>
-struct lowering<layers::layer_normalization> {
+/// The lowering of a layer normalization. Along other axes than the last, the operations of its call are lowered.
+template <class L>
+struct kernel_lowering<layer_kernel::layer_normalization, L> {
   template <class Call>
   static constexpr void forward(lowered_step& step) {
     if constexpr (Call::layer.normalizes_rows(Call::input_shape()))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The programs of a traced layer's steps as constants: one evaluation for the operations, one for each plan of a
-// product, some for what they cost.
+// The task lists of a traced layer's steps as constants: one evaluation for the tasks, one for each plan of a product,
+// some for their costs.
 #pragma once
 
 #include <stagecraft/graph/array_view.hpp>
@@ -8,8 +8,8 @@
 #include <stagecraft/ipu/lowering/lowered_call.hpp>
 #include <stagecraft/ipu/lowering/traced/traced_steps.hpp>
 #include <stagecraft/ipu/lowering/traced/traced_weight.hpp>
-#include <stagecraft/ipu/operations/convolution.hpp>
-#include <stagecraft/ipu/operations/operations.hpp>
+#include <stagecraft/ipu/tasks/convolution.hpp>
+#include <stagecraft/ipu/tasks/tasks.hpp>
 #include <stagecraft/layers/elementwise_call.hpp>
 #include <stagecraft/layers/traced_call.hpp>
 #include <array>
@@ -50,7 +50,8 @@ struct make_lowered_plan {
 template <class Call>
 inline constexpr auto const& lowered_plan = frozen<make_lowered_plan<Call>>;
 
-/// How the products of a call's step are planned: as the machine or the stage says, or the layer, or the one inside it.
+/// The options for planning the products of a call's step: those of the machine or stage, the layer, or its inner
+/// layer.
 template <bool Backward>
 constexpr poplar_options options_of_products(poplar_options const& given, [[maybe_unused]] auto const& layer) {
   if constexpr (requires { layer.options.options_bwd; })
@@ -89,7 +90,7 @@ constexpr traced_steps<> lower_traced_step() {
           Call::input_count};
 }
 
-/// How many operations a traced one becomes, if it needs neither plans nor loops, and tiles know it; else -1.
+/// The number of tasks of a traced operation that needs neither plans nor loops and that tiles know; else -1.
 constexpr int simple_operations(operations::node const& of) {
   operations::operation const& what = of.what;
   if (of.shape.rank > box_axes::count) return -1;
@@ -103,7 +104,7 @@ constexpr int simple_operations(operations::node const& of) {
                          (part != nullptr && (part->step == 1 || part->step == -1));
   return is_simple ? 1 : -1;
 }
-/// Whether both steps of a call are a few of these: they are appended to the step around them, with no program between.
+/// True if both steps of a call are a few such tasks, which are appended to the step around them directly.
 template <class Call>
 inline constexpr bool is_appended = [] {
   auto const& plan = lowered_plan<Call>;
@@ -119,45 +120,45 @@ inline constexpr bool is_appended = [] {
   return are_few(plan.forward) && are_few(plan.backward);
 }();
 
-/// How long the arrays of a frozen program are.
+/// The lengths of the arrays of a frozen task list.
 struct program_sizes {
-  std::size_t tensors = 0, operations = 0, loops = 0, shapes = 0;
+  std::size_t tensors = 0, tasks = 0, loops = 0, shapes = 0;
 };
 
 template <program_sizes Sizes>
 struct frozen_program {
-  std::array<program_tensor, Sizes.tensors> tensors;
-  std::array<tile_operation, Sizes.operations> operations;
+  std::array<task_list_tensor, Sizes.tensors> tensors;
+  std::array<task, Sizes.tasks> tasks;
   std::array<tile_loop, Sizes.loops> loops;
   std::array<convolution_shape, Sizes.shapes> shapes;
   std::array<char, Sizes.shapes> is_matmul;
-  std::array<std::int64_t, Sizes.operations> copies{};  ///< when it is laid out
+  std::array<std::int64_t, Sizes.tasks> copies{};  ///< filled by the layout
   bool failed;
 
   constexpr explicit frozen_program(auto const& from)
       : tensors(array_of<Sizes.tensors>(from.tensors)),
-        operations(array_of<Sizes.operations>(from.operations)),
+        tasks(array_of<Sizes.tasks>(from.tasks)),
         loops(array_of<Sizes.loops>(from.loops)),
         shapes(array_of<Sizes.shapes>(from.shapes)),
         is_matmul(array_of<Sizes.shapes>(from.is_matmul)),
         failed(from.failed) {}
 };
 
-/// What the operations of a call's step become on tiles: nothing, if some are not known there.
+/// The task list of a call's step while it is made; empty if tiles do not know one of its operations.
 struct program_draft {
   static constexpr program_sizes usual_sizes{128, 128, 8, 16};
   template <program_sizes Sizes>
   using frozen = frozen_program<Sizes>;
 
-  growing_array<program_tensor> tensors;
-  growing_array<tile_operation> operations;
+  growing_array<task_list_tensor> tensors;
+  growing_array<task> tasks;
   growing_array<tile_loop> loops;
   growing_array<convolution_shape> shapes;
   growing_array<char> is_matmul;
   bool failed = false;
 
   [[nodiscard]] constexpr program_sizes sizes() const {
-    return {tensors.size(), operations.size(), loops.size(), shapes.size()};
+    return {tensors.size(), tasks.size(), loops.size(), shapes.size()};
   }
 };
 
@@ -171,14 +172,14 @@ struct make_program {
       saved += each.given >= 0 && each.tensor.role == tensor_role::saved ? 1 : 0;
       given += each.given >= 0 ? 1 : 0;
     }
-    // Some room for what the step around it needs.
+    // Leaves some room for the step around it.
     bool const has_too_many = saved > lowered_step::most_saved ||
                               given + 2 * Call::parameter_count + 2 * Call::input_count > lowered_step::most_tensors;
     program_draft result;
     result.failed = program.failed || has_too_many;
     if (result.failed) return result;
     result.tensors = std::move(program.tensors);
-    result.operations = std::move(program.operations);
+    result.tasks = std::move(program.tasks);
     result.loops = std::move(program.loops);
     result.shapes = std::move(program.shapes);
     result.is_matmul = std::move(program.is_matmul);
@@ -186,7 +187,7 @@ struct make_program {
   }
 };
 
-/// The program before its weights lie as products want them.
+/// The task list before its weights are mapped as products need them.
 template <class Call, bool Backward>
 inline constexpr auto const& program_constant = frozen<make_program<Call, Backward>>;
 
@@ -203,8 +204,8 @@ inline constexpr auto plans_of_program = []<std::size_t... Index>(std::index_seq
   return std::array<convolution_plan, sizeof...(Index)>{plan_of_product<Call, Backward, Index>()...};
 }(std::make_index_sequence<program_constant<Call, Backward>.shapes.size()>{});
 
-/// Which operation of the forward step multiplies a weight first: by its plan the weight lies on the tiles, if nothing
-/// else reads it, and its gradient is a product. -1: it lies linearly.
+/// The task of the forward step that multiplies a weight first. Its plan maps the weight to tiles if nothing else reads
+/// the weight, and if the weight's gradient is a product. -1: the weight is mapped linearly.
 template <class Call>
 constexpr int find_product_of_weight(int index) {
   traced_weight const weight{index, Call::parameter_info(index).size()};
@@ -213,13 +214,13 @@ constexpr int find_product_of_weight(int index) {
     if (weight.product_in(program_constant<Call, true>) == traced_weight::is_read_otherwise) return -1;
   return found < 0 ? -1 : found;
 }
-/// The same, found once: Clang evaluates a call that is a condition of `if constexpr` three times.
+/// find_product_of_weight as a constant: Clang evaluates a call that is a condition of `if constexpr` three times.
 template <class Call, int Index>
 inline constexpr int product_of_weight = find_product_of_weight<Call>(Index);
 
 template <class Call, int Index>
 inline constexpr weight_mapping mapping_of_traced_weight = [] {
-  auto const& operation = program_constant<Call, false>.operations[product_of_weight<Call, Index>];
+  auto const& operation = program_constant<Call, false>.tasks[product_of_weight<Call, Index>];
   auto const product = static_cast<std::size_t>(operation.plan);
   return weight_mapping(program_constant<Call, false>.shapes[product], plans_of_program<Call, false>[product],
                         operation.what.template as<planned_product>().strides, Call::target);
@@ -236,14 +237,14 @@ inline constexpr auto traced_mappings = []<int... Index>(std::integer_sequence<i
   return std::array<weight_mapping const*, sizeof...(Index)>{find_traced_mapping<Call, Index>()...};
 }(std::make_integer_sequence<int, Call::parameter_count>{});
 
-/// With weights, what is converted of them, and their gradients where they lie, and with temporary tensors laid out.
+/// The task list with weights, their conversions and their gradients mapped, and with temporary tensors laid out.
 template <class Call, bool Backward>
 inline constexpr auto placed_program = [] {
   auto program = program_constant<Call, Backward>;
   for (auto& each : program.tensors)
     if (each.given >= 0 && (each.tensor.role == tensor_role::weight || each.tensor.role == tensor_role::accumulator))
       each.tensor.planned = Call::planned_weight(each.tensor.index);
-  for (auto& operation : program.operations) {
+  for (auto& operation : program.tasks) {
     auto const tensor = [&](int number) -> tile_tensor& { return program.tensors[number].tensor; };
     if (is_copy(operation)) {
       if (tensor(operation.outputs[0]).role == tensor_role::temporary)
@@ -258,18 +259,18 @@ inline constexpr auto placed_program = [] {
       what.kernel_is_there = serves ? 1 : 0;
     }
   }
-  program_layout<> const layout(program.tensors, program.operations, program.loops, Call::target);
+  program_layout<> const layout(program.tensors, program.tasks, program.loops, Call::target);
   for (std::size_t i = 0; i < program.copies.size(); ++i) program.copies[i] = layout.copies[i];
   return program;
 }();
 
-/// Without its cost.
+/// A view of the task list before its cost is set.
 template <class Call, bool Backward>
-inline constexpr tile_program_view unpriced_program = [] {
+inline constexpr task_list_view unpriced_program = [] {
   auto const& from = placed_program<Call, Backward>;
-  tile_program_view program;
+  task_list_view program;
   program.tensors = from.tensors;
-  program.operations = from.operations;
+  program.tasks = from.tasks;
   program.loops = from.loops;
   program.shapes = from.shapes;
   program.plans = plans_of_program<Call, Backward>;
@@ -277,7 +278,7 @@ inline constexpr tile_program_view unpriced_program = [] {
   return program;
 }();
 
-/// What operations cost together, one after the other, and what of it is done again by trips of loops.
+/// The cost of tasks that follow each other, and the part of it that trips of loops repeat.
 struct program_cost {
   operation_cost cost;
   std::int64_t repeated_compute_sets = 0, repeated_exchanges = 0;
@@ -290,11 +291,11 @@ struct program_cost {
   }
 };
 
-/// Of operations [begin, end) of a program. One whose box moves in its result costs something else in each trip.
-constexpr program_cost cost_of_program(tile_program_view const& program, ipu_target const& target, std::size_t begin,
+/// The cost of tasks [begin, end) of a list. A task whose box moves in its result has another cost in each trip.
+constexpr program_cost cost_of_program(task_list_view const& program, ipu_target const& target, std::size_t begin,
                                        std::size_t end) {
   program_cost sum;
-  step_of_operation one;
+  step_of_task one;
   for (std::size_t k = begin; k < end; ++k) {
     std::int64_t trips = 1;
     int depth = 0, trips_of_loop[operations::loop::most_nested]{};
@@ -303,7 +304,7 @@ constexpr program_cost cost_of_program(tile_program_view const& program, ipu_tar
         trips *= loop.trips;
         trips_of_loop[depth++] = loop.trips;
       }
-    auto const& operation = program.operations[k];
+    auto const& operation = program.tasks[k];
     auto const* moving = operation.what.template if_is<rearrangement>();
     program_cost own;
     if (moving == nullptr || moving->step == 0 || moving->moves_in_result == 0) {
@@ -327,8 +328,8 @@ constexpr program_cost cost_of_program(tile_program_view const& program, ipu_tar
   return sum;
 }
 
-/// The cost of all its operations becomes that of the program, with the memory of its tensors.
-constexpr void set_cost(tile_program_view& program, ipu_target const& target, program_cost const& sum) {
+/// Sets the cost of a task list from the sum over its tasks, and the memory of its tensors.
+constexpr void set_cost(task_list_view& program, ipu_target const& target, program_cost const& sum) {
   program.cost = sum.cost;
   for (auto const& each : program.tensors)
     if (each.given < 0 && each.offset >= 0)
@@ -338,21 +339,21 @@ constexpr void set_cost(tile_program_view& program, ipu_target const& target, pr
   program.repeated_exchanges = sum.repeated_exchanges;
 }
 
-/// Compilers limit how much one evaluation may do.
+/// Tasks that one evaluation prices: compilers limit the steps of an evaluation.
 inline constexpr std::size_t operations_priced_at_once = 24;
 
 template <class Call, bool Backward, std::size_t Part>
 inline constexpr program_cost cost_of_part = [] {
-  auto const count = unpriced_program<Call, Backward>.operations.size();
+  auto const count = unpriced_program<Call, Backward>.tasks.size();
   constexpr auto first = Part * operations_priced_at_once;
   auto const end = count < first + operations_priced_at_once ? count : first + operations_priced_at_once;
   return cost_of_program(unpriced_program<Call, Backward>, Call::target, first, end);
 }();
 
 template <class Call, bool Backward>
-inline constexpr tile_program_view program_of_call = [] {
+inline constexpr task_list_view program_of_call = [] {
   auto program = unpriced_program<Call, Backward>;
-  constexpr auto count = program_constant<Call, Backward>.operations.size();
+  constexpr auto count = program_constant<Call, Backward>.tasks.size();
   auto const sum = []<std::size_t... Part>(std::index_sequence<Part...>) {
     program_cost all;
     static_cast<void>(((all += cost_of_part<Call, Backward, Part>), ...));
@@ -362,8 +363,8 @@ inline constexpr tile_program_view program_of_call = [] {
   return program;
 }();
 
-/// Whether all of a call's steps are operations that tiles know: else neither step is lowered to such, since both name
-/// what is kept alike.
+/// True if tiles know all operations of a call's steps. Otherwise neither step becomes a task list, since both must
+/// name saved tensors alike.
 template <class Call>
 inline constexpr bool has_program = [] {
   if (program_constant<Call, false>.failed) return false;

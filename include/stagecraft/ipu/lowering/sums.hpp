@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lowering of calls that are sums of products, a bias and an activation, and have a kernel on the host: dense and all
-// convolutions.
+// convolutions; with casts of their weights, and activations as parts of them or as layers of their own.
 #pragma once
 
+#include <stagecraft/activations/activation_formula.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/array_view.hpp>
-#include <stagecraft/ipu/lowering/activation.hpp>
 #include <stagecraft/ipu/lowering/lowered_call.hpp>
 #include <stagecraft/ipu/lowering/traced/traced_convolution.hpp>
-#include <stagecraft/ipu/lowering/weight.hpp>
-#include <stagecraft/ipu/operations/convolution.hpp>
-#include <stagecraft/ipu/operations/map.hpp>
-#include <stagecraft/ipu/operations/reduce.hpp>
+#include <stagecraft/ipu/tasks/convolution.hpp>
+#include <stagecraft/ipu/tasks/map.hpp>
+#include <stagecraft/ipu/tasks/reduce.hpp>
+#include <stagecraft/ipu/tasks/rows.hpp>
 #include <stagecraft/layers/elementwise_call.hpp>
 #include <array>
 #include <cstdint>
@@ -18,14 +19,67 @@
 
 namespace stagecraft::tiles {
 
-/// A product of a call's input, or of what the product before it gives, with the weight of its own number.
+/// The number of a weight's tensor of Call::type: the stored weight itself, or a temporary copy, rounded to that type.
+/// Ask once per step and weight.
+template <class Call>
+constexpr int append_weight(lowered_step& step, int index) {
+  int const stored = Call::stored_weight(step, index);
+  if (Call::variable_type == Call::type) return stored;
+  int const copy = step.temporary(Call::parameter_info(index).size(), Call::type, Call::planned_weight(index));
+  append_map(step, map_function::copy, copy, {{stored}});
+  return copy;
+}
+
+/// Appends the activation of a layer's sums (bias included), into Call::output. The sums may be the output already, or
+/// Call::saved. Training keeps them from float number `saved_offset` of the saved floats on, if the activation's
+/// gradient needs them.
+template <class Call>
+constexpr void append_activation(lowered_step& step, activation const& function, int sums,
+                                 std::int64_t saved_offset = 0) {
+  int const output = Call::output(step);
+  if (Call::trains && Call::planned.needs.saved > 0 && function.gradient_needs_input()) {
+    int const saved = Call::saved(step, static_cast<int>(saved_offset), Call::output_elements());
+    if (saved != sums) append_map(step, map_function::copy, saved, {{sums}});
+  }
+  if (function.kind == activation_kind::softmax) {
+    std::int64_t const columns = Call::output_shape().back();
+    append_softmax(step, sums, output, Call::output_elements() / columns, columns, 1);
+  } else if (function != linear) {
+    append_activation_map(step, function, sums, output, own_formula<Call::layer.activation, false>());
+  } else if (sums != output) {
+    append_map(step, map_function::copy, output, {{sums}});
+  }
+}
+
+/// Turns the gradient of a layer's output into that of its sums, in place. Nothing is done if the activation is linear,
+/// or if its reader has applied its gradient already.
+template <class Call>
+constexpr int append_activation_gradient(lowered_step& step, activation const& function,
+                                         std::int64_t saved_offset = 0) {
+  int const gradient = Call::output_gradient(step);
+  if (Call::planned.activation_in_consumer || function == linear) return gradient;
+  if (function.kind == activation_kind::softmax) {
+    std::int64_t const columns = Call::output_shape().back();
+    append_softmax_gradient(step, gradient, Call::output(step), gradient, Call::output_elements() / columns, columns,
+                            1);
+  } else {
+    int const known = function.gradient_needs_input()
+                          ? Call::saved(step, static_cast<int>(saved_offset), Call::output_elements())
+                          : Call::output(step);
+    append_activation_gradient_map(step, function, gradient, known, gradient,
+                                   own_formula<Call::layer.activation, true>());
+  }
+  return gradient;
+}
+
+/// A product of a call's input, or of the result of the product before it, with the weight of its own number.
 struct product_of_sums {
-  convolution_shape shape;      ///< of a forward pass
-  bool is_transposed = false;   ///< it is the gradient of that pass
-  bool is_convolution = false;  ///< and not a matrix product
-  std::int64_t elements = 0;    ///< of its result
+  convolution_shape shape;      ///< shape of a forward pass
+  bool is_transposed = false;   ///< true: the product is the gradient of that pass
+  bool is_convolution = false;  ///< false: a matrix product
+  std::int64_t elements = 0;    ///< elements of its result
 };
-/// In their order; the sums are what the last one gives.
+/// The products in their order; the result of the last one is the sums.
 struct products_of_sums {
   std::array<product_of_sums, 2> steps{};
   int count = 0;
@@ -59,7 +113,7 @@ constexpr products_of_sums find_products(L const& layer, int batch, dtype type,
                                          tracing::array_view<shape const> inputs) {
   return {trace_layer(layer, inputs, batch, true), type};
 }
-// Once for all layers that are alike.
+// One constant serves all layers that are alike.
 template <auto Layer, int Batch, dtype Type, shape Input>
 inline constexpr products_of_sums products_of_layer = find_products(Layer, Batch, Type, std::array{Input});
 
@@ -70,10 +124,10 @@ template <LayerIsArgument Call>
 inline constexpr products_of_sums const& products_of_call<Call> =
     products_of_layer<anonymous(Call::layer), Call::batch, Call::type, Call::input_shape(0)>;
 
-/// Whether a layer's steps are such.
+/// A layer whose call is sums of products and has a kernel.
 template <class L>
 concept HasSums = HasCall<L> && requires(L const& layer) {
-  L::has_kernel;
+  L::steps_by;
   layer.activation;
 };
 
@@ -114,7 +168,7 @@ class sums_lowering {
     else
       append_bias_and_activation(step, result);
   }
-  /// The gradient of what is between two products takes its place.
+  /// Appends the backward step. The gradient of a value between two products takes the value's place.
   template <int Index>
   static constexpr void append_backward(lowered_step& step, int gradient) {
     if constexpr (Index == 0) {
@@ -145,8 +199,8 @@ class sums_lowering {
     append_convolution_filter_gradient<shape_of<Index>, Call::target, options>(step, input, gradient, result);
   }
 
-  /// Sums go into the output, or where they are kept for the gradient of the activation; what is before them is kept
-  /// behind that.
+  /// The tensor of a product's result. Sums go into the output, or into the saved floats for the gradient of the
+  /// activation; results of earlier products are saved after them.
   template <int Index>
   static constexpr int result_of(lowered_step& step) {
     if constexpr (Index + 1 < count)

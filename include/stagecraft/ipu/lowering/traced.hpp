@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lowering of layers that are written as a `call`: one operation if the call is elementwise; else a program of
-// operations on all tiles; one vertex on tile 0 where a layer has an operation that tiles do not know.
+// Lowering of layers that are written as a `call`: one task if the call is elementwise; else a list of tasks on all
+// tiles, or one vertex on tile 0 where a layer has an operation that tiles do not know.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -11,7 +11,7 @@
 
 namespace stagecraft::tiles {
 
-/// Names a program's tensors by those of the step around it.
+/// The tensor of the step around a task list that stands for a tensor which the list is given.
 template <class Call>
 constexpr int tensor_around(lowered_step& step, tile_tensor const& given) {
   switch (given.role) {
@@ -36,7 +36,7 @@ constexpr void append_program_of_call(lowered_step& step) {
   append_program(step, program, tensors);
 }
 
-/// In which of the ways a call is lowered.
+/// Appends the tasks of a call, lowered in the first of these ways that fits.
 template <class Call, bool Backward>
 constexpr void append_call(lowered_step& step) {
   using same = typename call_without_variant<Call>::type;
@@ -62,9 +62,8 @@ constexpr void append_call(lowered_step& step) {
   }
 }
 
-template <class L>
-  requires HasCall<L>
-struct lowering<L> {
+template <layer_kernel Kernel, class L>
+struct kernel_lowering {
   template <class Call>
   static constexpr weight_mapping const* planned_weight(int index) {
     using same = typename call_without_variant<Call>::type;
@@ -86,5 +85,9 @@ struct lowering<L> {
     append_call<Call, true>(step);
   }
 };
+
+template <class L>
+  requires detail::HasCall<L>
+struct lowering<L> : kernel_lowering<kernel_of<L>, L> {};
 
 }  // namespace stagecraft::tiles

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The update of a weight as operations on the tiles of an IPU.
+// The update of a weight, and functions of a weight such as its constraint, as tasks on the tiles of an IPU.
 #pragma once
 
 #include <stagecraft/description/effective_options.hpp>
@@ -8,22 +8,50 @@
 #include <stagecraft/description/weight_plans.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/array_view.hpp>
-#include <stagecraft/ipu/lowering/planned_weights.hpp>
-#include <stagecraft/ipu/lowering/weight_plan.hpp>
-#include <stagecraft/ipu/operations/map.hpp>
-#include <stagecraft/ipu/operations/update.hpp>
+#include <stagecraft/ipu/lowering/lowering.hpp>
+#include <stagecraft/ipu/lowering/traced/traced_steps.hpp>
+#include <stagecraft/ipu/tasks/map.hpp>
+#include <stagecraft/ipu/tasks/update.hpp>
+#include <stagecraft/operations/plan/traced_plan.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
-#include <stagecraft/plan/program.hpp>
+#include <stagecraft/plan/model_plan.hpp>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
 namespace stagecraft::tiles {
 
+/// Appends a plan whose input is a weight. `result`, of type `type`, receives its result. It may be the weight, which
+/// is then written by a task that has read the same elements, or by a copy at the end.
+template <std::same_as<operations::plan_view> Plan>  // a template, so that few programs compile it
+constexpr void append_plan_of_weight(lowered_step& step, Plan const& plan, int weight, int result, dtype type) {
+  constexpr ipu_target any;  // nothing of these operations depends on it
+  traced_options const options{.type = type, .variable_type = type, .target = any};
+  traced_steps<> const steps(plan, options, false, {}, {}, 1);
+  auto const role_of = [&](int tensor) {
+    auto const& [of, offset, given, written] = steps.program.tensors[tensor];
+    return given >= 0 ? of.role : tensor_role::temporary;
+  };
+  bool is_written = false, may_write = true;
+  for (task const& each : steps.program.tasks) {
+    bool const writes = role_of(each.outputs[0]) == tensor_role::output;
+    is_written = is_written || writes;
+    for (int i = 0; i < each.input_count; ++i)
+      if (is_written && role_of(each.inputs[i]) == tensor_role::input)
+        may_write = may_write && writes && each.what.is<map_task>() && each.what.as<map_task>().reads[i].count == 0;
+  }
+  bool const copies = result == weight && !may_write;
+  int const written = copies ? step.temporary(plan.nodes[plan.output].shape.size(), type) : result;
+  append_operations(step, steps.program,
+                    [&](tile_tensor const& given) { return given.role == tensor_role::input ? weight : written; });
+  if (copies) append_map(step, map_function::copy, result, {{written}});
+}
+
 /// The calls of a weight's layer that have a gradient, and so an accumulator.
 template <class Job, std::size_t Parameter>
 constexpr int accumulators_of_weight() {
-  return gradients_of_weight(Job::graph, program_for<typename Job::in_training>, static_cast<int>(Parameter));
+  return gradients_of_weight(Job::graph, model_plan_for<typename Job::in_training>, static_cast<int>(Parameter));
 }
 
 /// The sum of a weight's gradients over the calls of its layer, from the last call to the first as on the host; half
@@ -43,7 +71,7 @@ constexpr int append_sum_of_calls(lowered_step& step, int accumulators, dtype ty
   return sum;
 }
 
-/// What updates a weight, on one of the machine's replicas.
+/// The update of a weight on one of the machine's replicas.
 template <class Job, std::size_t Parameter>
 inline constexpr auto const& update_on_machine = update_of_weight<typename Job::described, Parameter, Job::replicas>;
 
@@ -63,17 +91,17 @@ constexpr void for_each_norm(Append const& append) {
   }(std::make_index_sequence<norms_of<Optimizer>.count>{});
 }
 
-/// Whether a weight's gradient has been summed over the calls of its layer before its update, for the norm of all.
+/// True if a weight's gradient is summed over the calls of its layer before its update, for a norm over all weights.
 template <auto Optimizer>
 constexpr bool sums_calls_before(dtype accumulator) {
   return norms_of<Optimizer>.has_global() && accumulator == dtype::float32;
 }
 
-/// Tensors: the weight (0) and the optimizer's state, by slots, in the type of the layer's variables; an accumulator
-/// for each call of the layer. The sum of these is a weight's gradient, which is the first accumulator's value
-/// afterwards unless they are in half precision. What replicas say to each other is no part of it. What the regularizer
-/// adds is scaled as on the host: each micro-batch's loss contains the penalty, in each replica. Last comes the penalty
-/// of the new weight, which the next losses contain.
+/// One optimizer step on a weight. Tensors: the weight (0) and the optimizer's state, by slots, in the type of the
+/// layer's variables; an accumulator for each call of the layer. Their sum is the weight's gradient, which the first
+/// accumulator holds afterwards unless they are in half precision. Collectives of replicas are no part of it. The
+/// regularizer's gradient is scaled as on the host: each micro-batch's loss contains the penalty, in each replica. The
+/// last task computes the penalty of the new weight, which the next losses contain.
 template <class Job, std::size_t Parameter>
 constexpr lowered_step lower_update() {
   constexpr parameter const& info = Job::graph.parameters[Parameter];
@@ -92,8 +120,8 @@ constexpr lowered_step lower_update() {
                            ? step.tensor(tensor_role::accumulator, 0, accumulator_type, elements, planned)
                            : append_sum_of_calls(step, accumulators, accumulator_type, elements, planned);
   static_assert(update_tracer::first_slot + update_tracer::most_slots + update_tracer::most_norms <=
-                    tile_operation::most_inputs &&
-                1 + update_tracer::most_slots <= tile_operation::most_outputs);
+                    task::most_inputs &&
+                1 + update_tracer::most_slots <= task::most_outputs);
   int state[update_tracer::most_slots]{};
   list_state<optimizer>(step, state, variable_type, elements, planned);
   given_norm norms[update_tracer::most_norms]{};
@@ -115,7 +143,7 @@ constexpr lowered_step lower_update() {
 
 /// A weight's part of norms over all weights, before any of them changes. Tensors: as in the update, and a sum of
 /// squares for each of these norms, by its number; the first accumulator becomes the sum of all unless they are in half
-/// precision. Nothing where there is no such norm.
+/// precision. Empty where there is no such norm.
 template <class Job, std::size_t Parameter>
 constexpr lowered_step lower_squares() {
   constexpr parameter const& info = Job::graph.parameters[Parameter];
@@ -142,8 +170,8 @@ constexpr lowered_step lower_squares() {
   return step;
 }
 
-/// What a penalty of the user's own adds to a weight's gradient, before the update, and the penalty itself. Tensors:
-/// the weight (0) and the gradient, an accumulator (0). Nothing where there is none.
+/// Adds the gradient of a penalty of the user's own to a weight's gradient, before the update, and computes the
+/// penalty. Tensors: the weight (0) and the gradient, an accumulator (0). Empty where there is none.
 template <class Job, std::size_t Parameter>
 constexpr lowered_step lower_penalty() {
   constexpr parameter const& info = Job::graph.parameters[Parameter];
@@ -164,7 +192,8 @@ constexpr lowered_step lower_penalty() {
   return step;
 }
 
-/// What a weight becomes after its update. Tensors: the weight (0). Nothing where there is no constraint.
+/// Applies a weight's constraint after its update. Tensors: the weight (0). Empty where there is no constraint.
+
 template <class Job, std::size_t Parameter>
 constexpr lowered_step lower_constraint() {
   constexpr parameter const& info = Job::graph.parameters[Parameter];

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What lies in the memory of every tile of an IPU all the time: weights, the optimizer's state, accumulators of
-// gradients, and rings of values, gradients and batches.
+// The memory of every tile of an IPU that is in use all the time: weights, the optimizer's state, accumulators of
+// gradients, and rings of values, gradients, batches and of tensors that forward steps keep for backward steps.
 #pragma once
 
 #include <stagecraft/description/replicas.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/frozen.hpp>
-#include <stagecraft/ipu/lowering/planned_weights.hpp>
-#include <stagecraft/ipu/placement/saved_on_tiles.hpp>
-#include <stagecraft/ipu/placement/tile_place.hpp>
+#include <stagecraft/ipu/lowering/lowered_steps.hpp>
+#include <stagecraft/ipu/lowering/lowering.hpp>
+#include <stagecraft/ipu/steps/step_layout.hpp>
 #include <stagecraft/plan/device_buffers.hpp>
+#include <stagecraft/plan/timetable_of.hpp>
 #include <stagecraft/plan/value_types.hpp>
 #include <array>
 #include <cstddef>
@@ -18,13 +19,97 @@
 
 namespace stagecraft::tiles {
 
-/// The places on one IPU: by calls, edges, outputs and weights of the graph. What stands in streaming memory, or on
-/// another IPU, has none.
+/// A ring of places, one for each micro-batch that is alive at once: bytes from the begin of a tile's memory, the same
+/// on all tiles. Tile 0 has most of every tensor, and its bytes are kept free on all.
+struct tile_place {
+  std::int64_t offset = -1;
+  int depth = 1;
+  std::int64_t stride = 0;
+
+  friend constexpr bool operator==(tile_place const&, tile_place const&) = default;
+
+  [[nodiscard]] constexpr bool exists() const noexcept { return offset >= 0; }
+  /// Bytes of all places.
+  [[nodiscard]] constexpr std::int64_t bytes() const noexcept { return exists() ? depth * stride : 0; }
+  /// The place of a micro-batch.
+  [[nodiscard]] constexpr std::int64_t at(std::int64_t micro_batch) const noexcept {
+    return depth == 1 || offset < 0 ? offset : offset + micro_batch % depth * stride;
+  }
+};
+
+/// Bytes of a tensor on the tile with most of it.
+[[nodiscard]] constexpr std::int64_t bytes_on_tile(std::int64_t elements, dtype type, ipu_target const& target,
+                                                   weight_mapping const* planned = nullptr) noexcept {
+  return bytes_on_tile(tile_tensor{tensor_role::temporary, 0, type, elements, planned}, target);
+}
+
+/// Places rings one after the other.
+class tile_ring_allocator {
+ public:
+  constexpr tile_place place(int depth, std::int64_t bytes) {
+    tile_place const result{bytes_, depth, bytes};
+    bytes_ += depth * bytes;
+    return result;
+  }
+  [[nodiscard]] constexpr std::int64_t bytes() const { return bytes_; }
+
+ private:
+  std::int64_t bytes_ = 0;
+};
+
+/// The tensors of a call with the role `saved`, one after the other.
+struct saved_on_tiles {
+  static constexpr int most_tensors = lowered_step::most_saved;
+
+  int count = 0;
+  tile_tensor tensors[most_tensors]{};
+  std::int64_t offset[most_tensors]{};  ///< bytes from the first tensor
+  std::int64_t bytes = 0;               ///< bytes on a tile
+  std::int64_t data_bytes = 0;          ///< bytes on all tiles together
+
+  /// The offset of a tensor, or -1 if it is not saved.
+  [[nodiscard]] constexpr std::int64_t offset_of(int tensor_index) const noexcept {
+    for (int i = 0; i < count; ++i)
+      if (tensors[i].index == tensor_index) return offset[i];
+    return -1;
+  }
+};
+
+constexpr void add_saved(saved_on_tiles& all, lowered_step const& step, ipu_target const& target) {
+  for (int i = 0; i < step.tensor_count; ++i) {
+    auto const& tensor = step.tensors[i];
+    if (tensor.role != tensor_role::saved || all.offset_of(tensor.index) >= 0) continue;
+    all.tensors[all.count] = tensor;
+    all.offset[all.count++] = all.bytes;
+    all.bytes += stagecraft::tiles::bytes_on_tile(tensor, target);
+    all.data_bytes += tensor.elements * size_of(tensor.type);
+  }
+}
+
+template <class Job, int Call>
+constexpr saved_on_tiles find_saved() {
+  saved_on_tiles result;
+  constexpr auto const& call = model_plan_for<Job>.calls[Call];
+  if constexpr (call.needs.saved > 0 && !call.needs.view && !Job::graph.calls[Call].is_input) {
+    constexpr auto const& table = unchecked_timetable<typename Job::planned>;
+    constexpr int stage = flow_of<Job>.stage[Call];
+    add_saved(result, lowered_step_of<Job, table.forward_pass(stage), Call, false>, Job::machine::target);
+    if constexpr (call.needs_gradient)
+      add_saved(result, lowered_step_of<Job, table.backward_pass(stage), Call, true>, Job::machine::target);
+  }
+  return result;
+}
+
+template <class Job, int Call>
+inline constexpr saved_on_tiles saved_on_tiles_of = detail::find_saved<Job, Call>();
+
+/// The places on one IPU by calls, edges, outputs and weights of the graph. Tensors in streaming memory or on another
+/// IPU have none.
 template <std::size_t Calls, std::size_t Edges, std::size_t Outputs, std::size_t Weights>
 struct device_tiles {
   std::array<tile_place, Weights + 1> weight{};
-  std::array<tile_place, Weights + 1> state{};   ///< all of the optimizer's numbers of a weight: a ring of them
-  std::array<tile_place, Calls> accumulators{};  ///< of the weights of a call's layer, one behind the other
+  std::array<tile_place, Weights + 1> state{};   ///< a ring of the optimizer's arrays of a weight
+  std::array<tile_place, Calls> accumulators{};  ///< the accumulators of the call's layer, one after the other
   std::array<tile_place, Calls> value{}, saved{}, gradient{};
   std::array<tile_place, Edges> part{};
   std::array<tile_place, Outputs> target{}, scale{}, loss{};
@@ -40,11 +125,11 @@ struct device_tiles {
   }
 };
 
-/// Which variables of a training stand on the IPU, and what they take on a tile.
+/// The variables of a training that stand on the IPU, and their bytes on a tile.
 template <class Job>
 struct variables_on_tiles {
   static constexpr auto const& graph = Job::graph;
-  static constexpr auto const& program = program_for<Job>;
+  static constexpr auto const& model_plan = model_plan_for<Job>;
   static constexpr pipelining_options options = Job::options;
   static constexpr bool trains = Job::trains;
   static constexpr int replicas = Job::replicas;
@@ -68,12 +153,12 @@ struct variables_on_tiles {
   [[nodiscard]] static constexpr bool remote_accumulator(parameter const& weight) {
     return is_remote(options.offload_gradient_accumulation_buffers == offload::remote, weight.size(), accumulator_type);
   }
-  /// What one replica keeps of each of the optimizer's numbers of a weight.
+  /// Elements that one replica keeps of each of the optimizer's arrays of a weight.
   [[nodiscard]] static constexpr std::int64_t state_elements(parameter const& weight) {
     return options.replicated_optimizer_state_sharding ? ceil_div(weight.size(), replicas) : weight.size();
   }
 
-  // Of a tile; `weight` is a number of the graph's.
+  // Bytes on a tile; `weight` is the number of a weight of the graph.
   [[nodiscard]] static constexpr std::int64_t weight_bytes(std::size_t weight) {
     return bytes_of(weight, graph.parameters[weight].size(), variable_types_of<Job>[weight]);
   }
@@ -88,7 +173,7 @@ struct variables_on_tiles {
   [[nodiscard]] static constexpr std::int64_t accumulator_bytes(layer_info const& layer, bool remote) {
     return bytes_of_accumulators(layer, layer.parameter_count, remote);
   }
-  /// Where the accumulator of a layer's weight stands among them.
+  /// The offset of a weight's accumulator among those of its layer.
   [[nodiscard]] static constexpr std::int64_t accumulator_offset(layer_info const& layer, int index) {
     return bytes_of_accumulators(layer, index, remote_accumulator(graph.parameters[layer.first_parameter + index]));
   }
@@ -133,7 +218,7 @@ template <class Job, int Device>
 class device_tile_planner {
   using variables = variables_on_tiles<Job>;
   static constexpr auto const& graph = Job::graph;
-  static constexpr auto const& program = program_for<Job>;
+  static constexpr auto const& model_plan = model_plan_for<Job>;
   static constexpr auto const& flow = flow_of<Job>;
   static constexpr auto const& table = planning_timetable<Job>;
   static constexpr auto const& rings = device_buffers_of<typename Job::planned, Device>;
@@ -153,7 +238,7 @@ class device_tile_planner {
     return layer.call_count > 0 && !layer.is_on_host && table.device_of_stage(flow.stage[layer.first_call]) == Device;
   }
 
-  /// each(weight) for those of the layers on this device.
+  /// Calls each(weight) for the weights of the layers on this device.
   template <class Each>
   static constexpr void for_each_weight(Each each) {
     for (auto const& layer : graph.layers)
@@ -177,7 +262,7 @@ class device_tile_planner {
     result_.state_bytes = all_.bytes() - result_.weight_bytes;
     auto const before = all_.bytes();
     for (std::size_t i = 0; i < calls; ++i)
-      if (program.calls[i].needs_gradient && table.device_of_stage(flow.stage[i]) == Device)
+      if (model_plan.calls[i].needs_gradient && table.device_of_stage(flow.stage[i]) == Device)
         if (auto const bytes = variables::accumulator_bytes(graph.layer_of(static_cast<int>(i)), false); bytes > 0)
           result_.accumulators[i] = all_.place(1, bytes);
     result_.accumulator_bytes = all_.bytes() - before;

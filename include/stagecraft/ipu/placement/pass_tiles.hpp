@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a pass needs of the memory of every tile of its IPU, beside what lies there all the time: tensors of this pass
-// alone, and variables that it fetches from streaming memory.
+// The memory of every tile that a pass or the update of a weight uses beside device_tiles: tensors of the pass alone,
+// and variables that are fetched from streaming memory.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -14,19 +14,19 @@
 
 namespace stagecraft::tiles {
 
-/// Where a pass finds and leaves its tensors, by calls, edges, outputs and weights of the graph.
+/// The places of a pass's tensors by calls, edges, outputs and weights of the graph.
 template <std::size_t Calls, std::size_t Edges, std::size_t Outputs, std::size_t Weights, std::size_t Steps>
 struct pass_tiles {
   std::array<tile_place, Calls> value{}, saved{}, gradient{};
   std::array<tile_place, Edges> input_gradient{};
   std::array<tile_place, Outputs> loss_gradient{};
   std::array<tile_place, Weights + 1> weight{};
-  std::array<tile_place, Calls> accumulators{};          ///< those that lie on the IPU all the time
-  std::array<tile_place, Calls> fetched_accumulators{};  ///< those that the pass fetches and stores
-  /// Where the memory that is in use ends: before the steps, in each step, behind them.
+  std::array<tile_place, Calls> accumulators{};          ///< accumulators that lie on the IPU all the time
+  std::array<tile_place, Calls> fetched_accumulators{};  ///< accumulators that the pass fetches and stores
+  /// The end of the memory that is in use before the steps, in each step, and after them.
   std::array<std::int64_t, Steps + 2> end{};
 
-  /// What a step makes for itself alone begins here; Steps stands for losses, which come behind the steps.
+  /// The begin of a step's temporary tensors; `Steps` stands for losses, which follow the steps.
   [[nodiscard]] constexpr std::int64_t end_of(int step) const noexcept { return end[step + 1]; }
 };
 
@@ -34,7 +34,7 @@ template <class Job, int Pass>
 class pass_tile_planner {
   using variables = variables_on_tiles<Job>;
   static constexpr auto const& graph = Job::graph;
-  static constexpr auto const& program = program_for<Job>;
+  static constexpr auto const& model_plan = model_plan_for<Job>;
   static constexpr auto const& flow = flow_of<Job>;
   static constexpr auto const& table = planning_timetable<Job>;
   static constexpr auto const& pass = pass_plan_of<typename Job::planned, Pass>;
@@ -45,7 +45,7 @@ class pass_tile_planner {
 
  public:
   constexpr result make() {
-    // What lies there all the time; what the pass has of its own is put over it.
+    // Begins with the tensors that lie there all the time; those of the pass alone are put over them.
     result_.value = device.value;
     result_.saved = device.saved;
     result_.gradient = device.gradient;
@@ -67,7 +67,7 @@ class pass_tile_planner {
   }
 
  private:
-  static constexpr int root(int call) { return program.calls[call].root; }
+  static constexpr int root(int call) { return model_plan.calls[call].root; }
 
   constexpr void request(tile_place* owner, int first, int last, std::int64_t bytes) {
     requests_.push_back({first, last, bytes});
@@ -93,7 +93,7 @@ class pass_tile_planner {
     }
   }
 
-  // What stands in streaming memory is on the IPU as long as the pass is.
+  // Variables of streaming memory are on the IPU as long as the pass lasts.
   constexpr void request_variables() {
     if (!variables::options.offloads_weights() &&
         (!variables::trains || variables::options.offload_gradient_accumulation_buffers != offload::remote))
@@ -138,5 +138,63 @@ class pass_tile_planner {
 
 template <class Job, int Pass>
 inline constexpr auto pass_tiles_of = detail::pass_tile_planner<Job, Pass>().make();
+
+/// The places of a weight, its gradients and the optimizer's arrays while the weight is updated. Tensors of streaming
+/// memory follow all others during the update of their weight.
+template <std::size_t CallsOfLayer>
+struct update_tiles {
+  int device = 0;
+  tile_place weight;
+  tile_place state;  ///< a ring of the optimizer's arrays
+  /// The sums of gradients of each call of the layer, in the order of the calls.
+  std::array<std::int64_t, CallsOfLayer> accumulators{};
+  int accumulator_count = 0;
+  tile_place norms;  ///< a ring of the weight's parts of norms over all weights
+  /// The end of the memory that is in use.
+  std::int64_t end = 0;
+};
+
+template <class M, std::size_t Weight>
+inline constexpr layer_info const& layer_info_of_weight =
+    graph_of<M>.layers[graph_of<M>.layer_of_parameter(static_cast<int>(Weight))];
+
+template <class Job, std::size_t Weight>
+constexpr auto place_update() {
+  using variables = variables_on_tiles<typename Job::in_training>;
+  constexpr auto const& graph = Job::graph;
+  constexpr auto const& layer = layer_info_of_weight<typename Job::model, Weight>;
+  constexpr auto const& weight = graph.parameters[Weight];
+  constexpr int device =
+      planning_timetable<typename Job::in_training>.device_of_stage(flow_of<Job>.stage[layer.first_call]);
+  constexpr auto const& own = device_tiles_of<typename Job::in_training, device>;
+  update_tiles<layer.call_count> result;
+  result.device = device;
+  result.end = own.bytes();
+  auto const fetch = [&](int depth, std::int64_t bytes) {
+    tile_place const place{result.end, depth, bytes};
+    result.end += depth * bytes;
+    return place;
+  };
+  result.weight = variables::remote_weight(weight) ? fetch(1, variables::weight_bytes(Weight)) : own.weight[Weight];
+  result.state = variables::remote_state(weight) && slots_of<Job::training.optimizer> > 0
+                     ? fetch(slots_of<Job::training.optimizer>, variables::state_bytes(Weight))
+                     : own.state[Weight];
+  auto const offset = variables::accumulator_offset(layer, static_cast<int>(Weight) - layer.first_parameter);
+  int calls = 0;
+  for (auto i = static_cast<std::size_t>(layer.first_call); calls < layer.call_count; ++i) {
+    if (!graph.layers[graph.calls[i].layer].has_parameter(static_cast<int>(Weight))) continue;
+    ++calls;
+    if (!variables::model_plan.calls[i].needs_gradient) continue;
+    result.accumulators[result.accumulator_count++] = variables::remote_accumulator(weight)
+                                                          ? fetch(1, variables::accumulator_bytes(Weight)).offset
+                                                          : own.accumulators[i].offset + offset;
+  }
+  if (constexpr auto const& norms = norms_of<Job::training.optimizer>; norms.has_global())
+    result.norms = fetch(norms.count, rounded_bytes(size_of(dtype::float32)));
+  return result;
+}
+
+template <class Job, std::size_t Weight>
+inline constexpr auto update_tiles_of = detail::place_update<Job, Weight>();
 
 }  // namespace stagecraft::tiles

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much of a tile's memory is not data: code of vertices, their state, and the code of exchanges.
+// The part of a tile's memory that is not data: code of vertices, their state, and the code of exchanges.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
-#include <stagecraft/ipu/steps/tile_program.hpp>
-#include <stagecraft/ipu/steps/weight_mapping.hpp>
+#include <stagecraft/ipu/steps/task_list.hpp>
+#include <stagecraft/ipu/steps/tile_mapping.hpp>
 #include <stagecraft/operations/formula.hpp>
 #include <array>
 #include <bit>
@@ -30,11 +30,10 @@ struct tile_code_assumptions {
 
 inline constexpr tile_code_assumptions assumed_tile_code{};
 
-/// What a step needs besides data, on a tile that takes part in all of its compute sets and exchanges: a vertex each.
+/// Code and vertices of a step on a tile that takes part in all of its compute sets and exchanges, with a vertex each.
 struct step_code {
-  std::uint64_t identity =
-      0;  ///< steps with the same number are alike: they differ in nothing but where their data lie
-  std::uint64_t codelets[tile_work::kinds]{};  ///< of each family: a bit for each function
+  std::uint64_t identity = 0;                  ///< steps with the same number differ only in the places of their data
+  std::uint64_t codelets[task_work::kinds]{};  ///< a bit for each function of each family
   std::int64_t compute_sets = 0;
   std::int64_t exchanges = 0;
 
@@ -49,7 +48,7 @@ struct step_code {
       mix(step.tensors[i].elements);
       if (step.tensors[i].planned != nullptr) mix(step.tensors[i].planned->elements_per_tile);
     }
-    auto const add = [&](tile_operation const& operation) {
+    auto const add = [&](task const& operation) {
       mix(operation.what.index());
       operation.what.visit([&](auto const& what) {
         int function = 0;
@@ -64,14 +63,14 @@ struct step_code {
       if (operation.formula != nullptr)
         for (auto const& formula_step : operation.formula->steps) mix(formula_step.apply);
     };
-    for (int i = 0; i < step.operation_count; ++i) {
-      tile_operation const& operation = step.operations[i];
+    for (int i = 0; i < step.task_count; ++i) {
+      task const& operation = step.tasks[i];
       if (operation.program == nullptr) {
         add(operation);
         continue;
       }
-      for (auto const& part : operation.program->operations) add(part);
-      // What is done several times is there once.
+      for (auto const& part : operation.program->tasks) add(part);
+      // Code that runs several times is there once.
       compute_sets -= operation.program->repeated_compute_sets;
       exchanges -= operation.program->repeated_exchanges;
     }
@@ -81,10 +80,10 @@ struct step_code {
     mix(cost.flops);
   }
 
-  /// Another step behind this one.
+  /// Adds the code of the next step.
   constexpr step_code& operator+=(step_code const& next) {
     identity = (identity ^ next.identity) * 1099511628211U;
-    for (int i = 0; i < tile_work::kinds; ++i) codelets[i] |= next.codelets[i];
+    for (int i = 0; i < task_work::kinds; ++i) codelets[i] |= next.codelets[i];
     compute_sets += next.compute_sets;
     exchanges += next.exchanges;
     return *this;
@@ -94,7 +93,7 @@ struct step_code {
 /// All steps of an IPU.
 class tile_code {
  public:
-  /// With `outlines`, IPUConfig's enable_graph_outlining, steps that are alike are there once.
+  /// `outlines` is IPUConfig's enable_graph_outlining: steps that are alike share their code.
   constexpr tile_code(std::size_t most_steps, bool outlines) : outlines_(outlines) {
     std::size_t size = 16;
     while (size < 2 * most_steps) size *= 2;
@@ -102,7 +101,7 @@ class tile_code {
   }
 
   constexpr void add(step_code const& step) {
-    for (int i = 0; i < tile_work::kinds; ++i) codelets_[i] |= step.codelets[i];
+    for (int i = 0; i < task_work::kinds; ++i) codelets_[i] |= step.codelets[i];
     if (outlines_ && !is_new(step.identity)) return;
     compute_sets_ += step.compute_sets;
     exchanges_ += step.exchanges;
@@ -131,7 +130,7 @@ class tile_code {
   }
 
   bool outlines_;
-  std::uint64_t codelets_[tile_work::kinds]{};
+  std::uint64_t codelets_[task_work::kinds]{};
   std::int64_t compute_sets_ = 0;
   std::int64_t exchanges_ = 0;
   growing_array<std::uint64_t> known_;

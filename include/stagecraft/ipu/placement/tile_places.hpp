@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where every tensor of a program lies in the memories of the tiles: the counterpart of the addresses that Poplar's
-// linker gives.
+// The place of every tensor of a plan in the memories of the tiles: the counterpart of the addresses that Poplar's
+// linker assigns.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/placement/device_tiles.hpp>
 #include <stagecraft/ipu/placement/pass_tiles.hpp>
-#include <stagecraft/ipu/placement/update_tiles.hpp>
 #include <cstddef>
 #include <cstdint>
 
 namespace stagecraft::tiles {
 
 /// Offsets are bytes from the begin of a tile's memory, the same on all tiles of an IPU and in all replicas; those of
-/// vertices and their code are not counted. First lies what lies there all the time (device_tiles), behind it what a
-/// pass needs from one of its steps to another (pass_tiles), behind that what one step makes for itself (step_layout).
-/// -1 for a tensor that the step does not have, or that it makes for itself.
+/// vertices and their code are not counted. Tensors that lie there all the time come first (device_tiles), then those
+/// that a pass needs from one of its steps to another (pass_tiles), then the temporary tensors of one step
+/// (step_layout). -1 stands for a tensor that the step does not have, or that is temporary.
 template <class Job>
 struct tile_places {
   /// A tensor of step number `step` of a pass.
@@ -45,7 +44,7 @@ struct tile_places {
       default: return -1;
     }
   }
-  /// Where the memory begins in which a step of a pass makes temporary tensors.
+  /// The begin of the temporary tensors of a step of a pass.
   template <int Pass>
   [[nodiscard]] static constexpr std::int64_t end_of_step(int step) {
     return pass_tiles_of<Job, Pass>.end_of(step);
@@ -68,7 +67,7 @@ struct tile_places {
       default: return -1;
     }
   }
-  /// Where the memory begins in which losses make temporary tensors.
+  /// The begin of the temporary tensors of losses.
   [[nodiscard]] static constexpr std::int64_t end_of_losses() {
     constexpr int pass = last_forward_pass;
     return end_of_step<pass>(static_cast<int>(pass_plan_of<typename Job::planned, pass>.steps.size()));
@@ -86,7 +85,7 @@ struct tile_places {
       default: return -1;
     }
   }
-  /// Where the memory begins in which the update of a weight makes temporary tensors.
+  /// The begin of the temporary tensors of a weight's update.
   template <std::size_t Weight>
   [[nodiscard]] static constexpr std::int64_t end_of_update() {
     return update_tiles_of<Job, Weight>.end;
@@ -98,7 +97,7 @@ struct tile_places {
   static constexpr auto const& table = planning_timetable<Job>;
   static constexpr int last_forward_pass = table.stages() - 1;
 
-  static constexpr int root(int call) { return program_for<Job>.calls[call].root; }
+  static constexpr int root(int call) { return model_plan_for<Job>.calls[call].root; }
 };
 
 }  // namespace stagecraft::tiles

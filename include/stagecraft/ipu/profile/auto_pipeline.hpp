@@ -15,7 +15,7 @@
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/ipu/profile/auto_pipeline_costs.hpp>
-#include <stagecraft/ipu/profile/memory_check.hpp>
+#include <stagecraft/ipu/profile/memory_profile.hpp>
 #include <stagecraft/pipeline/linear_order.hpp>
 #include <stagecraft/pipeline/partition.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
@@ -24,7 +24,8 @@
 
 namespace stagecraft {
 
-/// What an automatic pipeline is to make small: the time between two micro-batches, or the memory of the fullest IPU.
+/// The quantity that an automatic pipeline minimizes: the time between two micro-batches, or the memory of the fullest
+/// IPU.
 enum class auto_pipeline_priority : unsigned char { cycle, memory };
 
 struct auto_pipeline_options {
@@ -33,10 +34,10 @@ struct auto_pipeline_options {
   int min_ipus = 2;
   /// The bound of that number: more than the machine has are as many as it has, and 0 is no bound.
   int max_ipus = 0;
-  /// How often, for a number of IPUs, a division that does not fit with all that its program takes is made anew, with
-  /// as much less memory for each stage as it lacked.
+  /// The number of further attempts, for each number of IPUs, if a division does not fit together with its code and
+  /// exchanges. Each attempt has less memory for each stage, by as much as the last one lacked.
   int fine_tune_iter = 5;
-  /// What the stages are balanced by.
+  /// The quantity by which the stages are balanced.
   auto_pipeline_priority priority = auto_pipeline_priority::cycle;
 
   friend constexpr bool operator==(auto_pipeline_options const&, auto_pipeline_options const&) = default;
@@ -46,7 +47,7 @@ struct auto_pipeline_options {
 
 namespace stagecraft::tiles {
 
-/// E3022: stages are to be chosen for a machine of which it is not known what a layer costs.
+/// E3022: stages are chosen for a machine whose costs of layers are not known.
 template <class Machine>
 inline constexpr diagnostic auto_pipeline_machine_problem = [] {
   diagnostic problem;
@@ -67,8 +68,8 @@ constexpr int find_most_ipus() {
 template <class Machine, auto_pipeline_options Options>
 inline constexpr int most_ipus = find_most_ipus<Machine, Options>();
 
-/// The best partition into a number of stages, each with at most so much memory, by what layers cost alone; none if
-/// there is none.
+/// The best partition into a number of stages by the costs of layers alone, with at most `Capacity` bytes of a tile for
+/// each stage; empty if there is none.
 template <class Job, auto_pipeline_priority Priority, int Stages,
           long long Capacity = Job::machine::target.bytes_per_tile>
 inline constexpr partition best_partition_into =
@@ -78,7 +79,7 @@ inline constexpr partition best_partition_into =
                     .objective = Priority == auto_pipeline_priority::memory ? partition_objective::memory
                                                                             : partition_objective::cycles});
 
-/// The one whose fullest stage takes least memory.
+/// The partition whose fullest stage takes least memory.
 template <class Job, int Stages>
 inline constexpr partition least_partition_into =
     find_partition(auto_pipeline_costs_of<Job, Stages>.costs(-1),
@@ -94,7 +95,7 @@ struct partition_stages {
   }
 };
 
-/// What is carried out where a model is divided by a partition.
+/// The job of a model that a partition divides.
 template <class Job, partition const& Partition>
 struct partitioned_job {
   using type = typename Job::template of<pipelined<typename Job::model, partition_stages<Partition>{}>>;
@@ -105,7 +106,7 @@ struct partitioned_job<Job, Partition> {
   using type = Job;
 };
 
-/// Whether a partition fits with all that its program takes, code and exchanges included.
+/// True if a partition fits, code and exchanges included.
 template <class Job, partition const& Partition>
 constexpr bool partition_fits() {
   if constexpr (!Partition.found())
@@ -114,7 +115,7 @@ constexpr bool partition_fits() {
     return !memory_problem<typename partitioned_job<Job, Partition>::type>.failed();
 }
 
-/// The bytes that the fullest tile has too few of.
+/// The bytes that the fullest tile lacks.
 template <class Job>
 constexpr long long find_missing_bytes() {
   long long most = 0;
@@ -124,7 +125,7 @@ constexpr long long find_missing_bytes() {
   return most;
 }
 
-/// The best partition into a number of stages that fits, found in so many rounds more; none if it is not.
+/// The best partition into a number of stages that fits, found in at most `Rounds` more attempts; empty if none is.
 template <class Job, auto_pipeline_priority Priority, int Stages, long long Capacity, int Rounds>
 constexpr partition find_tuned_partition() {
   constexpr auto const& best = best_partition_into<Job, Priority, Stages, Capacity>;
@@ -169,9 +170,9 @@ constexpr partition auto_partition_on() {
     return {};
 }
 
-/// How `auto_pipeline` cuts a model: the positions of its calls in Keras's order, the cycles of the slowest stage and
-/// of the slowest cut, the memory of the fullest tile. A model that may stay on one IPU, and fits, has one stage.
-/// Errors: E3022 a machine that is no IPU.
+/// The partition that `auto_pipeline` makes: the positions of a model's calls in Keras's order, the cycles of the
+/// slowest stage and of the slowest cut, the memory of the fullest tile. A model that may stay on one IPU, and fits,
+/// has one stage. Errors: E3022 a machine that is no IPU.
 template <Model M, auto Training, class Machine, auto_pipeline_options Options = auto_pipeline_options{}>
 inline constexpr partition auto_partition = auto_partition_on<job_on<M, Training, Machine>, Options>();
 
@@ -206,7 +207,7 @@ struct auto_stages {
   }
 };
 
-/// Whether a model fits into one IPU and may stay there.
+/// True if a model fits into one IPU and may stay there.
 template <class M, auto Training, class Machine, auto_pipeline_options Options>
 constexpr bool stays_whole() {
   if constexpr (Model<M> && is_ipu<Machine> && Options.min_ipus < 2)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the calls of a model cost on an IPU, as an automatic pipeline sees it.
+// The costs of a model's calls on an IPU that an automatic pipeline balances.
 #pragma once
 
 #include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/ipu/cycles/exchange.hpp>
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>
-#include <stagecraft/ipu/lowering/planned_weights.hpp>
-#include <stagecraft/ipu/placement/tile_place.hpp>
+#include <stagecraft/ipu/lowering/lowering.hpp>
+#include <stagecraft/ipu/placement/device_tiles.hpp>
 #include <stagecraft/pipeline/linear_order.hpp>
 #include <stagecraft/pipeline/partition_costs.hpp>
 #include <stagecraft/pipeline/schedule/timetable.hpp>
@@ -16,18 +16,18 @@
 
 namespace stagecraft::tiles {
 
-/// What one call adds to its stage.
+/// The cycles and bytes that one call adds to its stage.
 struct call_cost {
   long long cycles = 0;           ///< forward step of a micro-batch and, in training, its backward step
-  long long variable_bytes = 0;   ///< of a tile: weights, optimizer state, accumulators
-  long long kept_bytes = 0;       ///< of a tile and a micro-batch: its value and what it saves
-  long long temporary_bytes = 0;  ///< of a tile, while one of its steps is carried out
+  long long variable_bytes = 0;   ///< bytes on a tile: weights, optimizer state, accumulators
+  long long kept_bytes = 0;       ///< bytes on a tile for a micro-batch: its value and saved tensors
+  long long temporary_bytes = 0;  ///< bytes on a tile while one of its steps is carried out
 };
 
 template <class Job, int Call>
 constexpr call_cost find_call_cost() {
   constexpr auto const& graph = Job::graph;
-  constexpr auto const& planned = program_for<Job>.calls[Call];
+  constexpr auto const& planned = model_plan_for<Job>.calls[Call];
   constexpr auto const& options = Job::options;
   call_cost result;
   if constexpr (!graph.call(Call).is_input && !planned.needs.view && !planned.is_left_out && !is_on_host(graph, Call)) {
@@ -95,7 +95,7 @@ struct auto_pipeline_costs {
       temporary[i] = of_calls[i].temporary_bytes;
       long long const bytes = order.bytes_across[i] / static_cast<long long>(sizeof(float)) *
                               size_of(Job::training.dtype_policy.compute_dtype) * Job::training.batch_size;
-      // In training, values go on while gradients come back, on links of both directions.
+      // Values go on while gradients of training come back, on links of both directions.
       if (i > 0 && bytes > 0)
         transfer[i] = inter_ipu_cycles(target, {.from = route.from, .to = route.to, .bytes = bytes}) +
                       sync_cycles(target, Stages);
@@ -105,7 +105,7 @@ struct auto_pipeline_costs {
       for (std::size_t output = 0; output < graph.ends.size(); ++output) cycles[count - 1] += loss_cycles(output);
   }
 
-  /// With so many bytes of a tile for each stage; -1: any number.
+  /// The costs for find_partition, with `capacity` bytes of a tile for each stage; -1: no bound.
   [[nodiscard]] constexpr partition_costs costs(long long capacity) const {
     return {.cycles = cycles,
             .transfer = transfer,

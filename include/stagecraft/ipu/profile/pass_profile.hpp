@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a pass over one micro-batch costs on an IPU: cycles, bytes that come and go, and the memory of a tile. One
-// constant per step and per pass.
+// The cost of a pass over one micro-batch on an IPU: cycles, transferred bytes, and the memory of a tile. There is one
+// constant for each step and each pass.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -8,10 +8,10 @@
 #include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/ipu/cycles/exchange.hpp>
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>
-#include <stagecraft/ipu/operations/map.hpp>
 #include <stagecraft/ipu/placement/pass_tiles.hpp>
 #include <stagecraft/ipu/placement/tile_code.hpp>
 #include <stagecraft/ipu/profile/replica_ring.hpp>
+#include <stagecraft/ipu/tasks/map.hpp>
 #include <stagecraft/plan/pipeline_program.hpp>
 #include <stagecraft/plan/value_types.hpp>
 #include <array>
@@ -22,49 +22,49 @@
 
 namespace stagecraft::tiles {
 
-/// A layer's step in a pass, or a loss behind the steps.
+/// A layer's step in a pass, or a loss after the steps.
 struct profiled_step {
-  int call = 0;                      ///< of the graph; of a loss, that of the output
+  int call = 0;                      ///< the call of the graph; for a loss, that of the output
   bool backward = false;             ///< a backward step
   bool recomputed = false;           ///< a forward step in a backward pass
   bool is_loss = false;              ///< the loss of an output
-  operation_cost cost;               ///< what the step's operations cost
-  std::int64_t live_bytes = 0;       ///< of a tile: what is in use beside the step's own memory
-  std::int64_t temporary_bytes = 0;  ///< of a tile: what the step makes for itself
-  step_code code;                    ///< of a tile: code and vertices of the step
+  operation_cost cost;               ///< cost of the step's tasks
+  std::int64_t live_bytes = 0;       ///< bytes on a tile that are in use beside the step's own memory
+  std::int64_t temporary_bytes = 0;  ///< bytes on a tile of the step's temporary tensors
+  step_code code;                    ///< code and vertices of the step on a tile
 
-  /// Of a tile, while the step runs.
+  /// Peak bytes that the step needs on one tile.
   [[nodiscard]] constexpr std::int64_t bytes() const noexcept { return live_bytes + temporary_bytes; }
 };
 
 /// A pass over one micro-batch.
 struct pass_profile {
-  int stage = 0;                                ///< whose layers it runs
+  int stage = 0;                                ///< the stage whose layers it runs
   int device = 0;                               ///< the IPU of the replica that it runs on
-  bool backward = false;                        ///< whether it is the stage's backward pass
+  bool backward = false;                        ///< true for the stage's backward pass
   operation_cost steps;                         ///< forward steps of a forward pass, backward steps of a backward pass
   operation_cost recompute;                     ///< forward steps of a backward pass
-  operation_cost losses;                        ///< behind the last forward pass
-  operation_cost additions;                     ///< of gradients that come from other passes
-  std::int64_t host_bytes = 0;                  ///< from or to the host
+  operation_cost losses;                        ///< losses, after the last forward pass
+  operation_cost additions;                     ///< additions of gradients that come from other passes
+  std::int64_t host_bytes = 0;                  ///< bytes that come from the host or go there
   std::int64_t host_cycles = 0;                 ///< cycles for these
-  std::int64_t infeed_cycles = 0;               ///< of these, for what comes from the host
-  std::int64_t fetched_bytes = 0;               ///< from streaming memory
-  std::int64_t stored_bytes = 0;                ///< to streaming memory
-  std::int64_t stashed_bytes = 0;               ///< of these, what a backward pass will fetch
-  std::int64_t streaming_cycles = 0;            ///< cycles for what is fetched and stored
-  std::int64_t recompute_streaming_cycles = 0;  ///< of these, for what is recomputed a slot ahead
-  std::int64_t gather_cycles = 0;               ///< weights of which each replica holds a part
-  std::int64_t sent_bytes = 0;                  ///< to other IPUs of the replica
-  std::int64_t peak_bytes = 0;                  ///< of a tile
-  int peak_step = 0;                            ///< in profiled_steps_of
+  std::int64_t infeed_cycles = 0;               ///< cycles of host_cycles for data that come from the host
+  std::int64_t fetched_bytes = 0;               ///< bytes fetched from streaming memory
+  std::int64_t stored_bytes = 0;                ///< bytes stored to streaming memory
+  std::int64_t stashed_bytes = 0;               ///< bytes of stored_bytes that a backward pass will fetch
+  std::int64_t streaming_cycles = 0;            ///< cycles of fetching and storing
+  std::int64_t recompute_streaming_cycles = 0;  ///< cycles of streaming_cycles for steps recomputed a slot ahead
+  std::int64_t gather_cycles = 0;               ///< cycles of gathering weights of which each replica holds a part
+  std::int64_t sent_bytes = 0;                  ///< bytes sent to other IPUs of the replica
+  std::int64_t peak_bytes = 0;                  ///< most bytes in use on a tile
+  int peak_step = 0;                            ///< index into profiled_steps_of
 
-  /// What comes from and goes to the host and streaming memory.
+  /// Bytes that are transferred from and to the host and streaming memory.
   [[nodiscard]] constexpr std::int64_t transferred_bytes() const noexcept {
     return host_bytes + fetched_bytes + stored_bytes;
   }
 
-  /// What is computed, without what comes and goes: what a run counts. `predict` computes no losses.
+  /// The cost of computing, transfers excluded, as a run counts it. `predict` computes no losses.
   [[nodiscard]] constexpr operation_cost work(bool with_losses = true) const noexcept {
     operation_cost sum = steps;
     sum += recompute;
@@ -74,14 +74,14 @@ struct pass_profile {
   }
 };
 
-/// What one number of a call's value, or of a gradient of it, takes of what goes between IPUs; 0: no IPU has it.
+/// Bytes of one element of a call's value or its gradient on its way between IPUs; 0: no IPU has it.
 template <class Job>
 constexpr int bytes_of_number(int call) {
   auto const i = static_cast<std::size_t>(call);
   return values_on_ipus<Job>[i] ? size_of(value_types_of<Job>[i]) : 0;
 }
 
-/// Adds a gradient to another one, on the tiles where they lie.
+/// The cost of adding a gradient to another one, on the tiles where they lie.
 constexpr operation_cost cost_of_addition(std::int64_t elements, dtype type, ipu_target const& target) {
   lowered_step step;
   int const sum = step.temporary(elements, type), part = step.temporary(elements, type);
@@ -151,7 +151,7 @@ struct priced_pass {
             cost.temporary_bytes,
             step_code(lowered_output_of<Job, Output>, cost.cost)};
   }
-  // One constant for each.
+  // There is one constant for each step.
   template <std::size_t Step>
   static constexpr profiled_step step = price<Step>();
   template <std::size_t Output>
@@ -170,8 +170,8 @@ struct priced_pass {
   using output_numbers = std::make_index_sequence<has_losses ? count_outputs_with_own_step() : 0>;
 };
 
-/// The steps of a pass with their costs; behind those of the last forward pass, the losses, and what makes outputs of
-/// the logits that these have taken.
+/// The steps of a pass with their costs. The losses follow the steps of the last forward pass, and then the activations
+/// of outputs whose losses take logits.
 template <class Job, int Pass>
 inline constexpr auto profiled_steps_of = [] {
   using pass = priced_pass<Job, Pass>;
@@ -187,7 +187,7 @@ class pass_profiler {
   static constexpr ipu_target const& target = Job::machine::target;
   static constexpr auto const& steps = profiled_steps_of<Job, Pass>;
   static constexpr bool trains = Job::trains;
-  /// Whether its first steps, which recompute, come a slot before the others.
+  /// True if its first steps, which recompute, are carried out a slot before the others.
   static constexpr bool ahead = pass::backward && pass::table.recomputes_ahead(pass::stage);
 
  public:
@@ -219,13 +219,13 @@ class pass_profiler {
       }
       ++number;
     }
-    // Before and behind the steps, something may come from elsewhere or go there.
+    // Transfers may precede and follow the steps.
     for (auto const& end : pass::tiles.end)
       if (end > result_.peak_bytes) result_.peak_bytes = end;
   }
 
   constexpr std::int64_t bytes_of(pass_transfer const& transfer, buffer_place const& here) const {
-    // What layers have kept is not all of the same type.
+    // Tensors that layers have saved may differ in type.
     for (std::size_t i = 0; i < graph.calls.size(); ++i)
       if (plan.places.saved[i].exists() && plan.places.saved[i].offset == here.offset &&
           all_saved_on_tiles<Job>[i].bytes > 0 && transfer.device < 0)
@@ -300,16 +300,16 @@ class pass_profiler {
   static constexpr std::int64_t bytes_of_value(int call) {
     return elements_of_batch(graph.call(call).shape.size()) * bytes_of_number<Job>(call);
   }
-  /// What layers on the host give to IPUs, and the bytes that they get from there. Each tensor goes once.
+  /// Adds the transfers between layers on the host and IPUs; returns their bytes. Each tensor goes once.
   constexpr std::int64_t add_borders() {
     std::int64_t outfed = 0;
     std::array<bool, graph.calls.size()> is_sent{};
-    auto const& program = program_for<Job>;
+    auto const& model_plan = model_plan_for<Job>;
     for (auto const& step : plan.steps) {
       if (!is_on_host(graph, step.call)) continue;
-      if (program.calls[step.call].root == step.call) result_.host_bytes += bytes_of_value(step.call);
+      if (model_plan.calls[step.call].root == step.call) result_.host_bytes += bytes_of_value(step.call);
       for (int const input : graph.inputs_of(step.call)) {
-        int const root = program.calls[input].root;
+        int const root = model_plan.calls[input].root;
         if (graph.call(root).is_input || is_on_host(graph, root) || is_sent[root]) continue;
         is_sent[root] = true;
         outfed += bytes_of_value(root);
@@ -318,7 +318,7 @@ class pass_profiler {
     return outfed;
   }
   static constexpr std::int64_t elements_of_batch(std::int64_t elements) { return Job::training.batch_size * elements; }
-  /// Targets and scales, or the loss.
+  /// Bytes of targets and scales, or of the loss.
   template <std::size_t Output>
   static constexpr std::int64_t batch_data_bytes(bool losses) {
     constexpr auto const& step = lowered_loss_of<Job, Output>;
@@ -340,7 +340,7 @@ template <class Job>
 inline constexpr auto profiled_steps = array_of_each<planning_timetable<Job>.passes()>(
     []<int Pass>() { return tracing::array_view<profiled_step const>(profiled_steps_of<Job, Pass>); });
 
-/// What a pass costs, over one micro-batch.
+/// The cost of a pass over one micro-batch.
 template <class Job, int Pass>
 inline constexpr pass_profile pass_profile_of = detail::pass_profiler<Job, Pass>().make();
 

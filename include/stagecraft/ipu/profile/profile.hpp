@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a model needs of the memory and of the time of IPUs, known to the compiler: the counterpart of a profile that
+// The memory and the time that a model needs on IPUs, as constants of the compiler: the counterpart of a profile that
 // Poplar writes for PopVision.
 #pragma once
 
@@ -13,7 +13,6 @@
 #include <stagecraft/description/training_checks.hpp>
 #include <stagecraft/description/training_on.hpp>
 #include <stagecraft/graph/array_view.hpp>
-#include <stagecraft/ipu/profile/memory_check.hpp>
 #include <stagecraft/ipu/profile/memory_profile.hpp>
 #include <stagecraft/ipu/profile/time_profile.hpp>
 #include <stagecraft/machines/ipu_devices.hpp>
@@ -22,18 +21,18 @@
 
 namespace stagecraft::tiles {
 
-/// What a stage does with one micro-batch.
+/// The passes of a stage over one micro-batch.
 struct stage_profile {
-  pass_profile forward;   ///< over one micro-batch
-  pass_profile backward;  ///< of a training
+  pass_profile forward;   ///< the forward pass
+  pass_profile backward;  ///< the backward pass, in training
 
   /// The IPU of the replica that the stage is on.
   [[nodiscard]] constexpr int ipu() const noexcept { return forward.device; }
-  /// With the losses, behind the last stage: those of an evaluation, too.
+  /// Cycles of the forward pass. The last stage's include the losses, in training and in an evaluation.
   [[nodiscard]] constexpr std::int64_t forward_cycles() const noexcept { return forward.work().cycles(); }
-  /// Forward steps that the backward pass carries out again.
+  /// Cycles of the forward steps that the backward pass carries out again.
   [[nodiscard]] constexpr std::int64_t recompute_cycles() const noexcept { return backward.recompute.cycles(); }
-  /// Backward steps, without what is carried out again.
+  /// Cycles of the backward steps, recomputed forward steps excluded.
   [[nodiscard]] constexpr std::int64_t backward_cycles() const noexcept {
     return backward.steps.cycles() + backward.additions.cycles();
   }
@@ -54,7 +53,7 @@ inline constexpr diagnostic profile_machine_problem = [] {
   return problem;
 }();
 
-/// Whether a model has what the mode is about. Predictions need not say how weights are updated.
+/// True if the model can be profiled in this mode. Predictions need no optimizer.
 template <class Job>
 constexpr bool can_be_profiled() {
   if constexpr (!Job::trains) {
@@ -65,7 +64,7 @@ constexpr bool can_be_profiled() {
   }
 }
 
-/// The first rule that stands in the way of a profile.
+/// Reports the first rule that prevents a profile; true if there is none.
 template <class Job>
 constexpr bool has_profile() {
   static_assert(report<profile_machine_problem<typename Job::machine>>());
@@ -125,7 +124,7 @@ class model_profile {
  public:
   using machine = typename Job::machine;
 
-  // Who works.
+  // Counts.
   /// IPUs of one replica, up to the highest that has a stage.
   [[nodiscard]] static constexpr int ipus() { return static_cast<int>(time().devices.size()); }
   /// Copies of the model, each on IPUs of its own.
@@ -134,16 +133,16 @@ class model_profile {
   [[nodiscard]] static constexpr int stages() { return table().stages(); }
   /// Passes over a micro-batch: a forward one for each stage, and a backward one in training.
   [[nodiscard]] static constexpr int passes() { return table().passes(); }
-  /// Of a replica, per weight update; in inference, per execution.
+  /// Micro-batches of a replica per weight update; in inference, per execution.
   [[nodiscard]] static constexpr int micro_batches() { return table().micro_batches(); }
 
-  // Whether it fits.
+  // Fit.
   /// True, or the build stops with E3010, E3012 or E3046, which say what is too large.
   [[nodiscard]] static constexpr bool fits() {
     if constexpr (valid) static_assert(detail::report<detail::memory_problem<Job>>());
     return true;
   }
-  /// The same as a question: whether a tile, streaming memory, or the I/O tiles are too small.
+  /// True if a tile, streaming memory, or the I/O tiles are too small; the build goes on.
   [[nodiscard]] static constexpr bool out_of_memory() {
     if constexpr (valid)
       return detail::memory_problem<Job>.failed();
@@ -151,26 +150,26 @@ class model_profile {
       return false;
   }
 
-  // How long it takes.
-  /// Of a weight update with all its micro-batches; in inference, of an execution.
+  // Time.
+  /// Cycles of a weight update with all its micro-batches; in inference, of an execution.
   [[nodiscard]] static constexpr std::int64_t cycles() { return time().cycles(); }
-  /// The same as a time.
+  /// Seconds of a weight update with all its micro-batches; in inference, of an execution.
   [[nodiscard]] static constexpr double seconds() { return Job::machine::target.seconds(cycles()); }
-  /// Of the weight update alone, behind the micro-batches.
+  /// Cycles of the weight update alone, after the micro-batches.
   [[nodiscard]] static constexpr std::int64_t update_cycles() { return time().update; }
   /// Samples of all replicas that are worked on in a second.
   [[nodiscard]] static constexpr double samples_per_second() {
     return cycles() == 0 ? 0.0
                          : static_cast<double>(Job::training.batch_size) * micro_batches() * replicas() / seconds();
   }
-  /// The most that a micro-batch takes: from the begin of the slot in which it comes from the host, that of its first
-  /// pass or with overlapped input and output the one before, to the end of the slot in which its results leave. Slots
-  /// are as long as what others do in them meanwhile.
+  /// The most cycles that a micro-batch takes, from the begin of the slot in which it comes from the host to the end of
+  /// the slot in which its results leave. It comes in the slot of its first pass, or, with overlapped input and output,
+  /// in the one before. The longest device decides how long a slot takes.
   [[nodiscard]] static constexpr std::int64_t latency_cycles() { return time().latency; }
-  /// The same in seconds.
+  /// The most seconds that a micro-batch takes: latency_cycles() as a time.
   [[nodiscard]] static constexpr double latency() { return Job::machine::target.seconds(latency_cycles()); }
 
-  // On what.
+  // Cycles by purpose.
   /// The part of the IPUs' time before the weight update in which they wait for others. Where all passes take the same
   /// time it is about pipeline_bubble, which knows of no transfers.
   [[nodiscard]] static constexpr double bubble() { return part(time().idle_in_slots, time().slots * ipus()); }
@@ -178,7 +177,7 @@ class model_profile {
   [[nodiscard]] static constexpr double exchange_share() {
     return part(exchange_cycles() + sync_cycles() + inter_ipu_cycles(), cycles_of_all());
   }
-  /// What one IPU does in `cycles()`.
+  /// The cycles of one IPU by purpose; they sum to `cycles()`.
   [[nodiscard]] static constexpr ipu_cycles cycles_of(int ipu) { return time().devices[ipu]; }
   /// Cycles of computing, summed over the IPUs of a replica.
   [[nodiscard]] static constexpr std::int64_t compute_cycles() { return sum_of(&ipu_cycles::compute); }
@@ -195,15 +194,15 @@ class model_profile {
   /// Cycles of waiting, summed over the IPUs of a replica.
   [[nodiscard]] static constexpr std::int64_t idle_cycles() { return sum_of(&ipu_cycles::idle); }
 
-  // How much is computed.
-  /// Of one replica in `cycles()`, with what is computed again.
+  // Work.
+  /// Floating-point operations of one replica in `cycles()`, recomputed steps included.
   [[nodiscard]] static constexpr std::int64_t flops() { return time().flops; }
   /// Floating-point operations of all replicas in a second.
   [[nodiscard]] static constexpr double flops_per_second() {
     return cycles() == 0 ? 0.0 : static_cast<double>(flops()) * replicas() / seconds();
   }
-  /// The most that an IPU does of the policy's type, with the fastest type of partial sums that convolutions and matrix
-  /// products have, in the configuration or in a stage.
+  /// The most floating-point operations that an IPU does in a second in the policy's type, with the fastest type of
+  /// partial sums that convolutions and matrix products have in the configuration or in a stage.
   [[nodiscard]] static constexpr std::int64_t peak_flops_per_second() {
     auto const peak = [](poplar_options const& options) {
       return Job::machine::target.peak_flops_per_second(Job::training.dtype_policy.compute_dtype,
@@ -217,13 +216,13 @@ class model_profile {
     }
     return most;
   }
-  /// Of what the IPUs can do at most, 0 to 1.
+  /// flops_per_second() divided by the most that the IPUs can do, from 0 to 1.
   [[nodiscard]] static constexpr double utilisation() {
     return flops_per_second() / (static_cast<double>(peak_flops_per_second()) * ipus() * replicas());
   }
 
-  // Parts of the program.
-  /// When which pass works on which micro-batch, as it is on the machine.
+  // Passes and steps.
+  /// The timetable on the machine: the slot in which each pass works on each micro-batch.
   [[nodiscard]] static constexpr stagecraft::timetable const& timetable() { return table(); }
   /// One pass over a micro-batch, by its number in the timetable.
   [[nodiscard]] static constexpr pass_profile const& pass(int number) { return *detail::pass_profiles<Job>[number]; }
@@ -233,7 +232,7 @@ class model_profile {
     if (table().trains()) result.backward = pass(table().backward_pass(number));
     return result;
   }
-  /// The steps of a pass in their order; losses behind those of the last forward pass.
+  /// The steps of a pass in their order; losses follow those of the last forward pass.
   [[nodiscard]] static constexpr tracing::array_view<profiled_step const> steps(int number) {
     return profiled_steps<Job>[number];
   }
@@ -245,21 +244,21 @@ class model_profile {
   [[nodiscard]] static constexpr update_profile const& update(int ipu) { return detail::update_profiles<Job>[ipu]; }
 
   // Memory.
-  /// Of tile 0, which is the fullest of an IPU.
+  /// Memory of tile 0, which is the fullest of an IPU.
   [[nodiscard]] static constexpr tile_memory_profile const& memory(int ipu) { return device(ipu).tile; }
-  /// Bytes that lie on an IPU's I/O tiles, where these work while the others compute: what comes from and goes to the
-  /// host and streaming memory, of all its passes.
+  /// Bytes that lie on an IPU's I/O tiles, where these work while the others compute: the transfers of all its passes
+  /// from and to the host and streaming memory.
   [[nodiscard]] static constexpr std::int64_t io_bytes(int ipu) { return device(ipu).io_bytes; }
   /// Bytes that an IPU keeps in streaming memory.
   [[nodiscard]] static constexpr std::int64_t streaming_bytes(int ipu) { return device(ipu).streaming_bytes; }
-  /// Where an IPU's fullest tile needs most.
+  /// The step in which an IPU's fullest tile needs most memory.
   [[nodiscard]] static constexpr memory_peak peak(int ipu) { return device(ipu).peak; }
   /// The name of the layer whose step needs most memory of an IPU.
   template <int Ipu = 0>
   [[nodiscard]] static constexpr std::string_view peak_step() {
     return detail::peak_layer<Job, Ipu>;
   }
-  /// What is left of the fullest tile; less than 0 if it does not fit.
+  /// Bytes that are left on the fullest tile; less than 0 if it does not fit.
   [[nodiscard]] static constexpr std::int64_t free_bytes(int ipu) {
     return Job::machine::target.bytes_per_tile - memory(ipu).peak();
   }

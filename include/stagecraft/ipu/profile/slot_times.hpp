@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long the slots of a pipeline's timetable take on IPUs: in each slot all of a replica's IPUs work, then they send
-// to each other. One constant for a few slots each.
+// The time of the slots of a pipeline's timetable on IPUs: in each slot all of a replica's IPUs work, then they send to
+// each other. There is one constant for a few slots each.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -14,34 +14,34 @@
 
 namespace stagecraft::tiles {
 
-/// A slot, by the devices of a replica.
+/// The cycles of a slot, by the devices of a replica.
 template <std::size_t Devices>
 struct slot_time {
   /// Cycles in which a device is busy before the transfers between IPUs.
   std::array<std::int64_t, Devices> busy{};
-  /// Cycles of its transfers to and from the host, and to and from streaming memory, that I/O tiles do meanwhile.
+  /// Cycles of a device's transfers with the host and with streaming memory that I/O tiles carry out meanwhile.
   std::array<std::int64_t, Devices> hidden_host{}, hidden_streaming{};
-  std::int64_t longest = 0;    ///< of the devices' busy cycles
-  std::int64_t inter_ipu = 0;  ///< transfers between IPUs
-  std::int64_t sync = 0;       ///< of the IPUs, before these
+  std::int64_t longest = 0;    ///< most busy cycles of a device
+  std::int64_t inter_ipu = 0;  ///< cycles of transfers between IPUs
+  std::int64_t sync = 0;       ///< cycles of the IPUs' sync before these transfers
 
   [[nodiscard]] constexpr std::int64_t cycles() const noexcept { return longest + inter_ipu + sync; }
 };
 
-/// What a pass does in one slot.
+/// The cycles of a pass in one slot.
 struct pass_share {
-  std::int64_t work = 0;  ///< with what the I/O tiles give to the others and with gathering weights
+  std::int64_t work = 0;  ///< cycles of computing, of gathering weights, and of exchanges with I/O tiles
   std::int64_t host = 0;
   std::int64_t streaming = 0;
 };
 
-/// What the slots need to know of a pass.
+/// The cycles and bytes of a pass that the time of its slots follows from.
 template <std::size_t Devices>
 struct pass_time {
   int device = 0;
-  pass_share ahead;  ///< what it recomputes in the slot before its own
+  pass_share ahead;  ///< recomputation in the slot before its own
   pass_share own;
-  // With overlapped input and output.
+  // Overlapped input and output.
   std::int64_t infeed = 0;   ///< cycles of the slot before its own
   std::int64_t outfeed = 0;  ///< cycles of the slot after
   std::int64_t sent_bytes = 0;
@@ -87,15 +87,14 @@ template <class Job>
 inline constexpr auto pass_times =
     array_of_each<planning_timetable<Job>.passes()>([]<int Pass>() { return pass_time_of<Job, Pass>; });
 
-/// A timetable with so few micro-batches that its slots can be looked at, and what is between it and the whole one: a
-/// number of blocks of slots in its middle that are all alike, since in each of them the same passes follow each other
-/// on other micro-batches.
+/// A timetable with few micro-batches, whose slots are all evaluated, and the blocks of slots that the whole timetable
+/// has in addition. These blocks in its middle are alike: the same passes follow each other on other micro-batches.
 struct short_timetable {
   timetable table;
-  int first_slot = 0;         ///< of the block that is repeated
+  int first_slot = 0;         ///< first slot of the repeated block
   int period = 0;             ///< its slots
-  std::int64_t left_out = 0;  ///< how often it is repeated, beyond the once that it is in the table
-  int looked_at = 0;          ///< micro-batches from the first on that differ in what is done beside them
+  std::int64_t left_out = 0;  ///< repetitions of the block, beyond the one in the table
+  int looked_at = 0;          ///< first micro-batches, in whose slots other passes run than in later ones
 
   constexpr explicit short_timetable(timetable const& whole) : table(whole) {}
 };
@@ -168,7 +167,7 @@ constexpr auto find_slot_time(int slot) {
   return result;
 }
 
-/// Slots from `First` on.
+/// The times of a few slots from `First` on.
 template <class Job, int First>
 inline constexpr auto few_slot_times = [] {
   constexpr auto devices = static_cast<std::size_t>(short_timetable_of<typename Job::planned>.table.devices());

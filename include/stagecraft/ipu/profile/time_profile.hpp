@@ -12,41 +12,42 @@
 
 namespace stagecraft::tiles {
 
-/// On what one IPU spends its cycles.
+/// The cycles of one IPU by purpose.
 struct ipu_cycles {
-  std::int64_t compute = 0;    ///< in compute sets
-  std::int64_t exchange = 0;   ///< between its tiles
-  std::int64_t sync = 0;       ///< of its tiles, and of all IPUs before they send to each other
-  std::int64_t inter_ipu = 0;  ///< transfers between IPUs; of replicas, with their syncs
-  std::int64_t host = 0;       ///< to and from the host, as far as they do not go on behind the others
-  std::int64_t streaming = 0;  ///< to and from streaming memory, likewise
+  std::int64_t compute = 0;    ///< cycles in compute sets
+  std::int64_t exchange = 0;   ///< exchange between its tiles
+  std::int64_t sync = 0;       ///< syncs of its tiles, and of all IPUs before they send to each other
+  std::int64_t inter_ipu = 0;  ///< transfers between IPUs; those of replicas include their syncs
+  std::int64_t host = 0;       ///< transfers with the host that do not overlap with other work
+  std::int64_t streaming = 0;  ///< transfers with streaming memory that do not overlap with other work
   std::int64_t idle = 0;       ///< waiting for other IPUs
 
   friend constexpr bool operator==(ipu_cycles const&, ipu_cycles const&) = default;
 
-  /// All of them.
+  /// The sum of all cycles.
   [[nodiscard]] constexpr std::int64_t total() const noexcept {
     return compute + exchange + sync + inter_ipu + host + streaming + idle;
   }
 };
 
-/// Of one replica: others take the same time.
+/// The time of one replica; others take as long.
 template <std::size_t Devices>
 struct time_profile {
   std::int64_t slots = 0;        ///< cycles of all slots of the timetable
-  std::int64_t update = 0;       ///< cycles of the weight update behind them
-  std::int64_t update_sync = 0;  ///< of these, the sync of all IPUs at the end
+  std::int64_t update = 0;       ///< cycles of the weight update after them
+  std::int64_t update_sync = 0;  ///< cycles of `update` for the sync of all IPUs at its end
+
   /// The most cycles that a micro-batch takes from the begin of the slot in which it comes to the end of the one in
   /// which its results leave.
   std::int64_t latency = 0;
-  std::int64_t idle_in_slots = 0;  ///< of all devices together
-  std::int64_t flops = 0;          ///< of all devices, with the weight update
+  std::int64_t idle_in_slots = 0;  ///< idle cycles of all devices together
+  std::int64_t flops = 0;          ///< floating-point operations of all devices, weight update included
   std::array<ipu_cycles, Devices> devices{};
 
   [[nodiscard]] constexpr std::int64_t cycles() const noexcept { return slots + update; }
 };
 
-/// What is in a number of slots.
+/// The sum over a number of slots.
 template <std::size_t Devices>
 struct slot_sum {
   std::int64_t cycles = 0, inter_ipu = 0, sync = 0;
@@ -131,7 +132,7 @@ class time_profiler {
       add(device, work, times);
       result_.flops += times * work.flops;
       device.inter_ipu += times * pass.gather_cycles;
-      // What is left is the exchange with I/O tiles.
+      // The remainder is the exchange with I/O tiles.
       device.exchange +=
           times * (times_of_passes[i].ahead.work + times_of_passes[i].own.work - work.cycles() - pass.gather_cycles);
       device.host += times * pass.host_cycles;

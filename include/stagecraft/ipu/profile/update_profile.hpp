@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the weight update costs on an IPU, and what the replicas say to each other in it.
+// The cost of the weight update on an IPU, and of the replicas' collectives in it.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>
+#include <stagecraft/ipu/placement/pass_tiles.hpp>
 #include <stagecraft/ipu/placement/tile_code.hpp>
-#include <stagecraft/ipu/placement/update_tiles.hpp>
 #include <stagecraft/ipu/profile/pass_profile.hpp>
 #include <stagecraft/ipu/profile/replica_ring.hpp>
 #include <array>
@@ -19,11 +19,11 @@ namespace stagecraft::tiles {
 struct weight_profile {
   int device = 0;
   operation_cost cost;
-  std::int64_t streaming_bytes = 0;  ///< fetched and stored
+  std::int64_t streaming_bytes = 0;  ///< bytes fetched and stored
   std::int64_t streaming_cycles = 0;
   std::int64_t reduced_bytes = 0;   ///< gradients that replicas add up
   std::int64_t gathered_bytes = 0;  ///< weights of which each replica updates a part
-  std::int64_t live_bytes = 0;      ///< of a tile: what is in use beside the step's own memory
+  std::int64_t live_bytes = 0;      ///< bytes on a tile that are in use beside the step's own memory
   std::int64_t temporary_bytes = 0;
   step_code code;
 
@@ -38,10 +38,10 @@ struct update_profile {
   std::int64_t streaming_cycles = 0;
   std::int64_t reduced_bytes = 0;
   std::int64_t gathered_bytes = 0;
-  std::int64_t peak_bytes = 0;  ///< of a tile
+  std::int64_t peak_bytes = 0;  ///< most bytes in use on a tile
   int peak_weight = -1;
 
-  /// Without what the replicas send to each other.
+  /// Cycles of the update, the replicas' collectives excluded.
   [[nodiscard]] constexpr std::int64_t cycles() const noexcept {
     return cost.cycles() + reduction.cycles() + streaming_cycles;
   }
@@ -93,7 +93,7 @@ constexpr weight_profile profile_weight() {
         streaming_memory_cycles(Job::machine::target, fetched) + streaming_memory_cycles(Job::machine::target, stored);
     if (variables::replicas > 1) {
       result.reduced_bytes = weight.size() * std::int64_t{size_of(variables::accumulator_type)};
-      // Weights in parts stay where they are updated.
+      // Weights that replicas hold in parts stay where they are updated.
       if (shares && !(options.replicated_weight_sharding && variables::remote_weight(weight)))
         result.gathered_bytes = bytes;
     }
@@ -101,11 +101,11 @@ constexpr weight_profile profile_weight() {
   return result;
 }
 
-/// What the update of a weight takes.
+/// The cost of the update of a weight.
 template <class Job, std::size_t Weight>
 inline constexpr weight_profile weight_profile_of = detail::profile_weight<Job, Weight>();
 
-/// What the update of each weight costs, in the order of the graph's weights.
+/// The costs of the updates of all weights, in the order of the graph's weights.
 template <class Job>
 inline constexpr auto weight_profiles = array_of_each<Job::graph.parameters.size()>(
     []<int Weight>() -> weight_profile { return weight_profile_of<Job, Weight>; });
@@ -134,7 +134,7 @@ constexpr update_profile profile_update() {
     auto const chunk = ceil_div(result.reduced_bytes / size_of(type), variables::replicas);
     auto const addition = cost_of_addition(chunk, type, Job::machine::target);
     for (int i = 1; i < variables::replicas; ++i) result.reduction += addition;
-    // A chunk that comes in stands behind all else.
+    // A chunk that is received is placed after all else.
     result.peak_bytes = larger(result.peak_bytes, live + bytes_on_tile(chunk, type, Job::machine::target));
   }
   return result;
@@ -144,14 +144,14 @@ constexpr update_profile profile_update() {
 template <class Job, int Device>
 inline constexpr update_profile update_profile_of = detail::profile_update<Job, Device>();
 
-/// What an update costs on each device of a replica.
+/// The costs of the weight update on each device of a replica.
 template <class Job>
 inline constexpr auto update_profiles = array_of_each<planning_timetable<typename Job::in_training>.devices()>(
     []<int Device>() { return update_profile_of<Job, Device>; });
 
-/// What IPUs tell each other of norms: in each round, the sums of squares of all of them come to the first one and go
-/// back to the others. Of norms over all weights one number from each IPU; where replicas share the work, also of each
-/// weight's own.
+/// Cycles of exchanging norms between IPUs: in each round, the sums of squares of all of them come to the first one and
+/// go back to the others. Each IPU sends one number for norms over all weights, and one for each weight's own norm
+/// where replicas share the work.
 template <class Job>
 constexpr std::int64_t count_norm_cycles() {
   constexpr auto const& norms = norms_of<Job::training.optimizer>;
@@ -194,9 +194,9 @@ constexpr std::int64_t count_collective_cycles() {
   return shares ? reduced + phases([](update_profile const& device) { return device.gathered_bytes; }) : 2 * reduced;
 }
 
-/// Cycles of all that IPUs send to each other in a weight update: the gradients of replicas are reduced in a ring, each
-/// replica a part of them, and then either the sums are gathered by all, or, where each updates a part of the weights,
-/// the weights; and sums for norms, of all devices of a replica, too.
+/// Cycles of all transfers between IPUs in a weight update. The gradients of replicas are reduced in a ring, a part of
+/// them on each replica. Then all replicas gather the sums, or the weights if each replica updates a part of them. Sums
+/// for norms, of all devices of a replica, are exchanged, too.
 template <class Job>
 inline constexpr std::int64_t collective_cycles_of =
     detail::count_collective_cycles<Job>() + detail::count_norm_cycles<Job>();

@@ -2,7 +2,7 @@
 // Where the elements of a convolution's operands lie in their tensors.
 #pragma once
 
-#include <stagecraft/ipu/convolution/convolution_shape.hpp>
+#include <stagecraft/ipu/convolution/convolution_plan.hpp>
 #include <cstdint>
 
 namespace stagecraft::tiles {

@@ -1,35 +1,58 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A layer's forward or backward step, or a weight's update, as operations on the tiles of an IPU.
+// One operation of a lowered step: compute sets of vertices on tiles and the exchanges between them.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/convolution/convolution_plan.hpp>
-#include <stagecraft/ipu/convolution/convolution_shape.hpp>
-#include <stagecraft/ipu/steps/tile_operation.hpp>
-#include <stagecraft/ipu/steps/tile_tensor.hpp>
+#include <stagecraft/ipu/steps/task_work.hpp>
+#include <stagecraft/ipu/steps/tile_mapping.hpp>
 #include <cstdint>
 #include <initializer_list>
 
+namespace stagecraft::operations {
+struct formula_view;
+struct plan_view;
+}  // namespace stagecraft::operations
+
 namespace stagecraft::tiles {
+
+struct task_list_view;
+
+/// What it does, and on which tensors. For each family, `cost_of` (ipu/tasks/) says what that costs, and `run`
+/// (ipu/tiles/codelets/) does it.
+struct task {
+  static constexpr int most_inputs = map_task::most_inputs, most_outputs = 7;
+
+  task_work what;
+  int input_count = 0;
+  int output_count = 0;
+  int inputs[most_inputs]{};    ///< tensors of the step, by their numbers
+  int outputs[most_outputs]{};  ///< likewise; one may be an input, too, which is then worked on in place
+  int plan = -1;                ///< of a planned_product: its plan in the step
+  operations::formula_view const* formula = nullptr;  ///< of an optimizer's step, a loss or an own activation
+  operations::plan_view const* row_plan = nullptr;    ///< of a loss of one's own: that of a row
+  task_list_view const* program = nullptr;            ///< of a traced_tasks: what it consists of
+};
 
 // No constant evaluation can call these: compilers then print their names.
 inline void step_has_more_tensors_than_there_is_room_for() {}
 inline void step_has_more_operations_than_there_is_room_for() {}
 
 /// Operations in their order, and the tensors that they work on. Written by `lowering` (ipu/lowering/), priced by
-/// `cost_of` (ipu/operations/), carried out by ipu/emulation/.
+/// `cost_of` (ipu/tasks/), carried out by ipu/emulation/.
 struct lowered_step {
   /// The numbers of those temporary tensors that are gradients, or inputs in another type; others count from 0.
   static constexpr int first_weight_gradient = 100, first_input_gradient = 200, first_cast_input = 300;
-  static constexpr int most_tensors = 56, most_operations = 72, most_plans = 4;
+  static constexpr int most_tensors = 56, most_tasks = 72, most_plans = 4;
   static constexpr int most_saved = 24;  ///< tensors with this role
 
   tile_tensor tensors[most_tensors]{};
-  tile_operation operations[most_operations]{};
+  task tasks[most_tasks]{};
   convolution_shape shapes[most_plans]{};
   convolution_plan plans[most_plans]{};
   int tensor_count = 0;
-  int operation_count = 0;
+  int task_count = 0;
   int plan_count = 0;
 
   /// The number of a tensor, which is added if the step does not have it yet.
@@ -50,14 +73,13 @@ struct lowered_step {
   }
 
   /// An operation at the end.
-  constexpr tile_operation& add(tile_work const& what, std::initializer_list<int> inputs,
-                                std::initializer_list<int> outputs) {
-    if (operation_count == most_operations) step_has_more_operations_than_there_is_room_for();
-    tile_operation& operation = operations[operation_count++];
-    operation.what = what;
-    for (int const input : inputs) operation.inputs[operation.input_count++] = input;
-    for (int const output : outputs) operation.outputs[operation.output_count++] = output;
-    return operation;
+  constexpr task& add(task_work const& what, std::initializer_list<int> inputs, std::initializer_list<int> outputs) {
+    if (task_count == most_tasks) step_has_more_operations_than_there_is_room_for();
+    task& task = tasks[task_count++];
+    task.what = what;
+    for (int const input : inputs) task.inputs[task.input_count++] = input;
+    for (int const output : outputs) task.outputs[task.output_count++] = output;
+    return task;
   }
   /// Keeps a plan and says its number.
   constexpr int add_plan(convolution_shape const& shape, convolution_plan const& plan) {
@@ -66,11 +88,11 @@ struct lowered_step {
     return plan_count++;
   }
 
-  [[nodiscard]] constexpr tile_tensor const& input_of(tile_operation const& operation, int index = 0) const {
-    return tensors[operation.inputs[index]];
+  [[nodiscard]] constexpr tile_tensor const& input_of(task const& task, int index = 0) const {
+    return tensors[task.inputs[index]];
   }
-  [[nodiscard]] constexpr tile_tensor const& output_of(tile_operation const& operation, int index = 0) const {
-    return tensors[operation.outputs[index]];
+  [[nodiscard]] constexpr tile_tensor const& output_of(task const& task, int index = 0) const {
+    return tensors[task.outputs[index]];
   }
 };
 

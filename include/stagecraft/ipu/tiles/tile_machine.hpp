@@ -8,7 +8,6 @@
 #include <stagecraft/ipu/steps/operation_cost.hpp>
 #include <stagecraft/ipu/steps/step_layout.hpp>
 #include <stagecraft/ipu/steps/tile_mapping.hpp>
-#include <stagecraft/ipu/tiles/tile_memory.hpp>
 #include <stagecraft/ipu/tiles/tile_view.hpp>
 #include <stagecraft/ipu/tiles/weight_places.hpp>
 #include <cstddef>
@@ -157,11 +156,11 @@ class tile_machine {
     }
   }
   /// Copies of the next operation begin at `offset`.
-  void begin_operation(std::int64_t offset) {
-    operation_offset_ = offset;
-    for (auto& memory : memories_) memory.begin_operation(offset);
+  void begin_task(std::int64_t offset) {
+    task_offset_ = offset;
+    for (auto& memory : memories_) memory.begin_task(offset);
   }
-  [[nodiscard]] std::int64_t operation_offset() const { return operation_offset_; }
+  [[nodiscard]] std::int64_t task_offset() const { return task_offset_; }
   /// Memory for a temporary tensor of an operation that consists of others.
   [[nodiscard]] tile_view place(int tile, std::int64_t offset, std::int64_t elements, dtype type) {
     return memories_[tile].place(offset, elements, type);
@@ -232,7 +231,7 @@ class tile_machine {
   lowered_step const* step_ = nullptr;
   step_values values_;
   operation_cost counted_;
-  std::int64_t operation_offset_ = 0;
+  std::int64_t task_offset_ = 0;
 };
 
 }  // namespace stagecraft::tiles

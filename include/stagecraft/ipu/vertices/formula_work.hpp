@@ -1,20 +1,57 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a tile does to compute a formula at each of its elements.
+// Which of popops' operations carry out the functions that a `call` uses.
 #pragma once
 
 #include <stagecraft/graph/array_view.hpp>
-#include <stagecraft/ipu/cycles/binary_op.hpp>
-#include <stagecraft/ipu/cycles/broadcast_op.hpp>
+#include <stagecraft/ipu/cycles/broadcast.hpp>
 #include <stagecraft/ipu/cycles/cast.hpp>
+#include <stagecraft/ipu/cycles/elementwise.hpp>
 #include <stagecraft/ipu/cycles/scaled_add.hpp>
-#include <stagecraft/ipu/cycles/unary_op.hpp>
-#include <stagecraft/ipu/vertices/function_vertices.hpp>
 #include <stagecraft/ipu/vertices/vertex_work.hpp>
 #include <stagecraft/operations/formula.hpp>
+#include <stagecraft/operations/kinds/map.hpp>
 #include <array>
 #include <cstdint>
 
 namespace stagecraft::tiles {
+
+[[nodiscard]] constexpr vertices::unary_operation unary_of(operations::function f) noexcept {
+  using operations::function;
+  using enum vertices::unary_operation;
+  switch (f) {
+    case function::negative: return negate;
+    case function::absolute: return absolute;
+    case function::sign: return signum;
+    case function::exp: return exponent;
+    case function::log: return logarithm;
+    case function::softplus: return logarithm_one_plus;  // behind an exponent
+    case function::sqrt: return vertices::unary_operation::sqrt;
+    case function::rsqrt: return vertices::unary_operation::rsqrt;
+    case function::sin: return vertices::unary_operation::sin;
+    case function::cos: return vertices::unary_operation::cos;
+    case function::tanh: return vertices::unary_operation::tanh;
+    case function::sigmoid: return vertices::unary_operation::sigmoid;
+    case function::erf: return vertices::unary_operation::erf;
+    default: return vertices::unary_operation::floor;
+  }
+}
+[[nodiscard]] constexpr vertices::binary_operation binary_of(operations::function f) noexcept {
+  using operations::function;
+  using enum vertices::binary_operation;
+  switch (f) {
+    case function::subtract: return subtract;
+    case function::multiply: return multiply;
+    case function::divide: return divide;
+    case function::power: return power;
+    case function::maximum: return maximum;
+    case function::minimum: return minimum;
+    case function::less:
+    case function::less_equal: return greater_than;
+    case function::equal: return vertices::binary_operation::equal;
+    default: return vertices::binary_operation::add;
+  }
+}
 
 /// The vertices of a formula, one after the other: popops' operations, each in the place of its first operand. What is
 /// the same at all places is a vertex's scalar; to divide by a constant is to multiply by its reciprocal. A multiple

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/ipu/cycles/broadcast_op.hpp>
+#include <stagecraft/ipu/cycles/broadcast.hpp>
+#include <stagecraft/ipu/cycles/elementwise.hpp>
 #include <stagecraft/ipu/cycles/fill.hpp>
 #include <stagecraft/ipu/cycles/scaled_add.hpp>
-#include <stagecraft/ipu/cycles/unary_op.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/vertices/formula_work.hpp>
 #include <stagecraft/ipu/vertices/vertex_work.hpp>
@@ -15,12 +15,12 @@
 namespace stagecraft::tiles {
 
 /// How many operands have an element for each of the weight's.
-constexpr int weight_operands(tile_operation const& operation) {
-  return operation.input_count - static_cast<int>(operation.what.as<update_operation>().norms);
+constexpr int weight_operands(task const& task) {
+  return task.input_count - static_cast<int>(task.what.as<update_task>().norms);
 }
 /// Whether a norm is that of an operand as it is.
-constexpr bool is_norm_of_operand(tile_operation const& operation) {
-  return operation.formula->steps[operation.formula->results[0]].from == operations::formula_source::place;
+constexpr bool is_norm_of_operand(task const& task) {
+  return task.formula->steps[task.formula->results[0]].from == operations::formula_source::place;
 }
 
 /// The vertices for `elements` elements of a tile, one after the other: popops' operations.
@@ -74,20 +74,20 @@ class update_vertices {
   std::int64_t elements_;
 };
 
-constexpr vertex_work update_work(lowered_step const& step, tile_operation const& operation, std::int64_t elements,
+constexpr vertex_work update_work(lowered_step const& step, task const& task, std::int64_t elements,
                                   ipu_target const& target) {
-  dtype types[tile_operation::most_inputs]{};
-  for (int i = 0; i < operation.input_count; ++i) types[i] = step.input_of(operation, i).type;
-  update_vertices vertices(target, types[0], operation.input_count > 1 ? types[1] : types[0], elements);
-  auto const& what = operation.what.as<update_operation>();
+  dtype types[task::most_inputs]{};
+  for (int i = 0; i < task.input_count; ++i) types[i] = step.input_of(task, i).type;
+  update_vertices vertices(target, types[0], task.input_count > 1 ? types[1] : types[0], elements);
+  auto const& what = task.what.as<update_task>();
   bool const l1 = what.l1 != 0, l2 = what.l2 != 0;
   switch (what.function) {
     case update_function::penalty: vertices.penalty(l1, l2); break;
     case update_function::norm:
-      if (is_norm_of_operand(operation)) {
-        vertices.norm(types[operation.formula->steps[operation.formula->results[0]].index]);
+      if (is_norm_of_operand(task)) {
+        vertices.norm(types[task.formula->steps[task.formula->results[0]].index]);
       } else {
-        vertices.work += formula_vertices(*operation.formula, types, elements, target, false).work;
+        vertices.work += formula_vertices(*task.formula, types, elements, target, false).work;
         vertices.norm(dtype::float32);
       }
       break;
@@ -96,7 +96,7 @@ constexpr vertex_work update_work(lowered_step const& step, tile_operation const
     case update_function::clear_filling: vertices.clear_filling(); break;
     default:
       vertices.penalty_gradient(l1, l2);
-      vertices.work += formula_vertices(*operation.formula, types, elements, target).work;
+      vertices.work += formula_vertices(*task.formula, types, elements, target).work;
   }
   return vertices.work;
 }

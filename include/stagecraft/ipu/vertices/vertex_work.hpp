@@ -3,9 +3,9 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/ipu/cycles/broadcast_op.hpp>
+#include <stagecraft/ipu/cycles/broadcast.hpp>
 #include <stagecraft/ipu/cycles/integers.hpp>
-#include <stagecraft/ipu/cycles/reduce_to_scalar.hpp>
+#include <stagecraft/ipu/cycles/reduce.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
 #include <stagecraft/machines/ipu_target.hpp>
 #include <cstdint>

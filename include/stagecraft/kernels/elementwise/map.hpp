@@ -1,13 +1,103 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Functions of one, two or three numbers over whole arrays, with broadcasting.
+// Walks through several arrays of up to eight axes at once, row by row, where each array has strides of its own.
 #pragma once
 
 #include <stagecraft/kernels/elementwise/row_step.hpp>
-#include <stagecraft/kernels/elementwise/strided.hpp>
+#include <stagecraft/kernels/simd/simd.hpp>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 namespace stagecraft::kernels {
+
+/// Lengths of axes, and for each of `Arrays` arrays the floats from one place of an axis to the next; 0 repeats.
+template <int Arrays, class Arch = default_architecture>
+class strided_axes {
+ public:
+  static constexpr int most_axes = 8;
+  using offsets = std::array<std::int64_t, Arrays>;
+
+  /// A further axis, inside the ones before. Axes that all arrays run through as if they were one become one.
+  constexpr void add(std::int64_t length, offsets const& strides) {
+    if (length == 1) return;
+    if (count_ > 0) {
+      bool is_one = true;
+      for (std::size_t i = 0; i < Arrays; ++i) is_one = is_one && strides_[top()][i] == strides[i] * length;
+      if (is_one) {
+        lengths_[top()] *= length;
+        strides_[top()] = strides;
+        return;
+      }
+    }
+    lengths_[count_] = length;
+    strides_[count_++] = strides;
+  }
+
+  /// Of the innermost axis, which is a row: its length, and its strides.
+  [[nodiscard]] std::int64_t row_length() const { return count_ > 0 ? lengths_[top()] : 1; }
+  [[nodiscard]] offsets row_strides() const { return count_ > 0 ? strides_[top()] : offsets{}; }
+
+  /// Of the axis around it, the rows of a block: its length, and its strides.
+  [[nodiscard]] std::int64_t rows() const { return count_ < 2 ? 1 : lengths_[top() - 1]; }
+  [[nodiscard]] offsets strides_of_rows() const { return count_ < 2 ? offsets{} : strides_[top() - 1]; }
+
+  /// Calls `f(offsets)` with where each row begins in each array, in order.
+  template <class F>
+  void for_each_row(F const& f) const {
+    walk(count_ - 2, f);
+  }
+  /// The same for each block of `rows()` rows.
+  template <class F>
+  void for_each_block(F const& f) const {
+    walk(count_ - 3, f);
+  }
+
+ private:
+  /// Along this axis and those around it.
+  template <class F>
+  void walk(int innermost, F const& f) const {
+    std::array<std::int64_t, most_axes> index{};
+    offsets place{};
+    while (true) {
+      f(place);
+      int axis = innermost;
+      for (; axis >= 0; --axis) {
+        auto const a = static_cast<std::size_t>(axis);
+        for (std::size_t i = 0; i < Arrays; ++i) place[i] += strides_[a][i];
+        if (++index[a] < lengths_[a]) break;
+        for (std::size_t i = 0; i < Arrays; ++i) place[i] -= strides_[a][i] * lengths_[a];
+        index[a] = 0;
+      }
+      if (axis < 0) return;
+    }
+  }
+  [[nodiscard]] constexpr std::size_t top() const { return static_cast<std::size_t>(count_ - 1); }
+
+  std::array<std::int64_t, most_axes> lengths_{};
+  std::array<offsets, most_axes> strides_{};
+  int count_ = 0;
+};
+
+/// Copies rows: array 0 is written, array 1 read.
+template <class Arch = default_architecture>
+inline void copy_strided(strided_axes<2, Arch> const& axes, float* y, float const* x) {
+  auto const length = axes.row_length(), rows = axes.rows();
+  auto const strides = axes.row_strides(), of_rows = axes.strides_of_rows();
+  bool const are_rows = strides[0] == 1 && strides[1] == 1;
+  axes.for_each_block([&](auto const& at) {
+    float* to = y + at[0];
+    float const* from = x + at[1];
+    auto const copy_rows = [&](std::int64_t floats) {
+      for (std::int64_t row = 0; row < rows; ++row, to += of_rows[0], from += of_rows[1])
+        for (std::int64_t i = 0; i < floats; ++i) to[i] = from[i];
+    };
+    if (are_rows && length == 3) return copy_rows(3);  // the colours of a pixel
+    if (are_rows) return copy_rows(length);
+    for (std::int64_t row = 0; row < rows; ++row, to += of_rows[0], from += of_rows[1])
+      for (std::int64_t i = 0; i < length; ++i) to[i * strides[0]] = from[i * strides[1]];
+  });
+}
 
 /// y = apply(x...) at each place. Array 0 of `axes` is y, the others are the operands; those that the function does not
 /// have may be anything that can be read.

@@ -3,8 +3,7 @@
 #pragma once
 
 #include <stagecraft/graph/dtype.hpp>
-#include <stagecraft/kernels/simd/bfloat16.hpp>
-#include <stagecraft/kernels/simd/half.hpp>
+#include <stagecraft/kernels/simd/narrow_floats.hpp>
 
 #include <cstddef>
 #include <cstdint>

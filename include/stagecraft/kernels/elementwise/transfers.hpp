@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/kernels/elementwise/elementwise.hpp>
-#include <stagecraft/kernels/simd/channel_block.hpp>
+#include <stagecraft/kernels/simd/parts_of_registers.hpp>
 #include <stagecraft/operations/plan/transfers.hpp>
 #include <stagecraft/threads/share.hpp>
 #include <array>

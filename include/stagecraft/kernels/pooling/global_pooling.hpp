@@ -3,9 +3,9 @@
 // tf.keras.layers.GlobalMaxPooling2D and GlobalMaxPooling1D.
 #pragma once
 
-#include <stagecraft/kernels/simd/channel_block.hpp>
-#include <stagecraft/kernels/simd/nan.hpp>
+#include <stagecraft/kernels/simd/parts_of_registers.hpp>
 #include <stagecraft/kernels/simd/simd.hpp>
+#include <stagecraft/kernels/simd/special_values.hpp>
 #include <stagecraft/threads/share.hpp>
 
 #include <cstdint>

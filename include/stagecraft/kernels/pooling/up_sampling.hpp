@@ -3,7 +3,7 @@
 // tf.keras.layers.UpSampling2D.
 #pragma once
 
-#include <stagecraft/kernels/simd/channel_block.hpp>
+#include <stagecraft/kernels/simd/parts_of_registers.hpp>
 #include <stagecraft/threads/share.hpp>
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 #include <stagecraft/kernels/product/bfloat16_tiles.hpp>
 #include <stagecraft/kernels/product/matmul.hpp>
 #include <stagecraft/kernels/product/matmul_gradient.hpp>
-#include <stagecraft/kernels/simd/bfloat16.hpp>
+#include <stagecraft/kernels/simd/narrow_floats.hpp>
 #include <stagecraft/kernels/simd/transpose.hpp>
 
 #include <cstdint>

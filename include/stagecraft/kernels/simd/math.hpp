@@ -11,7 +11,6 @@
 #pragma once
 
 #include <stagecraft/kernels/simd/math_exponential.hpp>
-#include <stagecraft/kernels/simd/math_tables.hpp>
 #include <stagecraft/kernels/simd/simd.hpp>
 #include <stagecraft/kernels/simd/simd_float_parts.hpp>
 

@@ -3,7 +3,7 @@
 // Keras counterpart: the gradient accumulation of Keras on IPU (GradientAccumulationReductionMethod).
 #pragma once
 
-#include <stagecraft/kernels/simd/half.hpp>
+#include <stagecraft/kernels/simd/narrow_floats.hpp>
 #include <stagecraft/kernels/simd/simd.hpp>
 #include <stagecraft/pipeline/options.hpp>
 

@@ -1,18 +1,81 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Attention with several heads: tf.keras.layers.MultiHeadAttention.
+// Attention with several heads, along one axis or some: tf.keras.layers.MultiHeadAttention.
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>
-#include <stagecraft/initializers/glorot_uniform.hpp>
-#include <stagecraft/initializers/zeros.hpp>
-#include <stagecraft/layers/argument_list.hpp>
-#include <stagecraft/layers/attention/attention_axes.hpp>
-#include <stagecraft/layers/attention/attention_masks.hpp>
+#include <stagecraft/initializers/constant.hpp>
+#include <stagecraft/initializers/variance_scaling.hpp>
+#include <stagecraft/layers/attention/attention.hpp>
 #include <stagecraft/layers/count_limit.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/output_part.hpp>
 #include <stagecraft/layers/rnn/recurrence.hpp>
+#include <stagecraft/operations/tracer.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
+
+namespace stagecraft::layers::detail {
+
+constexpr bool is_attended(axis_list const& axes, int axis) {
+  for (int const each : axes)
+    if (each == axis) return true;
+  return false;
+}
+/// The batch, the axes that are not attended, those that are, and the features.
+constexpr axis_list attended_last(operations::extents const& from, axis_list const& axes) {
+  axis_list order(0);
+  for (int axis = 1; axis + 1 < from.rank; ++axis)
+    if (!is_attended(axes, axis)) order.axes[order.count++] = axis;
+  for (int const axis : axes) order.axes[order.count++] = axis;
+  order.axes[order.count++] = from.rank - 1;
+  return order;
+}
+/// (samples, places, features), where what is not attended is samples.
+constexpr operations::tensor as_places(operations::tracer& ops, operations::tensor x, axis_list const& axes) {
+  if (x.rank() == 3) return x;
+  int places = 1;
+  for (int const axis : axes) places *= x.length(axis);
+  int const features = x.length(-1), samples = static_cast<int>(x.shape().size() / places / features);
+  return ops.reshape(ops.transpose(x, attended_last(x.shape(), axes)), {samples, places, features});
+}
+/// The inverse: a tensor with the axes of `from`, and features of its own.
+constexpr operations::tensor as_before(operations::tracer& ops, operations::tensor x, operations::extents const& from,
+                                       axis_list const& axes) {
+  if (from.rank == 3) return x;
+  auto const order = attended_last(from, axes);
+  operations::extents moved = from;
+  axis_list back = order;
+  for (int i = 0; i < order.count; ++i) {
+    moved[i] = from[order.axes[i]];
+    back.axes[order.axes[i]] = i;
+  }
+  moved[-1] = x.length(-1);
+  return ops.transpose(ops.reshape(x, moved), back);
+}
+/// (batch, axes that are not attended, heads, those of the query that are, those of the key).
+constexpr operations::extents scores_shape(operations::extents const& query, operations::extents const& key,
+                                           axis_list const& axes, int heads) {
+  operations::extents result{query[0]};
+  auto const order = attended_last(query, axes);
+  for (int i = 1; i + 1 < order.count - axes.count; ++i) result.push_back(query[order.axes[i]]);
+  result.push_back(heads);
+  for (int const axis : axes) result.push_back(query[axis]);
+  for (int const axis : axes) result.push_back(key[axis]);
+  return result;
+}
+/// A mask as (samples, places of the query, places of the key). `scores` is the shape that its scores have; as in
+/// Keras, it may lack axes that are not attended, the last ones first, or have length 1 along any.
+constexpr operations::tensor mask_of_places(operations::tracer& ops, operations::tensor mask,
+                                            operations::extents scores, int attended,
+                                            operations::extents const& places) {
+  scores.erase(scores.rank - 2 * attended - 1);  // the heads
+  operations::extents all = mask.shape();
+  while (all.rank > 2 * attended && all.rank < scores.rank) all.insert(all.rank - 2 * attended, 1);
+  if (all.rank != scores.rank)
+    return ops.error(1070, "has a mask of shape ", mask.shape(), " for scores of ", scores), mask;
+  return ops.reshape(ops.broadcast(ops.reshape(mask, all), scores), places);
+}
+
+}  // namespace stagecraft::layers::detail
 
 namespace stagecraft::layers {
 
@@ -49,11 +112,7 @@ struct multi_head_attention_options {
   bool attention_mask = false;
   /// Whether the attention's weights (num_heads, places of the query, places of the value) are a second output.
   bool return_attention_scores = false;
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// For each head: softmax(q k^T / sqrt(key_dim)) v, where q, k and v are products of the query, the key and the value
@@ -85,9 +144,7 @@ struct multi_head_attention : layer<multi_head_attention> {
   constexpr multi_head_attention(detail::whole_number num_heads_, detail::whole_number key_dim_,
                                  multi_head_attention_options const& options_ = {})
       : num_heads(num_heads_), key_dim(key_dim_), options(options_) {
-    layer_name = options.name;
-    trainable = options.trainable;
-    layer_dtype = options.dtype;
+    take_base_options(options);
   }
 
   /// Nothing, or anything else: E1025.

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What conv1d and conv2d have in common: all but the number of axes.
+// Convolutions of sequences, images and volumes: tf.keras.layers.Conv1D, Conv2D and Conv3D.
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>
-#include <stagecraft/initializers/glorot_uniform.hpp>
-#include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/initializers/constant.hpp>
+#include <stagecraft/initializers/variance_scaling.hpp>
 #include <stagecraft/layers/convolutional/convolution_layer.hpp>
+#include <stagecraft/layers/volume.hpp>
+#include <stagecraft/layers/window_layer.hpp>
 
 namespace stagecraft::layers {
 
@@ -35,11 +37,7 @@ struct convolution_options {
   constraint kernel_constraint = {};
   /// What the bias becomes after each update: non_neg, max_norm and the like.
   constraint bias_constraint = {};
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// Base of conv1d and conv2d.
@@ -93,6 +91,100 @@ struct convolution : convolution_layer<Derived, Size, convolution_options<Size>>
   constexpr convolution(options_type const& options_, int filters_, Size const& kernel_size_,
                         stagecraft::activation activation_)
       : base(options_, kernel_size_, activation_), filters(filters_) {}
+};
+
+using conv1d_options = convolution_options<int>;
+
+/// A convolution of sequences: tf.keras.layers.Conv1D.
+/// output = activation(convolution of the input with the kernel + bias), channels last.
+///
+/// Shape: (..., steps, channels) to (..., new steps, filters), where the new length is
+/// floor((steps - dilation_rate * (kernel_size - 1) - 1) / strides) + 1 with padding::valid and ceil(steps / strides)
+/// with padding::same and padding::causal. Weights: kernel (steps, channels / groups, filters), bias (filters).
+/// Errors: E1030 to E1035, see convolution. Definition: Keras API, layers/convolution_layers/convolution1d.
+struct conv1d : convolution<conv1d, int> {
+  static constexpr std::string_view class_name = "Conv1D";
+  static constexpr std::string_view usage =
+      "conv1d{filters, kernel_size}, conv1d{filters, kernel_size, activation} or conv1d{filters, kernel_size, "
+      "activation, {.strides = 2, ...}}"sv;
+  static constexpr auto steps_by = layer_kernel::convolution;
+
+  using convolution::convolution;
+
+  /// Nothing, or anything else: E1025.
+  template <class L = conv1d>
+  constexpr conv1d() : convolution(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  template <class L = conv1d>
+  constexpr explicit conv1d(detail::wrong_options, ...) : convolution(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+};
+
+using conv2d_options = convolution_options<size_2d>;
+
+/// A convolution of images: tf.keras.layers.Conv2D.
+/// output = activation(convolution of the input with the kernel + bias), channels last.
+///
+/// Shape: (..., height, width, channels) to (..., new height, new width, filters), where each of the new lengths is
+/// floor((length - dilation_rate * (kernel_size - 1) - 1) / strides) + 1 with padding::valid and ceil(length / strides)
+/// with padding::same. Weights: kernel (height, width, channels / groups, filters), bias (filters).
+/// Errors: E1030 to E1035 and E1037, see convolution. Definition: Keras API, layers/convolution_layers/convolution2d.
+struct conv2d : convolution<conv2d, size_2d> {
+  static constexpr std::string_view class_name = "Conv2D";
+  static constexpr std::string_view usage =
+      "conv2d{filters, kernel_size}, conv2d{filters, kernel_size, activation} or conv2d{filters, kernel_size, "
+      "activation, {.strides = 2, ...}}"sv;
+  static constexpr auto steps_by = layer_kernel::convolution;
+
+  using convolution::convolution;
+
+  /// Nothing, or anything else: E1025.
+  template <class L = conv2d>
+  constexpr conv2d() : convolution(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  template <class L = conv2d>
+  constexpr explicit conv2d(detail::wrong_options, ...) : convolution(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+};
+
+using conv3d_options = convolution_options<size_3d>;
+
+/// A convolution of volumes: tf.keras.layers.Conv3D.
+/// output = activation(convolution of the input with the kernel + bias), channels last.
+///
+/// Shape: (depth, height, width, channels) to (new depth, new height, new width, filters), with lengths as conv2d has
+/// them. Weights: kernel (depth, height, width, channels / groups, filters), bias (filters). Cost: 2 FLOPs per weight
+/// of the kernel and place of the output. Errors: those of window_layer; E1032 groups that do not divide channels and
+/// filters; E1034 if the window does not fit. Definition: Keras API, layers/convolution_layers/convolution3d.
+struct conv3d : window_layer<conv3d, size_3d, conv3d_options> {
+  static constexpr std::string_view class_name = "Conv3D";
+  static constexpr std::string_view usage =
+      "conv3d{filters, kernel_size}, conv3d{filters, kernel_size, activation} or conv3d{filters, kernel_size, "
+      "activation, {.strides = 2, ...}}"sv;
+
+  using window_layer::window_layer;
+
+  constexpr auto call(auto& ops, auto x) const {
+    if (!check_options(ops, x, options.dilation_rate)) return x;
+    int const channels = x.length(-1), groups = options.groups;
+    operations::extents out;
+    auto const over = windows_of(x.shape(), options.dilation_rate);
+    if (groups < 1 || channels % groups != 0 || filters % groups != 0)
+      ops.error(1032, "has ", groups, " groups, which must divide the ", channels, " channels of its input and its ",
+                filters, " filters");
+    else if (!over.out(x.shape(), filters, out))
+      ops.error(1034, "has a kernel of ", kernel_size, ", which does not fit into an input of ",
+                detail::sample_shape(x));
+    else {
+      auto const kernel = make_kernel(ops, kernel_shape(channels / groups, filters));
+      return with_bias_and_activation(ops, detail::convolve_volume(ops, x, kernel, over, groups), {filters});
+    }
+    return x;
+  }
 };
 
 }  // namespace stagecraft::layers

@@ -5,11 +5,10 @@
 
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
-#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/count_limit.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/padding.hpp>
-#include <stagecraft/layers/size_2d.hpp>
+#include <stagecraft/layers/sizes.hpp>
 #include <concepts>
 
 namespace stagecraft::layers {
@@ -25,8 +24,7 @@ struct convolution_layer : layer<Derived> {
   /// Axes of one sample.
   static constexpr int axes = is_2d ? 3 : 2;
 
-  /// Whether kernels of its own carry out its steps.
-  static constexpr bool has_kernel = true;
+  static constexpr bool ends_with_activation = true;
 
   Size kernel_size = 1;
   stagecraft::activation activation = linear;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What conv1d_transpose and conv3d_transpose have in common: all but the number of axes.
+// The convolutions that lead back, from small to large: tf.keras.layers.Conv1DTranspose, Conv2DTranspose,
+// Conv3DTranspose.
 #pragma once
 
-#include <stagecraft/initializers/glorot_uniform.hpp>
-#include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/initializers/constant.hpp>
+#include <stagecraft/initializers/variance_scaling.hpp>
+#include <stagecraft/layers/convolutional/convolution_layer.hpp>
 #include <stagecraft/layers/volume.hpp>
 #include <stagecraft/layers/window_layer.hpp>
 
@@ -24,11 +27,7 @@ struct transposed_convolution_options {
   regularizer bias_regularizer = {};    ///< a penalty on the bias that is added to the loss: l1, l2 or both
   constraint kernel_constraint = {};    ///< what the kernel becomes after each update: non_neg, max_norm and the like
   constraint bias_constraint = {};      ///< what the bias becomes after each update: non_neg, max_norm and the like
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// output = activation(transposed convolution of the input with the kernel + bias), channels last; lengths are those of
@@ -67,6 +66,146 @@ struct transposed_convolution : window_layer<Derived, Size, transposed_convoluti
     else
       return base::with_bias_and_activation(ops, ops.conv_transpose(x, kernel, over, out), {this->filters});
   }
+};
+
+using conv1d_transpose_options = transposed_convolution_options<int>;
+
+/// The convolution that leads back, from a short sequence to a long one: tf.keras.layers.Conv1DTranspose.
+/// See transposed_convolution. Shape: (steps, channels) to (new steps, filters).
+/// Definition: Keras API, layers/convolution_layers/convolution1d_transpose.
+struct conv1d_transpose : transposed_convolution<conv1d_transpose, int> {
+  static constexpr std::string_view class_name = "Conv1DTranspose";
+  static constexpr std::string_view usage =
+      "conv1d_transpose{filters, kernel_size}, conv1d_transpose{filters, kernel_size, activation} or "
+      "conv1d_transpose{filters, kernel_size, activation, {.strides = 2, ...}}"sv;
+
+  using transposed_convolution::transposed_convolution;
+};
+
+/// Keras's keyword arguments of Conv2DTranspose.
+struct conv2d_transpose_options {
+  /// How far the window moves from one output to the next: one number, or {height, width} for images.
+  size_2d strides = 1;
+  /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
+  stagecraft::padding padding = stagecraft::padding::valid;
+  size_2d output_padding = no_output_padding;  ///< Keras's None unless it is given
+  /// The distance between neighbouring elements of the window; 1: there are no gaps.
+  size_2d dilation_rate = 1;
+  /// Whether the layer has weights `bias`, one per output channel, which are added to the result.
+  bool use_bias = true;
+  /// The values that the kernel begins with.
+  initializer kernel_initializer = initializers::glorot_uniform{};
+  /// The values that the bias begins with.
+  initializer bias_initializer = initializers::zeros{};
+  /// A penalty on the kernel that is added to the loss: l1, l2 or both.
+  regularizer kernel_regularizer = {};
+  /// A penalty on the bias that is added to the loss: l1, l2 or both.
+  regularizer bias_regularizer = {};
+  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
+  regularizer activity_regularizer = {};
+  /// What the kernel becomes after each update: non_neg, max_norm and the like.
+  constraint kernel_constraint = {};
+  /// What the bias becomes after each update: non_neg, max_norm and the like.
+  constraint bias_constraint = {};
+#include <stagecraft/layers/common_options.hpp>
+
+  static constexpr size_2d no_output_padding{-1};
+};
+
+/// The convolution that leads back, from a small image to a large one: tf.keras.layers.Conv2DTranspose.
+/// output = activation(transposed convolution of the input with the kernel + bias), channels last: the gradient of a
+/// convolution with the same kernel, strides and padding, whose input has the shape of this layer's output.
+///
+/// Shape: (height, width, channels) to (new height, new width, filters). With k = dilation_rate * (kernel_size - 1) +
+/// 1, each of the new lengths is
+/// - without output_padding: length * strides with padding::same, length * strides + max(k - strides, 0) with
+///   padding::valid;
+/// - with it: (length - 1) * strides + k - 2 * p + output_padding, where p is k / 2 rounded down with padding::same and
+///   0 with padding::valid.
+/// Weights: kernel (height, width, filters, channels), bias (filters). Cost: 2 FLOPs per weight of the kernel and place
+/// of the input, 1 per output for the bias.
+/// Errors: E1031, E1033, E1035, E1037, see convolution_layer; E1030 if filters is below 1; E1038 if output_padding is
+/// not less than the strides, or the new length is none from which a convolution leads back to the input's.
+/// Definition: Keras API, layers/convolution_layers/convolution2d_transpose; keras/utils/conv_utils.py
+/// (deconv_output_length).
+struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d, conv2d_transpose_options> {
+  static constexpr std::string_view class_name = "Conv2DTranspose";
+  static constexpr std::string_view usage =
+      "conv2d_transpose{filters, kernel_size}, conv2d_transpose{filters, kernel_size, activation} or "
+      "conv2d_transpose{filters, kernel_size, activation, {.strides = 2, ...}}"sv;
+  static constexpr auto steps_by = layer_kernel::transposed_convolution;
+
+  int filters = 1;
+  using arguments =
+      argument_list<&conv2d_transpose::filters, &conv2d_transpose::kernel_size, &conv2d_transpose::activation>;
+
+  constexpr conv2d_transpose(detail::whole_number filters_, size_2d const& kernel_size_)
+      : conv2d_transpose(conv2d_transpose_options{}, filters_, kernel_size_, linear) {}
+  constexpr conv2d_transpose(detail::whole_number filters_, size_2d const& kernel_size_,
+                             conv2d_transpose_options const& options_)
+      : conv2d_transpose(options_, filters_, kernel_size_, linear) {}
+  template <std::convertible_to<stagecraft::activation> Activation>
+  constexpr conv2d_transpose(detail::whole_number filters_, size_2d const& kernel_size_, Activation activation_,
+                             conv2d_transpose_options const& options_ = {})
+      : conv2d_transpose(options_, filters_, kernel_size_, activation_) {}
+
+  /// Nothing, or anything else: E1025.
+  template <class L = conv2d_transpose>
+  constexpr conv2d_transpose() : conv2d_transpose(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+  using convolution_layer::convolution_layer;
+  template <class L = conv2d_transpose>
+  constexpr explicit conv2d_transpose(detail::wrong_options, ...) : conv2d_transpose(1, 1) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+
+  constexpr auto call(auto& ops, auto x) const {
+    if (!check_options(ops, x)) return x;
+    size_2d const output_padding = options.output_padding, strides = options.strides;
+    bool const given = output_padding != conv2d_transpose_options::no_output_padding;
+    shape const in = detail::sample_shape(x);
+    int const height = rows(height_of(in)).transposed_output(given ? output_padding.height : -1);
+    int const width = columns(width_of(in)).transposed_output(given ? output_padding.width : -1);
+    if (!detail::are_counts(filters))
+      ops.error(1030, "has ", filters, " filters; it needs ", detail::count_limit(filters));
+    else if (given && (output_padding.height < 0 || output_padding.height >= strides.height ||
+                       output_padding.width < 0 || output_padding.width >= strides.width))
+      ops.error(1038, "has an output padding of ", output_padding,
+                ", which must be at least 0 and less than its strides of ", strides);
+    else if (height < 1 || width < 1 || rows(height).output() != height_of(in) ||
+             columns(width).output() != width_of(in))
+      ops.error(1038, "has an output padding of ", output_padding, ", which makes an output of ",
+                size_2d(height, width), "; a convolution leads from there to another shape than ", in);
+    else {
+      shape const out(height, width, filters);
+      auto const kernel = ops.weight(parameter::with("kernel", kernel_shape(filters, in.back()),
+                                                     options.kernel_initializer, options.kernel_regularizer,
+                                                     options.kernel_constraint, tracing::parameter_layout::matrix));
+      return with_bias_and_activation(
+          ops, ops.conv_transpose(x, kernel, windows_of(out), operations::extents::of_batch(x.length(0), out)));
+    }
+    return x;
+  }
+
+ private:
+  constexpr conv2d_transpose(conv2d_transpose_options const& options_, int filters_, size_2d const& kernel_size_,
+                             stagecraft::activation activation_)
+      : convolution_layer(options_, kernel_size_, activation_), filters(filters_) {}
+};
+
+using conv3d_transpose_options = transposed_convolution_options<size_3d>;
+
+/// The convolution that leads back, from a small volume to a large one: tf.keras.layers.Conv3DTranspose.
+/// See transposed_convolution. Shape: (depth, height, width, channels) to (new depth, new height, new width, filters).
+/// Definition: Keras API, layers/convolution_layers/convolution3d_transpose.
+struct conv3d_transpose : transposed_convolution<conv3d_transpose, size_3d> {
+  static constexpr std::string_view class_name = "Conv3DTranspose";
+  static constexpr std::string_view usage =
+      "conv3d_transpose{filters, kernel_size}, conv3d_transpose{filters, kernel_size, activation} or "
+      "conv3d_transpose{filters, kernel_size, activation, {.strides = 2, ...}}"sv;
+
+  using transposed_convolution::transposed_convolution;
 };
 
 }  // namespace stagecraft::layers

@@ -4,7 +4,6 @@
 
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
-#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/layer.hpp>
 
 namespace stagecraft::layers {
@@ -15,6 +14,7 @@ struct activation : layer<activation> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Activation";
   static constexpr std::string_view usage = "activation{sc::relu}"sv;
+  static constexpr bool is_activation = true;
 
   stagecraft::activation function = linear;
   using arguments = argument_list<&activation::function>;

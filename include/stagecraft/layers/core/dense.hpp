@@ -4,9 +4,8 @@
 
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
-#include <stagecraft/initializers/glorot_uniform.hpp>
-#include <stagecraft/initializers/zeros.hpp>
-#include <stagecraft/layers/argument_list.hpp>
+#include <stagecraft/initializers/constant.hpp>
+#include <stagecraft/initializers/variance_scaling.hpp>
 #include <stagecraft/layers/count_limit.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
@@ -32,11 +31,7 @@ struct dense_options {
   constraint kernel_constraint = {};
   /// What the bias becomes after each update.
   constraint bias_constraint = {};
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// output = activation(input * kernel + bias), over the last axis of its input.
@@ -49,8 +44,8 @@ struct dense : layer<dense> {
   static constexpr std::string_view usage =
       "dense{units}, dense{units, activation} or dense{units, activation, {.use_bias = false, .name = ...}}"sv;
 
-  /// Whether kernels of its own carry out its steps.
-  static constexpr bool has_kernel = true;
+  static constexpr auto steps_by = layer_kernel::product;
+  static constexpr bool ends_with_activation = true;
 
   int units = 1;
   stagecraft::activation activation = linear;

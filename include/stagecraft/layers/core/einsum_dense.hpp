@@ -1,14 +1,180 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A dense layer whose sums an equation describes: tf.keras.layers.experimental.EinsumDense.
+// A dense layer whose sums an equation such as "abc,cd->abd" describes: tf.keras.layers.experimental.EinsumDense.
 #pragma once
 
-#include <stagecraft/initializers/glorot_uniform.hpp>
-#include <stagecraft/initializers/zeros.hpp>
-#include <stagecraft/layers/argument_layer.hpp>
-#include <stagecraft/layers/argument_list.hpp>
-#include <stagecraft/layers/core/einsum_equation.hpp>
+#include <stagecraft/diagnostics/text.hpp>
+#include <stagecraft/graph/axis_list.hpp>
+#include <stagecraft/initializers/constant.hpp>
+#include <stagecraft/initializers/variance_scaling.hpp>
+#include <stagecraft/layers/layer.hpp>
+#include <stagecraft/layers/option_layer.hpp>
+#include <stagecraft/operations/tensor.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 #include <concepts>
+#include <string_view>
+
+namespace stagecraft::layers::detail {
+
+/// What an equation such as "abc,cd->abd" says of an input and a kernel: einsum_dense.
+/// The axes of input, kernel and output as one letter each, where digits stand for those of an ellipsis. It exists
+/// while the compiler traces a layer. Extents: operations::extents; a template, so that programs without such a layer
+/// do not compile its functions.
+template <class Extents>
+class einsum_equation {
+ public:
+  fixed_name input, kernel, output;
+  std::string_view problem;  ///< what is wrong; empty: nothing
+
+  constexpr einsum_equation(std::string_view equation, std::string_view bias_axes, Extents const& of_input,
+                            shape const& of_output) {
+    split(equation);
+    int const elided = of_input.rank - static_cast<int>(input.view().size()) + (has_ellipsis() ? 1 : 0);
+    if (!problem.empty()) return;
+    if (elided < 0 || elided > 9 || (!has_ellipsis() && elided != 0)) {
+      problem = "the input has another number of axes";
+      return;
+    }
+    if (has_ellipsis()) trailing_ = input.view().front() == ellipsis ? 0 : elided;
+    bool const leads = has_ellipsis() && trailing_ == 0;
+    expand(input, elided);
+    expand(output, elided);
+    for (int axis = 0; axis < of_input.rank; ++axis) lengths_[index(input.view()[at(axis)])] = of_input[axis];
+    find_problem(bias_axes);
+    if (problem.empty()) take_output(of_output, leads && elided > 1 ? elided : 1);
+  }
+
+  [[nodiscard]] constexpr int length(char axis) const { return lengths_[index(axis)]; }
+
+  /// Sums of products: the axes of both operands, then those of the input alone, then those of the kernel alone.
+  constexpr auto multiply(auto& ops, auto x, auto weights) const {
+    fixed_name shared, rows, summed, columns, alone;
+    for (char const axis : input.view().substr(1))
+      (!has(kernel, axis) ? (has(output, axis) ? rows : alone) : has(output, axis) ? shared : summed).append(axis);
+    for (char const axis : kernel.view())
+      if (!has(input, axis)) columns.append(axis);
+    char const batch = input.view().front();
+    for (char const axis : alone.view()) x = ops.sum(x, static_cast<int>(input.view().find(axis)));
+    x = ops.transpose(x, order_of(input, {fixed_name().append(batch), shared, rows, summed, alone}));
+    weights = ops.transpose(weights, order_of(kernel, {shared, summed, columns}));
+    int const samples = length(batch), groups = size(shared), places = size(rows), terms = size(summed);
+    bool const is_one = shared.empty();
+    x = ops.reshape(
+        x, is_one ? operations::extents{samples * places, terms} : operations::extents{samples, groups, places, terms});
+    weights = ops.reshape(weights, is_one ? operations::extents{terms, size(columns)}
+                                          : operations::extents{groups, terms, size(columns)});
+    auto const product = ops.matmul(x, weights);
+    fixed_name const found = fixed_name().append(batch).append(shared).append(rows).append(columns);
+    operations::extents all;
+    for (char const axis : found.view()) all.push_back(length(axis));
+    return ops.transpose(ops.reshape(product, all), order_of(found, {output}));
+  }
+
+  /// Of the axes of the output from the first that has one on, 1 along those that have none.
+  [[nodiscard]] constexpr shape bias_shape(std::string_view bias_axes) const {
+    shape result;
+    for (char const axis : output.view())
+      if (bool const differs = bias_axes.find(axis) != bias_axes.npos; differs || result.rank() > 0)
+        result.push_back(differs ? length(axis) : 1);
+    return result;
+  }
+
+ private:
+  static constexpr char ellipsis = '.';
+  static constexpr std::size_t at(int axis) { return static_cast<std::size_t>(axis); }
+  static constexpr int index(char axis) { return static_cast<unsigned char>(axis) % 128; }
+  static constexpr bool has(fixed_name const& axes, char axis) { return axes.view().find(axis) != axes.view().npos; }
+  [[nodiscard]] constexpr bool has_ellipsis() const { return has(input, ellipsis); }
+  [[nodiscard]] constexpr int size(fixed_name const& axes) const {
+    int product = 1;
+    for (char const axis : axes.view()) product *= length(axis);
+    return product;
+  }
+  [[nodiscard]] constexpr bool is_too_large(fixed_name const& axes) const {
+    long long product = 1;
+    for (char const axis : axes.view())
+      if (product <= shape::most_elements) product *= length(axis);
+    return product > shape::most_elements;
+  }
+  static constexpr axis_list order_of(fixed_name const& from, std::initializer_list<fixed_name> to) {
+    axis_list order = axis_list::none();
+    for (auto const& part : to)
+      for (char const axis : part.view())
+        if (order.count < axis_list::capacity) order.axes[order.count++] = static_cast<int>(from.view().find(axis));
+    return order;
+  }
+
+  constexpr void split(std::string_view equation) {
+    fixed_name* const parts[]{&input, &kernel, &output};
+    int part = 0;
+    while (!equation.empty()) {
+      char const next = equation.front();
+      bool const is_letter = (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z');
+      std::size_t taken = 1;
+      if (equation.starts_with("...")) {
+        parts[part]->append(ellipsis);
+        taken = 3;
+      } else if (part == 1 ? equation.starts_with("->") : part == 0 && next == ',') {
+        taken = part == 1 ? 2 : 1;
+        ++part;
+      } else if (is_letter && !has(*parts[part], next)) {
+        parts[part]->append(next);
+      } else {
+        break;
+      }
+      equation.remove_prefix(taken);
+    }
+    bool const both = has(input, ellipsis) == has(output, ellipsis) && !has(kernel, ellipsis);
+    bool const same_side =
+        both && (!has(input, ellipsis) || (input.view().front() == ellipsis && output.view().front() == ellipsis) ||
+                 (input.view().back() == ellipsis && output.view().back() == ellipsis));
+    if (!equation.empty() || part != 2 || kernel.empty() || output.empty() || !same_side)
+      problem = "it is like \"ab,bc->ac\", \"...b,bc->...c\" or \"ab...,bc->ac...\", and has no letter twice";
+  }
+  static constexpr void expand(fixed_name& axes, int elided) {
+    fixed_name all;
+    for (char const axis : axes.view())
+      if (axis != ellipsis)
+        all.append(axis);
+      else
+        for (int i = 0; i < elided; ++i) all.append(static_cast<char>('0' + i));
+    axes = all;
+  }
+  constexpr void find_problem(std::string_view bias_axes) {
+    for (char const axis : kernel.view())
+      if (!has(input, axis) && !has(output, axis)) problem = "an axis of the kernel is in neither input nor output";
+    for (char const axis : output.view())
+      if (!has(input, axis) && !has(kernel, axis)) problem = "an axis of the output is in neither input nor kernel";
+    for (char const axis : bias_axes)
+      if (!has(output, axis)) problem = "an axis of the bias is not one of the output";
+    if (problem.empty() &&
+        (output.empty() || output.view().front() != input.view().front() || has(kernel, input.view().front())))
+      problem = "the first axis of input and output is the batch, which the kernel has not";
+    if (problem.empty() && bias_axes.find(input.view().front()) != bias_axes.npos)
+      problem = "the batch is no axis of the bias";
+  }
+  /// Lengths from output_shape, which leaves out the `first` axes in front, and those of an ellipsis at the end.
+  constexpr void take_output(shape const& of_output, int first) {
+    auto const axes = output.view().substr(at(first));
+    if (of_output.rank() != static_cast<int>(axes.size()) - trailing_) {
+      problem = "output_shape has another number of axes";
+      return;
+    }
+    for (int i = 0; i < of_output.rank(); ++i) {
+      int& known = lengths_[index(axes[at(i)])];
+      if (of_output[i] != -1 && known != 0 && known != of_output[i])
+        problem = "output_shape says another length than the input";
+      if (of_output[i] > 0) known = of_output[i];
+      if (known == 0) problem = "output_shape has no length for an axis of the kernel";
+    }
+    for (auto const& part : {input, kernel, output})
+      if (problem.empty() && is_too_large(part)) problem = "a tensor has more elements than an int counts";
+  }
+
+  int lengths_[128]{};
+  int trailing_ = 0;  ///< axes of an ellipsis at the end
+};
+
+}  // namespace stagecraft::layers::detail
 
 namespace stagecraft::layers {
 
@@ -23,11 +189,7 @@ struct einsum_dense_options {
   regularizer activity_regularizer = {};
   constraint kernel_constraint = {};  ///< what the kernel becomes after each update: non_neg, max_norm and the like
   constraint bias_constraint = {};    ///< what the bias becomes after each update: non_neg, max_norm and the like
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// output = activation(einsum(equation, input, kernel) + bias): `einsum_dense{"abc,cd->abd", {12, 64}}`, where each

@@ -3,8 +3,7 @@
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>
-#include <stagecraft/initializers/random_uniform.hpp>
-#include <stagecraft/layers/argument_list.hpp>
+#include <stagecraft/initializers/random.hpp>
 #include <stagecraft/layers/count_limit.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
@@ -25,11 +24,7 @@ struct embedding_options {
   bool mask_zero = false;
   /// How many parts of the table are looked up one after the other, with less memory on an IPU: Graphcore's option.
   int serialization_factor = 1;
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// output = the rows of a table that the input names. The input holds whole numbers from 0 to input_dim - 1, in any
@@ -52,9 +47,7 @@ struct embedding : layer<embedding> {
   constexpr embedding(detail::whole_number input_dim_, detail::whole_number output_dim_,
                       embedding_options const& options_ = {})
       : input_dim(input_dim_), output_dim(output_dim_), options(options_) {
-    layer_name = options.name;
-    trainable = options.trainable;
-    layer_dtype = options.dtype;
+    take_base_options(options);
   }
 
   /// Nothing, or anything else: E1025.

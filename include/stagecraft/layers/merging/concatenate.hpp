@@ -3,7 +3,6 @@
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>
-#include <stagecraft/layers/argument_list.hpp>
 #include <stagecraft/layers/layer.hpp>
 
 namespace stagecraft::layers {

@@ -3,19 +3,15 @@
 #pragma once
 
 #include <stagecraft/graph/axis_list.hpp>
-#include <stagecraft/layers/argument_layer.hpp>
-#include <stagecraft/layers/argument_list.hpp>
+#include <stagecraft/layers/layer.hpp>
+#include <stagecraft/layers/option_layer.hpp>
 
 namespace stagecraft::layers {
 
 /// Keras's keyword arguments of Dot.
 struct dot_options {
   bool normalize = false;  ///< whether both inputs are divided by their lengths along the axis first: cosines
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// For each sample, sums of a[.., k, ..] * b[.., k, ..], where k runs along an axis of each. `axes` is one for both or

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the layers that combine tensors element by element have in common.
+// Layers that combine tensors of one shape, element by element: tf.keras.layers.Add and its like.
 #pragma once
 
 #include <stagecraft/layers/broadcast.hpp>
@@ -41,6 +41,67 @@ struct merge : layer<Derived> {
       merged = Derived::finish(merged, static_cast<int>(in.size()));
     return merged;
   }
+};
+
+/// The sum of its inputs: tf.keras.layers.Add.
+/// Adds two or more inputs element by element; shapes that differ are repeated, see merge.
+/// Called as `add{}(a, b)` or `add{}({a, b})`. No weights. Errors: E1001, E1014 (see merge).
+/// Definition: Keras API, layers/merging_layers/add.
+struct add : merge<add> {
+  static constexpr std::string_view class_name = "Add";
+
+  static constexpr auto combine(operations::tensor a, operations::tensor b) { return a + b; }
+};
+
+/// The difference of its inputs: tf.keras.layers.Subtract.
+/// Its first input minus its second; exactly two inputs, whose shapes are repeated, see merge.
+/// Called as `subtract{}(a, b)` or `subtract{}({a, b})`. No weights. Errors: E1001, E1014 (see merge).
+/// Definition: Keras API, layers/merging_layers/subtract.
+struct subtract : merge<subtract, 2> {
+  static constexpr std::string_view class_name = "Subtract";
+
+  static constexpr auto combine(operations::tensor a, operations::tensor b) { return a - b; }
+};
+
+/// The product of its inputs: tf.keras.layers.Multiply.
+/// Multiplies two or more inputs element by element; shapes that differ are repeated, see merge.
+/// Called as `multiply{}(a, b)` or `multiply{}({a, b})`. No weights. Errors: E1001, E1014 (see merge).
+/// Definition: Keras API, layers/merging_layers/multiply.
+struct multiply : merge<multiply> {
+  static constexpr std::string_view class_name = "Multiply";
+
+  static constexpr auto combine(operations::tensor a, operations::tensor b) { return a * b; }
+};
+
+/// The mean of its inputs: tf.keras.layers.Average.
+/// The mean of two or more inputs element by element; shapes that differ are repeated, see merge.
+/// Called as `average{}(a, b)` or `average{}({a, b})`. No weights. Errors: E1001, E1014 (see merge).
+/// Definition: Keras API, layers/merging_layers/average.
+struct average : merge<average> {
+  static constexpr std::string_view class_name = "Average";
+
+  static constexpr auto combine(operations::tensor a, operations::tensor b) { return a + b; }
+  static constexpr auto finish(operations::tensor sum, int count) { return sum * (1.0F / static_cast<float>(count)); }
+};
+
+/// The largest of its inputs: tf.keras.layers.Maximum.
+/// The maximum of two or more inputs element by element; shapes that differ are repeated, see merge.
+/// Called as `maximum{}(a, b)` or `maximum{}({a, b})`. No weights. Errors: E1001, E1014 (see merge).
+/// Definition: Keras API, layers/merging_layers/maximum.
+struct maximum : merge<maximum> {
+  static constexpr std::string_view class_name = "Maximum";
+
+  static constexpr auto combine(operations::tensor a, operations::tensor b) { return operations::maximum(a, b); }
+};
+
+/// The smallest of its inputs: tf.keras.layers.Minimum.
+/// The minimum of two or more inputs element by element; shapes that differ are repeated, see merge.
+/// Called as `minimum{}(a, b)` or `minimum{}({a, b})`. No weights. Errors: E1001, E1014 (see merge).
+/// Definition: Keras API, layers/merging_layers/minimum.
+struct minimum : merge<minimum> {
+  static constexpr std::string_view class_name = "Minimum";
+
+  static constexpr auto combine(operations::tensor a, operations::tensor b) { return operations::minimum(a, b); }
 };
 
 }  // namespace stagecraft::layers

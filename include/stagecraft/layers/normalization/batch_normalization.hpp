@@ -4,8 +4,7 @@
 
 #include <stagecraft/graph/axis_list.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
-#include <stagecraft/initializers/ones.hpp>
-#include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/initializers/constant.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 
@@ -38,11 +37,7 @@ struct batch_normalization_options {
   constraint beta_constraint = {};
   /// What `gamma` becomes after each update: non_neg, max_norm and the like.
   constraint gamma_constraint = {};
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// output = (input - mean) / sqrt(variance + epsilon) * gamma + beta, with numbers of its own for each channel: each
@@ -65,8 +60,7 @@ struct batch_normalization : layer<batch_normalization> {
   static constexpr std::string_view usage =
       "batch_normalization{}, batch_normalization{axis} or batch_normalization{{.momentum = 0.9, .name = ...}}"sv;
 
-  /// Whether kernels of its own carry out its steps.
-  static constexpr bool has_kernel = true;
+  static constexpr auto steps_by = layer_kernel::batch_normalization;
 
   batch_normalization_options options;
 

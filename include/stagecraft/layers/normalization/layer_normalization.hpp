@@ -4,8 +4,7 @@
 
 #include <stagecraft/graph/axis_list.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
-#include <stagecraft/initializers/ones.hpp>
-#include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/initializers/constant.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 
@@ -15,29 +14,8 @@ namespace stagecraft::layers {
 struct layer_normalization_options {
   /// The axes that are normalized together, in any order; negative numbers count from the end.
   axis_list axis = -1;
-  /// A small number that is added to the variance, so that nothing is divided by 0.
-  float epsilon = 1e-3F;
-  /// Whether the layer has weights `beta`, which are added to the result.
-  bool center = true;
-  /// Whether the layer has weights `gamma`, which the result is multiplied by.
-  bool scale = true;
-  /// The values that `beta` begins with.
-  initializer beta_initializer = initializers::zeros{};
-  /// The values that `gamma` begins with.
-  initializer gamma_initializer = initializers::ones{};
-  /// A penalty on `beta` that is added to the loss: l1, l2 or both.
-  regularizer beta_regularizer = {};
-  /// A penalty on `gamma` that is added to the loss: l1, l2 or both.
-  regularizer gamma_regularizer = {};
-  /// What `beta` becomes after each update: non_neg, max_norm and the like.
-  constraint beta_constraint = {};
-  /// What `gamma` becomes after each update: non_neg, max_norm and the like.
-  constraint gamma_constraint = {};
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/normalization/scale_options.hpp>
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// output = (input - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and variance over `axis`: any axes of a
@@ -55,7 +33,7 @@ struct layer_normalization : layer<layer_normalization> {
       "layer_normalization{}, layer_normalization{axis} or layer_normalization{{.axis = {1, 2}, .name = ...}}"sv;
 
   /// Whether kernels of its own carry out its steps, where it normalizes rows.
-  static constexpr bool has_kernel = true;
+  static constexpr auto steps_by = layer_kernel::layer_normalization;
 
   layer_normalization_options options;
 

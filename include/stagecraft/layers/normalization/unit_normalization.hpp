@@ -10,11 +10,7 @@ namespace stagecraft::layers {
 /// Keras's keyword arguments of UnitNormalization.
 struct unit_normalization_options {
   axis_list axis = -1;  ///< along which axes the squares are added; 0 is the batch, -1 the last
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// output = input / sqrt(the sum of its squares along the axes), of which at least 1e-12 counts.

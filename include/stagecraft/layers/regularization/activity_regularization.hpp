@@ -1,21 +1,47 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A penalty on activities as a layer of its own: tf.keras.layers.ActivityRegularization.
+// What the activities of a layer add to the loss: the layer that stands after others, and the one that users write.
+// Keras counterpart: activity_regularizer, add_loss of a model, tf.keras.layers.ActivityRegularization.
 #pragma once
 
-#include <stagecraft/layers/activity_penalty.hpp>
+#include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/option_layer.hpp>
+#include <string_view>
 
 namespace stagecraft::layers {
+
+/// What the activities of a layer add to the loss. Keras counterpart: activity_regularizer, and add_loss of a model.
+/// The penalty on an output, of each sample by itself: l1 * sum|x| + l2 * sum x^2; without factors the mean of x. Users
+/// do not write it: it stands behind the call of a layer with `activity_regularizer`, has that layer's name, and
+/// neither a stage nor a line in summaries.
+///
+/// Shape: any to (1). Its mean over the batch is added to the loss.
+struct activity_penalty : layer<activity_penalty> {
+  static constexpr std::string_view class_name = "ActivityPenalty";
+  static constexpr bool is_penalty = true;
+  static constexpr int index = 0;
+
+  float l1 = 0;         ///< the factor of the sum of absolute values
+  float l2 = 0;         ///< the factor of the sum of squares
+  bool is_mean = true;  ///< the mean of x, in place of them
+
+  constexpr activity_penalty() = default;
+  constexpr activity_penalty(float l1_, float l2_) : l1(l1_), l2(l2_), is_mean(false) {}
+
+  constexpr auto call(auto& ops, auto x) const {
+    auto const of_sample = ops.reshape(x, {x.length(0), detail::sample_shape(x).size()});
+    if (is_mean) return ops.mean(of_sample, -1);
+    auto const each = l2 == 0   ? abs(of_sample) * l1
+                      : l1 == 0 ? square(of_sample) * l2
+                                : abs(of_sample) * l1 + square(of_sample) * l2;
+    return ops.sum(each, -1);
+  }
+};
 
 /// Keras's keyword arguments of ActivityRegularization.
 struct activity_regularization_options {
   float l1 = 0;  ///< the factor of the sum of absolute values
   float l2 = 0;  ///< the factor of the sum of squares
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// output = input; l1 * sum|x| + l2 * sum x^2, divided by the batch size, is added to the loss.

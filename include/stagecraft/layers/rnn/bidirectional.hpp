@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/graph/layer_names.hpp>
-#include <stagecraft/layers/activity_penalty.hpp>
+#include <stagecraft/layers/regularization/activity_regularization.hpp>
 #include <stagecraft/layers/rnn/recurrent_layer.hpp>
 #include <cstddef>
 #include <string_view>
@@ -23,11 +23,7 @@ enum class merge_mode : unsigned char {
 struct bidirectional_options {
   /// How the results of the two directions become one.
   layers::merge_mode merge_mode = merge_mode::concat;
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// `recurrent` once as it is, and once from the other end with weights of its own, or another layer, `backward_layer`,

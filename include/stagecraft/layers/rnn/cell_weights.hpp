@@ -3,9 +3,9 @@
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>
-#include <stagecraft/initializers/glorot_uniform.hpp>
-#include <stagecraft/initializers/orthogonal.hpp>
-#include <stagecraft/initializers/zeros.hpp>
+#include <stagecraft/initializers/constant.hpp>
+#include <stagecraft/initializers/random.hpp>
+#include <stagecraft/initializers/variance_scaling.hpp>
 #include <stagecraft/layers/count_limit.hpp>
 #include <stagecraft/layers/traced_call.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>

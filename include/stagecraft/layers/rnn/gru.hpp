@@ -1,16 +1,47 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gated recurrent units: tf.keras.layers.GRU.
+// Gated recurrent units: tf.keras.layers.GRU, and GRUCell, one step of it for rnn.
 #pragma once
 
+#include <stagecraft/activations/activation_call.hpp>
 #include <stagecraft/graph/stage_poplar_options.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
-#include <stagecraft/initializers/glorot_uniform.hpp>
-#include <stagecraft/initializers/orthogonal.hpp>
-#include <stagecraft/initializers/zeros.hpp>
-#include <stagecraft/layers/argument_list.hpp>
-#include <stagecraft/layers/rnn/gru_state.hpp>
+#include <stagecraft/initializers/constant.hpp>
+#include <stagecraft/initializers/random.hpp>
+#include <stagecraft/initializers/variance_scaling.hpp>
+#include <stagecraft/layers/layer.hpp>
+#include <stagecraft/layers/rnn/cell_weights.hpp>
 #include <stagecraft/layers/rnn/recurrence.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
+#include <array>
+
+namespace stagecraft::layers::detail {
+
+/// The next state from the products p of the input and the state before; `h` is that state as the recurrent kernel sees
+/// it. `recurrent_bias` counts with `reset_after` alone.
+constexpr auto gru_state(auto& ops, auto const& options, int units, auto p, auto before, auto h, auto recurrent_kernel,
+                         auto recurrent_bias) {
+  auto const a = options.activation;
+  auto const s = options.recurrent_activation;
+  auto const gate = [&](auto product, int index, int count = 1) {
+    return ops.slice(product, -1, index * units, count * units);
+  };
+  auto const mix = [&](auto update, auto candidate) {
+    return std::array{update * before + (1.0F - update) * candidate};
+  };
+  if (options.reset_after) {
+    auto q = ops.matmul(h, recurrent_kernel);
+    if (options.use_bias) q += recurrent_bias;
+    auto const update = s(gate(p, 0) + gate(q, 0));
+    auto const reset = s(gate(p, 1) + gate(q, 1));
+    return mix(update, a(gate(p, 2) + reset * gate(q, 2)));
+  }
+  auto const q = ops.matmul(h, gate(recurrent_kernel, 0, 2));
+  auto const update = s(gate(p, 0) + gate(q, 0));
+  auto const reset = s(gate(p, 1) + gate(q, 1));
+  return mix(update, a(gate(p, 2) + ops.matmul(reset * h, gate(recurrent_kernel, 2))));
+}
+
+}  // namespace stagecraft::layers::detail
 
 namespace stagecraft::layers {
 
@@ -20,40 +51,8 @@ struct gru_options {
   stagecraft::activation activation = tanh;
   /// The function of the gates.
   stagecraft::activation recurrent_activation = sigmoid;
-  /// Whether the layer has weights `bias`, which are added to the products.
-  bool use_bias = true;
-  /// The values that the kernel begins with.
-  initializer kernel_initializer = initializers::glorot_uniform{};
-  /// The values that the recurrent kernel begins with.
-  initializer recurrent_initializer = initializers::orthogonal{};
-  /// The values that the bias begins with.
-  initializer bias_initializer = initializers::zeros{};
-  /// A penalty on the kernel that is added to the loss: l1, l2 or both.
-  regularizer kernel_regularizer = {};
-  /// A penalty on the recurrent kernel that is added to the loss: l1, l2 or both.
-  regularizer recurrent_regularizer = {};
-  /// A penalty on the bias that is added to the loss: l1, l2 or both.
-  regularizer bias_regularizer = {};
-  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
-  regularizer activity_regularizer = {};
-  /// What the kernel becomes after each update: non_neg, max_norm and the like.
-  constraint kernel_constraint = {};
-  /// What the recurrent kernel becomes after each update: non_neg, max_norm and the like.
-  constraint recurrent_constraint = {};
-  /// What the bias becomes after each update: non_neg, max_norm and the like.
-  constraint bias_constraint = {};
-  /// The share of the input's elements that training sets to 0, the same ones in all steps of time.
-  float dropout = 0;
-  /// The same for the state that the recurrent kernel is multiplied by.
-  float recurrent_dropout = 0;
-  /// Whether the result is the output of all steps, or of the last one.
-  bool return_sequences = false;
-  /// Whether the states after the last step are outputs as well, behind the result.
-  bool return_state = false;
-  /// Whether to begin at the end; a sequence has the order of the steps that were made.
-  bool go_backwards = false;
-  /// Whether a batch begins with the states after the one before: see recurrent_layer.
-  bool stateful = false;
+#include <stagecraft/layers/rnn/recurrent_initializers.hpp>
+#include <stagecraft/layers/rnn/recurrent_options.hpp>
   /// Whether the reset gate comes after the product with the recurrent kernel, which then has a bias of its own.
   bool reset_after = true;
   /// Graphcore's `options` of a PopnnGRU: what emulated IPUs plan otherwise for the products of forward steps than the
@@ -61,11 +60,7 @@ struct gru_options {
   stage_poplar_options options = {};
   /// The same for backward steps.
   stage_poplar_options options_bwd = {};
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// A gated recurrent unit. With p = x * kernel + bias and q = h * recurrent_kernel in the parts z, r and g:
@@ -91,9 +86,7 @@ struct gru : recurrent_layer<layer<gru>, gru, 1> {
 
   constexpr explicit(false) gru(detail::whole_number units_, gru_options const& options_ = {})
       : units(units_), options(options_) {
-    layer_name = options.name;
-    trainable = options.trainable;
-    layer_dtype = options.dtype;
+    take_base_options(options);
   }
 
   /// Nothing, or anything else: E1025.
@@ -118,6 +111,41 @@ struct gru : recurrent_layer<layer<gru>, gru, 1> {
       return detail::gru_state(ops, options, units, p, state[0], loop.dropped(state[0]), loop.recurrent_kernel,
                                loop.recurrent_bias);
     });
+  }
+};
+
+/// Keras's keyword arguments of GRUCell.
+struct gru_cell_options {
+  stagecraft::activation activation = tanh;               ///< the function of what a step has computed
+  stagecraft::activation recurrent_activation = sigmoid;  ///< the function of the gates
+#include <stagecraft/layers/rnn/recurrent_initializers.hpp>
+#include <stagecraft/layers/rnn/cell_options.hpp>
+  bool reset_after = true;      ///< whether the reset gate acts on the product with the recurrent kernel, or before it
+};
+
+/// A step of a gated recurrent unit, for rnn: tf.keras.layers.GRUCell.
+/// The next h of a gated recurrent unit.
+///
+/// A cell of rnn or stacked_rnn_cells: gru has the formulas, the weights and the errors, and computes the products of
+/// all steps at once. Definition: Keras API, layers/recurrent_layers/gru_cell.
+struct gru_cell {
+  static constexpr std::string_view name = "gru_cell";
+  static constexpr int states = 1;
+
+  int units = 1;
+  gru_cell_options options;
+
+  constexpr explicit gru_cell(detail::whole_number units_, gru_cell_options const& options_ = {})
+      : units(units_), options(options_) {}
+
+  [[nodiscard]] constexpr int state_size(int) const { return units; }
+  constexpr auto build(auto& ops, operations::extents const& of_step) const {
+    detail::cell_weights const weights(ops, of_step, units, 3, options.reset_after ? 2 : 1, options.bias_initializer,
+                                       options);
+    return [weights, *this](auto& in, auto x, auto const& state) {
+      return detail::gru_state(in, options, units, weights.projected(in, x), state[0], weights.seen(state[0]),
+                               weights.recurrent_kernel, weights.recurrent_bias);
+    };
   }
 };
 

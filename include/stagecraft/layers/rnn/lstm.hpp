@@ -1,16 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Long short-term memory: tf.keras.layers.LSTM.
+// Long short-term memory: tf.keras.layers.LSTM, and LSTMCell, one step of it for rnn.
 #pragma once
 
+#include <stagecraft/activations/activation_call.hpp>
 #include <stagecraft/graph/stage_poplar_options.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
-#include <stagecraft/initializers/glorot_uniform.hpp>
-#include <stagecraft/initializers/orthogonal.hpp>
-#include <stagecraft/initializers/zeros.hpp>
-#include <stagecraft/layers/argument_list.hpp>
-#include <stagecraft/layers/rnn/lstm_states.hpp>
+#include <stagecraft/initializers/constant.hpp>
+#include <stagecraft/initializers/random.hpp>
+#include <stagecraft/initializers/variance_scaling.hpp>
+#include <stagecraft/layers/layer.hpp>
+#include <stagecraft/layers/rnn/cell_weights.hpp>
 #include <stagecraft/layers/rnn/recurrence.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
+#include <array>
+
+namespace stagecraft::layers::detail {
+
+/// The next h and c from the c before and `gate(i)`, the sums of gates i, f, g and o.
+constexpr auto lstm_states(stagecraft::activation const& a, stagecraft::activation const& r, auto const& gate,
+                           auto before) {
+  auto const kept = r(gate(1)) * before;
+  auto const c = kept + r(gate(0)) * a(gate(2));
+  auto const open = r(gate(3));
+  return std::array{open * a(c), c};
+}
+
+}  // namespace stagecraft::layers::detail
 
 namespace stagecraft::layers {
 
@@ -20,52 +35,16 @@ struct lstm_options {
   stagecraft::activation activation = tanh;
   /// The function of the gates.
   stagecraft::activation recurrent_activation = sigmoid;
-  /// Whether the layer has weights `bias`, which are added to the products.
-  bool use_bias = true;
-  /// The values that the kernel begins with.
-  initializer kernel_initializer = initializers::glorot_uniform{};
-  /// The values that the recurrent kernel begins with.
-  initializer recurrent_initializer = initializers::orthogonal{};
-  /// The values that the bias begins with.
-  initializer bias_initializer = initializers::zeros{};
+#include <stagecraft/layers/rnn/recurrent_initializers.hpp>
   /// Whether the bias of the forget gate begins with ones, whatever bias_initializer says.
   bool unit_forget_bias = true;
-  /// A penalty on the kernel that is added to the loss: l1, l2 or both.
-  regularizer kernel_regularizer = {};
-  /// A penalty on the recurrent kernel that is added to the loss: l1, l2 or both.
-  regularizer recurrent_regularizer = {};
-  /// A penalty on the bias that is added to the loss: l1, l2 or both.
-  regularizer bias_regularizer = {};
-  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
-  regularizer activity_regularizer = {};
-  /// What the kernel becomes after each update: non_neg, max_norm and the like.
-  constraint kernel_constraint = {};
-  /// What the recurrent kernel becomes after each update: non_neg, max_norm and the like.
-  constraint recurrent_constraint = {};
-  /// What the bias becomes after each update: non_neg, max_norm and the like.
-  constraint bias_constraint = {};
-  /// The share of the input's elements that training sets to 0, the same ones in all steps of time.
-  float dropout = 0;
-  /// The same for the state that the recurrent kernel is multiplied by.
-  float recurrent_dropout = 0;
-  /// Whether the result is the output of all steps, or of the last one.
-  bool return_sequences = false;
-  /// Whether the states after the last step are outputs as well, behind the result.
-  bool return_state = false;
-  /// Whether to begin at the end; a sequence has the order of the steps that were made.
-  bool go_backwards = false;
-  /// Whether a batch begins with the states after the one before: see recurrent_layer.
-  bool stateful = false;
+#include <stagecraft/layers/rnn/recurrent_options.hpp>
   /// Graphcore's `options` of a PopnnLSTM: what emulated IPUs plan otherwise for the products of forward steps than the
   /// machine's and the stage's options of products say. Errors: E3004, E3005 as of these.
   stage_poplar_options options = {};
   /// The same for backward steps.
   stage_poplar_options options_bwd = {};
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// Long short-term memory. With z = x * kernel + h * recurrent_kernel + bias in the parts i, f, g and o:
@@ -89,9 +68,7 @@ struct lstm : recurrent_layer<layer<lstm>, lstm, 2> {
 
   constexpr explicit(false) lstm(detail::whole_number units_, lstm_options const& options_ = {})
       : units(units_), options(options_) {
-    layer_name = options.name;
-    trainable = options.trainable;
-    layer_dtype = options.dtype;
+    take_base_options(options);
   }
 
   /// Nothing, or anything else: E1025.
@@ -118,6 +95,43 @@ struct lstm : recurrent_layer<layer<lstm>, lstm, 2> {
       auto const gate = [&](int index) { return loop.gate(z, index); };
       return detail::lstm_states(options.activation, options.recurrent_activation, gate, state[1]);
     });
+  }
+};
+
+/// Keras's keyword arguments of LSTMCell.
+struct lstm_cell_options {
+  stagecraft::activation activation = tanh;               ///< the function of what a step has computed
+  stagecraft::activation recurrent_activation = sigmoid;  ///< the function of the gates
+#include <stagecraft/layers/rnn/recurrent_initializers.hpp>
+  bool unit_forget_bias = true;  ///< whether the forget gate's bias begins with ones, whatever bias_initializer says
+#include <stagecraft/layers/rnn/cell_options.hpp>
+};
+
+/// A step of long short-term memory, for rnn: tf.keras.layers.LSTMCell.
+/// The next h and c of long short-term memory.
+///
+/// A cell of rnn or stacked_rnn_cells: lstm has the formulas, the weights and the errors, and computes the products of
+/// all steps at once. Definition: Keras API, layers/recurrent_layers/lstm_cell.
+struct lstm_cell {
+  static constexpr std::string_view name = "lstm_cell";
+  static constexpr int states = 2;
+
+  int units = 1;
+  lstm_cell_options options;
+
+  constexpr explicit lstm_cell(detail::whole_number units_, lstm_cell_options const& options_ = {})
+      : units(units_), options(options_) {}
+
+  [[nodiscard]] constexpr int state_size(int) const { return units; }
+  constexpr auto build(auto& ops, operations::extents const& of_step) const {
+    initializer bias = options.bias_initializer;
+    bias.unit_forget_bias = options.unit_forget_bias;
+    detail::cell_weights const weights(ops, of_step, units, 4, 1, bias, options);
+    return [weights, *this](auto& in, auto x, auto const& state) {
+      auto const z = weights.projected(in, x) + in.matmul(weights.seen(state[0]), weights.recurrent_kernel);
+      auto const gate = [&](int index) { return in.slice(z, -1, index * units, units); };
+      return detail::lstm_states(options.activation, options.recurrent_activation, gate, state[1]);
+    };
   }
 };
 

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A recurrent layer without gates: tf.keras.layers.SimpleRNN.
+// A recurrent layer without gates: tf.keras.layers.SimpleRNN, and SimpleRNNCell, one step of it for rnn.
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>
-#include <stagecraft/initializers/glorot_uniform.hpp>
-#include <stagecraft/initializers/orthogonal.hpp>
-#include <stagecraft/initializers/zeros.hpp>
-#include <stagecraft/layers/argument_list.hpp>
+#include <stagecraft/initializers/constant.hpp>
+#include <stagecraft/initializers/random.hpp>
+#include <stagecraft/initializers/variance_scaling.hpp>
+#include <stagecraft/layers/layer.hpp>
+#include <stagecraft/layers/rnn/cell_weights.hpp>
 #include <stagecraft/layers/rnn/recurrence.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
+#include <array>
 
 namespace stagecraft::layers {
 
@@ -16,45 +18,9 @@ namespace stagecraft::layers {
 struct simple_rnn_options {
   /// The function of what a step has computed.
   stagecraft::activation activation = tanh;
-  /// Whether the layer has weights `bias`, which are added to the products.
-  bool use_bias = true;
-  /// The values that the kernel begins with.
-  initializer kernel_initializer = initializers::glorot_uniform{};
-  /// The values that the recurrent kernel begins with.
-  initializer recurrent_initializer = initializers::orthogonal{};
-  /// The values that the bias begins with.
-  initializer bias_initializer = initializers::zeros{};
-  /// A penalty on the kernel that is added to the loss: l1, l2 or both.
-  regularizer kernel_regularizer = {};
-  /// A penalty on the recurrent kernel that is added to the loss: l1, l2 or both.
-  regularizer recurrent_regularizer = {};
-  /// A penalty on the bias that is added to the loss: l1, l2 or both.
-  regularizer bias_regularizer = {};
-  /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
-  regularizer activity_regularizer = {};
-  /// What the kernel becomes after each update: non_neg, max_norm and the like.
-  constraint kernel_constraint = {};
-  /// What the recurrent kernel becomes after each update: non_neg, max_norm and the like.
-  constraint recurrent_constraint = {};
-  /// What the bias becomes after each update: non_neg, max_norm and the like.
-  constraint bias_constraint = {};
-  /// The share of the input's elements that training sets to 0, the same ones in all steps of time.
-  float dropout = 0;
-  /// The same for the state that the recurrent kernel is multiplied by.
-  float recurrent_dropout = 0;
-  /// Whether the result is the output of all steps, or of the last one.
-  bool return_sequences = false;
-  /// Whether the states after the last step are outputs as well, behind the result.
-  bool return_state = false;
-  /// Whether to begin at the end; a sequence has the order of the steps that were made.
-  bool go_backwards = false;
-  /// Whether a batch begins with the states after the one before: see recurrent_layer.
-  bool stateful = false;
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/rnn/recurrent_initializers.hpp>
+#include <stagecraft/layers/rnn/recurrent_options.hpp>
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// h = activation(x * kernel + h * recurrent_kernel + bias), step by step from h = 0.
@@ -78,9 +44,7 @@ struct simple_rnn : recurrent_layer<layer<simple_rnn>, simple_rnn, 1> {
 
   constexpr explicit(false) simple_rnn(detail::whole_number units_, simple_rnn_options const& options_ = {})
       : units(units_), options(options_) {
-    layer_name = options.name;
-    trainable = options.trainable;
-    layer_dtype = options.dtype;
+    take_base_options(options);
   }
 
   /// Nothing, or anything else: E1025.
@@ -104,6 +68,37 @@ struct simple_rnn : recurrent_layer<layer<simple_rnn>, simple_rnn, 1> {
       auto const sum = z + ops.matmul(loop.dropped(state[0]), loop.recurrent_kernel);
       return std::array{options.activation(sum)};
     });
+  }
+};
+
+/// Keras's keyword arguments of SimpleRNNCell.
+struct simple_rnn_cell_options {
+  stagecraft::activation activation = tanh;  ///< the function of what a step has computed
+#include <stagecraft/layers/rnn/recurrent_initializers.hpp>
+#include <stagecraft/layers/rnn/cell_options.hpp>
+};
+
+/// A step of a simple recurrent network, for rnn: tf.keras.layers.SimpleRNNCell.
+/// h = activation(x * kernel + h * recurrent_kernel + bias).
+///
+/// A cell of rnn or stacked_rnn_cells: simple_rnn has the formulas, the weights and the errors, and computes the
+/// products of all steps at once. Definition: Keras API, layers/recurrent_layers/simple_rnn_cell.
+struct simple_rnn_cell {
+  static constexpr std::string_view name = "simple_rnn_cell";
+  static constexpr int states = 1;
+
+  int units = 1;
+  simple_rnn_cell_options options;
+
+  constexpr explicit simple_rnn_cell(detail::whole_number units_, simple_rnn_cell_options const& options_ = {})
+      : units(units_), options(options_) {}
+
+  [[nodiscard]] constexpr int state_size(int) const { return units; }
+  constexpr auto build(auto& ops, operations::extents const& of_step) const {
+    detail::cell_weights const weights(ops, of_step, units, 1, 1, options.bias_initializer, options);
+    return [weights, a = options.activation](auto& in, auto x, auto const& state) {
+      return std::array{a(weights.projected(in, x) + in.matmul(weights.seen(state[0]), weights.recurrent_kernel))};
+    };
   }
 };
 

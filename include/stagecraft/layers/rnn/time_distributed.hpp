@@ -10,11 +10,7 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of TimeDistributed.
 struct time_distributed_options {
-  /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
-  fixed_name name = {};
-  bool trainable = true;  ///< false: a frozen layer, whose weights training does not change
-  /// The type of the layer's weights and of what it computes, in place of the dtype_policy's.
-  stagecraft::dtype dtype = stagecraft::dtype::of_policy;
+#include <stagecraft/layers/common_options.hpp>
 };
 
 /// `each` for every step of its input, with the same weights: the steps of all samples are samples to it, as in a Keras
@@ -31,6 +27,7 @@ struct time_distributed : layer<time_distributed<Each>> {
   static constexpr std::string_view class_name = "TimeDistributed";
   static constexpr std::string_view usage =
       "time_distributed{dense{units}} or time_distributed{dense{units}, {.name = ...}}"sv;
+  static constexpr auto steps_by = layer_kernel::each_step;
 
   Each each;
 

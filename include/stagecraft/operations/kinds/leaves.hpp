@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operations that have no operands: where a computation begins.
+// Operations that have no operands, where a computation begins; and the one where it ends, which writes a weight.
 #pragma once
 
 #include <stagecraft/operations/kinds/extents.hpp>
@@ -38,5 +38,10 @@ struct random {
   random_distribution distribution = random_distribution::uniform;
   std::uint64_t seed = 0;  ///< 0: that of the program
 };
+
+/// Writing a weight.
+/// Of a weight, a value and a copy of the weight: the weight has the value when the forward step has ended. All reads
+/// see the old one: a backward step, which comes later, those of the copy.
+struct update {};
 
 }  // namespace stagecraft::operations

@@ -2,31 +2,29 @@
 // One step of a traced computation: any of the operations, and what it reads and writes.
 #pragma once
 
-#include <stagecraft/operations/kinds/composite.hpp>
-#include <stagecraft/operations/kinds/convolution.hpp>
 #include <stagecraft/operations/kinds/leaves.hpp>
 #include <stagecraft/operations/kinds/map.hpp>
 #include <stagecraft/operations/kinds/movement.hpp>
-#include <stagecraft/operations/kinds/pooling.hpp>
 #include <stagecraft/operations/kinds/product.hpp>
 #include <stagecraft/operations/kinds/reduce.hpp>
 #include <stagecraft/operations/kinds/scan.hpp>
-#include <stagecraft/operations/kinds/update.hpp>
+#include <stagecraft/operations/kinds/windows.hpp>
 
 // All kinds of operation, for the lists below: their names are those of the structs.
-#define STAGECRAFT_OPERATIONS(EACH)                                                                                \
-  EACH(input)                                                                                                      \
-  EACH(weight)                                                                                                     \
-  EACH(constant)                                                                                                   \
-  EACH(iota)                                                                                                       \
-  EACH(random)                                                                                                     \
-  EACH(map)                                                                                                        \
-  EACH(reduce)                                                                                                     \
-  EACH(product)                                                                                                    \
-  EACH(convolution) EACH(convolution_input_gradient) EACH(convolution_filter_gradient) EACH(pooling)               \
-      EACH(pooling_gradient) EACH(reshape) EACH(broadcast) EACH(transpose) EACH(slice) EACH(pad) EACH(concatenate) \
-          EACH(gather) EACH(scatter_add) EACH(update) EACH(loop) EACH(carry) EACH(next) EACH(at) EACH(stack)       \
-              EACH(last) EACH(loop_end) EACH(composite)
+#define STAGECRAFT_OPERATIONS(EACH)                                                                        \
+  EACH(input)                                                                                              \
+  EACH(weight)                                                                                             \
+  EACH(constant)                                                                                           \
+  EACH(iota)                                                                                               \
+  EACH(random)                                                                                             \
+  EACH(map)                                                                                                \
+  EACH(reduce)                                                                                             \
+  EACH(product)                                                                                            \
+  EACH(convolution)                                                                                        \
+  EACH(convolution_input_gradient) EACH(convolution_filter_gradient) EACH(pooling) EACH(pooling_gradient)  \
+      EACH(reshape) EACH(broadcast) EACH(transpose) EACH(slice) EACH(pad) EACH(concatenate) EACH(gather)   \
+          EACH(scatter_add) EACH(update) EACH(loop) EACH(carry) EACH(next) EACH(at) EACH(stack) EACH(last) \
+              EACH(loop_end) EACH(composite)
 
 namespace stagecraft::operations {
 

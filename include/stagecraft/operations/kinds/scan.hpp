@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A loop over one axis, such as time, with states that each trip hands to the next. Its operations stand in one list
-// with all others, between loop and loop_end, and each names its loop as its first operand.
+// Groups of operations: a loop over one axis, such as time, with states that each trip hands to the next; and a named
+// group that a machine may carry out as a whole. The operations of a loop stand in one list with all others, between
+// loop and loop_end, and each names its loop as its first operand.
 #pragma once
+
+#include <string_view>
 
 namespace stagecraft::operations {
 
@@ -35,5 +38,23 @@ struct last {};
 
 /// The end of a loop, which it names: the next trip begins, or what stands behind it.
 struct loop_end {};
+
+
+class composite_gradient;
+
+/// Appends the gradients of a composite's operands to the list, by `give`.
+using gradient_rule = void (*)(composite_gradient&);
+
+/// A named group of operations that a machine may carry out as a whole.
+/// Of its result and the tensors that it is a function of: the operations from `first` to here. A machine that knows
+/// the name carries them out at once; one that does not carries out what is inside.
+struct composite {
+  std::string_view name;
+  int first = 0;
+  gradient_rule rule = nullptr;  ///< where the gradient of what is inside would lose digits or time
+  bool is_gradient = false;  ///< of what the name says: its operands are what that reads, then its result's gradient
+  static constexpr int most_numbers = 3;
+  float numbers[most_numbers]{};  ///< what it is a function of beside tensors, in an order that its name knows
+};
 
 }  // namespace stagecraft::operations

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Windows that convolutions and poolings slide along the axes between the batch and the channels.
+// Windows that slide along the axes between the batch and the channels: convolutions and poolings over one to three
+// axes, and their gradients.
 #pragma once
 
 #include <stagecraft/operations/kinds/extents.hpp>
@@ -30,6 +31,7 @@ struct window {
   friend constexpr bool operator==(window const&, window const&) = default;
 };
 
+/// Windows that convolutions and poolings slide along the axes between the batch and the channels.
 /// One for each axis between the batch and the channels, at most three.
 struct windows {
   static constexpr int max_count = 3;
@@ -62,6 +64,57 @@ struct windows {
   }
 
   friend constexpr bool operator==(windows const&, windows const&) = default;
+};
+
+/// Convolutions and their two gradients, over one to three axes.
+/// Of (batch, places..., channels) with a filter (window..., channels / groups, filters): tf.nn.convolution, channels
+/// last. The filters of group g see the channels of group g; a depthwise convolution has as many groups as channels.
+struct convolution {
+  operations::windows windows;
+  int groups = 1;
+
+  constexpr bool out(extents const& in, extents const& filter, extents& result) const {
+    if (filter.rank != windows.count + 2 || groups < 1) return false;
+    for (int i = 0; i < windows.count; ++i)
+      if (filter[i] != windows[i].size) return false;
+    if (in.rank < 2 || in[-1] != filter[-2] * groups || filter[-1] % groups != 0) return false;
+    return windows.out(in, filter[-1], result);
+  }
+  [[nodiscard]] static constexpr long long flops(extents const& filter, extents const& out) {
+    return 2 * out.size() * (filter.size() / filter[-1]);
+  }
+};
+
+/// Of a gradient (batch, windows..., filters) with the filter: what Keras's transposed convolutions compute, too. Its
+/// extents are those of the convolution's input.
+struct convolution_input_gradient {
+  operations::windows windows;
+  int groups = 1;
+};
+
+/// Of the convolution's input with a gradient of its output. Its extents are those of the filter.
+struct convolution_filter_gradient {
+  operations::windows windows;
+  int groups = 1;
+};
+
+/// What a window becomes. Padding counts in neither, as in Keras.
+enum class pooling_kind : unsigned char { max, average };
+
+/// Poolings and their gradient, over one to three axes.
+/// Of (batch, places..., channels), for each channel.
+struct pooling {
+  pooling_kind kind = pooling_kind::max;
+  operations::windows windows;
+
+  [[nodiscard]] constexpr long long flops(extents const& out) const { return out.size() * windows.size(); }
+};
+
+/// Of the pooling's input, its output and a gradient of its output. The first maximum of a window gets all of its
+/// gradient.
+struct pooling_gradient {
+  pooling_kind kind = pooling_kind::max;
+  operations::windows windows;
 };
 
 }  // namespace stagecraft::operations

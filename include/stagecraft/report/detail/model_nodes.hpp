@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a picture of a model shows: boxes for calls of layers and for nested models, level by level, and the arrows
 // between them.
+// The options of a model's picture: the arguments of Keras's plot_model.
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>
@@ -8,13 +9,38 @@
 #include <stagecraft/graph/post_order.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
 #include <stagecraft/report/detail/text_writer.hpp>
-#include <stagecraft/report/plot_model_options.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+namespace stagecraft {
+
+/// The direction in which a model's picture is read: from top to bottom or from left to right.
+enum class rankdir : unsigned char { tb, lr };
+
+/// Names and defaults are Keras's. Its `dpi` has no meaning here: the picture has no pixels.
+struct plot_model_options {
+  /// Whether each box has its layer's input and output shapes.
+  bool show_shapes = false;
+  /// Whether each box has its layer's type of numbers.
+  bool show_dtype = false;
+  /// Whether each box has its layer's name.
+  bool show_layer_names = true;
+  /// Whether the picture is read from top to bottom or from left to right.
+  stagecraft::rankdir rankdir = stagecraft::rankdir::tb;
+  /// Whether nested models are frames with their own layers, or one box each.
+  bool expand_nested = false;
+  /// The names of the first and the last layer, or nested model, that are shown of the model, in Keras's order; empty:
+  /// all are.
+  struct layers {
+    std::string_view first = {}, last = {};
+  } layer_range = {};
+};
+
+}  // namespace stagecraft
 
 namespace stagecraft::reports {
 

@@ -1,15 +1,53 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A drawing of boxes, lines and text, written as SVG: on a white sheet, or a dark one where the page is.
+// The colours of pictures, on a light and on a dark page.
+// What charts have in common: an area with axes, stacked steps, a legend.
 #pragma once
 
-#include <stagecraft/report/detail/colors.hpp>
 #include <stagecraft/report/detail/text_writer.hpp>
+#include <stagecraft/report/profile_data.hpp>
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace stagecraft::reports {
+
+/// A colour where the page is light, and where it is dark.
+struct color_pair {
+  std::string_view light, dark;
+};
+
+/// A hue: `tint` lies under text in ink, `strong` under white text.
+struct hue {
+  color_pair tint, strong;
+};
+
+/// What tells micro-batches and stages apart. They follow each other again when there are more.
+inline constexpr hue hues[]{
+    {{"#cfe3fb", "#14345a"}, {"#1f6fcb", "#2a74c9"}},  // blue
+    {{"#fde0c0", "#55300f"}, {"#b9520f", "#b9591b"}},  // orange
+    {{"#cdeeda", "#113f2e"}, {"#1a7f5a", "#1f8560"}},  // green
+    {{"#e4d9fb", "#372a63"}, {"#7a4fd0", "#8259d4"}},  // violet
+    {{"#fbd5e8", "#571f42"}, {"#bf3989", "#bf4a8d"}},  // pink
+    {{"#c9eef0", "#0f3f45"}, {"#157f8a", "#1b828d"}},  // teal
+    {{"#f5eab0", "#463a08"}, {"#857000", "#8a7408"}},  // yellow
+    {{"#fad3cf", "#5c221d"}, {"#c0392b", "#c54a3d"}},  // red
+};
+inline constexpr int hue_count = sizeof(hues) / sizeof(hues[0]);
+
+inline constexpr color_pair sheet_color{"#ffffff", "#0d1117"};
+inline constexpr color_pair panel_color{"#f6f8fa", "#161b22"};
+inline constexpr color_pair ink_color{"#1f2328", "#e6edf3"};
+inline constexpr color_pair faint_color{"#656d76", "#8d96a0"};
+inline constexpr color_pair line_color{"#8c959f", "#6e7681"};
+inline constexpr color_pair grid_color{"#d8dee4", "#30363d"};
+/// Dark under white text, and no hue.
+inline constexpr color_pair gray_color{"#57606a", "#5f6872"};
+inline constexpr color_pair white_color{"#ffffff", "#ffffff"};
 
 /// How wide a text is at most, in pixels, in a font as wide as DejaVu Sans. The reader's font is not known.
 [[nodiscard]] constexpr double text_width(std::string_view text, double size, bool bold = false) {
@@ -165,5 +203,90 @@ class svg_drawing {
 [[nodiscard]] inline std::string tint_class(int number) { return "t" + std::to_string(number % hue_count); }
 /// "s3": the class of a number's strong colour.
 [[nodiscard]] inline std::string strong_class(int number) { return "s" + std::to_string(number % hue_count); }
+
+/// The colour of a part of the memory.
+[[nodiscard]] constexpr std::string_view color_of(memory_category category) {
+  constexpr std::string_view colors[memory_category_count]{"s0", "s3", "s4", "s2", "s5", "gray", "line", "s6", "s1"};
+  return colors[static_cast<int>(category)];
+}
+/// The colour of a use of time. `idle` is that of the ground.
+[[nodiscard]] constexpr std::string_view color_of(cycle_kind kind) {
+  constexpr std::string_view colors[cycle_kind_count]{"s0", "s1", "s7", "s3", "s5", "s4", "grid"};
+  return colors[static_cast<int>(kind)];
+}
+
+/// An area of a drawing in which `across` and `up` are shown, from 0 on.
+struct chart_area {
+  double x = 0, y = 0, width = 0, height = 0;
+  double most_across = 1, most_up = 1;
+
+  [[nodiscard]] double x_of(double across) const { return x + width * across / most_across; }
+  [[nodiscard]] double y_of(double up) const { return y + height - height * up / most_up; }
+};
+
+/// Lines across at each tick of the bytes, with their numbers.
+inline void draw_bytes_axis(svg_drawing& drawing, chart_area const& area) {
+  auto const most = static_cast<std::int64_t>(area.most_up);
+  auto const distance = tick_distance(most, 4, true);
+  for (std::int64_t tick = 0; tick <= most; tick += distance) {
+    double const y = area.y_of(static_cast<double>(tick));
+    drawing.line(area.x, y, area.x + area.width, y, tick == 0 ? "line-edge" : "grid-edge");
+    drawing.text(area.x - 8, y + 4, bytes_text(tick), {.size = 10.5, .color = "faint", .anchor = text_anchor::end});
+  }
+}
+
+/// The text that describes a path: `heights[i]` is the height from i to i + 1, above the ground.
+[[nodiscard]] inline std::string step_path(chart_area const& area, std::vector<std::int64_t> const& heights) {
+  text_writer path;
+  double const ground = area.y_of(0);
+  path << 'M' << area.x << ' ' << ground;
+  for (std::size_t i = 0, end = 0; i < heights.size(); i = end) {
+    for (end = i + 1; end < heights.size() && heights[end] == heights[i];) ++end;
+    double const y = area.y_of(static_cast<double>(heights[i]));
+    path << 'L' << area.x_of(static_cast<double>(i)) << ' ' << y << 'L' << area.x_of(static_cast<double>(end)) << ' '
+         << y;
+  }
+  path << 'L' << area.x_of(static_cast<double>(heights.size())) << ' ' << ground << 'z';
+  return path.take();
+}
+
+/// Coloured squares with names, from left to right, in as many lines as it takes. Returns where the next thing begins.
+struct legend_entry {
+  std::string_view color;
+  std::string name;
+};
+inline double draw_legend(svg_drawing& drawing, double left, double right, double y,
+                          std::vector<legend_entry> const& entries) {
+  double x = left;
+  for (auto const& entry : entries) {
+    double const width = 17 + text_width(entry.name, 12) + 14;
+    if (x > left && x + width > right) {
+      x = left;
+      y += 20;
+    }
+    drawing.box(x, y - 10, 12, 12, entry.color, 2);
+    drawing.text(x + 17, y, entry.name);
+    x += width;
+  }
+  return y + 20;
+}
+
+/// A dashed line at the memory that a tile has, with its name, where it lies within the area.
+inline void draw_room(svg_drawing& drawing, chart_area const& area, std::int64_t room) {
+  if (room <= 0 || static_cast<double>(room) > area.most_up) return;
+  double const y = area.y_of(static_cast<double>(room));
+  for (double x = area.x; x < area.x + area.width; x += 12)
+    drawing.line(x, y, std::min(x + 7, area.x + area.width), y, "ink-edge", 1.5);
+  auto const label = "room: " + bytes_text(room);
+  double const width = text_width(label, 11, true) + 12, right = area.x + area.width - 6;
+  drawing.box(right - width, y - 9, width, 18, "sheet ink-edge", 4);
+  drawing.text(right - width / 2, y + 4, label, {.size = 11, .anchor = text_anchor::middle, .bold = true});
+}
+
+/// The top of an axis that shows `most` bytes: with the room, unless that is far above.
+[[nodiscard]] inline double bytes_scale(std::int64_t most, std::int64_t room) {
+  auto const top = room > 0 && most * 2 >= room ? std::max(most, room) : most;
+  return std::max(1.0, static_cast<double>(top) * 1.12);
+}
 
 }  // namespace stagecraft::reports

@@ -2,7 +2,6 @@
 // Tables of text with columns that stand below each other, and what reports say first.
 #pragma once
 
-#include <stagecraft/report/detail/quantities.hpp>
 #include <stagecraft/report/detail/text_writer.hpp>
 #include <stagecraft/report/profile_data.hpp>
 #include <algorithm>

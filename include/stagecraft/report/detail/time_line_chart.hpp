@@ -2,7 +2,7 @@
 // Charts of time: what each IPU does when, and on what it spends its cycles.
 #pragma once
 
-#include <stagecraft/report/detail/chart.hpp>
+#include <stagecraft/report/detail/svg_drawing.hpp>
 #include <stagecraft/report/detail/time_line_cut.hpp>
 #include <stagecraft/report/profile_options.hpp>
 #include <algorithm>

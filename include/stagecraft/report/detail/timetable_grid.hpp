@@ -1,13 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A timetable cut into the cells that pictures of it show.
+// The options of a timetable's pictures.
 #pragma once
 
 #include <stagecraft/pipeline/schedule/timetable.hpp>
 #include <stagecraft/report/detail/text_writer.hpp>
-#include <stagecraft/report/timetable_options.hpp>
 #include <cstddef>
 #include <string>
 #include <vector>
+
+namespace stagecraft {
+
+/// Options of `timetable_text`, `timetable_svg` and `plot_timetable`.
+struct timetable_picture_options {
+  /// Above the picture; empty: the schedule.
+  std::string title = {};
+  /// So many slots are shown at most: of a longer timetable, as many of the first as of the last ones. 0: all.
+  int max_slots = 64;
+};
+
+}  // namespace stagecraft
 
 namespace stagecraft::reports {
 

@@ -2,9 +2,9 @@
 // Convolutions and matrix products on the tiles of small IPUs: values as in plain loops, cycles and memory as the cost
 // says, whatever the plan.
 #include <stagecraft/ipu/convolution/plan_convolution.hpp>
-#include <stagecraft/ipu/emulation/run_operation.hpp>
-#include <stagecraft/ipu/operations/operations.hpp>
+#include <stagecraft/ipu/tasks/tasks.hpp>
 #include <stagecraft/ipu/tiles/codelets/convolution.hpp>
+#include <stagecraft/ipu/tiles/codelets/run_task.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -117,18 +117,16 @@ void check_plan(convolution_shape const& forward, convolution_pass pass, sc::ipu
                              tensors[result == 1 ? 2 : 1], tensors[result]);
 
   // The plan's tile is that of the division.
-  auto const division = sc::detail::division_of(test.step, test.step.operations[0], target);
+  auto const division = sc::detail::division_of(test.step, test.step.tasks[0], target);
   auto const part = division.part(0, 0, 0);
   CHECK(part.outputs() == plan.tile.partials);
   CHECK(part.weights() == plan.tile.weights);
   CHECK(division.inputs(part) == plan.tile.inputs);
 
   CHECK(division.kernel_is_there == (kernel != nullptr && result == 2));
-  auto const cost = sc::tiles::cost_of(test.step, test.step.operations[0], target);
+  auto const cost = sc::tiles::cost_of(test.step, test.step.tasks[0], target);
   CHECK(cost.flops == plan.flops());
-  test.run([](sc::tiles::tile_machine& machine,
-              sc::tiles::tile_operation const& op) { sc::tiles::run_operation(machine, op); },
-           cost);
+  test.run([](sc::tiles::tile_machine& machine, sc::tiles::task const& op) { sc::tiles::run_task(machine, op); }, cost);
   std::size_t wrong = 0;
   auto const& values = test[tensors[result]];
   auto const& right = expected[static_cast<std::size_t>(result)];

@@ -2,9 +2,9 @@
 // Elementwise operations on the tiles of small IPUs: values as in plain loops, cycles and memory as the cost says.
 #include "run_on_tiles.hpp"
 
-#include <stagecraft/ipu/emulation/run_operation.hpp>
-#include <stagecraft/ipu/operations/operations.hpp>
+#include <stagecraft/ipu/tasks/tasks.hpp>
 #include <stagecraft/ipu/tiles/codelets/map.hpp>
+#include <stagecraft/ipu/tiles/codelets/run_task.hpp>
 #include <stagecraft/kernels/elementwise/activation.hpp>
 #include <stagecraft/kernels/random/random.hpp>
 #include <stagecraft/kernels/update/accumulate.hpp>
@@ -48,9 +48,9 @@ float rounded(float value, sc::dtype type) {
 tests::run_result run(sc::tiles::lowered_step const& step, int tiles, std::vector<floats> const& values,
                       sc::tiles::step_values const& at_run_time = {}) {
   auto const target = tests::target_of(tiles);
-  auto result = tests::run_on_tiles(step, target, values, sc::tiles::run_operation, at_run_time);
+  auto result = tests::run_on_tiles(step, target, values, sc::tiles::run_task, at_run_time);
   sc::tiles::operation_cost cost;
-  for (int i = 0; i < step.operation_count; ++i) cost += sc::tiles::cost_of(step, step.operations[i], target);
+  for (int i = 0; i < step.task_count; ++i) cost += sc::tiles::cost_of(step, step.tasks[i], target);
   auto const temporary_bytes = cost.temporary_bytes;
   cost.temporary_bytes = 0;
   CHECK(result.counted == cost);

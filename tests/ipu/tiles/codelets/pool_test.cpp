@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <stagecraft/ipu/emulation/run_operation.hpp>
-#include <stagecraft/ipu/operations/operations.hpp>
+#include <stagecraft/ipu/tasks/tasks.hpp>
 #include <stagecraft/ipu/tiles/codelets/pool.hpp>
+#include <stagecraft/ipu/tiles/codelets/run_task.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -70,7 +70,7 @@ struct random_pool {
   }
   void run(pool_function function, std::initializer_list<int> inputs, std::initializer_list<int> outputs) {
     sc::tiles::append_pool(tiles.step, function, inputs, outputs, shape, tiles.target);
-    tiles.run(sc::tiles::run_operation, sc::tiles::cost_of(tiles.step, tiles.step.operations[0], tiles.target));
+    tiles.run(sc::tiles::run_task, sc::tiles::cost_of(tiles.step, tiles.step.tasks[0], tiles.target));
   }
   void check(int tensor, std::vector<double> const& expected) {
     double const error = type == sc::dtype::float16 ? 1e-3 : 1e-5;

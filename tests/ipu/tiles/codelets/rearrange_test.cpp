@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <stagecraft/ipu/emulation/run_operation.hpp>
-#include <stagecraft/ipu/operations/operations.hpp>
+#include <stagecraft/ipu/tasks/tasks.hpp>
 #include <stagecraft/ipu/tiles/codelets/rearrange.hpp>
+#include <stagecraft/ipu/tiles/codelets/run_task.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -54,9 +54,7 @@ struct random_rearrangement {
     tiles.fill(result, random);
     before = tiles[result];
   }
-  void run() {
-    tiles.run(sc::tiles::run_operation, sc::tiles::cost_of(tiles.step, tiles.step.operations[0], tiles.target));
-  }
+  void run() { tiles.run(sc::tiles::run_task, sc::tiles::cost_of(tiles.step, tiles.step.tasks[0], tiles.target)); }
 };
 
 template <class Body>

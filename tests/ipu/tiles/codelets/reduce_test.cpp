@@ -2,9 +2,9 @@
 // Reductions on the tiles of small IPUs: values as in plain loops, cycles and memory as the cost says.
 #include "run_on_tiles.hpp"
 
-#include <stagecraft/ipu/emulation/run_operation.hpp>
-#include <stagecraft/ipu/operations/operations.hpp>
+#include <stagecraft/ipu/tasks/tasks.hpp>
 #include <stagecraft/ipu/tiles/codelets/reduce.hpp>
+#include <stagecraft/ipu/tiles/codelets/run_task.hpp>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -48,9 +48,9 @@ sc::detail::reduce_plan check(reduction const& what, int tiles, unsigned seed = 
   floats x[2];
   for (auto& values : x)
     for (std::int64_t i = 0; i < elements; ++i) values.push_back(static_cast<float>(engine() % 9) - 4);
-  auto const result = tests::run_on_tiles(step, target, {x[0], {}, x[1]}, sc::tiles::run_operation);
+  auto const result = tests::run_on_tiles(step, target, {x[0], {}, x[1]}, sc::tiles::run_task);
 
-  auto cost = sc::tiles::cost_of(step, step.operations[0], target);
+  auto cost = sc::tiles::cost_of(step, step.tasks[0], target);
   CHECK(sc::tiles::rounded_bytes(result.high_water_mark) <= result.tensor_bytes + cost.temporary_bytes);
   CHECK(sc::tiles::rounded_bytes(result.high_water_mark) + 8 * 3 >= result.tensor_bytes + cost.temporary_bytes);
   cost.temporary_bytes = 0;
@@ -74,7 +74,7 @@ sc::detail::reduce_plan check(reduction const& what, int tiles, unsigned seed = 
                        rounded(scale * sum, what.to);
     }
   CHECK(all);
-  return sc::detail::plan_reduce(step, step.operations[0], target);
+  return sc::detail::plan_reduce(step, step.tasks[0], target);
 }
 
 TEST_CASE("reductions of any shape") {
@@ -132,8 +132,7 @@ TEST_CASE("what is not a number stays so in a maximum") {
   sc::tiles::append_reduce(step, reduce_function::maximum, {x}, y, 2, 3, 1);
   auto const nan = std::numeric_limits<float>::quiet_NaN();
   for (int const tiles : {1, 3}) {
-    auto const result =
-        tests::run_on_tiles(step, tests::target_of(tiles), {{1, nan, 2, 3, 5, 4}}, sc::tiles::run_operation);
+    auto const result = tests::run_on_tiles(step, tests::target_of(tiles), {{1, nan, 2, 3, 5, 4}}, sc::tiles::run_task);
     CHECK(std::isnan(result.tensors[1][0]));
     CHECK(result.tensors[1][1] == 5);
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Softmax and losses on the tiles of an emulated IPU: values, and that what is counted is what was foretold.
-#include <stagecraft/ipu/emulation/run_operation.hpp>
-#include <stagecraft/ipu/operations/operations.hpp>
+#include <stagecraft/ipu/tasks/tasks.hpp>
 #include <stagecraft/ipu/tiles/codelets/rows.hpp>
+#include <stagecraft/ipu/tiles/codelets/run_task.hpp>
 #include <stagecraft/kernels/loss/loss.hpp>
 #include <algorithm>
 #include <cmath>
@@ -40,8 +40,8 @@ void check_near(std::vector<float> const& actual, std::vector<float> const& expe
 tests::run_result check_cost(sc::tiles::lowered_step const& step, sc::ipu_target const& target,
                              std::vector<std::vector<float>> const& values,
                              sc::tiles::step_values const& at_run_time = {}) {
-  auto const result = run_on_tiles(step, target, values, sc::tiles::run_operation, at_run_time);
-  auto cost = cost_of(step, step.operations[0], target);
+  auto const result = run_on_tiles(step, target, values, sc::tiles::run_task, at_run_time);
+  auto cost = cost_of(step, step.tasks[0], target);
   auto const copies = cost.temporary_bytes;
   cost.temporary_bytes = 0;
   CHECK(result.counted == cost);

@@ -49,9 +49,9 @@ run_result run_on_tiles(stagecraft::tiles::lowered_step const& step, stagecraft:
   for (int i = 0; i < step.tensor_count; ++i)
     if (static_cast<std::size_t>(i) < values.size() && !values[static_cast<std::size_t>(i)].empty())
       machine.load(i, values[static_cast<std::size_t>(i)].data());
-  for (int i = 0; i < step.operation_count; ++i) {
-    machine.begin_operation(result.tensor_bytes + layout.copies[i]);
-    run(machine, step.operations[i]);
+  for (int i = 0; i < step.task_count; ++i) {
+    machine.begin_task(result.tensor_bytes + layout.copies[i]);
+    run(machine, step.tasks[i]);
   }
   for (int i = 0; i < step.tensor_count; ++i) {
     result.tensors.emplace_back(static_cast<std::size_t>(step.tensors[i].elements));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rows of a table by their numbers, on small IPUs: values as in plain loops, cycles and memory as the cost says.
-#include <stagecraft/ipu/emulation/run_operation.hpp>
-#include <stagecraft/ipu/operations/operations.hpp>
+#include <stagecraft/ipu/tasks/tasks.hpp>
+#include <stagecraft/ipu/tiles/codelets/run_task.hpp>
 #include <stagecraft/ipu/tiles/codelets/table.hpp>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ struct random_table {
     auto const x = tiles[in], places = tiles[which];
     append_table(tiles.step, function, in, which, result, type, sc::dtype::float32, rows, columns, numbers,
                  tiles.target);
-    tiles.run(sc::tiles::run_operation, sc::tiles::cost_of(tiles.step, tiles.step.operations[0], tiles.target));
+    tiles.run(sc::tiles::run_task, sc::tiles::cost_of(tiles.step, tiles.step.tasks[0], tiles.target));
 
     std::vector<float> expected(tiles[result].size());
     for (int k = 0; k < numbers; ++k) {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Updates of weights on the tiles of an emulated IPU: values, and that what is counted is what was foretold.
-#include <stagecraft/ipu/emulation/run_operation.hpp>
 #include <stagecraft/ipu/lowering/update.hpp>
-#include <stagecraft/ipu/operations/operations.hpp>
+#include <stagecraft/ipu/tasks/tasks.hpp>
+#include <stagecraft/ipu/tiles/codelets/run_task.hpp>
 #include <stagecraft/ipu/tiles/codelets/update.hpp>
-#include <stagecraft/ipu/tiles/half_number.hpp>
-#include <stagecraft/kernels/update/regularization.hpp>
+#include <stagecraft/ipu/tiles/half_rounding.hpp>
 #include <stagecraft/kernels/update/update.hpp>
 #include <stagecraft/optimizers/optimizers.hpp>
 #include <algorithm>
@@ -43,11 +42,11 @@ void check_near(std::vector<float> const& actual, std::vector<float> const& expe
 
 tests::run_result check_cost(sc::tiles::lowered_step const& step, sc::ipu_target const& target,
                              std::vector<std::vector<float>> const& values, sc::tiles::step_values const& at_run_time) {
-  auto const result = run_on_tiles(step, target, values, sc::tiles::run_operation, at_run_time);
+  auto const result = run_on_tiles(step, target, values, sc::tiles::run_task, at_run_time);
   sc::tiles::operation_cost cost;
   std::int64_t copies = 0;
-  for (int i = 0; i < step.operation_count; ++i) {
-    auto own = cost_of(step, step.operations[i], target);
+  for (int i = 0; i < step.task_count; ++i) {
+    auto own = cost_of(step, step.tasks[i], target);
     copies = std::max(copies, own.temporary_bytes);
     own.temporary_bytes = 0;
     cost += own;

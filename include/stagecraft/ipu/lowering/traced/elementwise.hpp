@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Traced maps, reductions and numbers that are made where they lie, as operations on tiles.
+// Traced maps, reductions, and numbers that are made where they lie, as tasks.
 #pragma once
 
 #include <stagecraft/ipu/lowering/traced/movement.hpp>
 #include <stagecraft/ipu/lowering/traced/program_builder.hpp>
-#include <stagecraft/ipu/operations/map.hpp>
-#include <stagecraft/ipu/operations/reduce.hpp>
+#include <stagecraft/ipu/tasks/map.hpp>
+#include <stagecraft/ipu/tasks/reduce.hpp>
 
 namespace stagecraft::tiles {
 
-/// How a map reads a tensor for a result of extents `to`. What is repeated in a way that maps do not know is written
-/// out first.
+/// The operand by which a map reads a tensor for a result of extents `to`. Repetitions that maps do not know are
+/// written out first.
 template <class Program>
 constexpr map_operand operand_of_map(Program& program, int id, operations::extents const& to) {
   while (program.is_repeated_by_maps(id)) id = program.operand(id, 0);
@@ -36,7 +36,7 @@ constexpr map_operand operand_of_map(Program& program, int id, operations::exten
   for (double better = (root + x / root) / 2; better < root; better = (root + x / root) / 2) root = better;
   return root;
 }
-/// Of numbers alone: false for a function that constant evaluation does not compute.
+/// Computes a map of constants; false for a function that constant evaluation does not compute.
 constexpr bool number_of_map(operations::function apply, float const* in, float& result) {
   using enum operations::function;
   switch (apply) {
@@ -59,7 +59,7 @@ constexpr bool number_of_map(operations::function apply, float const* in, float&
   }
 }
 
-/// The product of a sum with a constant that alone reads it, or -1: the sum is scaled while it is made.
+/// The product with a constant that is the only reader of a sum, or -1: the sum is scaled while it is made.
 template <class Program>
 constexpr int scaled_sum(Program& program, operations::reduce const& what, int id, float& scale) {
   if (what.by != operations::reduction::sum || program.is_kept(id) || program.targets[id] >= 0) return -1;
@@ -103,7 +103,7 @@ constexpr void lower_map(Program& program, operations::map const& what, int id) 
   int const result = program.result(id);
   program.add([&](lowered_step& step) {
     auto& operation = append_map(step, map_function_of(what.apply), result, {});
-    auto& map = operation.what.as<map_operation>();
+    auto& map = operation.what.as<map_task>();
     for (int i = 0; i < count; ++i) {
       map.reads[i] = tensors[i].read;
       operation.inputs[operation.input_count++] = tensors[i].tensor;
@@ -136,7 +136,7 @@ constexpr void lower_traced(Program& program, operations::map const& what, int i
     program.values[id] = program.value_of(program.operand(id, 0));
     return;
   }
-  // As part of a sum, behind it or before it.
+  // The operation is a part of a sum, before or after it.
   if (program.value_of(id).tensor >= 0 || is_product_of_sum(program, what, id)) return;
   lower_map(program, what, id);
 }
@@ -191,7 +191,7 @@ constexpr void lower_traced(Program& program, operations::iota const& what, int 
   });
 }
 
-/// As the host counts them: host/lists/list_runner.hpp, or elementwise_layer.hpp.
+/// Random numbers are counted as on the host: host/lists/list_runner.hpp, or elementwise_layer.hpp.
 template <class Program>
 constexpr void lower_traced(Program& program, operations::random const& what, int id) {
   int const result = program.result(id);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Traced loops as loops of operations on tiles, whose tensors lie there once.
+// Traced loops as loops of tasks, whose tensors lie on the tiles once.
 #pragma once
 
 #include <stagecraft/graph/growing_array.hpp>
@@ -29,10 +29,10 @@ class traced_loops {
     }
     ++program.open_loops;
     open_.push_back({id, program.loops.size(), {}, {}});
-    program.loops.push_back({static_cast<int>(program.operations.size()), 0, what.trips});
+    program.loops.push_back({static_cast<int>(program.tasks.size()), 0, what.trips});
   }
 
-  /// The element of an axis that belongs to the trip.
+  /// Reads the element of an axis that belongs to the trip.
   constexpr void lower(operations::at const& what, int id) {
     Program& program = *program_;
     int const operand = program.operand(id, 1);
@@ -50,7 +50,7 @@ class traced_loops {
                   what.reversed ? (shape[what.axis] - 1) * stride : 0);
     move_last(id, false, what.reversed ? -stride : stride);
   }
-  /// Trips lie behind each other while the loop runs.
+  /// Writes the results of trips one after the other while the loop runs.
   constexpr void lower(operations::stack const& what, int id) {
     Program& program = *program_;
     auto const& shape = program.node_of(id).shape;
@@ -68,7 +68,7 @@ class traced_loops {
   }
   constexpr void lower(operations::next const&, int id) { open_.back().nexts.push_back(id); }
 
-  /// Every state has been read in the trip: now it may change. What is stacked gets its axes in order.
+  /// Ends a loop: states change after the trip has read all of them, and stacked results get their axes in order.
   constexpr void end() {
     Program& program = *program_;
     auto const ended = open_.back();
@@ -77,7 +77,7 @@ class traced_loops {
       int const state = program.operand(id, 1), value = program.operand(id, 2);
       int const to = program.value_of(state).tensor;
       int tensor = program.value_of(value).is_number ? -1 : program.tensor_of(value);
-      // What another state was may have changed when its turn comes.
+      // Another state may have changed before it is read.
       for (int const other : ended.nexts)
         if (tensor >= 0 && tensor != to && tensor == program.value_of(program.operand(other, 1)).tensor) {
           int const old = program.temporary(program.node_of(value).shape.size(), program.type_of(tensor));
@@ -97,7 +97,7 @@ class traced_loops {
     }
     open_.pop_back();
     --program.open_loops;
-    program.loops[ended.loop].end = static_cast<int>(program.operations.size());
+    program.loops[ended.loop].end = static_cast<int>(program.tasks.size());
     for (auto const& [id, store] : ended.stacks) put_in_order(id, store);
   }
 
@@ -107,7 +107,7 @@ class traced_loops {
   };
   struct open_loop {
     int id = -1;
-    std::size_t loop = 0;  ///< of the program
+    std::size_t loop = 0;  ///< number of the loop in the task list
     growing_array<int> nexts;
     growing_array<stored> stacks;
   };
@@ -121,12 +121,12 @@ class traced_loops {
     else
       program.copy(value.tensor, state);
   }
-  /// The box of the operation that was appended last moves with the loop that the operation names.
+  /// Lets the box of the last task move with the loop of operation `id`.
   constexpr void move_last(int id, bool in_result, std::int64_t step) {
     int depth = static_cast<int>(open_.size()) - 1;
     while (depth > 0 && open_[depth].id != program_->operand(id, 0)) --depth;
     if (program_->failed) return;
-    auto& moving = program_->operations.back().what.template as<rearrangement>();
+    auto& moving = program_->tasks.back().what.template as<rearrangement>();
     moving.step = step;
     moving.loop = depth;
     moving.moves_in_result = in_result ? 1 : 0;

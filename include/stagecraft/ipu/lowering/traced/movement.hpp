@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What puts elements elsewhere in a traced layer, as copies between tiles, or as nothing where the order stays.
+// Operations of a traced layer that move elements, as copies between tiles, or as nothing where the order stays.
 #pragma once
 
 #include <stagecraft/ipu/lowering/traced/program_builder.hpp>
-#include <stagecraft/ipu/operations/rearrange.hpp>
+#include <stagecraft/ipu/tasks/rearrange.hpp>
 #include <cstdint>
 #include <type_traits>
 
 namespace stagecraft::tiles {
 
-/// Axes of a result and the strides in its source, of which neighbours are put together where both go on alike.
+/// Axes of a result and their strides in its source. Neighbouring axes are merged where both continue alike.
 class merged_axes {
  public:
-  /// Adds an axis; they come from the outermost one on.
+  /// Adds the next inner axis.
   constexpr void add(std::int64_t length, std::int64_t source_stride) {
     if (length == 1) return;
     if (count_ > 0 && strides_[count_ - 1] == source_stride * length) {
@@ -24,11 +24,11 @@ class merged_axes {
     strides_[count_++] = source_stride;
   }
   [[nodiscard]] constexpr bool fit_a_box() const noexcept { return count_ <= box_axes::count; }
-  /// Whether the result is the source as it is, but for its begin.
+  /// True if the result is a contiguous part of the source.
   [[nodiscard]] constexpr bool are_in_order() const noexcept {
     return count_ == 0 || (count_ == 1 && strides_[0] == 1);
   }
-  /// The whole result.
+  /// The box of the whole result.
   [[nodiscard]] constexpr rearranged_box box() const {
     rearranged_box box;
     for (int i = 0; i < count_; ++i) {
@@ -44,7 +44,7 @@ class merged_axes {
   int count_ = 0;
 };
 
-/// `result` becomes elements of `source`, of the same type.
+/// Copies elements of `source` to `result`, which has the same type.
 template <class Program>
 constexpr void add_rearrange(Program& program, int source, int result, merged_axes const& axes,
                              std::int64_t source_first = 0) {
@@ -61,8 +61,8 @@ constexpr std::int64_t stride_of_axis(operations::extents const& shape, int axis
   return elements_of_axes(shape, axis + 1, shape.rank);
 }
 
-/// Repeats along neighbouring axes at once, the outermost first, so that tiles receive what they repeat only once. Into
-/// `result`, or a temporary tensor if it is -1.
+/// Repeats a tensor along neighbouring axes at once, the outermost first, so that tiles receive each element only once.
+/// Writes to `result`, or to a temporary tensor if it is -1; returns that tensor.
 template <class Program>
 constexpr int broadcast_to(Program& program, int tensor, operations::extents const& from, operations::extents const& to,
                            int result = -1) {
@@ -112,7 +112,7 @@ constexpr void lower_traced(Program& program, operations::broadcast const&, int 
   broadcast_to(program, program.tensor_of(operand, program.type_of(result)), from, to, result);
 }
 
-/// One whose result has its operand's elements in their order is a reshape.
+/// Lowers a transposition; one that keeps the order of elements is a reshape.
 template <class Program>
 constexpr void lower_traced(Program& program, operations::transpose const& what, int id) {
   int const operand = program.operand(id, 0);
@@ -127,8 +127,8 @@ constexpr void lower_traced(Program& program, operations::transpose const& what,
   add_rearrange(program, program.tensor_of(operand, program.type_of(result)), result, axes);
 }
 
-/// Whether an operation is carried out with the one of its kind that alone reads it: slices along several axes are one
-/// copy, and so are borders.
+/// True if an operation is carried out together with its only reader, of the same kind: slices along several axes are
+/// one copy, and so are borders.
 template <class What, class Program>
 constexpr bool is_part_of_reader(Program& program, int id) {
   if (program.is_kept(id) || program.targets[id] >= 0 || program.node_of(id).shape.rank > box_axes::count) return false;
@@ -140,7 +140,7 @@ constexpr bool is_part_of_reader(Program& program, int id) {
   else
     return reads.is<What>();
 }
-/// Whether it is such a part, and left to its reader.
+/// True if an operation is such a part, so that nothing is appended for it.
 template <class What, class Program>
 constexpr bool is_left_to_reader(Program& program, int id) {
   auto const& value = program.value_of(id);
@@ -176,7 +176,7 @@ constexpr void lower_traced(Program& program, operations::slice const&, int id) 
   add_rearrange(program, program.tensor_of(source, program.type_of(result)), result, axes, first);
 }
 
-/// A part of the result along an axis, from `begin` on; `reversed`: down from there.
+/// Adds the copy of a part of the result along an axis, from `begin` on; `reversed`: down from there.
 template <class Program>
 constexpr void add_part(Program& program, int source, int result, operations::extents const& part,
                         operations::extents const& whole, int axis, std::int64_t begin, bool reversed, bool clears) {
@@ -190,8 +190,8 @@ constexpr void add_part(Program& program, int source, int result, operations::ex
   });
 }
 
-/// Elements with zeros between them: first a row of zeros is put behind each, then the rows go to their place. The last
-/// one may be cut.
+/// Adds a padding with zeros between elements: a row of zeros is appended to each element, then the rows are copied to
+/// their places. The last row may be cut.
 template <class Program>
 constexpr void add_apart(Program& program, operations::pad const& what, int operand, int id) {
   auto const &part = program.node_of(operand).shape, &whole = program.node_of(id).shape;

@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Traced products, convolutions and poolings, and rows of tables, as operations on tiles.
+// Traced products, convolutions and poolings, and rows of tables, as tasks.
 #pragma once
 
 #include <stagecraft/ipu/lowering/traced/movement.hpp>
 #include <stagecraft/ipu/lowering/traced/program_builder.hpp>
 #include <stagecraft/ipu/lowering/traced/traced_convolution.hpp>
-#include <stagecraft/ipu/operations/pool.hpp>
-#include <stagecraft/ipu/operations/table.hpp>
 #include <stagecraft/ipu/steps/convolution_strides.hpp>
+#include <stagecraft/ipu/tasks/pool.hpp>
+#include <stagecraft/ipu/tasks/table.hpp>
 
 namespace stagecraft::tiles {
 
-/// `strides`: where the operands lie. What is planned is found afterwards: one constant for each shape.
+/// Adds a convolution or matrix product. `strides` are those of the operands. Plans are found afterwards, as one
+/// constant for each shape.
 template <class Program>
 constexpr void add_convolution(Program& program, convolution_shape const& shape, bool is_matmul,
                                convolution_strides const& strides, int inputs, int weights, int result) {
   auto const& options = program.options;
   bool const loads_128_bits = is_matmul ? options.loads_128_bits_for_matmuls : options.loads_128_bits_for_convolutions;
-  program.add_planned(shape, is_matmul, [&](lowered_step& step) -> tile_operation& {
+  program.add_planned(shape, is_matmul, [&](lowered_step& step) -> task& {
     return step.add(planned_product{static_cast<std::int64_t>(shape.pass), strides, loads_128_bits ? 1 : 0, 0},
                     {inputs, weights}, {result});
   });
 }
 
-/// The matrices of an operand of a batched product: how many, and from one to the next. Of one for all, 0; of some that
-/// are repeated otherwise, all are written out.
+/// The matrices of an operand of a batched product: their number and stride. The stride is 0 if one matrix serves all;
+/// matrices that are repeated in another way are written out.
 struct product_matrices {
   int tensor = -1;
   std::int64_t stride = 0;
@@ -50,7 +51,7 @@ constexpr void lower_traced(Program& program, operations::product const& what, i
   product_matrices const a(program, program.operand(id, 0), shape), b(program, program.operand(id, 1), shape);
   std::int64_t rows = shape[-2], columns = shape[-1], groups = elements_of_axes(shape, 0, shape.rank - 2);
   std::int64_t const depth = what.inner(program.node_of(program.operand(id, 0)).shape);
-  // Rows of all matrices, if they are multiplied with the same.
+  // The rows of all matrices are one matrix if all are multiplied with the same matrix.
   if (groups > 1 && b.stride == 0 && a.stride != 0 && !what.transpose_a) {
     rows *= groups;
     groups = 1;
@@ -71,7 +72,7 @@ constexpr void lower_traced(Program& program, operations::product const& what, i
   add_convolution(program, product, true, strides, a.tensor, b.tensor, program.result(id));
 }
 
-/// `in` and `out` are those of the forward pass.
+/// Adds a traced convolution. `in` and `out` are those of the forward pass.
 template <class Program>
 constexpr void add_traced_convolution(Program& program, operations::windows const& windows, int groups,
                                       operations::extents const& in, operations::extents const& out,
@@ -126,7 +127,7 @@ constexpr pool_shape traced_pool(Program& program, operations::windows const& wi
   }
   return {.batch = in[0], .rows = axes[0], .columns = axes[1], .channels = in[-1]};
 }
-/// How an operation is cut depends on the type of its result.
+/// Adds a pooling. The type of its result decides how the task is cut.
 template <class Program>
 constexpr void add_pool(Program& program, pool_function function, std::initializer_list<int> inputs,
                         std::initializer_list<int> outputs, pool_shape const& shape) {
@@ -142,7 +143,7 @@ constexpr void lower_traced(Program& program, operations::pooling const& what, i
   add_pool(program, what.kind == operations::pooling_kind::max ? pool_function::max : pool_function::average, {x},
            {program.result(id)}, shape);
 }
-/// Which cells have won is found once more, since nothing but the pooling's values is kept.
+/// Lowers the gradient of a pooling. It finds the winning cells again, since only the pooling's values are kept.
 template <class Program>
 constexpr void lower_traced(Program& program, operations::pooling_gradient const& what, int id) {
   int const x = program.operand(id, 0), y = program.operand(id, 1), dy = program.operand(id, 2);

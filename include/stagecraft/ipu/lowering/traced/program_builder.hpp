@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A traced layer's step while it is being lowered: tensors, operations and loops in the order in which they are
+// A traced layer's step while it is lowered: tensors, their types, tasks and loops in the order in which they are
 // appended.
 #pragma once
 
 #include <stagecraft/graph/array_view.hpp>
+#include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/graph/growing_array.hpp>
-#include <stagecraft/ipu/lowering/traced/value_types.hpp>
-#include <stagecraft/ipu/operations/map.hpp>
-#include <stagecraft/ipu/steps/tile_program.hpp>
+#include <stagecraft/ipu/steps/task_list.hpp>
+#include <stagecraft/ipu/tasks/map.hpp>
+#include <stagecraft/machines/ipu_target.hpp>
 #include <stagecraft/operations/plan/traced_plan.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -15,25 +16,124 @@
 
 namespace stagecraft::tiles {
 
-/// What the value of an operation is on the tiles: a tensor, or one number everywhere, which needs none.
+/// The properties of a call, besides its plan, that its lowering depends on.
+struct traced_options {
+  dtype type = dtype::float32;                   ///< type of values and gradients
+  dtype variable_type = dtype::float32;          ///< type of weights as they are stored
+  bool loads_128_bits_for_matmuls = false;       ///< poplar_options of products
+  bool loads_128_bits_for_convolutions = false;  ///< poplar_options of convolutions
+  bool draws_in_loop = false;                    ///< true if the host draws random numbers in the loop of a formula
+  std::uint64_t exact_inputs = 0;                ///< a bit for each input whose numbers count something
+  ipu_target const& target;                      ///< an IPU with the tiles that compute
+};
+
+/// The types of a traced layer's values on the tiles. Values have the type of the call. In half precision, these are
+/// float32: inputs that count something; sums and maxima, as in normalizations; places along an axis; values computed
+/// from these alone; and values made of numbers that a half cannot hold, such as those that masks add.
+template <class = void>
+class value_types {
+  struct traits {
+    bool is_constant = false, is_weight = false, is_large = false;
+  };
+  // These stand before their callers, since Clang would instantiate them too late for constants.
+  template <class What>
+  [[nodiscard]] constexpr dtype rule(What const&) const {
+    return options_.type;
+  }
+  template <class What>
+  [[nodiscard]] constexpr traits traits_of(What const&) const {
+    return {};
+  }
+
+ public:
+  constexpr value_types(operations::plan_view const& plan, traced_options const& options)
+      : types(plan.nodes.size(), options.type), plan_(plan), options_(options), traits_(plan.nodes.size()) {
+    if (options.type == dtype::float32) return;
+    for (id_ = 0; id_ < static_cast<int>(plan.nodes.size()); ++id_) {
+      types[id_] = here().what.visit([&](auto const& what) { return rule(what); });
+      traits_[id_] = here().what.visit([&](auto const& what) { return traits_of(what); });
+    }
+  }
+
+  growing_array<dtype> types;
+
+ private:
+  static constexpr float largest_half = 65504;
+
+  [[nodiscard]] constexpr operations::node const& here() const { return plan_.nodes[id_]; }
+  [[nodiscard]] constexpr int operand(int index) const { return operand_of(plan_, id_, index); }
+
+  [[nodiscard]] constexpr dtype rule(operations::input const& what) const {
+    return what.index < 64 && (options_.exact_inputs >> what.index & 1U) != 0 ? dtype::float32 : options_.type;
+  }
+  [[nodiscard]] constexpr dtype rule(operations::weight const&) const { return options_.variable_type; }
+  [[nodiscard]] constexpr dtype rule(operations::iota const&) const { return dtype::float32; }
+  [[nodiscard]] constexpr dtype rule(operations::reduce const&) const { return dtype::float32; }
+  [[nodiscard]] constexpr dtype rule(operations::map const&) const {
+    bool is_wide = false, is_of_numbers = true;
+    for (int i = 0; i < here().operand_count; ++i) {
+      auto const& of = traits_[operand(i)];
+      is_wide = is_wide || of.is_large;
+      if (of.is_constant) continue;
+      is_of_numbers = is_of_numbers && !of.is_weight && types[operand(i)] == dtype::float32;
+    }
+    return is_wide || is_of_numbers ? dtype::float32 : options_.type;
+  }
+  [[nodiscard]] constexpr dtype rule(operations::reshape const&) const { return types[operand(0)]; }
+  [[nodiscard]] constexpr dtype rule(operations::broadcast const&) const { return types[operand(0)]; }
+  [[nodiscard]] constexpr dtype rule(operations::transpose const&) const { return types[operand(0)]; }
+  [[nodiscard]] constexpr dtype rule(operations::slice const&) const { return types[operand(0)]; }
+  [[nodiscard]] constexpr dtype rule(operations::pad const&) const { return types[operand(0)]; }
+  [[nodiscard]] constexpr dtype rule(operations::composite const&) const { return types[operand(0)]; }
+  [[nodiscard]] constexpr dtype rule(operations::at const&) const { return types[operand(1)]; }
+  [[nodiscard]] constexpr dtype rule(operations::stack const&) const { return types[operand(1)]; }
+
+  [[nodiscard]] constexpr traits traits_of(operations::constant const& what) const {
+    return {.is_constant = true, .is_large = what.value > largest_half || what.value < -largest_half};
+  }
+  [[nodiscard]] constexpr traits traits_of(operations::weight const&) const { return {.is_weight = true}; }
+  [[nodiscard]] constexpr traits traits_of(operations::reshape const&) const { return traits_[operand(0)]; }
+  [[nodiscard]] constexpr traits traits_of(operations::broadcast const&) const { return traits_[operand(0)]; }
+  [[nodiscard]] constexpr traits traits_of(operations::transpose const&) const { return traits_[operand(0)]; }
+  [[nodiscard]] constexpr traits traits_of(operations::slice const&) const { return traits_[operand(0)]; }
+  [[nodiscard]] constexpr traits traits_of(operations::map const& what) const {
+    using enum operations::function;
+    traits result{.is_constant = true};
+    bool const keeps_size = what.apply == identity || what.apply == negative || what.apply == add ||
+                            what.apply == subtract || what.apply == multiply || what.apply == select ||
+                            what.apply == maximum || what.apply == minimum;
+    for (int i = 0; i < here().operand_count; ++i) {
+      result.is_constant = result.is_constant && traits_[operand(i)].is_constant;
+      result.is_large = result.is_large || (keeps_size && traits_[operand(i)].is_large);
+    }
+    return result;
+  }
+
+  operations::plan_view const& plan_;
+  traced_options const& options_;
+  growing_array<traits> traits_;
+  int id_ = 0;
+};
+
+/// The value of an operation on the tiles: a tensor, or one number everywhere, which needs no tensor.
 struct traced_value {
   int tensor = -1;
   bool is_number = false;
   float number = 0;
 };
 
-/// Appends what operations of a plan become. One that has no counterpart on tiles sets `failed`.
+/// Appends the tasks of a plan's operations. An operation that has no counterpart on tiles sets `failed`.
 template <class Unused = void>
 class program_builder {
  public:
   using extents = operations::extents;
   using node = operations::node;
 
-  growing_array<program_tensor> tensors;
-  growing_array<tile_operation> operations;
+  growing_array<task_list_tensor> tensors;
+  growing_array<task> tasks;
   growing_array<tile_loop> loops;
   growing_array<convolution_shape> shapes;
-  growing_array<char> is_matmul;  ///< of each shape
+  growing_array<char> is_matmul;  ///< true for shapes of matrix products
   bool failed = false;
 
   constexpr program_builder(operations::plan_view const& of, traced_options const& of_call, bool backward)
@@ -44,15 +144,15 @@ class program_builder {
         values(plan.nodes.size()),
         targets(plan.nodes.size(), -1) {
     tensors.reserve(128);
-    operations.reserve(128);
+    tasks.reserve(128);
   }
 
   operations::plan_view plan;
   traced_options const& options;
   bool is_backward;
-  growing_array<dtype> types;          ///< of the values of all operations
-  growing_array<traced_value> values;  ///< likewise
-  growing_array<int> targets;          ///< the tensor that an operation shall write; -1: any
+  growing_array<dtype> types;          ///< types of the values of all operations
+  growing_array<traced_value> values;  ///< values of all operations
+  growing_array<int> targets;          ///< the tensor that an operation must write; -1: any
 
   [[nodiscard]] constexpr node const& node_of(int id) const { return plan.nodes[id]; }
   [[nodiscard]] constexpr int operand(int id, int index) const { return operand_of(plan, id, index); }
@@ -80,11 +180,11 @@ class program_builder {
   template <class Append>
   constexpr void add(Append const& append) {
     append(scratch_);
-    for (int k = 0; k < scratch_.operation_count; ++k) {
-      operations.push_back(scratch_.operations[k]);
-      scratch_.operations[k] = {};
+    for (int k = 0; k < scratch_.task_count; ++k) {
+      tasks.push_back(scratch_.tasks[k]);
+      scratch_.tasks[k] = {};
     }
-    scratch_.operation_count = 0;
+    scratch_.task_count = 0;
   }
   /// A product or convolution, which `append(step, number of its plan)` appends.
   template <class Append>
@@ -105,11 +205,11 @@ class program_builder {
       tensor = targets[id] >= 0 ? targets[id] : temporary(elements, types[id]);
     return tensor;
   }
-  /// Whether the backward step finds the value of this operation of the forward step.
+  /// True if the backward step finds the value of this operation of the forward step.
   [[nodiscard]] constexpr bool is_kept(int id) const {
     return !is_backward && plan.forward_places[id].in == operations::storage::kept && !is_same_as_operand(id);
   }
-  /// Whether it has its operand's elements in their order, and no memory of its own.
+  /// True if an operation has its operand's elements in their order, and no memory of its own.
   [[nodiscard]] constexpr bool is_same_as_operand(int id) const {
     operations::operation const& what = node_of(id).what;
     auto const* elementwise = what.if_is<operations::map>();
@@ -117,7 +217,7 @@ class program_builder {
            (elementwise != nullptr && elementwise->apply == operations::function::identity);
   }
 
-  /// A broadcast that nothing but maps read, which repeat what they read themselves.
+  /// True for a broadcast that only maps read, since these repeat their operands themselves.
   [[nodiscard]] constexpr bool is_repeated_by_maps(int id) const {
     operations::operation const& what = node_of(id).what;
     return what.is<operations::broadcast>() && value_of(id).tensor < 0 && !value_of(id).is_number;
@@ -142,7 +242,7 @@ class program_builder {
     }
     return reader;
   }
-  /// Whether all that reads an operation's value in this step are maps.
+  /// True if all readers of an operation's value in this step are maps.
   [[nodiscard]] constexpr bool is_read_by_maps_only(int id) const {
     if (is_kept(id) || targets[id] >= 0 || id == plan.output) return false;
     for (int const gradient : plan.gradients)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A traced convolution as the planner of convolutions wants to know it.
+// The shape of a traced convolution for the planner of convolutions.
 #pragma once
 
 #include <stagecraft/graph/dtype.hpp>
-#include <stagecraft/ipu/convolution/convolution_shape.hpp>
+#include <stagecraft/ipu/convolution/convolution_plan.hpp>
 #include <stagecraft/operations/kinds/windows.hpp>
 
 namespace stagecraft::tiles {

@@ -1,24 +1,102 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A traced layer's forward or backward step as a program of operations on tiles.
+// A traced layer's forward or backward step as a list of tasks, and the places of its temporary tensors and copies.
 #pragma once
 
 #include <stagecraft/activations/activation_call.hpp>
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/growing_array.hpp>
+#include <stagecraft/ipu/cycles/integers.hpp>
 #include <stagecraft/ipu/lowering/traced/elementwise.hpp>
 #include <stagecraft/ipu/lowering/traced/loops.hpp>
 #include <stagecraft/ipu/lowering/traced/movement.hpp>
 #include <stagecraft/ipu/lowering/traced/products.hpp>
-#include <stagecraft/ipu/lowering/traced/program_layout.hpp>
-#include <stagecraft/ipu/operations/rows.hpp>
+#include <stagecraft/ipu/steps/step_layout.hpp>
+#include <stagecraft/ipu/steps/task_list.hpp>
+#include <stagecraft/ipu/tasks/rows.hpp>
+#include <cstddef>
+#include <cstdint>
 
 namespace stagecraft::tiles {
 
-/// Walks the operations of a step in their order. A template, as is what it uses, so that programs without such layers
-/// need not compile it.
+/// Places temporary tensors like step_layout: a tensor has its place from the first task that names it to the last, in
+/// the first gap that fits. Tensors from outside a loop stay until its end; tensors that are read after it are there
+/// from its begin.
+template <class = void>
+class program_layout {
+ public:
+  growing_array<std::int64_t> copies;
+
+  /// Sets the offsets of `tensors`.
+  constexpr program_layout(tracing::array_view<task_list_tensor> tensors, tracing::array_view<task const> tasks,
+                           tracing::array_view<tile_loop const> loops, ipu_target const& target)
+      : copies(tasks.size(), 0) {
+    int const count = static_cast<int>(tasks.size());
+    growing_array<int> first(tensors.size(), count), last(tensors.size(), -1);
+    for (int k = 0; k < count; ++k) {
+      auto const& operation = tasks[k];
+      auto const use = [&](int tensor) {
+        if (k < first[tensor]) first[tensor] = k;
+        last[tensor] = k;
+      };
+      for (int i = 0; i < operation.input_count; ++i) use(operation.inputs[i]);
+      for (int i = 0; i < operation.output_count; ++i) {
+        use(operation.outputs[i]);
+        tensors[operation.outputs[i]].written = true;
+      }
+    }
+    growing_array<growing_array<int>> begins(tasks.size());
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      if (tensors[i].given >= 0 || last[i] < 0) continue;
+      for (std::size_t k = loops.size(); k-- > 0;) {  // inner ones first
+        auto const& loop = loops[k];
+        if (loop.contains(first[i]) && last[i] >= loop.end) first[i] = loop.begin;
+        if (loop.contains(last[i]) && first[i] < loop.begin) last[i] = loop.end - 1;
+      }
+      begins[first[i]].push_back(static_cast<int>(i));
+    }
+    growing_array<placed> alive;
+    for (int k = 0; k < count; ++k) {
+      std::size_t kept = 0;
+      for (auto const& one : alive)
+        if (one.last >= k) alive[kept++] = one;
+      alive.resize(kept);
+      for (int const tensor : begins[k]) {
+        placed const one{0, bytes_on_tile(tensors[tensor].tensor, target), last[tensor]};
+        tensors[tensor].offset = insert(alive, one);
+      }
+      if (!alive.empty())
+        for (auto const& one : alive) copies[k] = larger(copies[k], one.offset + one.bytes);
+    }
+  }
+
+ private:
+  struct placed {
+    std::int64_t offset, bytes;
+    int last;
+  };
+
+  /// Inserts a tensor into the lowest gap between those that are alive, which are sorted by offset.
+  static constexpr std::int64_t insert(growing_array<placed>& alive, placed one) {
+    std::size_t place = 0;
+    while (place < alive.size() && alive[place].offset < one.offset + one.bytes) {
+      one.offset = alive[place].offset + alive[place].bytes;
+      ++place;
+    }
+    alive.push_back(one);
+    for (std::size_t i = alive.size() - 1; i > place; --i) {
+      placed const moved = alive[i - 1];
+      alive[i - 1] = alive[i];
+      alive[i] = moved;
+    }
+    return one.offset;
+  }
+};
+
+/// Walks the operations of a step in their order. It and all that it uses are templates, so that programs without such
+/// layers need not compile it.
 template <class Unused = void>
 class traced_steps {
-  // Before its caller: Clang would instantiate it too late for constants.
+  // This stands before its caller, since Clang would instantiate it too late for constants.
   template <class What>
   constexpr void lower(What const& what) {
     lower_traced(program, what, id_);
@@ -26,10 +104,10 @@ class traced_steps {
 
  public:
   program_builder<Unused> program;
-  growing_array<std::int64_t> copies;  ///< where those of each operation begin
+  growing_array<std::int64_t> copies;  ///< begin of the copies of each task
 
-  /// `updates`: weights that a forward step writes. `wanted`: which gradients a backward step writes, those of inputs
-  /// first, of which there are `inputs`.
+  /// `updates`: weights that a forward step writes. `wanted`: true for each gradient that a backward step writes, first
+  /// those of the `inputs` inputs.
   constexpr traced_steps(operations::plan_view const& plan, traced_options const& options, bool is_backward,
                          tracing::array_view<operations::weight_update const> updates,
                          tracing::array_view<bool const> wanted, int inputs)
@@ -53,9 +131,9 @@ class traced_steps {
     else
       write_output(updates);
   }
-  /// Finds where temporary tensors lie.
+  /// Sets the places of temporary tensors.
   constexpr void lay_out() {
-    program_layout<Unused> layout(program.tensors, program.operations, program.loops, program.target());
+    program_layout<Unused> layout(program.tensors, program.tasks, program.loops, program.target());
     copies = std::move(layout.copies);
   }
 
@@ -70,7 +148,7 @@ class traced_steps {
     set(what.index < inputs_ ? program.given(tensor_role::input, what.index, program.types[id_], elements(id_))
                              : program.given(tensor_role::output_gradient, 0, type(), elements(id_)));
   }
-  /// A backward step reads it as it was, if the forward step has changed it.
+  /// Reads a weight. A backward step reads the old value if the forward step has changed it.
   constexpr void lower(operations::weight const& what) {
     if (program.is_backward && program.plan.backward_places[id_].in == operations::storage::kept)
       return set(saved(id_));
@@ -78,7 +156,7 @@ class traced_steps {
   }
   constexpr void lower(operations::constant const& what) { program.values[id_] = {-1, true, what.value}; }
   constexpr void lower(operations::update const&) {}  // when the step has ended
-  /// Its result is that of the last operation inside.
+  /// Lowers a composite, whose result is that of its last operation.
   constexpr void lower(operations::composite const& what) {
     if (is_whole_[id_] != whole) return lower_traced(program, what, id_);
     int const result = program.result(root_of(id_));
@@ -164,7 +242,7 @@ class traced_steps {
     for (int i = 0; i < static_cast<int>(wanted.size()); ++i)
       if (int const id = program.plan.gradients[i]; wanted[i] && id >= 0) name(id, gradient(i));
   }
-  /// The operands that the forward step has computed.
+  /// Finds the operands that the forward step has computed.
   constexpr void find_kept() {
     for (int const id : program.plan.backward)
       for (int i = 0; i < program.node_of(id).operand_count; ++i) read_kept(program.operand(id, i));
@@ -216,16 +294,17 @@ class traced_steps {
     int const axis = static_cast<int>(what.numbers[0]);
     return {elements_of_axes(shape, 0, axis), shape[axis], elements_of_axes(shape, axis + 1, shape.rank)};
   }
-  /// Whether tiles have a vertex for it.
+  /// True if tiles have a vertex for a composite.
   [[nodiscard]] constexpr bool is_known(operations::composite const& what, int id) const {
     if (what.name == "softmax") return rows_of_softmax(what, id).columns > 1;
     if (what.name != "dropout")
       return id - what.first > 1 && activations::detail::activation_of(what) != linear;  // else an operation is it
-    // One number for each channel of a sample, drawn as the host's loop draws them.
+    // One number is drawn for each channel of a sample, as in the host's loop.
     auto const& drawn = program.node_of(program.operand(id, 1)).shape;
     return program.options.draws_in_loop && drawn.size() == drawn[0] * drawn[-1];
   }
-  /// A composite of whose inside nothing else is read, and nothing but its result kept, is done as a whole.
+  /// Finds composites that are carried out as a whole: nothing else reads their inner values, and only the result is
+  /// kept.
   constexpr void find_whole_composites() {
     bool has_whole = false;
     for (int const id : program.order()) {
@@ -253,7 +332,7 @@ class traced_steps {
     }
     if (has_whole) skip_unread();
   }
-  /// Random numbers that only such composites read are drawn there.
+  /// Skips random numbers that only such composites read, since these draw them.
   constexpr void skip_unread() {
     for (int const id : program.order()) {
       operations::operation const& what = program.node_of(id).what;
@@ -272,8 +351,8 @@ class traced_steps {
   growing_array<char> is_whole_;
 };
 
-/// Appends the operations of a program that is not kept as one. `tensor_around(given)` is the number in the step of a
-/// tensor that the program is given.
+/// Appends the tasks of a list to the step directly. `tensor_around(given)` is the step's number of a tensor that the
+/// list is given.
 template <class Program, class TensorAround>
 constexpr void append_operations(lowered_step& step, Program const& program, TensorAround const& tensor_around) {
   growing_array<int> numbers(program.tensors.size(), -1);
@@ -285,7 +364,7 @@ constexpr void append_operations(lowered_step& step, Program const& program, Ten
           each.given >= 0 ? tensor_around(each.tensor) : step.temporary(each.tensor.elements, each.tensor.type);
     return numbers[index];
   };
-  for (tile_operation const& each : program.operations) {
+  for (task const& each : program.tasks) {
     auto& operation = step.add(each.what, {}, {}) = each;
     for (int i = 0; i < each.input_count; ++i) operation.inputs[i] = number_of(each.inputs[i]);
     for (int i = 0; i < each.output_count; ++i) operation.outputs[i] = number_of(each.outputs[i]);

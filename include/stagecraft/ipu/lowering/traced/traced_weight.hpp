@@ -1,35 +1,34 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which product of a traced layer's program multiplies a weight.
+// The product of a traced layer's task list that multiplies a weight.
 #pragma once
 
 #include <stagecraft/graph/growing_array.hpp>
-#include <stagecraft/ipu/steps/map_function.hpp>
-#include <stagecraft/ipu/steps/tile_program.hpp>
+#include <stagecraft/ipu/steps/task_list.hpp>
+#include <stagecraft/ipu/steps/task_work.hpp>
 #include <cstddef>
 #include <cstdint>
 
 namespace stagecraft::tiles {
 
-constexpr bool is_copy(tile_operation const& operation) {
-  auto const* elementwise = operation.what.if_is<map_operation>();
+constexpr bool is_copy(task const& operation) {
+  auto const* elementwise = operation.what.if_is<map_task>();
   return elementwise != nullptr && elementwise->function == map_function::copy;
 }
 
-/// A weight, and its gradient, in the programs of a call.
+/// A weight and its gradient in the task lists of a call.
 struct traced_weight {
   static constexpr int is_not_read = -1, is_read_otherwise = -2;
 
   int index = 0;
   std::int64_t elements = 0;
 
-  /// The number of the operation that multiplies the weight first. What is converted of the weight counts as the
-  /// weight.
+  /// The number of the task that multiplies the weight first. Conversions of the weight count as the weight.
   template <class Program>
   [[nodiscard]] constexpr int product_in(Program const& program) const {
     growing_array<int> const converted = converted_in(program);
     int result = is_not_read;
-    for (std::size_t k = 0; k < program.operations.size(); ++k) {
-      tile_operation const& operation = program.operations[k];
+    for (std::size_t k = 0; k < program.tasks.size(); ++k) {
+      task const& operation = program.tasks[k];
       bool const multiplies = operation.what.is<planned_product>();
       for (int i = 0; i < operation.input_count; ++i) {
         if (is_gradient(program, operation.inputs[i])) return is_read_otherwise;
@@ -61,18 +60,17 @@ struct traced_weight {
   [[nodiscard]] constexpr bool is_gradient(Program const& program, int tensor) const {
     return has_role(program, tensor, tensor_role::accumulator);
   }
-  /// Tensors that are first copied from the weight; found once, as constant evaluation takes its time for each
-  /// operation.
+  /// Tensors that are first copied from the weight. They are found once, since constant evaluation takes time for each
+  /// task.
   template <class Program>
   [[nodiscard]] constexpr growing_array<int> converted_in(Program const& program) const {
     growing_array<int> result;
-    for (std::size_t k = 0; k < program.operations.size(); ++k) {
-      auto const& operation = program.operations[k];
+    for (std::size_t k = 0; k < program.tasks.size(); ++k) {
+      auto const& operation = program.tasks[k];
       if (!is_copy(operation) || !has_role(program, operation.inputs[0], tensor_role::weight)) continue;
       bool is_first = true;
       for (std::size_t j = 0; j < k; ++j)
-        is_first =
-            is_first && !(is_copy(program.operations[j]) && program.operations[j].outputs[0] == operation.outputs[0]);
+        is_first = is_first && !(is_copy(program.tasks[j]) && program.tasks[j].outputs[0] == operation.outputs[0]);
       if (is_first) result.push_back(operation.outputs[0]);
     }
     return result;

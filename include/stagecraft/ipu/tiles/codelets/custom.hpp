@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A step of a user's own layer on tile 0 of an emulated IPU: ipu/operations/custom.hpp.
+// A step of a user's own layer on tile 0 of an emulated IPU: ipu/tasks/custom.hpp.
+// A call of a user's own layer on one tile: the constants of the host's call, with tensors in the memory of the tile.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/host/steps/host_memory.hpp>
 #include <stagecraft/host/steps/operation.hpp>
 #include <stagecraft/host/steps/weight_layout.hpp>
-#include <stagecraft/ipu/operations/custom.hpp>
-#include <stagecraft/ipu/tiles/codelets/tile_call.hpp>
+#include <stagecraft/ipu/tasks/custom.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
 #include <algorithm>
 #include <array>
@@ -17,6 +18,58 @@
 #include <vector>
 
 namespace stagecraft::tiles {
+
+/// Where the tensors of a call lie; null for what its step does not need.
+template <std::size_t Inputs, std::size_t Weights>
+struct tile_call_tensors {
+  std::array<float*, Inputs> input{}, input_gradient{};
+  std::array<float*, Weights> weight{}, weight_gradient{};
+  float* output = nullptr;
+  float* output_gradient = nullptr;
+  float* saved = nullptr;
+};
+
+/// `Call` is a host_call. Gradients are written, since the tile's step adds them to others itself (lowering.hpp).
+template <class Call>
+struct tile_call : Call {
+  using tensors_type =
+      tile_call_tensors<static_cast<std::size_t>(Call::input_count), static_cast<std::size_t>(Call::parameter_count)>;
+
+  /// `workspace`: of the size that operation<layer>::workspace says.
+  tile_call(Call const& on_host, tensors_type const& tensors, float* workspace)
+      : Call(on_host), memory(on_host.memory), tensors_(tensors) {
+    memory.workspace = workspace;
+    memory.first_workspace = nullptr;
+  }
+
+  /// What has the same constants: what follows from them is made once.
+  using constants = Call;
+
+  static constexpr bool adds_parameter_gradient = false;
+  [[nodiscard]] static constexpr bool adds_input_gradient(int) { return false; }
+
+  [[nodiscard]] float const* input(int index) const { return tensors_.input[index]; }
+  [[nodiscard]] float* input_gradient(int index) const { return tensors_.input_gradient[index]; }
+  [[nodiscard]] float* output() const { return tensors_.output; }
+  [[nodiscard]] float* output_gradient() const { return tensors_.output_gradient; }
+  [[nodiscard]] float* saved() const { return tensors_.saved; }
+  [[nodiscard]] float const* weight(int index) const { return tensors_.weight[index]; }
+  [[nodiscard]] float* mutable_weight(int index) const { return tensors_.weight[index]; }
+  [[nodiscard]] float* parameter_gradient(int index) const { return tensors_.weight_gradient[index]; }
+
+  /// A tile shares its work with nobody.
+  [[nodiscard]] static constexpr kernels::share share() { return {}; }
+  [[nodiscard]] static constexpr kernels::share::range elements(long long floats) { return share().of(floats, 16); }
+  template <class Work>
+  void divide(Work const& work) const {
+    work(*this);
+  }
+
+  host_memory memory;
+
+ private:
+  tensors_type tensors_;
+};
 
 /// A whole tensor on tile 0: as it is stored, and as the user's code takes it.
 struct custom_copy {
@@ -124,10 +177,10 @@ class custom_run {
 
 /// `Call` is the layer's host_call, whose constants the layer sees; its tensors are those of the step.
 template <class Call>
-void run_custom(tile_machine& machine, tile_operation const& operation, Call const& call) {
-  auto const& what = operation.what.as<own_layer_step>();
+void run_custom(tile_machine& machine, task const& task, Call const& call) {
+  auto const& what = task.what.as<own_layer_step>();
   auto const& step = machine.step();
-  named_tensors const tensors(step, operation);
+  named_tensors const tensors(step, task);
   std::vector<custom_copy> inputs, outputs;
   custom_run<Call> run(step, call);
   auto const allocate = [&](int tensor) {
@@ -150,7 +203,7 @@ void run_custom(tile_machine& machine, tile_operation const& operation, Call con
   machine.end_exchange();
 
   machine.count_flops(what.flops);
-  machine.vertex("OwnLayer", 0, custom_tile_cycles(step, operation, machine.target()), [&] {
+  machine.vertex("OwnLayer", 0, custom_tile_cycles(step, task, machine.target()), [&] {
     for (auto const& input : inputs) input.convert();
     run.run(what.function);
     for (auto const& output : outputs) output.convert_back();

@@ -4,7 +4,7 @@
 
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/ipu/cycles/integers.hpp>
-#include <stagecraft/ipu/steps/tile_operation.hpp>
+#include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/tiles/tile_view.hpp>
 #include <stagecraft/kernels/elementwise/formula.hpp>
 #include <array>
@@ -26,8 +26,8 @@ class formula_codelet {
   void run(std::size_t operands, Read const& read, tracing::array_view<tile_view const> results,
            Change const& change) const {
     constexpr std::int64_t most_places = 256;
-    std::array<std::array<float, most_places>, tile_operation::most_inputs> numbers;
-    std::array<std::array<float, most_places>, tile_operation::most_outputs> found;
+    std::array<std::array<float, most_places>, task::most_inputs> numbers;
+    std::array<std::array<float, most_places>, task::most_outputs> found;
     std::array<float const*, numbers.size()> given{};
     std::array<float*, found.size()> to{};
     for (std::size_t i = 0; i < operands; ++i) given[i] = numbers[i].data();

@@ -4,7 +4,7 @@
 
 #include <stagecraft/activations/activation_call.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/ipu/operations/map.hpp>
+#include <stagecraft/ipu/tasks/map.hpp>
 #include <stagecraft/ipu/tiles/codelets/formula.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
 #include <stagecraft/kernels/elementwise/function.hpp>
@@ -20,8 +20,8 @@ namespace stagecraft::tiles {
 /// The function of an operation, element by element.
 class map_values {
  public:
-  map_values(tile_operation const& operation, step_values const& values)
-      : what_(operation.what.as<map_operation>()),
+  map_values(task const& task, step_values const& values)
+      : what_(task.what.as<map_task>()),
         key_(key_of(what_, values)),
         first_micro_batch_(values.accumulated == 0),
         kept_(static_cast<float>(values.accumulated) / (static_cast<float>(values.accumulated) + 1.0F)) {}
@@ -50,7 +50,7 @@ class map_values {
 
  private:
   // Each call of each step draws from a sequence of its own, as on the host.
-  static kernels::random_key key_of(map_operation const& what, step_values const& values) {
+  static kernels::random_key key_of(map_task const& what, step_values const& values) {
     return {what.seed != 0 ? what.seed : values.seed,
             ~((values.step << 16U) + static_cast<std::uint64_t>(values.call))};
   }
@@ -79,14 +79,14 @@ class map_values {
     // Rounded as the host rounds it, which scales and adds in two steps: no compiler makes one of them of this.
     return std::fma(sum, kept_, 0.0F) + gradient;
   }
-  map_operation const& what_;
+  map_task const& what_;
   kernels::random_key key_;
   bool first_micro_batch_;
   float kept_;  ///< of an accumulator, in a running mean
 };
 
 /// An activation, or its gradient from that of its result and what is known, in the words of a layer's `call`.
-inline operations::formula activation_formula_of(map_operation const& what) {
+inline operations::formula activation_formula_of(map_task const& what) {
   operations::operation_list list;
   growing_array<parameter> no_weights;
   operations::tracer ops(list, no_weights);
@@ -98,22 +98,22 @@ inline operations::formula activation_formula_of(map_operation const& what) {
 
 /// Operands that lie elsewhere are received, in the order in which the tile's elements read them; then each tile has a
 /// vertex.
-inline void run(tile_machine& machine, tile_operation const& operation, map_operation const& what) {
+inline void run(tile_machine& machine, task const& task, map_task const& what) {
   auto const& step = machine.step();
-  auto const mapping = machine.mapping(operation.outputs[0]);
-  constexpr auto most = static_cast<std::size_t>(tile_operation::most_inputs);
+  auto const mapping = machine.mapping(task.outputs[0]);
+  constexpr auto most = static_cast<std::size_t>(task::most_inputs);
   struct operand {
     map_read read;
     tile_view view;
     std::int64_t begin = 0;  ///< run of the tile's first element
   };
-  auto const inputs = static_cast<std::size_t>(operation.input_count);
+  auto const inputs = static_cast<std::size_t>(task.input_count);
   std::vector<operand> operands(inputs * mapping.tiles_used());
   for (int tile = 0; tile < mapping.tiles_used(); ++tile)
     for (std::size_t i = 0; i < inputs; ++i) {
       operand& here = operands[static_cast<std::size_t>(tile) * inputs + i];
-      int const tensor = operation.inputs[i];
-      here.read = read_of(step, operation, static_cast<int>(i), machine.target());
+      int const tensor = task.inputs[i];
+      here.read = read_of(step, task, static_cast<int>(i), machine.target());
       if (here.read.is_local) {
         here.view = machine.home(tensor, tile);
         continue;
@@ -132,8 +132,8 @@ inline void run(tile_machine& machine, tile_operation const& operation, map_oper
     }
   machine.end_exchange();
 
-  map_values const function(operation, machine.values());
-  auto const* formula = operation.formula;
+  map_values const function(task, machine.values());
+  auto const* formula = task.formula;
   std::optional<operations::formula> traced;
   std::optional<operations::formula_view> of_activation;
   if (formula == nullptr &&
@@ -145,11 +145,11 @@ inline void run(tile_machine& machine, tile_operation const& operation, map_oper
   machine.compute_set(
       "map", mapping.tiles_used(),
       [&](int tile) {
-        auto const work = map_work_of(step, operation, machine.target(), mapping.elements_of(tile));
+        auto const work = map_work_of(step, task, machine.target(), mapping.elements_of(tile));
         return vertex_work{work.cycles, work.flops};
       },
       [&](int tile) {
-        auto const result = machine.home(operation.outputs[0], tile);
+        auto const result = machine.home(task.outputs[0], tile);
         operand const* const own = operands.data() + static_cast<std::size_t>(tile) * inputs;
         auto const read = [&](std::size_t i, std::int64_t e) {
           if (i == inputs) return function.drawn(mapping.first(tile) + e);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/ipu/operations/rearrange.hpp>
+#include <stagecraft/ipu/tasks/rearrange.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
 #include <stagecraft/ipu/vertices/vertex_work.hpp>
 #include <cstdint>
@@ -13,37 +13,36 @@
 namespace stagecraft::tiles {
 
 /// Brings those elements of the input to a tile that its elements of the box are, in the result's order.
-inline tile_view receive_box(tile_machine& machine, tile_operation const& operation, rearranged_box const& box,
-                             int tile) {
-  auto const mapping = machine.mapping(operation.outputs[0]);
+inline tile_view receive_box(tile_machine& machine, task const& task, rearranged_box const& box, int tile) {
+  auto const mapping = machine.mapping(task.outputs[0]);
   std::int64_t const first = mapping.first(tile), last = mapping.last(tile);
   std::int64_t const count = box.elements_before(last) - box.elements_before(first);
   if (count == 0) return {};
-  tile_view const copy = machine.allocate(tile, count, machine.step().output_of(operation).type);
+  tile_view const copy = machine.allocate(tile, count, machine.step().output_of(task).type);
   std::int64_t at = 0, begin = 0, run = 0;  // of what lies behind each other in the input
   for (std::int64_t element = first; element < last; ++element) {
     std::int64_t const source = box.source_of(element);
     if (source < 0) continue;
     if (run > 0 && source != begin + run) {
-      machine.receive(copy, at, operation.inputs[0], begin, run);
+      machine.receive(copy, at, task.inputs[0], begin, run);
       at += run;
       run = 0;
     }
     if (run == 0) begin = source;
     ++run;
   }
-  machine.receive(copy, at, operation.inputs[0], begin, run);
+  machine.receive(copy, at, task.inputs[0], begin, run);
   return copy;
 }
 
 /// Brings each element of the input once that a piece of the result needs, and notes where each lies in the copy.
 class repeated_copy {
  public:
-  repeated_copy(tile_machine& machine, tile_operation const& operation, repeated_field const& field, int tile)
-      : field_(field), input_(operation.inputs[0]) {
-    auto const mapping = machine.mapping(operation.outputs[0]);
+  repeated_copy(tile_machine& machine, task const& task, repeated_field const& field, int tile)
+      : field_(field), input_(task.inputs[0]) {
+    auto const mapping = machine.mapping(task.outputs[0]);
     std::int64_t const first = mapping.first(tile), last = mapping.last(tile);
-    copy_ = machine.allocate(tile, field.received(first, last), machine.step().output_of(operation).type);
+    copy_ = machine.allocate(tile, field.received(first, last), machine.step().output_of(task).type);
     auto const [begin, end] = field.pieces_of(first, last);
     receive(machine, first, begin);
     receive(machine, begin, end);
@@ -71,10 +70,10 @@ class repeated_copy {
   std::vector<std::int64_t> places_;
 };
 
-inline void run(tile_machine& machine, tile_operation const& operation, repeated_field const& field) {
-  int const output = operation.outputs[0], tiles = machine.mapping(output).tiles_used();
+inline void run(tile_machine& machine, task const& task, repeated_field const& field) {
+  int const output = task.outputs[0], tiles = machine.mapping(output).tiles_used();
   std::vector<repeated_copy> copies;
-  for (int tile = 0; tile < tiles; ++tile) copies.emplace_back(machine, operation, field, tile);
+  for (int tile = 0; tile < tiles; ++tile) copies.emplace_back(machine, task, field, tile);
   machine.end_exchange();
   machine.compute_set(
       "repeat", tiles,
@@ -88,13 +87,13 @@ inline void run(tile_machine& machine, tile_operation const& operation, repeated
       });
 }
 
-inline void run(tile_machine& machine, tile_operation const& operation, rearrangement const& what) {
+inline void run(tile_machine& machine, task const& task, rearrangement const& what) {
   auto const& box = what.box;
   bool const clears = what.function == rearrange_function::copy_and_clear;
-  int const output = operation.outputs[0];
+  int const output = task.outputs[0];
   auto const mapping = machine.mapping(output);
   std::vector<tile_view> copies;
-  for (int tile = 0; tile < mapping.tiles_used(); ++tile) copies.push_back(receive_box(machine, operation, box, tile));
+  for (int tile = 0; tile < mapping.tiles_used(); ++tile) copies.push_back(receive_box(machine, task, box, tile));
   machine.end_exchange();
   machine.compute_set(
       "rearrange", mapping.tiles_used(),

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/ipu/operations/reduce.hpp>
+#include <stagecraft/ipu/tasks/reduce.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
 #include <cmath>
 #include <cstdint>
@@ -16,13 +16,13 @@ namespace stagecraft::tiles {
 /// One reduction on the machine, stage by stage as its plan says.
 class tile_reduction {
  public:
-  tile_reduction(tile_machine& machine, tile_operation const& operation)
+  tile_reduction(tile_machine& machine, task const& task)
       : machine_(machine),
-        operation_(operation),
-        function_(operation.what.as<axis_reduction>().function),
-        plan_(plan_reduce(machine.step(), operation, machine.target())),
+        task_(task),
+        function_(task.what.as<axis_reduction>().function),
+        plan_(plan_reduce(machine.step(), task, machine.target())),
         rows_(plan_.reduced) {
-    if (auto const samples = operation.what.as<axis_reduction>().samples; samples != 0)
+    if (auto const samples = task.what.as<axis_reduction>().samples; samples != 0)
       rows_ = plan_.reduced / samples * machine.values().valid_samples;
   }
 
@@ -37,8 +37,8 @@ class tile_reduction {
     }
     std::vector<tile_view> results;
     for (int tile = 0; tile < plan_.results.tiles_used(); ++tile)
-      results.push_back(machine_.home(operation_.outputs[0], tile));
-    float const scale = reduce_scale(operation_) *
+      results.push_back(machine_.home(task_.outputs[0], tile));
+    float const scale = reduce_scale(task_) *
                         (rows_ == plan_.reduced ? 1.0F : static_cast<float>(plan_.reduced) / static_cast<float>(rows_));
     reduce_partials("reduce", last_reduction, plan_.results, results, 1, plan_.last_partials(), scale);
   }
@@ -74,10 +74,10 @@ class tile_reduction {
                                      [&](int tile) { return plan_.local_partials(mapping.elements_of(tile)); });
     machine_.compute_set(
         "reduce elements", mapping.tiles_used(),
-        [&](int tile) { return local_reduction(operation_, plan_, mapping.elements_of(tile), machine_.target()); },
+        [&](int tile) { return local_reduction(task_, plan_, mapping.elements_of(tile), machine_.target()); },
         [&](int tile) {
           tile_view operands[most_operands];
-          for (int i = 0; i < plan_.operands; ++i) operands[i] = machine_.home(operation_.inputs[i], tile);
+          for (int i = 0; i < plan_.operands; ++i) operands[i] = machine_.home(task_.inputs[i], tile);
           std::vector<double> sums(partials_[tile].size(), empty());
           auto const first = mapping.first(tile);
           for (std::int64_t e = 0; e < mapping.elements_of(tile) && counts(first + e); ++e) {
@@ -117,16 +117,16 @@ class tile_reduction {
       machine_.receive(to.operands[0], at, partials_[tile], share - plan_.shares.first(tile), 1);
     } else {
       for (int i = 0; i < plan_.operands; ++i)
-        machine_.receive(to.operands[i], at, operation_.inputs[i],
-                         (block * plan_.reduced + partial) * plan_.inner + column, 1);
+        machine_.receive(to.operands[i], at, task_.inputs[i], (block * plan_.reduced + partial) * plan_.inner + column,
+                         1);
     }
   }
   [[nodiscard]] rows allocate_rows(int tile, std::int64_t elements) {
     rows result;
     bool const are_elements = from_ == source::elements;
     for (int i = 0; i < (are_elements ? plan_.operands : 1); ++i)
-      result.operands[i] = machine_.allocate(
-          tile, elements, are_elements ? machine_.step().input_of(operation_, i).type : dtype::float32);
+      result.operands[i] =
+          machine_.allocate(tile, elements, are_elements ? machine_.step().input_of(task_, i).type : dtype::float32);
     return result;
   }
   [[nodiscard]] double value_of(rows const& from, std::int64_t index) const {
@@ -155,7 +155,7 @@ class tile_reduction {
     machine_.end_exchange();
     machine_.compute_set(
         name, mapping.tiles_used(),
-        [&](int tile) { return work_of(operation_, plan_, mapping.elements_of(tile), machine_.target()); },
+        [&](int tile) { return work_of(task_, plan_, mapping.elements_of(tile), machine_.target()); },
         [&](int tile) {
           auto const count = mapping.elements_of(tile);
           for (std::int64_t e = 0; e < count; ++e) {
@@ -169,7 +169,7 @@ class tile_reduction {
   }
 
   tile_machine& machine_;
-  tile_operation const& operation_;
+  task const& task_;
   reduce_function function_;
   reduce_plan plan_;
   std::int64_t rows_;  ///< that count
@@ -177,8 +177,6 @@ class tile_reduction {
   std::vector<tile_view> partials_;  ///< of each tile, unless they are elements
 };
 
-inline void run(tile_machine& machine, tile_operation const& operation, axis_reduction const&) {
-  tile_reduction(machine, operation).run();
-}
+inline void run(tile_machine& machine, task const& task, axis_reduction const&) { tile_reduction(machine, task).run(); }
 
 }  // namespace stagecraft::tiles

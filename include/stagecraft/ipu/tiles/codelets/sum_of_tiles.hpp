@@ -12,7 +12,7 @@ namespace stagecraft::tiles {
 
 /// The numbers of all tiles come to tile 0, beside what else is on its way, and are added up: to the operation's first
 /// result, or its square root.
-inline void add_up_tiles(tile_machine& machine, tile_operation const& operation, std::vector<tile_view> const& sums,
+inline void add_up_tiles(tile_machine& machine, task const& task, std::vector<tile_view> const& sums,
                          vertex_work const& work, bool is_root = false) {
   if (sums.empty()) return machine.end_exchange();
   int const tiles = static_cast<int>(sums.size());
@@ -24,7 +24,7 @@ inline void add_up_tiles(tile_machine& machine, tile_operation const& operation,
       [&](int) {
         double sum = 0;
         for (int tile = 0; tile < tiles; ++tile) sum += all[tile];
-        machine.home(operation.outputs[0], 0).set(0, static_cast<float>(is_root ? std::sqrt(sum) : sum));
+        machine.home(task.outputs[0], 0).set(0, static_cast<float>(is_root ? std::sqrt(sum) : sum));
       });
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows of a table by their numbers, on the tiles of an emulated IPU: ipu/operations/table.hpp.
+// Rows of a table by their numbers, on the tiles of an emulated IPU: ipu/tasks/table.hpp.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/ipu/operations/table.hpp>
+#include <stagecraft/ipu/tasks/table.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
 #include <cstdint>
 #include <vector>
@@ -12,8 +12,8 @@ namespace stagecraft::tiles {
 
 class tile_table {
  public:
-  tile_table(tile_machine& machine, tile_operation const& operation)
-      : machine_(machine), operation_(operation), of_(table_division::of(machine.step(), operation)) {}
+  tile_table(tile_machine& machine, task const& task)
+      : machine_(machine), task_(task), of_(table_division::of(machine.step(), task)) {}
 
   void run() {
     for (int tile = 0; tile < of_.tiles_used(); ++tile) receive(tile);
@@ -26,7 +26,7 @@ class tile_table {
     for (int tile = 0; tile < of_.tiles_used(); ++tile)
       for_each_row(tile, of_.is_gather() ? of_.numbers : of_.rows_of(tile), of_.is_gather() ? 0 : of_.first_row(tile),
                    [&](std::int64_t at, std::int64_t first, std::int64_t count) {
-                     machine_.send(here(tile).made, at, operation_.outputs[0], first, count);
+                     machine_.send(here(tile).made, at, task_.outputs[0], first, count);
                    });
     machine_.end_exchange();
   }
@@ -51,9 +51,9 @@ class tile_table {
                       machine_.allocate(tile, of_.is_gather() ? found : of_table, of_.type)});
     for_each_row(tile, of_.is_gather() ? of_.rows_of(tile) : of_.numbers, of_.is_gather() ? of_.first_row(tile) : 0,
                  [&](std::int64_t at, std::int64_t first, std::int64_t count) {
-                   machine_.receive(here(tile).read, at, operation_.inputs[0], first, count);
+                   machine_.receive(here(tile).read, at, task_.inputs[0], first, count);
                  });
-    machine_.receive(here(tile).numbers, 0, operation_.inputs[1], 0, of_.numbers);
+    machine_.receive(here(tile).numbers, 0, task_.inputs[1], 0, of_.numbers);
   }
   void work(int tile) {
     part const& own = here(tile);
@@ -72,7 +72,7 @@ class tile_table {
     }
   }
   void add_up() {
-    int const output = operation_.outputs[0];
+    int const output = task_.outputs[0];
     auto const mapping = machine_.mapping(output);
     auto const depth = of_.parts_of_rows(), across = of_.parts_of_columns();
     std::vector<tile_view> received;
@@ -104,13 +104,11 @@ class tile_table {
   }
 
   tile_machine& machine_;
-  tile_operation const& operation_;
+  task const& task_;
   table_division of_;
   std::vector<part> parts_;
 };
 
-inline void run(tile_machine& machine, tile_operation const& operation, table_parts const&) {
-  tile_table(machine, operation).run();
-}
+inline void run(tile_machine& machine, task const& task, table_parts const&) { tile_table(machine, task).run(); }
 
 }  // namespace stagecraft::tiles

@@ -4,8 +4,8 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/ipu/operations/rearrange.hpp>
-#include <stagecraft/ipu/operations/traced.hpp>
+#include <stagecraft/ipu/tasks/custom.hpp>
+#include <stagecraft/ipu/tasks/rearrange.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -17,9 +17,9 @@ namespace stagecraft::tiles {
 template <class Run>
 class program_on_tiles {
  public:
-  program_on_tiles(tile_machine& machine, tile_operation const& operation, Run const& run)
-      : machine_(machine), program_(*operation.program), run_(run), base_(machine.operation_offset()) {
-    named_tensors const given(machine.step(), operation);
+  program_on_tiles(tile_machine& machine, task const& task, Run const& run)
+      : machine_(machine), program_(*task.program), run_(run), base_(machine.task_offset()) {
+    named_tensors const given(machine.step(), task);
     auto const tiles = static_cast<std::size_t>(machine.tiles());
     for (auto const& [tensor, offset, number, written] : program_.tensors) {
       tile_mapping const mapping(tensor, machine.target());
@@ -30,7 +30,7 @@ class program_on_tiles {
     }
   }
 
-  void run() { run(0, static_cast<int>(program_.operations.size()), 0, 0); }
+  void run() { run(0, static_cast<int>(program_.tasks.size()), 0, 0); }
 
  private:
   static constexpr int most_nested = 4;
@@ -50,32 +50,32 @@ class program_on_tiles {
     }
   }
   void run_one(int k) {
-    auto operation = program_.operations[k];
-    if (auto const* moving = operation.what.if_is<rearrangement>(); moving != nullptr && moving->step != 0)
-      operation.what = moving->moved(trips_[moving->loop]);
-    auto const& own = one_.set(program_, operation);
+    auto task = program_.tasks[k];
+    if (auto const* moving = task.what.if_is<rearrangement>(); moving != nullptr && moving->step != 0)
+      task.what = moving->moved(trips_[moving->loop]);
+    auto const& own = one_.set(program_, task);
     auto const tiles = static_cast<std::size_t>(machine_.tiles());
     own_homes_.clear();
     for (int i = 0; i < one_.step.tensor_count; ++i) {
       auto const* const first = homes_.data() + static_cast<std::size_t>(one_.outer[i]) * tiles;
       own_homes_.insert(own_homes_.end(), first, first + tiles);
     }
-    machine_.begin_operation(base_ + program_.copies[k]);
+    machine_.begin_task(base_ + program_.copies[k]);
     machine_.with_step(one_.step, own_homes_, [&] { run_(machine_, own); });
   }
 
   tile_machine& machine_;
-  tile_program_view const& program_;
+  task_list_view const& program_;
   Run const& run_;
   std::int64_t base_;
   std::vector<tile_view> homes_, own_homes_;  ///< of all tiles for each tensor
-  step_of_operation one_;
+  step_of_task one_;
   std::int64_t trips_[most_nested]{};
 };
 
 template <class Run>
-void run_traced(tile_machine& machine, tile_operation const& operation, Run const& run) {
-  program_on_tiles(machine, operation, run).run();
+void run_traced(tile_machine& machine, task const& task, Run const& run) {
+  program_on_tiles(machine, task, run).run();
 }
 
 }  // namespace stagecraft::tiles

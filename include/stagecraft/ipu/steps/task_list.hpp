@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a traced layer's step consists of on the tiles of an IPU: operations, loops and tensors, in arrays of their
+// exact length.
+#pragma once
+
+#include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/array_view.hpp>
+#include <stagecraft/ipu/steps/lowered_step.hpp>
+#include <stagecraft/ipu/steps/operation_cost.hpp>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace stagecraft::tiles {
+
+/// A loop: operations [begin, end) are carried out `trips` times.
+struct tile_loop {
+  int begin = 0;
+  int end = 0;
+  int trips = 1;
+
+  [[nodiscard]] constexpr bool contains(int task) const noexcept { return task >= begin && task < end; }
+};
+
+/// A tensor of the program. A temporary one lies `offset` bytes behind the place where the operation's own memory
+/// begins; others are those of the step around it, in the order of the tensors that the operation reads.
+struct task_list_tensor {
+  tile_tensor tensor;
+  std::int64_t offset = -1;
+  int given = -1;        ///< which of the operation's tensors
+  bool written = false;  ///< whether an operation writes it
+};
+
+/// Tensors have the numbers that the operations name. `operation.plan` is a number of `plans`.
+struct task_list_view {
+  tracing::array_view<task_list_tensor const> tensors;
+  tracing::array_view<task const> tasks;
+  tracing::array_view<tile_loop const> loops;  ///< by their begin; an inner one stands behind the one around it
+  tracing::array_view<convolution_shape const> shapes;
+  tracing::array_view<convolution_plan const> plans;
+  tracing::array_view<std::int64_t const> copies;  ///< where the copies of each operation begin
+  operation_cost cost;
+  // Of these, what trips of loops do once more.
+  std::int64_t repeated_compute_sets = 0;
+  std::int64_t repeated_exchanges = 0;
+};
+
+/// A step that has one operation of a program alone, and its tensors.
+class step_of_task {
+ public:
+  /// `outer`: the numbers that the tensors have in the program.
+  lowered_step step;
+  int outer[lowered_step::most_tensors]{};
+
+  constexpr step_of_task() { step.task_count = 1; }
+
+  constexpr task const& set(task_list_view const& program, task const& task) {
+    step.tensor_count = step.plan_count = 0;
+    auto& own = step.tasks[0];
+    own = task;
+    for (int i = 0; i < own.input_count; ++i) own.inputs[i] = number_of(program, own.inputs[i]);
+    for (int i = 0; i < own.output_count; ++i) own.outputs[i] = number_of(program, own.outputs[i]);
+    if (own.plan >= 0) {
+      auto const plan = static_cast<std::size_t>(own.plan);
+      own.plan = step.add_plan(program.shapes[plan], program.plans[plan]);
+    }
+    return own;
+  }
+
+ private:
+  constexpr int number_of(task_list_view const& program, int tensor) {
+    for (int i = 0; i < step.tensor_count; ++i)
+      if (outer[i] == tensor) return i;
+    outer[step.tensor_count] = tensor;
+    step.tensors[step.tensor_count] = program.tensors[tensor].tensor;
+    return step.tensor_count++;
+  }
+};
+
+}  // namespace stagecraft::tiles
