@@ -135,7 +135,7 @@ template <class E>
                              given.dimension());
   xt::xtensor<float, 3> const values = given;
   auto const& lengths = values.shape();
-  return detail::decode_ctc({values.data(), values.size()}, static_cast<std::size_t>(lengths[0]),
+  return data::detail::decode_ctc({values.data(), values.size()}, static_cast<std::size_t>(lengths[0]),
                             static_cast<std::size_t>(lengths[1]), static_cast<std::size_t>(lengths[2]), options);
 }
 

@@ -186,7 +186,8 @@ inline bool compare_optimizers(json const& own, json const& found, difference_li
 
 }  // namespace stagecraft
 
-namespace stagecraft::io::detail {
+// Trainers and predictors find these by the namespace of `file_functions`.
+namespace stagecraft::trainers {
 
 template <class M, class Session>
 void save_bundle_of(file_functions, trained_model<M, Session> const& model, std::string const& path) {
@@ -259,7 +260,7 @@ void load_bundle_of(file_functions, trained_model<M, Session>& model, std::strin
   }
 }
 
-}  // namespace stagecraft::io::detail
+}  // namespace stagecraft::trainers
 
 namespace stagecraft {
 

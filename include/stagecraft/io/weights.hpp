@@ -49,7 +49,8 @@ template <class M>
 
 }  // namespace stagecraft
 
-namespace stagecraft::io::detail {
+// Trainers and predictors find these by the namespace of `file_functions`.
+namespace stagecraft::trainers {
 
 /// `model.save_weights("w.safetensors")`, or "w.npz": all weights in float32, in Keras's layouts and under Keras's
 /// names, such as "dense/kernel:0"; in a nested model, its name stands before: "encoder/dense/kernel:0". The
@@ -88,6 +89,6 @@ loaded_weights load_weights_of(file_functions, trained_model<M, Session>& model,
   return result;
 }
 
-}  // namespace stagecraft::io::detail
+}  // namespace stagecraft::trainers
 
 #include <stagecraft/diagnostics/end_headers.hpp>

@@ -16,7 +16,8 @@
 #include <stagecraft/training/trained_model.hpp>
 #include <string>
 
-namespace stagecraft::serving::detail {
+// Trainers and predictors find these by the namespace of `file_functions`.
+namespace stagecraft::trainers {
 
 template <class M, class Session>
 [[nodiscard]] serving::embedded_runtime export_application_of(file_functions, trained_model<M, Session> const& model,
@@ -49,7 +50,7 @@ template <class M, class Session>
   return serving::embedded_runtime(serving::application_file(place).make_program());
 }
 
-}  // namespace stagecraft::serving::detail
+}  // namespace stagecraft::trainers
 
 namespace stagecraft {
 
