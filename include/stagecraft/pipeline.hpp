@@ -14,8 +14,7 @@
 #include <stagecraft/layers/layers.hpp>
 #include <stagecraft/models/functional.hpp>
 #include <stagecraft/models/model.hpp>
-#include <stagecraft/models/named.hpp>
-#include <stagecraft/models/output_names.hpp>
+#include <stagecraft/models/model_graph.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/models/sequential.hpp>
 #include <stagecraft/models/summary.hpp>

@@ -253,7 +253,7 @@ TEST_CASE("a predictor takes less than a third of the memory of a trainer") {
     return allocated_bytes() - before;
   };
   // What initializing the weights takes for a moment is counted, too, with the predictor.
-  long long const weights = sc::cpu::weight_storage_of<mlp, sc::host<>::architecture>.floats * 4;
+  long long const weights = sc::engine::weight_storage_of<mlp, sc::host<>::architecture>.floats * 4;
   long long const predictor_bytes = bytes_of(static_cast<predictor const*>(nullptr)) - weights;
   CHECK(predictor_bytes > weights);
   CHECK(predictor_bytes * 3 < bytes_of(static_cast<trainer const*>(nullptr)));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Executions of pipelines allocate nothing after the first, whatever is recomputed, sent to remote memory or sharded.
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/engine/session_of.hpp>
+#include <stagecraft/engine/session.hpp>
+#include <stagecraft/host/host_policy.hpp>
 #include <stagecraft/pipeline.hpp>
 
 #include "../pipelined/made_data.hpp"

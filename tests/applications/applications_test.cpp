@@ -93,7 +93,7 @@ TEST_CASE("an application has its steps' signature, and the outputs of the predi
   CHECK(known.inputs == std::vector<serving::tensor_spec>{{"pixels", {2, 3}}, {"size", {2}}});
   CHECK(known.outputs == std::vector<serving::tensor_spec>{{"class", {}}, {"scores", {2}}});
 
-  serving::engine engine(file.make_program(), {.runtime_api_timeout_us = 500});
+  serving::embedded_runtime engine(file.make_servable(), {.runtime_api_timeout_us = 500});
   auto const outputs = engine.call(make_inputs(8, 1), 8);
   auto const given = make_inputs(8, 1.0F / 255);
   std::array<std::size_t, 3> const images{8, 2, 3};
@@ -110,9 +110,9 @@ TEST_CASE("an application has its steps' signature, and the outputs of the predi
   // Two programs of one application have weights of their own.
   tests::scratch_folder scratch;
   model_type(8).save_weights(scratch / "other.safetensors");
-  serving::engine second(file.make_program(scratch / "other.safetensors"), {.runtime_api_timeout_us = 500});
+  serving::embedded_runtime second(file.make_servable(scratch / "other.safetensors"), {.runtime_api_timeout_us = 500});
   CHECK(second.call(make_inputs(2, 1), 2)[1] != engine.call(make_inputs(2, 1), 2)[1]);
-  CHECK(contains(error_of<serving::application_runtime_error>([&] { (void)file.make_program(scratch / "none"); }),
+  CHECK(contains(error_of<serving::application_runtime_error>([&] { (void)file.make_servable(scratch / "none"); }),
                  "none"));
 }
 
@@ -146,11 +146,12 @@ TEST_CASE("what runs is a copy of the file, and only a regular file is read") {
   auto const descriptors = [] {
     return std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator());
   };
-  auto const expected = serving::engine(serving::application_file(folder).make_program()).call(make_inputs(2, 1), 2);
+  auto const expected =
+      serving::embedded_runtime(serving::application_file(folder).make_servable()).call(make_inputs(2, 1), 2);
   auto const before = descriptors();
   for (int i = 0; i < 3; ++i) {  // each time it is another file, though it has the same descriptor
     fs::copy_file(folder + "/application.so", path, fs::copy_options::overwrite_existing);
-    serving::engine engine(serving::application_file(std::string(scratch / "changes")).make_program());
+    serving::embedded_runtime engine(serving::application_file(std::string(scratch / "changes")).make_servable());
     std::ofstream(path, std::ios::binary | std::ios::in) << std::string(fs::file_size(path), '\0');
     CHECK(engine.call(make_inputs(2, 1), 2) == expected);
     fs::resize_file(path, 0);
@@ -159,7 +160,7 @@ TEST_CASE("what runs is a copy of the file, and only a regular file is read") {
   // One for each that has variables which are unique in the process, and stays for ever: GCC's.
   CHECK((descriptors() == before || descriptors() == before + 3));
   auto const load = [&](std::string const& of) {
-    return error_of<serving::link_error>([&] { (void)serving::application_file(of).make_program(); });
+    return error_of<serving::link_error>([&] { (void)serving::application_file(of).make_servable(); });
   };
   fs::resize_file(path, static_cast<std::uintmax_t>(serving::application_file::max_bytes) + 1);
   CHECK(contains(load(path), "application.so: has more than 1073741824 bytes, the most that are loaded [E5201]"));
@@ -272,8 +273,8 @@ TEST_CASE("an application of several sizes has the outputs of one size") {
   stagecraft_program* own = nullptr;
   stagecraft_message message;
   REQUIRE(table->create((scratch / "weights.safetensors").c_str(), &own, &message) == stagecraft_ok);
-  serving::engine staged(serving::application_file(folder).make_program(scratch / "weights.safetensors"),
-                         {.runtime_api_timeout_us = 500});
+  serving::embedded_runtime staged(serving::application_file(folder).make_servable(scratch / "weights.safetensors"),
+                                   {.runtime_api_timeout_us = 500});
   for (int const samples : {1, 2, 3}) {
     one_batch batch{.given = make_inputs(3, 1), .taken = {}, .samples = samples};
     stagecraft_feed const feed{&batch, one_batch::feed, one_batch::take, [](void*) {}};

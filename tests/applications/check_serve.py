@@ -627,43 +627,64 @@ def check_files(base, scratch):
     check("health while a model is loaded", server.ask("GET", "/v2/health/live")[0] == 200)
     check("SIGTERM while a model is loaded", "while a model was being loaded" in server.end())
 
-    # With little memory it serves, or says why not and ends; it does neither hang nor crash.
-    for kilobytes in 1000000, 400000, 200000, 100000, 50000:
-        limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (kilobytes * 1024, kilobytes * 1024))
-        process = subprocess.Popen([TOOL, "serve", "--rest_api_port", "0", f"--model=scores={base}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   text=True, preexec_fn=limit)
+
+def check_little_memory(base, scratch):
+    """With little memory or few threads it serves, or says why not and ends; it neither hangs nor crashes."""
+    # Fails like a system that has no more threads, from the given call on.
+    (scratch / "few_threads.c").write_text("""#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+int pthread_create(pthread_t* made, pthread_attr_t const* how, void* (*begin)(void*), void* with) {
+  static int count;
+  int (*next)(pthread_t*, pthread_attr_t const*, void* (*)(void*), void*) = dlsym(RTLD_NEXT, "pthread_create");
+  return __sync_fetch_and_add(&count, 1) < atoi(getenv("MOST_THREADS")) ? next(made, how, begin, with) : EAGAIN;
+}
+""")
+    few_threads = scratch / "few_threads.so"
+    subprocess.run([os.environ.get("CXX", "c++"), "-x", "c", "-fPIC", "-shared", "-o", few_threads, scratch / "few_threads.c", "-ldl"], check=True)
+    megabytes = [(1000, None), (400, None), *((most, None) for most in (190, 172, 170, 110, 104, 100, 95, 90, 85, 80, 76, 50)), *((None, count) for count in range(9))]
+    for most, threads in megabytes:
+        what = f"{most} MB, {threads} threads"
+        environment = os.environ | ({"LD_PRELOAD": str(few_threads), "MOST_THREADS": str(threads)} if threads is not None else {})
+        limit = None if most is None else lambda: resource.setrlimit(resource.RLIMIT_AS, (most << 20, most << 20))
+        process = subprocess.Popen([TOOL, "serve", "--rest_api_port", "0", f"--model=scores={base}", "--file_system_poll_wait_seconds", "0.05"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=limit, env=environment)
         line = next((each for each in process.stdout if each.startswith("Exporting")), "")
         if line:
             port = int(line.split(" ")[3].split(":")[2])
-            with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
-                connection.request("POST", PREDICT, json.dumps({"instances": [ROW]}))
-                check("little memory", connection.getresponse().status in (200, 404, 503), kilobytes)
-            many = []  # more calls at a time than there may be threads
+            statuses = []
 
             def call():
                 with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as own:
                     try:
                         own.request("POST", PREDICT, json.dumps({"instances": [ROW] * 100}))
-                        many.append(own.getresponse().status)
-                    except (ConnectionError, http.client.HTTPException):  # not even for an error
-                        many.append(503)
+                        statuses.append(own.getresponse().status)
+                    except (ConnectionError, http.client.HTTPException):  # no memory even for an error
+                        statuses.append(503)
 
-            callers = [threading.Thread(target=call) for _ in range(40)]
+            callers = [threading.Thread(target=call) for _ in range(60)]  # more calls at a time than there may be threads
             for caller in callers:
                 caller.start()
             for caller in callers:
                 caller.join()
-            time.sleep(0.2)
-            with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
-                connection.request("GET", "/v2/health/live")
-                check("health after little memory", connection.getresponse().status == 200, kilobytes)
-            check("many calls with little memory", len(many) == 40 and set(many) <= {200, 404, 503}, kilobytes, many)
+            check("many calls", len(statuses) == 60 and set(statuses) <= {200, 404, 503}, what, statuses)
+            found = None
+            for _ in range(20):  # memory that the calls have had is given back soon
+                with contextlib.suppress(OSError, http.client.HTTPException), contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+                    connection.request("GET", "/v2/health/live")
+                    found = connection.getresponse().status
+                if found == 200:
+                    break
+                time.sleep(0.05)
+            check("health after many calls", found == 200, what, found)
             process.terminate()
         out, err = process.communicate(timeout=60)
         check("little memory", process.returncode == 0 if line else process.returncode in (1, 127) and err.strip() and "terminate" not in err,
-              kilobytes, process.returncode, out, err)
-        if kilobytes == 1000000:
-            check("enough memory", line, err)
+              what, process.returncode, out, err)
+        if most == 1000 or threads == 8:
+            check("enough memory and threads", line, what, err)
 
 
 def memory(server, what):
@@ -721,9 +742,10 @@ def check_security(base, scratch):
     check_idle(base, context, ("--ssl_cert", scratch / "cert.pem", "--ssl_key", scratch / "key.pem"), 200, 0)
     for what, arguments, text in (("no model", [], "there is no model"), ("key", ["--model", f"a={base}", "--ssl_cert", "x"], "go together"),
                                   ("file", ["--model", f"a={base}", "--token_file", scratch / "none"], "has no token"),
-                                  ("twice", ["--model", f"a={base}", "--model", f"a={base}"], "two models have the name 'a'")):
+                                  ("twice", ["--model", f"a={base}", "--model", f"a={base}"], "two models have the name 'a'"),
+                                  ("a name of nothing", ["--model_name", "b", "--model", f"a={base}"], "--model_name b has no effect")):
         result = subprocess.run([TOOL, "serve", "--rest_api_port", "0", *map(str, arguments)], capture_output=True, text=True, timeout=120)
-        check(what, result.returncode == 1 and text in result.stderr and "[E5096]" in result.stderr, result)
+        check(what, result.returncode == 1 and text in result.stderr and ("[E5209]" if "effect" in text else "[E5096]") in result.stderr, result)
 
 
 def check_own_time(base):
@@ -832,6 +854,7 @@ with tempfile.TemporaryDirectory() as scratch:
     check_idle(FOLDER / "scores")
     check_room(FOLDER / "scores")
     check_files(FOLDER / "scores", scratch)
+    check_little_memory(FOLDER / "scores", scratch)
     check_memory(FOLDER / "scores")
     check_security(FOLDER / "scores", scratch)
     check_own_time(scratch / "own")

@@ -22,7 +22,7 @@ FLOORS = (
     "models metrics",
     "pipeline applications",
     "description kernels/update host/lists training/callbacks",
-    "plan",
+    "plan engine/policy",
     "engine host ipu/lowering ipu/placement ipu/profile",
     "training ipu/tiles/codelets ipu/emulation",
     "datasets io report",
@@ -37,7 +37,8 @@ INSIDE = (
     "kernels/elementwise < kernels/reduction kernels/product kernels/pooling kernels/normalization "
     "< kernels/convolution kernels/loss",
     "ipu/vertices < ipu/tasks < ipu/lowering/traced",
-    "host/steps < engine/policy host/operations < host < engine",
+    "plan < engine/policy",
+    "host/steps < host/operations < host",
     "ipu/lowering < ipu/placement < ipu/profile",
     "training/data < training",
     "ipu/tiles/codelets < ipu/emulation",
@@ -48,12 +49,15 @@ PLACES = {room: (number, place) for number, row in enumerate(INSIDE)
           for place, rooms in enumerate(row.split("<")) for room in rooms.split()}
 # Headers that structs include inside their braces: options that several layers have.
 INSIDE_STRUCTS = ("layers/common_options.hpp", "layers/normalization/scale_options.hpp", "layers/rnn/cell_options.hpp",
-                  "layers/rnn/recurrent_initializers.hpp", "layers/rnn/recurrent_options.hpp")
+                  "layers/rnn/recurrent_initializers.hpp", "layers/rnn/recurrent_options.hpp", "optimizers/common_options.hpp")
 # Headers that others include at their beginning and end, or inside a struct, once for each.
 READ_AGAIN = ("diagnostics/begin_headers.hpp", "diagnostics/end_headers.hpp", *INSIDE_STRUCTS)
 LEVELS = {room: level for level, rooms in enumerate(FLOORS) for room in rooms.split()}
 # Headers above the rooms: the level up to which they may include.
 TOP = {"version.hpp": 0, "pipeline.hpp": LEVELS["pipeline"], "stagecraft.hpp": len(FLOORS), "ipu.hpp": len(FLOORS)}
+
+# The engine runs any machine by its policy, so it includes no header of one, whatever its floor.
+NEVER_INCLUDES = {"engine": ("host/", "ipu/")}
 
 ONLY_INCLUDER = {"xsimd": "kernels/simd/simd.hpp", "xtensor": "training/data/xtensor.hpp", "xtl": "training/data/xtensor.hpp"}
 
@@ -144,6 +148,8 @@ def check_include(name, number, included, where):
             yield (f"{where}:{number}: includes <{included}> of {room_of(other) or 'the house'}, floor {level_of(other)}, but is "
                    f"itself of {room_of(name) or 'the house'}, floor {level_of(name)}; a header includes lower floors, its own "
                    f"room, and what INSIDE has on its left")
+        elif other.startswith(NEVER_INCLUDES.get(name.split("/")[0], ())):
+            yield f"{where}:{number}: includes <{included}>; {name.split('/')[0]} knows machines by their policies alone"
         return
     library = included.split("/")[0]
     if "/" in included and library in ONLY_INCLUDER and name != ONLY_INCLUDER[library]:
@@ -234,6 +240,11 @@ def problems(root):
     for folder, count in sorted(collections.Counter(path.parent for path in headers).items()):
         if count > MOST_HEADERS:
             found.append(f"{folder.relative_to(root).as_posix()}:1: has {count} headers, more than {MOST_HEADERS}")
+    tool = root / "tools" / "stagecraft"
+    for folder in sorted({tool, *(path for path in tool.rglob("*") if path.is_dir())}):
+        count = sum(path.is_file() for path in folder.iterdir()) if folder.is_dir() else 0
+        if count > MOST_HEADERS:
+            found.append(f"{folder.relative_to(root).as_posix()}:1: has {count} files, more than {MOST_HEADERS}")
     if len(headers) > MOST_HEADERS_IN_ALL:
         found.append(f"include/stagecraft:1: has {len(headers)} headers, more than {MOST_HEADERS_IN_ALL}")
     for folder in ("include", "tests", "examples", "benchmarks", "tools"):

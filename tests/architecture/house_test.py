@@ -37,6 +37,13 @@ class House(unittest.TestCase):
         self.assert_finds(self.header("engine/policy/execution_policy.hpp", asks), ":4:", "policy")
         self.assertEqual(self.header("ipu/profile/profile.hpp", asks), [])
 
+    def test_the_engine_knows_policies_alone(self):
+        for other in ("host/lists/plan_runner.hpp", "ipu/steps/tile_work.hpp"):
+            self.assert_finds(self.header("engine/pipeline_pass.hpp", f"#include <stagecraft/{other}>"), ":4:", "policies alone")
+        self.assert_finds(self.header("engine/pipeline_pass.hpp", "#include <stagecraft/host/host_policy.hpp>"), ":4:", "INSIDE")
+        self.assert_finds(self.header("host/host_policy.hpp", "#include <stagecraft/engine/session.hpp>"), ":4:", "INSIDE")
+        self.assertEqual(self.header("host/host_policy.hpp", "#include <stagecraft/engine/policy/pass_memory.hpp>"), [])
+
     def test_plans_name_no_layer(self):
         for line in ("constexpr bool holds = same_type(type, tag_of<layers::dense>);", "#include <stagecraft/layers/core/dense.hpp>",
                      "#include <stagecraft/layers/layers.hpp>"):

@@ -4,7 +4,7 @@
 #include <stagecraft/stagecraft.hpp>
 #ifndef _LIBCPP_VERSION  // libc++ 19 has no std::from_chars for float, with which files are read
 #include <stagecraft/io/model_checkpoint.hpp>
-#include <stagecraft/serving/engine.hpp>
+#include <stagecraft/serving/embedded_runtime.hpp>
 #endif
 
 #if !defined(check) || !defined(min)

@@ -2,7 +2,8 @@
 // ipu_config::floating_point_behaviour: the layer, weight or loss in whose step a number becomes infinite or NaN stops
 // the program, where it is asked to; other steps, and lanes that nobody reads, do not.
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/engine/session_of.hpp>
+#include <stagecraft/engine/session.hpp>
+#include <stagecraft/host/host_policy.hpp>
 #include <stagecraft/ipu/emulation/ipu.hpp>
 #include <stagecraft/pipeline.hpp>
 

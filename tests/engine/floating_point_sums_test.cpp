@@ -2,7 +2,8 @@
 // ipu_config::floating_point_behaviour where no layer computes: sums of gradients, copies in half precision, and
 // accumulators in half precision that are rounded at random.
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/engine/session_of.hpp>
+#include <stagecraft/engine/session.hpp>
+#include <stagecraft/host/host_policy.hpp>
 #include <stagecraft/ipu/emulation/ipu.hpp>
 #include <stagecraft/pipeline.hpp>
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A third policy, which computes nothing and only counts what an engine asks of it.
+// A third policy, which computes nothing and only counts what the engine asks of it. It includes the engine alone,
+// neither the host's room nor the IPUs'.
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/engine/host_pipeline.hpp>
-#include <stagecraft/engine/session_of.hpp>
+#include <stagecraft/engine/session.hpp>
 #include <stagecraft/pipeline.hpp>
 
 #include <doctest/doctest.h>
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 namespace sc = stagecraft;
 using namespace sc::layers;  // NOLINT: as a program writes it
@@ -17,6 +18,7 @@ namespace {
 
 enum asked { forward_steps, backward_steps, losses, outputs, calls_summed, updates, inputs_brought, transfers, kinds };
 using counts = std::array<int, kinds>;
+using memory = sc::engine::pass_memory;
 
 struct counting_policy {
   static constexpr bool devices_have_teams = false;
@@ -26,68 +28,107 @@ struct counting_policy {
   static constexpr bool joins_updates = false;
   template <class Plan>
   static constexpr bool clears_accumulators = false;
-  template <class Plan>
-  static constexpr bool accumulates_halves = false;
 
   // Passes and updates run one at a time here: the machine has one thread.
   static inline counts done{};
 
+  // Memory.
   template <class Sizes>
   struct replica_memory {
     std::array<int, Sizes::passes> counted{};
   };
   template <class Job>
   static constexpr sc::diagnostics::diagnostic const& memory_problem() {
-    return sc::detail::no_memory_problem;
+    return sc::engine::no_memory_problem;
+  }
+  template <class Plan, int Call>
+  static constexpr sc::engine::workspace_size workspace() {
+    return {};
+  }
+  template <class Plan>
+  static constexpr long long update_workspace() {
+    return 0;
+  }
+  template <class Plan>
+  static constexpr long long widened_floats() {
+    return 0;
   }
   template <class Sizes>
-  static void begin_pass(replica_memory<Sizes>& own, bool, int pass, int, sc::cpu::host_memory&) {
+  static void begin_pass(replica_memory<Sizes>& own, bool, int pass, int, memory&) {
     ++own.counted[static_cast<std::size_t>(pass)];
   }
   template <class Sizes>
-  static void begin_update(replica_memory<Sizes>&, int, sc::cpu::host_memory&, bool) {}
+  static void begin_update(replica_memory<Sizes>&, int, memory&, bool) {}
 
-  template <class Plan, int Call, bool Backward, class OnHost>
-  static void step(sc::cpu::host_memory const&, OnHost const&) {
+  // Weights.
+  template <class Plan, std::size_t Parameter>
+  static void initial_values(std::uint64_t, float*) {}
+  template <class Plan, template <int> class PlanOfCall>
+  using step_weights = sc::engine::stored_weights;
+  template <class Plan, std::size_t Parameter>
+  static void copy_weight(memory const&, float const*, float*) {}
+  template <class Plan>
+  static void given_weights(float*) {}
+
+  // Steps.
+  template <class Plan>
+  static float* input(memory const& own, int call) {
+    return Plan::address(own, Plan::value(call));
+  }
+  template <class Plan>
+  static void inputs(memory const&) {
+    ++done[inputs_brought];
+  }
+  template <class Plan, int Call, bool Backward>
+  static void step(memory const&) {
     ++done[Backward ? backward_steps : forward_steps];
   }
-  template <class Plan, std::size_t Output, class OnHost>
-  static float loss(sc::cpu::host_memory const&, float const*, void const*, float const*,
-                    sc::detail::loss_gradient const&, OnHost const&) {
+  template <class Plan>
+  static void addition(memory const&, sc::plan::pass_addition const&, int) {}
+  template <class Plan, int Call, std::size_t Parameter>
+  static void begin_gradient(memory const&) {}
+
+  // Losses.
+  template <class Plan, std::size_t Output>
+  static float loss(memory const&, float const*, void const*, float const*, sc::engine::loss_gradient const&) {
     ++done[losses];
     return 3;
   }
-  template <class Plan, std::size_t Output, class OnHost>
-  static void output(sc::cpu::host_memory const&, float*, OnHost const&) {
+  template <class Plan, std::size_t Output>
+  static void output(memory const&, float*) {
     ++done[outputs];
   }
-  template <class Plan, std::size_t Parameter, class OnHost>
-  static void sum_of_calls(sc::cpu::host_memory const&, OnHost const&) {
+  template <class Plan, std::size_t Output>
+  static float const* prediction(memory const&, float const* value) {
+    return value;
+  }
+
+  // Updates.
+  template <class Plan, std::size_t Parameter>
+  static void sum_of_calls(memory const&) {
     ++done[calls_summed];
   }
-  template <class Plan, std::size_t Parameter, class Gradients, class Range, class OnHost>
-  static void sum_of_replicas(sc::cpu::host_memory const&, Gradients const&, int, Range const&, OnHost const&) {}
-  template <class Plan, std::size_t Parameter, class OnHost>
-  static void penalty_gradient(sc::cpu::host_memory const&, bool, OnHost const&) {}
-  template <class Plan, std::size_t Parameter, int Round, class OnHost>
-  static void squares(sc::cpu::host_memory const&, sc::detail::optimizer_state const&, bool, double*, OnHost const&) {}
-  template <class Plan, std::size_t Parameter, class Range, class OnHost>
-  static void update(sc::cpu::host_memory const&, sc::detail::optimizer_state const&, Range const&, OnHost const&) {
+  template <class Plan, std::size_t Parameter, class Gradients, class Range>
+  static void sum_of_replicas(memory const&, Gradients const&, int, Range const&) {}
+  template <class Plan, std::size_t Parameter>
+  static void penalty_gradient(memory const&, float, bool) {}
+  template <class Plan, std::size_t Parameter, unsigned Norms, class Range>
+  static void add_squares(memory const&, sc::engine::optimizer_state const&, Range const&, double*) {}
+  template <class Plan, std::size_t Parameter, int Round>
+  static void squares(memory const&, sc::engine::optimizer_state const&, bool, double*) {}
+  template <class Plan, std::size_t Parameter, class Range>
+  static void update(memory const&, sc::engine::optimizer_state const&, Range const&) {
     ++done[updates];
   }
-  template <class Plan, std::size_t Parameter, class OnHost>
-  static void constraint(sc::cpu::host_memory const&, bool, OnHost const&) {}
-  template <class Plan>
-  static void inputs(sc::cpu::host_memory const&) {
-    ++done[inputs_brought];
-  }
-  static void transfer(float const*, float*, std::size_t) { ++done[transfers]; }
-  template <class Plan, class OnHost>
-  static void addition(sc::cpu::host_memory const&, sc::plan::pass_addition const&, int, OnHost const&) {}
   template <class Plan, std::size_t Parameter>
-  static void copied_weight(sc::cpu::host_memory const&, float*) {}
-  template <class Plan>
-  static void given_weights(float*) {}
+  static void constraint(memory const&, bool) {}
+  template <class Plan, std::size_t Parameter>
+  static float penalty(float const*, float*) {
+    return 0;
+  }
+
+  // Transfers.
+  static void transfer(float const*, float*, std::size_t) { ++done[transfers]; }
 };
 
 /// Needs nothing but the architecture in whose layout weights are kept.

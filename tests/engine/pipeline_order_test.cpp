@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Passes that need nothing of each other still share what the first stage was fed with.
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/engine/session_of.hpp>
+#include <stagecraft/engine/session.hpp>
+#include <stagecraft/host/host_policy.hpp>
 #include <stagecraft/pipeline.hpp>
 
 #include <doctest/doctest.h>

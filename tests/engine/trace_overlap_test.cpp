@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the traces of real runs show: devices at work at the same time on two threads, and the laws of pipelines.
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/engine/session_of.hpp>
+#include <stagecraft/engine/session.hpp>
+#include <stagecraft/host/host_policy.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/plan/timetable_of.hpp>
 

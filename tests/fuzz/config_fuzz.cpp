@@ -5,9 +5,9 @@
 // texts with zeros between them, each after the number of a text in named_model.inc, in whose place it stands: names
 // and words that somebody else has chosen. Anything but a file_error, or source that has the shape of a model
 // (source_shape.hpp), fails.
-#include "source_model.hpp"
+#include "source/source_model.hpp"
+#include "source/source_writer.hpp"
 #include "source_shape.hpp"
-#include "source_writer.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/io/detail/bundle_contents.hpp>

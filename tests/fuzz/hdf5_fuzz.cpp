@@ -3,7 +3,7 @@
 // of Keras 2, weights of both, what is in a .keras archive, or a training. Anything but a file_error, or arrays of as
 // many numbers as their shapes say, fails.
 #include "hdf5_tree.hpp"
-#include "source_model.hpp"
+#include "source/source_model.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/io/detail/bundle_contents.hpp>

@@ -3,7 +3,7 @@
 // are cut, the second the limits. Fails: answers that depend on how the bytes were cut, an answer after one that closes
 // the connection or to bytes that belong to no request, text that is no answer, a body that is larger than it may be,
 // bytes that count for ever.
-#include "serve/http_session.hpp"
+#include "serve/http/http_session.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -3,8 +3,8 @@
 // Anything but a file_error, or a model whose weights are as many as their shapes say, and whose source has the shape
 // of one, fails.
 #include "onnx/onnx_trace.hpp"
+#include "source/source_writer.hpp"
 #include "source_shape.hpp"
-#include "source_writer.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <cstddef>

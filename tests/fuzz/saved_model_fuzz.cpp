@@ -3,8 +3,8 @@
 // lengths stand in front, and the file of bytes. The first byte says whether checksums are compared. Anything but a
 // file_error, or a model whose weights are as many as their shapes say, fails.
 #include "saved_model/saved_model.hpp"
+#include "source/source_writer.hpp"
 #include "source_shape.hpp"
-#include "source_writer.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <algorithm>

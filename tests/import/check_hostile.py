@@ -364,7 +364,7 @@ def check_headers():
 
 def check_types():
     """No text that is read converts to source: each way is an error of the compiler's."""
-    source = '#include "source_text.hpp"\nusing namespace stagecraft::tool;\nsource_text made(std::string const& read) {{ {} }}\n'
+    source = '#include "source/source_text.hpp"\nusing namespace stagecraft::tool;\nsource_text made(std::string const& read) {{ {} }}\n'
     made = ['return "a"_cpp + string_literal(read) + number_text(1);', "return read;", "return source_text(read);", "return source_text(std::string(read));",
             "return source_text(read.c_str());", "return own_text(read.c_str());", "return own_text(std::string_view(read));", 'return "a"_cpp + read;',
             "source_text text; text += read; return text;", "source_text text; text += read.c_str(); return text;"]

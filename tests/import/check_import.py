@@ -135,6 +135,8 @@ def check_command_line():
                       ["import", model, "--output", out, "--test-inputs", FOLDER / "none.npy"]):
         code, text = run(*arguments)
         check(code == 1 and "[E5" in text, f"stagecraft {arguments}: exit code {code}, expected 1: {text}")
+    code, text = run("import", model, "--output", out, "--input-shape", "3", "--input-shape", "4")
+    check(code == 1 and "there are 2 --input-shape, but the model has 1 input [E5209]" in text, f"more shapes than inputs: {text}")
     check(not out.with_suffix(".hpp").exists(), "an import that failed has written a header")
     code, said, shown = run_on_terminal("import", model, "--output", out)
     check(code == 0 and "wrote" in said and "\r" not in said, f"what is printed beside progress: {said}")

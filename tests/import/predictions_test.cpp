@@ -25,7 +25,7 @@
 #include "expected/torch_words.hpp"
 #include "expected/wave.hpp"
 
-#include "hdf5_process.hpp"
+#include "keras/hdf5_process.hpp"
 
 #include <stagecraft/io/bundle.hpp>
 #include <stagecraft/io/keras_files.hpp>

@@ -2,7 +2,7 @@
 // Layers with several outputs, one of the program's own among them: what models, stages and summaries see of them.
 #include <stagecraft/layers/layers.hpp>
 #include <stagecraft/models/functional.hpp>
-#include <stagecraft/models/output_names.hpp>
+#include <stagecraft/models/queries.hpp>
 #include <stagecraft/models/summary.hpp>
 #include <stagecraft/pipeline/even_pipeline.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>

@@ -4,7 +4,8 @@
 #pragma once
 
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/engine/session_of.hpp>
+#include <stagecraft/engine/session.hpp>
+#include <stagecraft/host/host_policy.hpp>
 
 #include <doctest/doctest.h>
 

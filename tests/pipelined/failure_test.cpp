@@ -2,7 +2,8 @@
 // What a feed, a user's layer or who looks at results throws, on any thread and at any micro-batch, reaches the caller;
 // weights are those of the last complete update, and the session goes on.
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/engine/session_of.hpp>
+#include <stagecraft/engine/session.hpp>
+#include <stagecraft/host/host_policy.hpp>
 #include <stagecraft/pipeline.hpp>
 
 #include <doctest/doctest.h>

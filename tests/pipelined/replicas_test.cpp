@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What replicas do, compared with one: with the same batches, with all batches, and whatever the threads.
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/engine/session_of.hpp>
+#include <stagecraft/engine/session.hpp>
+#include <stagecraft/host/host_policy.hpp>
 #include <stagecraft/pipeline.hpp>
 
 #include <doctest/doctest.h>

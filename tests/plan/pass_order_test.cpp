@@ -2,7 +2,7 @@
 // In which order a pass carries out its steps, and what it sends behind them.
 #include <stagecraft/description/training.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/plan/pipeline_program.hpp>
+#include <stagecraft/plan/passes.hpp>
 #include <array>
 
 namespace sc = stagecraft;

@@ -3,7 +3,8 @@
 #include "../pipelined/made_data.hpp"
 
 #include <stagecraft/description/training.hpp>
-#include <stagecraft/engine/session_of.hpp>
+#include <stagecraft/engine/session.hpp>
+#include <stagecraft/host/host_policy.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/plan/timetable_of.hpp>
 #include <stagecraft/report/chrome_trace.hpp>

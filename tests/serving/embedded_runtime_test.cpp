@@ -3,7 +3,7 @@
 // leave, programs that fail, stops and restarts.
 #include <stagecraft/host/host.hpp>
 #include <stagecraft/pipeline.hpp>
-#include <stagecraft/serving/batch_sizes_program.hpp>
+#include <stagecraft/serving/batch_sizes_servable.hpp>
 #include <stagecraft/serving/embedded_runtime.hpp>
 
 #include <doctest/doctest.h>
@@ -34,9 +34,9 @@ namespace {
 
 /// y = 2 x for pairs of numbers, through a pipeline of some stages on one thread: results come `stages - 1` batches
 /// after their inputs. -1 fails; -2 and -3 in other ways. `gate`: batches wait until it is open.
-class doubling_program final : public serving::program {
+class doubling_servable final : public serving::servable {
  public:
-  doubling_program(int batch_size, int iterations, int stages) {
+  doubling_servable(int batch_size, int iterations, int stages) {
     known_ = {.name = "doubling",
               .batch_size = batch_size,
               .iterations = iterations,
@@ -45,9 +45,9 @@ class doubling_program final : public serving::program {
               .inputs = {{"x", {2}}},
               .outputs = {{"y", {2}}}};
   }
-  [[nodiscard]] serving::program_description const& description() const noexcept override { return known_; }
-  void run(serving::program_feed& feed) override {
-    ++runs;
+  [[nodiscard]] serving::servable_description const& description() const noexcept override { return known_; }
+  void run(serving::servable_feed& feed) override {
+    if (++runs <= failing_runs) throw std::bad_alloc();
     std::deque<std::vector<float>> inside;
     for (int step = 0; step < known_.iterations; ++step) {
       std::vector<float> values(static_cast<std::size_t>(known_.batch_size) * 2);
@@ -65,19 +65,21 @@ class doubling_program final : public serving::program {
   }
 
   bool refuses_zeros = false;
-  int runs = 0;  // read when nothing runs
+  int failing_runs = 0;  // that have no memory for their first batch
+  int runs = 0;          // read when nothing runs
 
  private:
-  static void give(serving::program_feed& feed, std::deque<std::vector<float>>& inside) {
+  static void give(serving::servable_feed& feed, std::deque<std::vector<float>>& inside) {
     float const* outputs[]{inside.front().data()};
     feed.take(0, outputs);
     inside.pop_front();
   }
-  serving::program_description known_;
+  serving::servable_description known_;
 };
 
-serving::engine make_engine(int batch_size, int iterations, int stages, serving::runtime_options const& options = {}) {
-  return serving::engine(std::make_unique<doubling_program>(batch_size, iterations, stages), options);
+serving::embedded_runtime make_engine(int batch_size, int iterations, int stages,
+                                      serving::runtime_options const& options = {}) {
+  return serving::embedded_runtime(std::make_unique<doubling_servable>(batch_size, iterations, stages), options);
 }
 
 std::vector<std::vector<float>> numbers(std::int64_t first, std::int64_t samples) {
@@ -126,9 +128,9 @@ TEST_CASE("a starved pipeline is fed with dummy batches, and an idle one is not"
   CHECK(engine.statistics().failures == 0);
 
   // A dummy batch repeats a sample, also behind a batch that was full.
-  auto strict = std::make_unique<doubling_program>(2, 4, 2);
+  auto strict = std::make_unique<doubling_servable>(2, 4, 2);
   strict->refuses_zeros = true;
-  serving::engine second(std::move(strict), {.runtime_api_timeout_us = 200});
+  serving::embedded_runtime second(std::move(strict), {.runtime_api_timeout_us = 200});
   check_doubled(second.call(numbers(7, 2), 2), 7, 2);
 }
 
@@ -170,31 +172,50 @@ TEST_CASE("a call with many samples lets others go first after each batch that i
   CHECK(batch() == parts{{1, 0, 1}, {5, 0, 3}});
   CHECK(queue.has_begun());
   CHECK(queue.samples() == 7);
-  queue.push(make_call(2));
-  std::vector<serving::detail::call_pointer> dropped;
-  queue.take_waiting(dropped);  // as stop does: of those two something is in a batch
-  REQUIRE(dropped.size() == 1);
-  CHECK(dropped[0]->samples == 2);
+  auto const two = make_call(2);
+  queue.push(two);
+  using failure = serving::detail::call_failure;
+  CHECK(queue.fail_waiting(failure::of_stop()) == 1);  // as stop does: of those two something is in a batch
+  CHECK(two->failure().what == failure::kind::stopped);
   CHECK(batch() == parts{{9, 4, 4}});
   CHECK(batch() == parts{{5, 3, 2}, {9, 8, 1}});
   CHECK((queue.empty() && queue.samples() == 0 && !queue.has_begun()));
   auto const nine = make_call(9);
   queue.push(nine);
-  for (auto const samples : {3, 7}) queue.push(make_call(samples));
+  auto const three = make_call(3), seven = make_call(7);
+  for (auto const& call : {three, seven}) queue.push(call);
   (void)batch();
   (void)batch();
   nine->done = 4;  // in an execution before
-  dropped.clear();
-  queue.take_in_program(dropped);  // as a failure does
-  REQUIRE(dropped.size() == 1);
-  CHECK(dropped[0]->samples == 7);
-  queue.take_all(dropped);
-  CHECK((dropped.size() == 2 && queue.empty() && queue.samples() == 0 && !queue.has_begun()));
+  failure const none(failure::kind::recoverable);
+  CHECK(queue.fail_in_servable(none) == 1);  // as a failure does
+  CHECK((seven->failure().what == none.what && nine->failure().what == failure::kind::none));
+  CHECK(queue.fail_all(none) == 1);
+  CHECK((nine->failure().what == none.what && queue.empty() && queue.samples() == 0 && !queue.has_begun()));
 
   auto engine = make_engine(2, 4, 1, {.runtime_api_timeout_us = 200, .batch_timeout_us = 200000});
   auto reply = engine.submit(numbers(0, 20001), 20001);
   for (int i = 0; i < 20; ++i) check_doubled(engine.call(numbers(7 * i, 3), 3), 7 * i, 3);
   check_doubled(reply.get(), 0, 20001);
+}
+
+TEST_CASE("an execution that fails before its first batch is an error of the calls that wait, not tried for ever") {
+  auto own = std::make_unique<doubling_servable>(2, 4, 1);
+  own->failing_runs = 2;
+  serving::embedded_runtime runtime(std::move(own), {.runtime_api_timeout_us = 200});
+  int failed = 0;
+  for (int i = 0; i < 2; ++i) {
+    try {
+      (void)runtime.call(numbers(1, 1), 1);
+    } catch (serving::recoverable_runtime_error const& why) {
+      CHECK(std::string(why.what()) == "the machine has no more memory [E5085]");
+      ++failed;
+    }
+  }
+  CHECK(failed == 2);
+  check_doubled(runtime.call(numbers(7, 3), 3), 7, 3);
+  auto const counts = runtime.statistics();
+  CHECK((counts.failed_calls == 2 && counts.failures == 2 && counts.executions == 3));
 }
 
 TEST_CASE("a batch has the least of several sizes that holds its samples") {
@@ -219,14 +240,14 @@ TEST_CASE("a batch has the least of several sizes that holds its samples") {
   }(std::make_index_sequence<65>{});
   static_assert(names.count == 65 && names.kept().size() == 64);  // E5093
 
-  std::vector<std::unique_ptr<serving::program>> programs;
-  std::vector<doubling_program*> sizes;
+  std::vector<std::unique_ptr<serving::servable>> programs;
+  std::vector<doubling_servable*> sizes;
   for (int const size : {1, 3, 8}) {
-    auto own = std::make_unique<doubling_program>(size, 1, 1);
+    auto own = std::make_unique<doubling_servable>(size, 1, 1);
     sizes.push_back(own.get());
     programs.push_back(std::move(own));
   }
-  serving::engine engine(std::make_unique<serving::batch_sizes_program>(std::move(programs), 5));
+  serving::embedded_runtime engine(std::make_unique<serving::batch_sizes_servable>(std::move(programs), 5));
   CHECK(engine.description().batch_size == 8);
   CHECK(engine.description().batch_sizes == std::vector{1, 3, 8});
   CHECK(engine.description().iterations == 5);

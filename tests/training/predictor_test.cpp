@@ -309,7 +309,7 @@ inline constexpr auto unfolded = sc::inference{.batch_size = 4, .fold_batch_norm
 
 template <class Model>
 constexpr int folds() {
-  return Model::session_type::folded_type::count;
+  return Model::session_type::step_weights::folded_type::count;
 }
 // The normalization behind an activation stays, and so does that in another stage than the sums.
 static_assert(folds<sc::predictor<normalized, folded>>() == 3 && folds<sc::predictor<normalized, unfolded>>() == 0);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The program `stagecraft`: models in files. Exit codes: 0 done; 1 a file is wrong, the reason is printed with its
 // code; 2 the command line is wrong.
-#include "commands.hpp"
-#include "compile_command.hpp"
-#include "convert_command.hpp"
-#include "pipeline_command.hpp"
+#include "commands/commands.hpp"
+#include "commands/compile_command.hpp"
+#include "commands/convert_command.hpp"
+#include "commands/pipeline_command.hpp"
+#include "commands/run_command.hpp"
+#include "commands/signature_command.hpp"
 #include "progress.hpp"
-#include "run_command.hpp"
 #include "serve/serve_command.hpp"
-#include "signature_command.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/version.hpp>

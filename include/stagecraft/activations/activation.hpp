@@ -27,7 +27,7 @@ enum class activation_kind : unsigned char {
   softplus,
   softsign,
   hard_sigmoid,
-  own,  ///< the user's: own_activation.hpp
+  own,  ///< the user's: own_activation in activations.hpp
 };
 
 /// An activation function. Prefer the ready-made values (`relu`, `softmax`, ...) and the functions of `activations`,
@@ -46,14 +46,14 @@ struct activation {
   float alpha = 0;       ///< relu: slope below the threshold; elu: scale of the negative part
   float max_value = -1;  ///< relu: the largest output; negative = unlimited (Keras's None)
   float threshold = 0;   ///< relu: values up to it count as negative
-  diagnostics::own_rules<own_call> const* rules = nullptr;  ///< of one's own
-  diagnostics::own_options options = {};                    ///< and its members
+  diagnostics::own_rules<own_call> const* rules = nullptr;  ///< rules of the user's own activation
+  diagnostics::own_options options = {};                    ///< its members
 
   friend constexpr bool operator==(activation const&, activation const&) = default;
 
-  /// The function of a tensor of a layer's `call`; softmax along the last axis. Defined in activation_call.hpp.
+  /// Applies the function to a tensor of a layer's `call`; softmax along the last axis. Defined in activation_call.hpp.
   [[nodiscard]] constexpr operations::tensor operator()(operations::tensor x) const;
-  /// The same where shapes alone are asked for: a layer's activation is not counted among its operations.
+  /// Returns x where only shapes are traced: a layer's activation is not counted among its operations.
   [[nodiscard]] constexpr auto operator()(auto const& x) const
     requires requires { x.mapped(); }
   {
@@ -90,8 +90,8 @@ struct activation {
       case activation_kind::swish:
       case activation_kind::hard_sigmoid:
       case activation_kind::own: return true;
-      // The output tells on which side x was only for a non-negative slope and no threshold. At x == max_value,
-      // TensorFlow's gradient is 0 for relu6 and 1 for every other limit, which the output does not tell either.
+      // The output shows on which side x was only for a non-negative slope and no threshold. At x == max_value,
+      // TensorFlow's gradient is 0 for relu6 and 1 for every other limit, which the output does not show either.
       case activation_kind::relu: return threshold != 0 || alpha < 0 || (max_value >= 0 && max_value != 6);
       case activation_kind::elu: return alpha < 0;
       default: return false;

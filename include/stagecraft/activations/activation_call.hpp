@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Activation functions of the tensors of a layer's `call`, in terms of operations: each is a composite that a machine
-// may know, with a gradient that follows from its result where that tells enough.
+// may know, with a gradient that follows from its result where that suffices.
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>
@@ -33,7 +33,7 @@ constexpr operations::tensor relu_value(activation const& f, operations::tensor 
   if (f.max_value >= 0) y = operations::minimum(operations::maximum(y, 0.0F), f.max_value);
   return f.alpha == 0 ? y : where(x < f.threshold, y + (x - f.threshold) * f.alpha, y);
 }
-/// Where it has a corner, the gradient is TensorFlow's. `known` is the input where the output does not tell enough.
+/// At a corner, the gradient is TensorFlow's. `known` is the input where the output does not suffice.
 constexpr operations::tensor relu_gradient(activation const& f, operations::tensor known, operations::tensor dy) {
   if (f.threshold == 0 && f.max_value < 0)
     return f.alpha == 0 ? where(known > 0.0F, dy, 0.0F) : where(known > 0.0F, dy, dy * f.alpha);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An elementwise activation and its gradient as formulas, from what it says of a tensor.
+// An elementwise activation and its gradient as formulas, traced from its operations.
 #pragma once
 
 #include <stagecraft/activations/activation_call.hpp>
@@ -9,7 +9,7 @@
 
 namespace stagecraft::activations::detail {
 
-/// f of what is given at each place; of the gradient: dy, then x, and the result is f'(x) dy.
+/// The formula of f(x), or with `gradient` that of f'(x) dy; its arguments are then dy and x.
 constexpr operations::formula trace_activation(activation const& function, bool gradient) {
   using namespace operations;
   operation_list list;
@@ -49,7 +49,7 @@ inline constexpr diagnostic activation_formula_problem = [] {
   return problem;
 }();
 
-/// Of one of the user's own; null of another, which machines know by its kind.
+/// The formula of the user's own activation; null for others, which machines know by their kind.
 template <activation Function, bool Gradient>
 constexpr operations::formula_view const* own_formula() {
   if constexpr (Function.kind == activation_kind::own) {

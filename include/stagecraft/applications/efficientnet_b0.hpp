@@ -9,7 +9,7 @@
 
 namespace stagecraft::applications {
 
-/// Leaves out all of a sample while training, with probability `rate`, and multiplies it by 1 / (1 - rate) otherwise:
+/// Drops a whole sample while training, with probability `rate`, and multiplies it by 1 / (1 - rate) otherwise:
 /// Keras's Dropout with noise_shape (None, 1, 1, 1), before the sum of a residual block. At inference the input passes
 /// unchanged. Shape unchanged, no weights. Errors as dropout.
 struct sample_dropout : layers::spatial_dropout_layer<sample_dropout, 3> {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The residual networks of tf.keras.applications, version 1: resnet50.hpp, resnet101.hpp and resnet152.hpp name them.
+// The residual networks of tf.keras.applications, version 1: resnet50.hpp, resnet101.hpp and resnet152.hpp instantiate
+// them.
 #pragma once
 
 #include <stagecraft/applications/application_options.hpp>
@@ -36,7 +37,7 @@ constexpr auto bottleneck(auto x, int group, int block, int filters, int strides
   return layers::activation{relu}.named(name("_out"))(x);
 }
 
-/// All of a residual network whose four groups have these numbers of blocks.
+/// A whole residual network, whose four groups have these numbers of blocks.
 template <application_options Options>
 constexpr auto resnet(auto& model, int blocks2, int blocks3, int blocks4, int blocks5) {
   using namespace layers;  // NOLINT: as a program writes it

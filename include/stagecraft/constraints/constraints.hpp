@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a weight becomes after each update: non_neg, limits of norms, and constraints of one's own.
+// Constraints of a weight after each update: non_neg, limits of norms, and constraints of one's own.
 // Keras counterpart: tf.keras.constraints.
 #pragma once
 
-#include <stagecraft/graph/axis_list.hpp>
-#include <stagecraft/graph/constraint.hpp>
+#include <stagecraft/graph/parameter.hpp>
+#include <stagecraft/graph/shape.hpp>
 #include <stagecraft/operations/tracer.hpp>
 #include <concepts>
 #include <string_view>
 
 namespace stagecraft {
 
-/// Base of a constraint of your own: what a weight becomes after each update, in the words of a layer's `call`:
+/// Base of a constraint of your own: the weight after each update, in the words of a layer's `call`:
 ///
 ///     struct at_most_one : sc::own_constraint<at_most_one> {
 ///       static constexpr std::string_view name = "at_most_one";
@@ -20,9 +20,9 @@ namespace stagecraft {
 ///     };
 ///
 /// `dense{64, sc::relu, {.kernel_constraint = at_most_one{}}}`. The weight has its whole shape, (inputs, units) of a
-/// dense layer, and what `call` gives has the same. Members are options: at most eight floats and ints. Errors: E1070
-/// for tensors that do not fit; E1081 other members; E1082 no `call`; E2064 operations that emulated IPUs do not have
-/// for weights.
+/// dense layer, and the result of `call` has the same. Members are options: at most eight floats and ints. Errors:
+/// E1070 for tensors that do not fit; E1081 other members; E1082 no `call`; E2064 operations that emulated IPUs do not
+/// have for weights.
 template <class Derived>
 using own_constraint = detail::own_option<Derived, constraint>;
 
@@ -46,15 +46,14 @@ struct non_neg {
 
 namespace stagecraft::constraints::detail {
 
-/// The norms of a weight along some of its axes.
-/// Axes in one word, as an option of a constraint: four bits for each, and one behind the last.
+/// Axes in one word, as an option of a constraint: four bits for each, and a 1 after the last.
 struct norm_axes {
   unsigned code = 1;
 
   constexpr explicit(false) norm_axes(axis_list const& axes) {
     for (int i = axes.count; i-- > 0;) code = code << 4U | (static_cast<unsigned>(axes.axes[i]) & 15U);
   }
-  /// sqrt(sum(weight^2)) along them; they stay, with length 1.
+  /// sqrt(sum(weight^2)) along these axes, which stay with length 1.
   constexpr auto norms(auto& ops, auto weight) const {
     auto axes = axis_list::none();
     for (unsigned rest = code; rest > 1; rest >>= 4U) {
@@ -74,7 +73,6 @@ namespace stagecraft::constraints {
 
 namespace detail {
 
-/// Weights whose norms have a limit. Keras: tf.keras.constraints.MaxNorm.
 struct max_norm {
   static constexpr std::string_view name = "max_norm";
   float max_value;
@@ -87,7 +85,8 @@ struct max_norm {
 
 }  // namespace detail
 
-/// weight * min(norm, max_value) / (epsilon + norm), with epsilon = 1e-7.
+/// Weights whose norms have a limit: weight * min(norm, max_value) / (epsilon + norm), with epsilon = 1e-7. Keras:
+/// tf.keras.constraints.MaxNorm.
 struct max_norm {
   /// The largest norm.
   float max_value = 2;
@@ -103,7 +102,6 @@ struct max_norm {
 
 namespace detail {
 
-/// Weights whose norms have limits on both sides. Keras: tf.keras.constraints.MinMaxNorm.
 struct min_max_norm {
   static constexpr std::string_view name = "min_max_norm";
   float min_value, max_value, rate;
@@ -117,8 +115,8 @@ struct min_max_norm {
 
 }  // namespace detail
 
-/// weight * wanted / (epsilon + norm), where wanted = rate * clip(norm, min_value, max_value) + (1 - rate) * norm and
-/// epsilon = 1e-7.
+/// Weights whose norms have limits on both sides: weight * wanted / (epsilon + norm), where wanted = rate * clip(norm,
+/// min_value, max_value) + (1 - rate) * norm and epsilon = 1e-7.
 struct min_max_norm {
   /// The smallest norm.
   float min_value = 0;
@@ -138,7 +136,6 @@ struct min_max_norm {
 
 namespace detail {
 
-/// Weights whose norms are 1. Keras: tf.keras.constraints.UnitNorm.
 struct unit_norm {
   static constexpr std::string_view name = "unit_norm";
   norm_axes axis;
@@ -147,7 +144,7 @@ struct unit_norm {
 
 }  // namespace detail
 
-/// weight / (epsilon + norm), with epsilon = 1e-7.
+/// Weights whose norms are 1: weight / (epsilon + norm), with epsilon = 1e-7. Keras: tf.keras.constraints.UnitNorm.
 struct unit_norm {
   /// The axes that a norm runs along. 0 for a dense kernel (inputs, units), so that each unit has a norm;
   /// {0, 1, 2} for the kernel of a convolution (rows, columns, channels, filters).
@@ -162,7 +159,7 @@ struct unit_norm {
 /// Filters whose values depend on the distance from their middle alone. Keras: tf.keras.constraints.RadialConstraint.
 /// Squares around the middle of a filter get one value each, that at the lower end of its diagonal: of a square of the
 /// size n x n, n/2 + i along both axes for the i-th square. As in Keras, the middle of filters of odd size gets the
-/// value before it, at n/2 - 1. For filters (rows, columns, channels, filters) with as many rows as columns (E1070).
+/// value before it, at n/2 - 1. Filters are (rows, columns, channels, filters), with as many rows as columns (E1070).
 struct radial_constraint {
   static constexpr std::string_view name = "radial_constraint";
 
@@ -179,7 +176,7 @@ struct radial_constraint {
       auto const here = static_cast<float>(place);
       return ops.sum(weight * (equal(row, here) * equal(column, here)), {0, 1});
     };
-    auto result = where(distance < 0.0F, weight, at(middle > 0 ? middle - 1 : 0));  // of the whole shape
+    auto result = where(distance < 0.0F, weight, at(middle > 0 ? middle - 1 : 0));  // it has the whole shape
     for (int i = 1 - is_odd; i < middle; ++i)
       result = where(equal(distance, static_cast<float>(2 * i + 1 + is_odd)), at(middle + i), result);
     return result;

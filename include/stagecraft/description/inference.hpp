@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a model predicts that is not trained, as a compile-time description: what a predictor takes in place of
 // `sc::training`.
+// Whether a program trains or only predicts. Keras counterpart: the modes of tf.estimator.
 #pragma once
 
-#include <stagecraft/diagnostics/compiler.hpp>
-
 #include <stagecraft/description/dtype_policy.hpp>
-#include <stagecraft/description/execution_mode.hpp>
 #include <stagecraft/description/replication.hpp>
+#include <stagecraft/diagnostics/compiler.hpp>
 #include <stagecraft/pipeline/options.hpp>
 #include <stagecraft/threads/queue_options.hpp>
 #include <cstdint>
 #include <type_traits>
 
 namespace stagecraft {
+
+/// Whether a program trains or only predicts.
+enum class execution_mode : unsigned char { training, inference };
 
 /// What predictions need of pipelining_options: there are no gradients to accumulate, and nothing is kept for a
 /// backward pass.

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <stagecraft/description/effective_options.hpp>
-#include <stagecraft/description/execution_mode.hpp>
+#include <stagecraft/description/inference.hpp>
 #include <stagecraft/description/replicas.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/models/queries.hpp>

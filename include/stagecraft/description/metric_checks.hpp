@@ -10,7 +10,7 @@
 #include <stagecraft/losses/loss.hpp>
 #include <stagecraft/metrics/metric_plan.hpp>
 #include <stagecraft/metrics/resolve.hpp>
-#include <stagecraft/models/output_names.hpp>
+#include <stagecraft/models/queries.hpp>
 #include <array>
 #include <cstddef>
 #include <string_view>

@@ -7,7 +7,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/metrics/confusion.hpp>
 #include <stagecraft/metrics/metric_list.hpp>
-#include <stagecraft/models/output_names.hpp>
+#include <stagecraft/models/queries.hpp>
 #include <array>
 #include <cstddef>
 #include <string_view>

@@ -7,8 +7,8 @@
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/diagnostics/text.hpp>
 #include <stagecraft/machines/ipu_config.hpp>
-#include <stagecraft/machines/ipu_config_problem.hpp>
-#include <stagecraft/pipeline/stage_options.hpp>
+#include <stagecraft/machines/ipu_devices.hpp>
+#include <stagecraft/pipeline/options.hpp>
 #include <string_view>
 
 namespace stagecraft::jobs {

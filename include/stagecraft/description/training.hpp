@@ -9,7 +9,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 
 #include <stagecraft/description/dtype_policy.hpp>
-#include <stagecraft/description/gradient_accumulation_options.hpp>
+#include <stagecraft/description/effective_options.hpp>
 #include <stagecraft/description/replication.hpp>
 #include <stagecraft/diagnostics/any_argument.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>

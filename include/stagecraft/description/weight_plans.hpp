@@ -5,7 +5,7 @@
 
 #include <stagecraft/description/update_of_weight.hpp>
 #include <stagecraft/graph/array_view.hpp>
-#include <stagecraft/graph/constraint.hpp>
+#include <stagecraft/graph/parameter.hpp>
 #include <stagecraft/initializers/initializer.hpp>
 #include <stagecraft/operations/differentiation.hpp>
 #include <stagecraft/operations/plan/traced_plan.hpp>

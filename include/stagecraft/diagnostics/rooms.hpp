@@ -69,9 +69,14 @@ namespace stagecraft::plan {
 using namespace jobs;
 }  // namespace stagecraft::plan
 
-/// host/: how the host carries it out.
-namespace stagecraft::cpu {
+/// engine/: one execution after the other, on any machine.
+namespace stagecraft::engine {
 using namespace plan;
+}  // namespace stagecraft::engine
+
+/// host/: how the host carries a plan out.
+namespace stagecraft::cpu {
+using namespace engine;
 }  // namespace stagecraft::cpu
 
 /// ipu/: what tiles hold, do and cost.
@@ -79,14 +84,9 @@ namespace stagecraft::tiles {
 using namespace cpu;
 }  // namespace stagecraft::tiles
 
-/// engine/: one execution after the other.
-namespace stagecraft::engine {
-using namespace tiles;
-}  // namespace stagecraft::engine
-
 /// training/: what trainers and predictors are made of.
 namespace stagecraft::trainers {
-using namespace engine;
+using namespace tiles;
 }  // namespace stagecraft::trainers
 
 /// report/: pictures and numbers of models, timetables and runs.

@@ -5,8 +5,6 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/pipeline_memory.hpp>
 #include <stagecraft/engine/policy/execution_policy.hpp>
-#include <stagecraft/host/parameter_update.hpp>
-#include <stagecraft/host/rounded_weights.hpp>
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -37,17 +35,9 @@ class pass_weights {
     return any && Plan::adds_parameter_gradients && policy::template clears_accumulators<Plan>;
   }();
   /// A share of each.
-  static void begin_gradients(host_memory const& own) {
-    for_each_accumulator([&]<int Call, std::size_t Parameter>() {
-      parameter_update<Plan, Parameter>::begin(own, Plan::gradients.shift[Call], share_of<Parameter>(own));
-    });
-  }
-  /// A share of what a call's backward step has written is added to sums in half precision.
-  template <int Call>
-  static void accumulate_halves(host_memory const& own) {
-    for_each_parameter<Call>([&]<std::size_t Parameter>() {
-      parameter_update<Plan, Parameter>::accumulate(own, Plan::gradients.shift[Call], share_of<Parameter>(own));
-    });
+  static void begin_gradients(pass_memory const& own) {
+    for_each_accumulator(
+        [&]<int Call, std::size_t Parameter>() { policy::template begin_gradient<Plan, Call, Parameter>(own); });
   }
   /// Between remote memory and where the pass works on accumulators.
   template <bool Fetch>
@@ -59,7 +49,7 @@ class pass_weights {
   }
 
   /// Copies of the weights of the pass's layers: from the parts of all replicas, if these share their weights.
-  static void fetch(float const* shared_weights, memory_type& own, host_memory const& memory) {
+  static void fetch(float const* shared_weights, memory_type& own, pass_memory const& memory) {
     [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
       [[maybe_unused]] int const done[]{0, (fetch_weight<Parameter>(shared_weights, own, memory), 0)...};
     }(parameters{});
@@ -80,10 +70,6 @@ class pass_weights {
   }
 
  private:
-  template <std::size_t Parameter>
-  static kernels::share::range share_of(host_memory const& own) {
-    return own.share.of(Plan::weights.size[Parameter], 16);
-  }
   template <int Call, class Each>
   static void for_each_parameter(Each const& each) {
     constexpr auto const& layer = graph.layer_of(Call);
@@ -107,18 +93,12 @@ class pass_weights {
 
   template <std::size_t Parameter>
   static void fetch_weight([[maybe_unused]] float const* shared_weights, [[maybe_unused]] memory_type& own,
-                           [[maybe_unused]] host_memory const& memory) {
+                           [[maybe_unused]] pass_memory const& memory) {
     if constexpr (uses_weight(Parameter)) {
       constexpr auto offset = Plan::weights.offset[Parameter];
       float const* from = own.weights.data();
       if constexpr (Sizes::shards_weights && graph.parameters[Parameter].trainable) from = shared_weights;
-      float* const to = own.local_weights.data() + offset;
-      if constexpr (is_half(Plan::stored) && rounds_copies_of_weights<Plan::training.dtype_policy>) {
-        rounded_weights<Plan>::template copy<Parameter>(from + offset, to);
-      } else {
-        policy::transfer(from + offset, to, static_cast<std::size_t>(Plan::weights.size[Parameter]));
-        policy::template copied_weight<Plan, Parameter>(memory, to);
-      }
+      policy::template copy_weight<Plan, Parameter>(memory, from + offset, own.local_weights.data() + offset);
     }
   }
   template <std::size_t Parameter>

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one replica of a pipeline holds on the host: a block for each device, weights, gradients, the optimizer's state,
-// and what the plan puts into remote memory.
+// The memory of one replica: a block for each device, weights, gradients, the optimizer's state, norms for weight
+// updates, and what the plan puts into remote memory.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
-#include <stagecraft/engine/norm_memory.hpp>
 #include <stagecraft/engine/policy/execution_policy.hpp>
+#include <stagecraft/engine/policy/pass_memory.hpp>
 #include <stagecraft/engine/step_plan.hpp>
-#include <stagecraft/host/steps/host_memory.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/kernels/reduction/collectives.hpp>
+#include <stagecraft/optimizers/dynamic_loss_scale.hpp>
+#include <stagecraft/optimizers/optimizer.hpp>
 #include <stagecraft/plan/session_shape.hpp>
 #include <stagecraft/threads/progress.hpp>
 #include <algorithm>
@@ -19,8 +21,69 @@
 #include <cstdint>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 namespace stagecraft::engine {
+
+/// How the elements of a weight are divided for sums over them: into blocks, which no shard of a replica cuts. So sums
+/// depend neither on threads nor on whether replicas share the work.
+struct norm_blocks {
+  static constexpr std::int64_t floats = 2048;
+  using range = kernels::share::range;
+
+  std::int64_t size;  ///< of the weight
+  int shards;
+
+  [[nodiscard]] constexpr range shard(int which) const { return kernels::shard_of(size, which, shards); }
+  [[nodiscard]] constexpr std::int64_t count_of(int which) const {
+    auto const [first, last] = shard(which);
+    return (last - first + floats - 1) / floats;
+  }
+  /// The elements of a block, which is one of a shard's.
+  [[nodiscard]] constexpr range elements(int which, std::int64_t block) const {
+    auto const [first, last] = shard(which);
+    auto const begin = first + block * floats, end = begin + floats;
+    return {begin, end < last ? end : last};
+  }
+  [[nodiscard]] constexpr std::int64_t count() const {
+    std::int64_t blocks = 0;
+    for (int i = 0; i < shards; ++i) blocks += count_of(i);
+    return blocks;
+  }
+};
+
+/// For `Weights` weights, each with up to `Norms` norms, of `Shards` replicas.
+template <std::size_t Weights, int Norms, int Shards>
+struct norm_memory {
+  using numbers = std::array<double, Norms>;
+  using of_weights = std::array<numbers, Weights>;
+
+  explicit norm_memory(std::int64_t blocks) : squares(static_cast<std::size_t>(blocks)) {}
+
+  std::vector<numbers> squares;           ///< sums of each block, a weight after the other
+  std::array<of_weights, Shards> sums{};  ///< of each shard
+  of_weights norms{};                     ///< what the optimizer reads
+};
+
+/// Where one replica keeps what its losses are multiplied by: each of its devices the same, and nothing if that does
+/// not change.
+template <bool IsDynamic>
+struct loss_scale_memory {
+  loss_scale_memory(int devices, float initial)
+      : of_device(static_cast<std::size_t>(devices), dynamic_loss_scale{.scale = initial}) {}
+
+  tracing::growing_array<dynamic_loss_scale> of_device;
+};
+template <>
+struct loss_scale_memory<false> {
+  loss_scale_memory(int, float) {}
+};
+
+/// Optimizers that read none.
+template <std::size_t Weights, int Shards>
+struct norm_memory<Weights, 0, Shards> {
+  explicit norm_memory(std::int64_t) {}
+};
 
 /// Sizes of a model's memory, for one replica.
 template <class Job, int Replicas>
@@ -235,7 +298,7 @@ struct pipeline_memory {
   aligned_block targets, scales;  ///< rings
   // Their sizes are known: arrays cost compilers less than vectors.
   std::atomic<int> samples[Sizes::most_samples]{};  ///< a ring: samples of a micro-batch
-  std::atomic<float const*> samples_in_place{};     ///< see host_memory::samples
+  std::atomic<float const*> samples_in_place{};     ///< see pass_memory::samples
   aligned_block blocks[Sizes::devices], workspaces[Sizes::devices], widened[Sizes::devices];  ///< of each device
   aligned_block remote[Sizes::stages];  ///< activations of each stage
   /// The weight update that each stage's copies of weights are for; 0: none are there.

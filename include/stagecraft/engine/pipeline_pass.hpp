@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Carries out one pass of a pipeline on the host: waits for what it needs, runs the layers' steps, and hands on what
+// Carries out one pass of one stage, on any machine: waits for what it needs, runs the calls' steps, and hands on what
 // other passes wait for.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/engine/device_threads.hpp>
-#include <stagecraft/engine/pass_recorder.hpp>
 #include <stagecraft/engine/pass_weights.hpp>
 #include <stagecraft/engine/pipeline_execution.hpp>
 #include <stagecraft/engine/pipeline_memory.hpp>
-#include <stagecraft/engine/step_view.hpp>
+#include <stagecraft/engine/policy/device_threads.hpp>
 #include <stagecraft/engine/trace.hpp>
-#include <stagecraft/host/loss_step.hpp>
-#include <stagecraft/host/narrow_storage.hpp>
-#include <stagecraft/host/operations/operations.hpp>
-#include <stagecraft/host/steps/step_epilogue.hpp>
+#include <stagecraft/plan/logits.hpp>
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -31,14 +26,11 @@ class pipeline_pass {
   using memory_type = pipeline_memory<sizes>;
   // Calls see the same plan in both passes of a model that is whole.
   using plan = typename Session::template plan<Mode, sizes::is_whole ? 0 : Pass>;
-  using architecture = typename plan::architecture;
   using policy = typename plan::policy;
   using execution = pipeline_execution<Session>;
   using team = device_threads<plan::threads>;
   using weights = pass_weights<sizes, plan, Pass>;
-  using step_function = void (*)(host_memory const&);
-  using narrow = narrow_storage<plan>;
-  static constexpr bool is_narrow = is_half(plan::stored);
+  using step_function = void (*)(pass_memory const&);
 
   static constexpr auto const& graph = plan::graph;
   static constexpr auto const& pass = pass_on<typename plan::job, Pass>;
@@ -64,7 +56,7 @@ class pipeline_pass {
 
   /// One thread's part. False if another thread has failed.
   static bool run(execution const& all, memory_type& own, std::int64_t micro_batch, device_thread const& self) {
-    host_memory memory = memory_of(own, all, micro_batch, self);
+    pass_memory memory = memory_of(own, all, micro_batch, self);
     trace_event const what{own.replica, device, self.worker, {}, stage, static_cast<int>(micro_batch)};
     pass_recorder const record(all.record, what);
     auto& samples = own.samples[micro_batch % sizes::template samples_alive<Mode>];
@@ -95,12 +87,12 @@ class pipeline_pass {
   }
 
   /// Whether `call` can run this pass: forward steps on floats, on one thread, of weights that lie where they are.
-  static constexpr bool runs_alone = sizes::is_whole && !trains && plan::threads == 1 && !is_narrow &&
+  static constexpr bool runs_alone = sizes::is_whole && !trains && plan::threads == 1 && !is_half(plan::stored) &&
                                      Session::input_count() == 1 && Session::output_count == 1 &&
                                      !sizes::fetches_weights && !sizes::keeps_copies;
 
   /// One batch and nothing beside its steps: no feed, results, trace or counts. `x` and `y` hold the whole batch.
-  static void call(memory_type& own, host_memory& memory, float const* x, float* y) {
+  static void call(memory_type& own, pass_memory& memory, float const* x, float* y) {
     policy::template begin_pass<sizes>(own.of_policy, trains, Pass, device, memory);
     constexpr int input = static_cast<int>(sizes::input_call(0));
     if constexpr (reads_in_place)
@@ -119,21 +111,15 @@ class pipeline_pass {
   static constexpr workspace_size workspace_floats() {
     return [&]<std::size_t... Step>(std::index_sequence<Step...>) {
       workspace_size largest;
-      for (auto const& floats : {largest, workspace_of<pass.steps[Step].call>()...}) largest = largest.or_more(floats);
+      for (auto const& floats : {largest, policy::template workspace<plan, pass.steps[Step].call>()...})
+        largest = largest.or_more(floats);
       return largest;
     }(std::make_index_sequence<pass.steps.size()>{});
   }
 
  private:
-  template <int Call>
-  static constexpr workspace_size workspace_of() {
-    using call = host_call<plan, Call>;
-    long long const all = operation_of<call>::template workspace<call>() + epilogue_floats<call>();
-    return {all, all - shared_floats<operation_of<call>, call>};
-  }
-
   /// On the first thread, before the steps: what they need is there. False if another device has failed.
-  static bool begin_pass(execution const& all, memory_type& own, host_memory& memory, std::atomic<int>& samples,
+  static bool begin_pass(execution const& all, memory_type& own, pass_memory& memory, std::atomic<int>& samples,
                          pass_recorder const& record, std::int64_t& begin) {
     if constexpr (waits)
       if (all.team != nullptr)
@@ -142,7 +128,6 @@ class pipeline_pass {
     begin = record.now();
     if constexpr (Pass == 0) {
       feed(all, own, memory, samples);
-      if constexpr (is_narrow) narrow::inputs(memory);
       policy::template inputs<plan>(memory);
       begin = record.add(pass_kind::infeed, begin);
     }
@@ -161,7 +146,7 @@ class pipeline_pass {
   }
 
   /// On the first thread, behind the steps: what others wait for.
-  static void end_pass(execution const& all, memory_type& own, host_memory const& memory, pass_recorder const& record,
+  static void end_pass(execution const& all, memory_type& own, pass_memory const& memory, pass_recorder const& record,
                        std::int64_t begin) {
     if constexpr (is_last_forward) {
       finish_forward(all, own, memory);
@@ -177,28 +162,29 @@ class pipeline_pass {
     own.done[Pass].publish(memory.micro_batch + 1);
   }
 
-  static host_memory memory_of(memory_type& own, execution const& all, std::int64_t micro_batch,
+  static pass_memory memory_of(memory_type& own, execution const& all, std::int64_t micro_batch,
                                device_thread const& self) {
     auto const before = all.accumulated + micro_batch;
     float* const workspace = own.workspaces[device].data();
-    host_memory memory{
-        .block = own.blocks[device].data(),
-        .weights = (sizes::fetches_weights ? own.local_weights : own.weights).data(),
-        .gradients = (sizes::fetches_gradients ? own.local_gradients : own.gradients).data(),
-        .halves = reinterpret_cast<std::uint16_t*>((sizes::fetches_gradients ? own.local_halves : own.halves).data()),
-        .widened = own.widened[device].data(),
-        .slots = own.state.data(),
-        .workspace = workspace + self.number() * Session::own_workspace_floats,
-        .first_workspace = workspace,
-        .seed = all.seed,
-        .step = all.first_step + static_cast<std::uint64_t>(micro_batch * sizes::replicas + own.replica),
-        .micro_batch = micro_batch,
-        .accumulated = static_cast<int>(before % accumulation_steps),
-        .update = all.updates + 1 + before / accumulation_steps,
-        .learning_rate = all.learning_rate,
-        .member = self.member};
-    if constexpr (Session::folds) memory.weights = all.folded_weights;
-    if constexpr (Session::prepares) memory.prepared = all.prepared_weights;
+    pass_memory memory{
+        device_memory{.block = own.blocks[device].data(),
+                      .weights = (sizes::fetches_weights ? own.local_weights : own.weights).data(),
+                      .gradients = (sizes::fetches_gradients ? own.local_gradients : own.gradients).data(),
+                      .halves = reinterpret_cast<std::uint16_t*>(
+                          (sizes::fetches_gradients ? own.local_halves : own.halves).data()),
+                      .widened = own.widened[device].data(),
+                      .slots = own.state.data(),
+                      .first_workspace = workspace},
+        pass_numbers{.seed = all.seed,
+                     .step = all.first_step + static_cast<std::uint64_t>(micro_batch * sizes::replicas + own.replica),
+                     .micro_batch = micro_batch,
+                     .accumulated = static_cast<int>(before % accumulation_steps),
+                     .update = all.updates + 1 + before / accumulation_steps,
+                     .learning_rate = all.learning_rate},
+        weight_numbers{},
+        thread_part{.workspace = workspace + self.number() * Session::own_workspace_floats, .member = self.member}};
+    if constexpr (Session::step_weights::replaces_weights) memory.weights = all.step_weights;
+    if constexpr (Session::step_weights::prepares_weights) memory.prepared = all.prepared_weights;
     if (self.leads()) policy::template begin_pass<sizes>(own.of_policy, trains, Pass, device, memory);
     return memory;
   }
@@ -230,14 +216,11 @@ class pipeline_pass {
     for (std::size_t i = 0; i < result.size(); ++i) result[i] = places[i];
     return result;
   }
-  static void feed(execution const& all, memory_type& own, host_memory& memory, std::atomic<int>& samples) {
+  static void feed(execution const& all, memory_type& own, pass_memory& memory, std::atomic<int>& samples) {
     std::array<float*, static_cast<std::size_t>(Session::input_count())> inputs{};
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       auto const call = static_cast<int>(sizes::input_call(static_cast<int>(i)));
-      if constexpr (is_narrow)
-        inputs[i] = narrow::input(memory, call);
-      else
-        inputs[i] = plan::address(memory, plan::value(call));
+      inputs[i] = policy::template input<plan>(memory, call);
     }
     int valid = Session::batch;
     float const* lent = nullptr;
@@ -257,27 +240,9 @@ class pipeline_pass {
 
   // Steps.
   template <int Call, bool Backward>
-  static void step(host_memory const& memory) {
+  static void step(pass_memory const& memory) {
     if constexpr (!Backward && plan::is_epilogue(Call)) return;  // the step of another call does it
-    // A generic one, so that policies that compute for themselves do without the host's kernels.
-    policy::template step<plan, Call, Backward>(memory, [](auto const& own) {
-      if constexpr (is_narrow)
-        narrow::template step<Call, Backward>(own, host_step<Call, Backward>);
-      else
-        host_step<Call, Backward>(own);
-    });
-  }
-  template <int Call, bool Backward>
-  static void host_step(host_memory const& memory) {
-    using call = host_call<plan, Call>;
-    using steps = operation_of<call>;
-    if constexpr (!Backward) {
-      team::template step<steps>(memory, [](host_memory const& own) { steps::forward(call{own}); });
-    } else {
-      team::template step<steps>(memory, [](host_memory const& own) { steps::backward(call{own}); });
-      if constexpr (policy::template accumulates_halves<plan> && call::parameter_count > 0)
-        team::divide(memory, weights::template accumulate_halves<Call>);
-    }
+    policy::template step<plan, Call, Backward>(memory);
   }
   template <std::size_t... Index>
   static constexpr auto step_table(std::index_sequence<Index...>) {
@@ -291,20 +256,13 @@ class pipeline_pass {
   }();
   /// False if a thread has failed: then the others have nothing more to do.
   template <std::size_t First, std::size_t Last>
-  static bool run_steps(host_memory const& memory) {
+  static bool run_steps(pass_memory const& memory) {
     static constexpr auto steps = step_table(std::make_index_sequence<pass.steps.size()>{});
     std::size_t added = 0;  // what is added to gradients stands before backward steps, or behind them
     auto const add_before = [&](int step) {
       for (; added < pass.additions.size() && pass.additions[added].step <= step; ++added) {
         auto const& addition = pass.additions[added];
-        policy::template addition<plan>(memory, addition, static_cast<int>(added), [&] {
-          team::divide(memory, [&](host_memory const& own) {
-            if constexpr (is_narrow) return narrow::addition(own, addition);
-            auto const [first, last] = own.share.of(addition.floats, 16);
-            kernels::scaled_add<true, architecture>(1.0F, plan::address(own, addition.from) + first,
-                                                    plan::address(own, addition.to) + first, last - first);
-          });
-        });
+        policy::template addition<plan>(memory, addition, static_cast<int>(added));
       }
     };
     for (std::size_t i = First; i < Last; ++i) {
@@ -317,7 +275,7 @@ class pipeline_pass {
   }
 
   // Losses and outfeed.
-  static void finish_forward(execution const& all, memory_type& own, host_memory memory) {
+  static void finish_forward(execution const& all, memory_type& own, pass_memory memory) {
     if constexpr (sizes::scales_losses && trains) memory.loss_scale = own.loss_scales.of_device[device].scale;
     std::array<float, Session::end_count> losses{};
     float total = 0;
@@ -346,30 +304,20 @@ class pipeline_pass {
     }(output_indices{});
   }
   template <std::size_t Output>
-  static void finish_output([[maybe_unused]] host_memory const& memory) {
+  static void finish_output([[maybe_unused]] pass_memory const& memory) {
     if constexpr (takes_logits<typename plan::job, Output>) {
       float* const value = plan::address(memory, plan::value(Session::outputs[Output]));
-      policy::template output<plan, Output>(memory, value, [&] {
-        auto const make = [](float* values) { output_step<typename sizes::shape, Output, architecture>(values); };
-        if constexpr (is_narrow)
-          narrow::template output<Output>(memory, value, make);
-        else
-          make(value);
-      });
+      policy::template output<plan, Output>(memory, value);
     }
   }
   template <std::size_t Output>
-  static float const* prediction(host_memory const& memory) {
+  static float const* prediction(pass_memory const& memory) {
     float const* const value = plan::address(memory, plan::value(Session::outputs[Output]));
-    if constexpr (is_narrow)
-      return narrow::template prediction<Output>(memory, value);
-    else
-      return value;
+    return policy::template prediction<plan, Output>(memory, value);
   }
   template <std::size_t Output>
-  static float loss(host_memory const& memory, float const* targets, float const* scales) {
+  static float loss(pass_memory const& memory, float const* targets, float const* scales) {
     constexpr int call = Session::ends[Output];
-    float factor = loss_weight_of<typename plan::job>(Output);
     loss_gradient gradient;
     if constexpr (trains) {
       constexpr auto const& places = pass.places;
@@ -378,19 +326,9 @@ class pipeline_pass {
         if constexpr (plan::model_plan.loss_adds_gradient[Output])
           gradient.scratch = plan::address(memory, places.loss_scratch);
       }
-      factor *= gradient_factor<plan>(memory.accumulated) * memory.loss_scale;
     }
     float const* const logits = plan::address(memory, plan::value(call));
-    return policy::template loss<plan, Output>(memory, logits, targets, scales, gradient, [&] {
-      auto const find = [&](float const* values, loss_gradient const& to) {
-        return loss_step<typename sizes::shape, Output, architecture>(values, targets, scales, to, factor,
-                                                                      memory.valid_samples);
-      };
-      if constexpr (is_narrow)
-        return narrow::template loss<Output>(memory, logits, gradient, find);
-      else
-        return find(logits, gradient);
-    });
+    return policy::template loss<plan, Output>(memory, logits, targets, scales, gradient);
   }
 };
 

@@ -4,11 +4,11 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/device_cursor.hpp>
-#include <stagecraft/engine/device_threads.hpp>
 #include <stagecraft/engine/pipeline_execution.hpp>
 #include <stagecraft/engine/pipeline_memory.hpp>
 #include <stagecraft/engine/pipeline_pass.hpp>
 #include <stagecraft/engine/pipeline_update.hpp>
+#include <stagecraft/engine/policy/device_threads.hpp>
 #include <stagecraft/engine/trace.hpp>
 #include <array>
 #include <cstddef>
@@ -162,12 +162,12 @@ class pipeline_run {
     if constexpr (replicas > 1)
       if (!synchronize(self) || !each(update::reduce) || !synchronize(self)) return false;
     // A shard of a weight is no weight: its functions wait for all.
-    if constexpr (update::functions::have_penalty_gradients())
+    if constexpr (have_penalty_gradients<typename Session::first_plan>)
       if (!each(update::add_penalty_gradients) || !synchronize(self)) return false;
     if (!find_norms<0>(each, self)) return false;
     if constexpr (update::has_work())
       if (!each(update::apply)) return false;
-    if constexpr (update::functions::have_constraints())
+    if constexpr (have_constraints<typename Session::first_plan>)
       if (!synchronize(self) || !each(update::constrain)) return false;
     if (sizes::scales_losses && !each(update::advance_loss_scale)) return false;
     if (all_.record != nullptr && self.leads())
@@ -215,7 +215,7 @@ class pipeline_run {
     if constexpr (workers == 1)
       return true;
     else
-      return device_threads<sizes::threads_of_device>::alone({.member = self.member},
+      return device_threads<sizes::threads_of_device>::alone({{}, {}, {}, {.member = self.member}},
                                                              [this] { return all_.team->synchronize(); });
   }
 

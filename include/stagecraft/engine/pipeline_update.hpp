@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The weight update of a pipeline's devices on the host, and what it does with the gradients and weights of replicas.
+// The weight update of a pipeline's devices, on any machine, and what it does with the gradients and weights of
+// replicas.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/engine/device_threads.hpp>
 #include <stagecraft/engine/pipeline_memory.hpp>
+#include <stagecraft/engine/policy/device_threads.hpp>
 #include <stagecraft/engine/update_norms.hpp>
-#include <stagecraft/host/parameter_update.hpp>
-#include <stagecraft/host/weight_functions.hpp>
 #include <stagecraft/kernels/reduction/collectives.hpp>
-#include <stagecraft/kernels/update/update.hpp>
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -36,7 +34,6 @@ struct update_place {
 template <class Sizes, class Plan>
 class pipeline_update {
   using memory_type = pipeline_memory<Sizes>;
-  using architecture = typename Plan::architecture;
   using policy = typename Plan::policy;
   using team = device_threads<Plan::threads>;
   using range = kernels::share::range;
@@ -44,18 +41,17 @@ class pipeline_update {
   static constexpr int slots = slots_of<Plan::training.optimizer>;
   static constexpr bool shards = Sizes::shards_state || Sizes::shards_weights;
   template <std::size_t Parameter>
-  using update = parameter_update<Plan, Parameter, replicas>;
+  using facts = weight_facts<Plan, Parameter>;
   using norms = update_norms<Sizes, Plan>;
 
  public:
-  using functions = weight_functions<Plan>;
   using all_replicas = std::array<memory_type*, static_cast<std::size_t>(replicas)>;
   using job = update_place<all_replicas>;
 
   /// Whether backward steps leave anything to do.
   [[nodiscard]] static constexpr bool has_work() {
     return []<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
-      return (functions::have_constraints() || ... || is_updated<Parameter>());
+      return (have_constraints<Plan> || ... || is_updated<Parameter>());
     }(parameters{});
   }
 
@@ -63,15 +59,14 @@ class pipeline_update {
   static bool sum_calls(job const& what, device_thread const& self) {
     auto const memory = memory_of(what, self);
     if (!fetch_gradients(what, memory)) return false;
-    team::divide(memory, [&what](host_memory const& own) { sum_calls_of_share(what.device, own); });
+    team::divide(memory, [&what](pass_memory const& own) { sum_calls_of_share(what.device, own); });
     return team::goes_on(memory);
   }
-  static constexpr bool sums_apart = replicas > 1 || functions::have_penalty_gradients() || norms::rounds > 0;
+  static constexpr bool sums_apart = replicas > 1 || have_penalty_gradients<Plan> || norms::rounds > 0;
 
   /// The gradients of all replicas become one, in the order of the replicas: each replica's device reduces its shard,
   /// for all of them or, if that is all that it will need, for itself.
   static bool reduce(job const& what, device_thread const& self) {
-    constexpr bool mean = Plan::training.cross_replica_reduction == cross_replica_reduction::mean;
     auto const memory = memory_of(what, self);
     return team::alone(memory, [&] {
       for_each_weight(what.device, [&]<std::size_t Parameter>() {
@@ -79,12 +74,7 @@ class pipeline_update {
         std::array<float*, static_cast<std::size_t>(replicas)> gradients{};
         for (std::size_t i = 0; i < gradients.size(); ++i)
           gradients[i] = gradients_of(*what.all[i]) + Plan::weights.offset[Parameter];
-        policy::template sum_of_replicas<Plan, Parameter>(memory, gradients, what.replica, shard, [&] {
-          if constexpr (shards)
-            kernels::reduce_scatter<mean, architecture>(gradients.data(), replicas, gradients[what.replica], shard);
-          else
-            kernels::all_reduce<mean, architecture>(gradients.data(), replicas, shard);
-        });
+        policy::template sum_of_replicas<Plan, Parameter>(memory, gradients, what.replica, shard);
       });
     });
   }
@@ -98,11 +88,8 @@ class pipeline_update {
       float scaled = times;
       if constexpr (Sizes::scales_losses) scaled *= scale_of(what).scale;
       for_each_weight(what.device, [&]<std::size_t Parameter>() {
-        if constexpr (functions::template has_penalty_gradient<Parameter>())
-          policy::template penalty_gradient<Plan, Parameter>(memory, shards, [&] {
-            functions::template add_penalty_gradient<Parameter>(memory.weights, memory.gradients, scaled,
-                                                                memory.workspace);
-          });
+        if constexpr (facts<Parameter>::has_penalty_gradient)
+          policy::template penalty_gradient<Plan, Parameter>(memory, scaled, shards);
       });
     });
   }
@@ -118,7 +105,7 @@ class pipeline_update {
     auto memory = memory_of(what, self);
     if (self.leads()) policy::template begin_update<Sizes>(what.own().of_policy, what.device, memory, false);
     if (!find_norms<Round - 1>(what, memory)) return false;
-    team::divide(memory, [&what](host_memory const& own) {
+    team::divide(memory, [&what](pass_memory const& own) {
       for_each_weight(what.device, [&]<std::size_t Parameter>() {
         norms::template add_squares<Parameter, Round>(what.own(), own, what.device,
                                                       [&](range const& of) { return state_of<Parameter>(what, of); });
@@ -140,7 +127,7 @@ class pipeline_update {
     if (!sums_apart && !fetch_gradients(what, memory)) return false;
     if (!find_norms<norms::rounds - 1>(what, memory)) return false;
     if constexpr (!shards && !Sizes::fetches_state) {
-      team::divide(memory, [&what](host_memory const& own) {
+      team::divide(memory, [&what](pass_memory const& own) {
         if constexpr (!sums_apart) sum_calls_of_share(what.device, own);
         for_each_weight(what.device, [&]<std::size_t Parameter>() {
           apply_to<Parameter>(what, own, own.share.of(Plan::weights.size[Parameter], 16));
@@ -169,9 +156,7 @@ class pipeline_update {
       if (!is_carried_out(what)) return;
       policy::template begin_update<Sizes>(what.own().of_policy, what.device, memory, false);
       for_each_weight<false>(what.device, [&]<std::size_t Parameter>() {
-        if constexpr (functions::template has_constraint<Parameter>())
-          policy::template constraint<Plan, Parameter>(
-              memory, shards, [&] { functions::template constrain<Parameter>(memory.weights, memory.workspace); });
+        if constexpr (facts<Parameter>::has_constraint) policy::template constraint<Plan, Parameter>(memory, shards);
       });
     });
   }
@@ -202,25 +187,24 @@ class pipeline_update {
   }
 
   /// Weights that the replicas share stand with the first one.
-  static host_memory memory_of(job const& what, device_thread const& self) {
+  static pass_memory memory_of(job const& what, device_thread const& self) {
     auto& own = what.own();
     float* const workspace = own.workspaces[what.device].data();
-    return {
-        .weights = (Sizes::shards_weights ? *what.all[0] : own).weights.data(),
-        .gradients = gradients_of(own),
-        .halves = reinterpret_cast<std::uint16_t*>((Sizes::fetches_gradients ? own.local_halves : own.halves).data()),
-        .workspace = workspace,
-        .first_workspace = workspace,
-        .seed = what.seed,
-        .micro_batch = own.done[0].value() - 1,  // the last one
-        .update = what.number,
-        .learning_rate = what.learning_rate,
-        .member = self.member};
+    return {device_memory{.weights = (Sizes::shards_weights ? *what.all[0] : own).weights.data(),
+                          .gradients = gradients_of(own),
+                          .halves = reinterpret_cast<std::uint16_t*>(
+                              (Sizes::fetches_gradients ? own.local_halves : own.halves).data()),
+                          .first_workspace = workspace},
+            pass_numbers{.seed = what.seed,
+                         .micro_batch = own.done[0].value() - 1,  // the last one
+                         .update = what.number,
+                         .learning_rate = what.learning_rate},
+            weight_numbers{}, thread_part{.workspace = workspace, .member = self.member}};
   }
 
   /// The norms of a round of the device's weights; nothing before the first one.
   template <int Round>
-  static bool find_norms([[maybe_unused]] job const& what, [[maybe_unused]] host_memory const& memory) {
+  static bool find_norms([[maybe_unused]] job const& what, [[maybe_unused]] pass_memory const& memory) {
     if constexpr (Round < 0)
       return true;
     else
@@ -253,18 +237,15 @@ class pipeline_update {
     return {what.own().state.data() + Sizes::state_offset(Parameter) + begin, Sizes::all_state_floats};
   }
 
-  static bool fetch_gradients([[maybe_unused]] job const& what, [[maybe_unused]] host_memory const& memory) {
+  static bool fetch_gradients([[maybe_unused]] job const& what, [[maybe_unused]] pass_memory const& memory) {
     if constexpr (Sizes::fetches_gradients)
       return team::alone(memory, [&] {
         for_each_weight(what.device, [&]<std::size_t Parameter>() { fetch_accumulators<Parameter>(what.own()); });
       });
     return true;
   }
-  static void sum_calls_of_share(int device, host_memory const& own) {
-    for_each_weight(device, [&]<std::size_t Parameter>() {
-      policy::template sum_of_calls<Plan, Parameter>(
-          own, [&] { update<Parameter>::sum_calls(own, own.share.of(Plan::weights.size[Parameter], 16)); });
-    });
+  static void sum_calls_of_share(int device, pass_memory const& own) {
+    for_each_weight(device, [&]<std::size_t Parameter>() { policy::template sum_of_calls<Plan, Parameter>(own); });
   }
 
   /// The first call of the layer that a weight belongs to.
@@ -276,29 +257,18 @@ class pipeline_update {
     int const stage = stage_of_graph_call<typename Plan::model>(call_of(parameter));
     return Sizes::template table<Sizes::main_mode>().device_of_stage(stage);
   }
-  template <std::size_t Parameter>
-  static constexpr bool is_trained() {
-    return Plan::graph.parameters[Parameter].trainable && update<Parameter>::has_gradient;
-  }
   /// How many numbers the weights have that are trained, or whose gradients decide on what losses are multiplied by.
   static constexpr std::int64_t gradients = []<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
     return (std::int64_t{0} + ... +
-            (is_trained<Parameter>() &&
+            (facts<Parameter>::is_trained &&
                      (!Sizes::loss_scale.captured_only || Plan::graph.parameters[Parameter].is_captured())
                  ? std::int64_t{Plan::graph.parameters[Parameter].shape.size()}
                  : 0));
   }(parameters{});
-  /// Whether its update is carried out with its gradient.
-  template <std::size_t Parameter>
-  static constexpr bool is_joined() {
-    constexpr int call = call_of(Parameter);
-    constexpr int index = static_cast<int>(Parameter) - Plan::graph.layer_of(call).first_parameter;
-    return Plan::fuses_update(call, index) || Plan::updates_rows(call, index);
-  }
   /// Whether the policy is asked for it behind the backward steps.
   template <std::size_t Parameter>
   static constexpr bool is_updated() {
-    return is_trained<Parameter>() && !(policy::joins_passes && is_joined<Parameter>());
+    return facts<Parameter>::is_trained && !(policy::joins_passes && facts<Parameter>::is_joined);
   }
 
   /// each<Parameter>() for the weights of a device: those to be updated, or all that are trained.
@@ -310,7 +280,7 @@ class pipeline_update {
   }
   template <std::size_t Parameter, bool Updated, class Each>
   static void visit(int device, Each const& each) {
-    if constexpr (Updated ? is_updated<Parameter>() : is_trained<Parameter>()) {
+    if constexpr (Updated ? is_updated<Parameter>() : facts<Parameter>::is_trained) {
       constexpr int owner = device_of(Parameter);
       if (owner == device) each.template operator()<Parameter>();
     }
@@ -319,13 +289,13 @@ class pipeline_update {
   template <std::size_t Parameter>
   static void fetch_accumulators(memory_type& own) {
     for (std::size_t call = 0; call < Plan::graph.calls.size(); ++call)
-      if (Plan::model_plan.calls[call].needs_gradient && update<Parameter>::used_by(static_cast<int>(call)))
+      if (Plan::model_plan.calls[call].needs_gradient && facts<Parameter>::used_by(static_cast<int>(call)))
         move_accumulator<Sizes, true>(own, Plan::weights.offset[Parameter] + Plan::gradients.shift[call],
                                       Plan::weights.size[Parameter]);
   }
 
   template <std::size_t Parameter>
-  static void apply_to(job const& what, host_memory const& of_device, range elements) {
+  static void apply_to(job const& what, pass_memory const& of_device, range elements) {
     auto& own = what.own();
     if (!is_carried_out(what)) return;
     auto const memory = norms::template memory_of<Parameter>(own, of_device, what.device);
@@ -336,17 +306,11 @@ class pipeline_update {
       float* const local = own.local_state.data() + what.device * Sizes::largest_state * slots;
       auto const count = elements.last - elements.first;
       for (int i = 0; i < slots; ++i) std::copy_n(state + i * Sizes::all_state_floats, count, local + i * floats);
-      change<Parameter>(memory, {local, floats}, elements);
+      policy::template update<Plan, Parameter>(memory, optimizer_state{local, floats}, elements);
       for (int i = 0; i < slots; ++i) std::copy_n(local + i * floats, count, state + i * Sizes::all_state_floats);
     } else {
-      change<Parameter>(memory, {state, Sizes::all_state_floats}, elements);
+      policy::template update<Plan, Parameter>(memory, optimizer_state{state, Sizes::all_state_floats}, elements);
     }
-  }
-  template <std::size_t Parameter>
-  static void change(host_memory const& memory, optimizer_state const& optimizer, range elements) {
-    policy::template update<Plan, Parameter>(memory, optimizer, elements, [&] {
-      if constexpr (!is_joined<Parameter>()) update<Parameter>::apply(memory, optimizer, elements);
-    });
   }
 
   /// All-gather: the other replicas get this one's shard, which none of them reads or writes meanwhile.
@@ -366,17 +330,8 @@ class pipeline_update {
       constexpr int owner = device_of(Parameter);
       auto const& holder = Sizes::shards_weights && info.trainable ? *what.all[0] : what.own();
       if (owner == what.device)
-        what.own().penalties[Parameter] = penalty_of<Parameter>(holder.weights.data(), workspace);
+        what.own().penalties[Parameter] = policy::template penalty<Plan, Parameter>(holder.weights.data(), workspace);
     }
-  }
-  template <std::size_t Parameter>
-  static float penalty_of(float const* weights, [[maybe_unused]] float* workspace) {
-    constexpr auto const& penalty = Plan::graph.parameters[Parameter].regularizer;
-    if constexpr (penalty.is_own())
-      return functions::template penalty<Parameter>(weights, workspace);
-    else
-      return kernels::regularization_loss<architecture>(penalty, weights + Plan::weights.offset[Parameter],
-                                                        Plan::weights.size[Parameter]);
   }
 };
 

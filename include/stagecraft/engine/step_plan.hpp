@@ -6,9 +6,9 @@
 #include <stagecraft/description/replicas.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/policy/execution_policy.hpp>
-#include <stagecraft/host/steps/weight_storage.hpp>
+#include <stagecraft/engine/policy/weight_storage.hpp>
 #include <stagecraft/optimizers/rests_without_gradient.hpp>
-#include <stagecraft/plan/pipeline_program.hpp>
+#include <stagecraft/plan/passes.hpp>
 #include <stagecraft/plan/whole_pass.hpp>
 #include <cstddef>
 
@@ -67,6 +67,9 @@ struct step_plan {
   /// Whether gradients are accumulated in halves: then backward steps write them, and they are added afterwards.
   static constexpr bool accumulates_halves =
       options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
+  /// Whether each replica updates its part of the weights.
+  static constexpr bool shards_updates = Job::replicas > 1 && (options.replicated_optimizer_state_sharding ||
+                                                               options.replicated_weight_sharding);
   /// Whether backward steps add the gradients of weights to what is there.
   static constexpr bool adds_parameter_gradients = !accumulates_halves && options.accumulation_steps() > 1;
 
@@ -86,7 +89,7 @@ struct step_plan {
              is_updated_at_once(call, index, parameter_layout::plain) && rests_without_gradient<training.optimizer>;
   }
 
-  /// Whether what a call gives are samples that may lie outside of the block: host_memory::samples.
+  /// Whether what a call gives are samples that may lie outside of the block: pass_memory::samples.
   [[nodiscard]] static constexpr bool stays_in_place(int call) {
     return is_whole && model_plan.calls[root(call)].stays_in_place;
   }
@@ -107,7 +110,7 @@ struct step_plan {
     return false;
   }
   [[nodiscard]] static constexpr bool exists(buffer_place const& place) { return place.exists(); }
-  [[nodiscard]] static float* address(host_memory const& memory, buffer_place const& place) {
+  [[nodiscard]] static float* address(pass_memory const& memory, buffer_place const& place) {
     return memory.block + place.at(memory.micro_batch);
   }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the threads of a run did when: one event per pass, copy, update and so on, recorded while it runs and looked at
 // afterwards, for example with report/chrome_trace.hpp. Graphcore's counterpart: the execution trace of PopVision.
+// Records what a pass does when, if somebody wants to know.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/growing_array.hpp>
-#include <stagecraft/pipeline/schedule/pass_kind.hpp>
+#include <stagecraft/pipeline/schedule/schedule.hpp>
 #include <stagecraft/threads/owned.hpp>
 #include <algorithm>
 #include <chrono>
@@ -118,3 +119,29 @@ class trace {
 };
 
 }  // namespace stagecraft
+
+namespace stagecraft::engine {
+
+/// One pass of one micro-batch, on one thread. `pass` names its replica, device, thread, stage and micro-batch.
+class pass_recorder {
+ public:
+  pass_recorder(trace* to, trace_event const& pass) : to_(to), pass_(pass) {}
+
+  [[nodiscard]] std::int64_t now() const { return to_ == nullptr ? 0 : trace::now(); }
+  /// Ends something that began then, and returns when the next thing begins.
+  std::int64_t add(pass_kind kind, std::int64_t begin) const {
+    if (to_ == nullptr) return 0;
+    trace_event event = pass_;
+    event.kind = kind;
+    event.begin_ns = begin;
+    event.end_ns = trace::now();
+    to_->record(event);
+    return event.end_ns;
+  }
+
+ private:
+  trace* to_;
+  trace_event pass_;
+};
+
+}  // namespace stagecraft::engine

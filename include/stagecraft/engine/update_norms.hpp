@@ -5,7 +5,6 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/pipeline_memory.hpp>
-#include <stagecraft/host/parameter_update.hpp>
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -27,11 +26,11 @@ class update_norms {
 
  public:
   template <std::size_t Parameter>
-  using update = parameter_update<Plan, Parameter, replicas>;
+  using facts = weight_facts<Plan, Parameter>;
   template <std::size_t Parameter>
-  static constexpr detail::norms_of_step const& norms_of = detail::norms_of<update<Parameter>::optimizer>;
+  static constexpr detail::norms_of_step const& norms_of = detail::norms_of<facts<Parameter>::optimizer>;
   template <std::size_t Parameter, int Round>
-  static constexpr unsigned which = detail::norms_of_round<update<Parameter>::optimizer>(Round);
+  static constexpr unsigned which = detail::norms_of_round<facts<Parameter>::optimizer>(Round);
 
   /// Rounds of all weights.
   static constexpr int rounds = detail::norms_of<Plan::training.optimizer>.rounds;
@@ -42,7 +41,7 @@ class update_norms {
   /// What the update of a weight finds: its norms, and what follows from the factor of the losses. Only where no thread
   /// comes late.
   template <std::size_t Parameter>
-  static host_memory memory_of(memory_type const& own, host_memory memory, [[maybe_unused]] int device) {
+  static pass_memory memory_of(memory_type const& own, pass_memory memory, [[maybe_unused]] int device) {
     if constexpr (rounds > 0) memory.norms = own.norms.norms[Parameter].data();
     if constexpr (Sizes::scales_losses) memory.loss_scale = own.loss_scales.of_device[device].scale;
     return memory;
@@ -61,18 +60,18 @@ class update_norms {
 
   /// The sums of a part of a weight's blocks. `state(elements)` is the optimizer's state of them.
   template <std::size_t Parameter, int Round, class State>
-  static void add_squares(memory_type& own, host_memory const& memory, int device, State const& state) {
+  static void add_squares(memory_type& own, pass_memory const& memory, int device, State const& state) {
     if constexpr (constexpr unsigned norms = which<Parameter, Round>; norms != 0) {
       constexpr norm_blocks blocks = blocks_of(Parameter);
       auto const [first, last] = memory.share.of(blocks.count());
-      host_memory const of_weight = memory_of<Parameter>(own, memory, device);
+      pass_memory const of_weight = memory_of<Parameter>(own, memory, device);
       std::int64_t number = 0;
       for (int shard = 0; shard < replicas; ++shard)
         for (std::int64_t block = 0; block < blocks.count_of(shard); ++block, ++number)
           if (number >= first && number < last && (!shards || shard == own.replica)) {
             auto const elements = blocks.elements(shard, block);
             double sums[std::popcount(norms)]{};
-            update<Parameter>::template add_squares<norms>(of_weight, state(elements), elements, sums);
+            policy::template add_squares<Plan, Parameter, norms>(of_weight, state(elements), elements, sums);
             auto& to = own.norms.squares[first_block(Parameter) + number];
             int next = 0;
             for (int i = 0; i < norms_of<Parameter>.count; ++i)
@@ -83,21 +82,18 @@ class update_norms {
 
   /// The sums of a weight's shards, or of this replica's, from those of the blocks.
   template <std::size_t Parameter, int Round, class State>
-  static void add_blocks(memory_type& own, host_memory const& memory, int device, State const& state) {
+  static void add_blocks(memory_type& own, pass_memory const& memory, int device, State const& state) {
     if constexpr (constexpr unsigned norms = which<Parameter, Round>; norms != 0) {
-      host_memory const of_weight = memory_of<Parameter>(own, memory, device);
-      policy::template squares<Plan, Parameter, Round>(
-          of_weight, state, shards, own.norms.sums[0][Parameter].data(), [&] {
-            constexpr norm_blocks blocks = blocks_of(Parameter);
-            auto number = static_cast<std::size_t>(first_block(Parameter));
-            for (int shard = 0; shard < replicas; ++shard) {
-              auto& sums = own.norms.sums[shard][Parameter];
-              for_each_norm<Parameter, Round>([&](std::size_t norm) { sums[norm] = 0; });
-              for (std::int64_t block = 0; block < blocks.count_of(shard); ++block, ++number)
-                for_each_norm<Parameter, Round>(
-                    [&](std::size_t norm) { sums[norm] += own.norms.squares[number][norm]; });
-            }
-          });
+      pass_memory const of_weight = memory_of<Parameter>(own, memory, device);
+      constexpr norm_blocks blocks = blocks_of(Parameter);
+      auto number = static_cast<std::size_t>(first_block(Parameter));
+      for (int shard = 0; shard < replicas; ++shard) {
+        auto& sums = own.norms.sums[shard][Parameter];
+        for_each_norm<Parameter, Round>([&](std::size_t norm) { sums[norm] = 0; });
+        for (std::int64_t block = 0; block < blocks.count_of(shard); ++block, ++number)
+          for_each_norm<Parameter, Round>([&](std::size_t norm) { sums[norm] += own.norms.squares[number][norm]; });
+      }
+      policy::template squares<Plan, Parameter, Round>(of_weight, state, shards, own.norms.sums[0][Parameter].data());
     }
   }
 
@@ -148,7 +144,7 @@ class update_norms {
   }
   template <std::size_t Parameter>
   static constexpr norms_of_step norms_of_trained() {
-    if constexpr (Plan::graph.parameters[Parameter].trainable && update<Parameter>::has_gradient)
+    if constexpr (facts<Parameter>::is_trained)
       return norms_of<Parameter>;
     else
       return {};

@@ -1,16 +1,184 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A traced model as one flat constexpr value, and a view of it that all rules are written against.
+// The result of tracing: what the outputs do not need is dropped, calls are put in Keras's order.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/frozen.hpp>
+#include <stagecraft/graph/growing_array.hpp>
+#include <stagecraft/graph/model_builder.hpp>
 #include <stagecraft/graph/node.hpp>
-#include <stagecraft/graph/traced_graph.hpp>
+#include <stagecraft/graph/post_order.hpp>
 #include <array>
 #include <cstddef>
+#include <utility>
 
 namespace stagecraft::tracing {
+
+/// How many of each record a graph has.
+struct graph_sizes {
+  std::size_t layers = 0, parameters = 0, calls = 0, inputs = 0, nested_models = 0, nested_inputs = 0,
+              model_outputs = 0, ends = 0, output_shapes = 0, masks = 0, traced_calls = 0;
+};
+
+template <graph_sizes Sizes>
+struct graph;
+
+/// A traced model while it is still made of vectors; `graph` is what is kept of it.
+struct traced_graph {
+  static constexpr graph_sizes usual_sizes{192, 352, 224, 256, 4, 4, 8, 8, 8, 4, 224};
+  template <graph_sizes Sizes>
+  using frozen = tracing::graph<Sizes>;
+
+  diagnostic problem;
+  bool uses_stages = false;
+  growing_array<layer_info> layers;
+  growing_array<parameter> parameters;
+  growing_array<call_info> calls;
+  growing_array<int> inputs;
+  growing_array<nested_model_info> nested_models;
+  growing_array<nested_input_info> nested_inputs;
+  growing_array<int> model_outputs;
+  growing_array<int> ends;
+  growing_array<shape> output_shapes;      ///< of calls with several outputs
+  growing_array<traced_mask> masks;        ///< by the numbers that calls have, from 1 on
+  growing_array<known_call> traced_calls;  ///< all calls, those that no output needs among them
+
+  [[nodiscard]] constexpr graph_sizes sizes() const {
+    return {layers.size(),        parameters.size(),    calls.size(),         inputs.size(),
+            nested_models.size(), nested_inputs.size(), model_outputs.size(), ends.size(),
+            output_shapes.size(), masks.size(),         traced_calls.size()};
+  }
+};
+
+/// Marks the calls that a model's outputs need. A nested model counts as a whole, as in Keras: who needs one of its
+/// outputs needs them all, and all that it is called with.
+class needed_calls {
+ public:
+  constexpr explicit needed_calls(model_builder const& model)
+      : model_(model), call_(model.calls.size(), 0), nested_(model.nested_models.size(), 0) {
+    if (!nested_.empty()) mark_outputs(0);
+    for (int const loss : model.own_losses) mark(loss);
+    for (auto i = model.calls.size(); i-- > 0;) {
+      auto const& call = model.calls[i];
+      if (call.is_input) call_[i] = 1;  // an input stays an input, used or not
+      if (call_[i] == 0) continue;
+      for (int k = 0; k < call.input_count; ++k) mark(model.inputs[call.first_input + k]);
+    }
+    // As in Keras, penalties of layers that the model does not have do not count.
+    for (int const penalty : model.penalties)
+      if (call_[model.inputs[model.calls[penalty].first_input]] != 0) call_[penalty] = 1;
+  }
+  constexpr bool operator[](std::size_t call) const { return call_[call] != 0; }
+
+ private:
+  constexpr void mark(int call) {
+    if (call_[call] != 0) return;
+    call_[call] = 1;
+    int parent = 0;
+    for (int nested = model_.calls[call].nested_model; nested > 0; nested = parent) {
+      auto const& info = model_.nested_models[nested];
+      parent = info.parent;
+      if (nested_[nested] != 0) continue;
+      mark_outputs(nested);
+      for (int i = 0; i < info.input_count; ++i) mark(model_.nested_inputs[info.first_input + i].call);
+    }
+  }
+  constexpr void mark_outputs(int nested) {
+    nested_[nested] = 1;
+    auto const& info = model_.nested_models[nested];
+    for (int i = 0; i < info.output_count; ++i) mark(model_.model_outputs[info.first_output + i]);
+  }
+
+  model_builder const& model_;
+  growing_array<char> call_, nested_;
+};
+
+/// Takes the records as they are: layers stand in the order of their first calls.
+constexpr void take_all(model_builder& model, traced_graph& graph) {
+  graph.calls = std::move(model.calls);
+  graph.layers = std::move(model.layers);
+  graph.parameters = std::move(model.parameters);
+  graph.inputs = std::move(model.inputs);
+  int id = 0;
+  for (layer_info& layer : graph.layers) layer.traced_id = id++;
+}
+/// Takes those that have a new number.
+constexpr void take_needed(model_builder const& model, growing_array<int> const& new_call, traced_graph& graph) {
+  growing_array<int> new_layer(model.layers.size(), -1);
+  graph.calls.reserve(model.calls.size());
+  graph.layers.reserve(model.layers.size());
+  graph.parameters.reserve(model.parameters.size());
+  graph.inputs.reserve(model.inputs.size());
+  for (std::size_t i = 0; i < model.calls.size(); ++i) {
+    if (new_call[i] < 0) continue;
+    auto call = model.calls[i];
+    auto const first_input = static_cast<int>(graph.inputs.size());
+    for (int k = 0; k < call.input_count; ++k) graph.inputs.push_back(new_call[model.inputs[call.first_input + k]]);
+    call.first_input = first_input;
+    auto& layer = new_layer[call.layer];
+    if (layer < 0) {
+      layer = static_cast<int>(graph.layers.size());
+      graph.layers.push_back(model.layers[call.layer]);
+      auto& info = graph.layers.back();
+      info.traced_id = call.layer;
+      info.first_call = new_call[i];
+      info.call_count = 0;
+      info.first_parameter = static_cast<int>(graph.parameters.size());
+      for (int k = 0; k < info.parameter_count; ++k)
+        graph.parameters.push_back(model.parameters[model.layers[call.layer].first_parameter + k]);
+    }
+    call.layer = layer;
+    ++graph.layers[layer].call_count;
+    graph.calls.push_back(call);
+  }
+}
+
+/// Takes over a builder's records, without the calls that no output of the model needs, as Keras does. A call keeps its
+/// node index, as in Keras, where a layer counts all its calls. An input of a nested model that nothing needs is -1.
+constexpr traced_graph prune(model_builder& model) {
+  traced_graph graph;
+  graph.problem = model.problem;
+  graph.uses_stages = model.uses_stages;
+  graph.nested_models = model.nested_models;
+  graph.nested_inputs = model.nested_inputs;
+  graph.output_shapes = model.output_shapes;
+
+  graph.traced_calls.reserve(model.calls.size());
+  for (call_info const& call : model.calls) graph.traced_calls.push_back({call.shape, call.loss_count});
+
+  needed_calls const needed(model);
+  growing_array<int> new_call(model.calls.size(), -1);
+  int count = 0;
+  for (std::size_t i = 0; i < new_call.size(); ++i)
+    if (needed[i]) new_call[i] = count++;
+
+  if (count == static_cast<int>(model.calls.size()))
+    take_all(model, graph);
+  else
+    take_needed(model, new_call, graph);
+  for (auto& input : graph.nested_inputs) input.call = new_call[input.call];
+  for (auto& nested : graph.nested_models) {
+    auto const first = static_cast<int>(graph.model_outputs.size());
+    for (int i = 0; i < nested.output_count; ++i) {
+      auto const call = new_call[model.model_outputs[nested.first_output + i]];
+      if (call >= 0) graph.model_outputs.push_back(call);
+    }
+    nested.output_count = static_cast<int>(graph.model_outputs.size()) - first;
+    nested.first_output = first;
+  }
+  auto const outputs = static_cast<std::size_t>(graph.nested_models.empty() ? 0 : graph.nested_models[0].output_count);
+  for (std::size_t i = 0; i < outputs; ++i) graph.ends.push_back(graph.model_outputs[i]);
+  for (int const penalty : model.penalties)
+    if (needed[penalty]) graph.ends.push_back(new_call[penalty]);
+  for (int number = 1; number < model.masks.count(); ++number) {
+    graph.masks.push_back(model.masks[number]);
+    for (int i = 0; i < graph.masks.back().masks.count; ++i)
+      graph.masks.back().sources[i] = new_call[graph.masks.back().sources[i]];
+  }
+  return graph;
+}
 
 /// A graph of any size. Everything is an index into these spans; calls stand in the order in which they were made.
 struct graph_view {

@@ -29,12 +29,12 @@ namespace stagecraft {
 struct stage_poplar_options {
   /// Poplar's availableMemoryProportion: plans take at most this part of a tile's memory for temporary data, where such
   /// a plan exists. From 0 to 1 (E3004).
-  detail::own_setting<float> available_memory_proportion = {};
+  tracing::own_setting<float> available_memory_proportion = {};
   /// Poplar's partialsType: the type of partial sums, float32 or float16 (E3005). Products of float32 have float32
   /// partial sums in any case.
-  detail::own_setting<dtype> partials_type = {};
+  tracing::own_setting<dtype> partials_type = {};
   /// Poplar's use128BitConvUnitLoad: weights are loaded into the units at twice the speed.
-  detail::own_setting<bool> use_128bit_conv_unit_load = {};
+  tracing::own_setting<bool> use_128bit_conv_unit_load = {};
 
   /// Whether anything is given.
   [[nodiscard]] constexpr bool given() const noexcept { return *this != stage_poplar_options{}; }

@@ -2,8 +2,8 @@
 // The loss of one output on the host, and its gradient; and what becomes of logits afterwards.
 #pragma once
 
+#include <stagecraft/engine/policy/pass_memory.hpp>
 #include <stagecraft/host/lists/traced_loss.hpp>
-#include <stagecraft/host/steps/host_memory.hpp>
 #include <stagecraft/kernels/elementwise/activation.hpp>
 #include <stagecraft/kernels/elementwise/elementwise.hpp>
 #include <stagecraft/kernels/loss/loss.hpp>

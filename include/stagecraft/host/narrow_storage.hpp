@@ -4,13 +4,13 @@
 // tf.keras.mixed_precision.
 #pragma once
 
-#include <stagecraft/description/optimizer_of_weight.hpp>
+#include <stagecraft/description/update_of_weight.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/steps/host_call.hpp>
 #include <stagecraft/host/steps/operation_of.hpp>
 #include <stagecraft/kernels/elementwise/elementwise.hpp>
 #include <stagecraft/kernels/elementwise/narrow.hpp>
-#include <stagecraft/plan/buffer_place.hpp>
+#include <stagecraft/plan/arena.hpp>
 #include <stagecraft/plan/pass_plan.hpp>
 #include <stagecraft/plan/recomputation.hpp>
 #include <stagecraft/plan/session_shape.hpp>
@@ -33,17 +33,17 @@ class narrow_storage {
  public:
   /// A layer's step, which `run(memory)` carries out.
   template <int Call, bool Backward, class Run>
-  static void step(host_memory const& memory, Run const& run) {
+  static void step(pass_memory const& memory, Run const& run) {
     using places = widened_step<Plan, Call>;
     constexpr auto const& planned = Plan::model_plan.calls[Call];
-    divide(memory, [](host_memory const& own) {
+    divide_work(memory, [](pass_memory const& own) {
       if constexpr ((!Backward || backward_reads(planned).inputs) && widens_inputs<Call, Backward>)
         for (int i = 0; i < places::node.input_count; ++i) widen_input<Call>(own, i);
       if constexpr (Backward && backward_reads(planned).output) widen(own, Plan::value(Call), places::output, Call);
       if constexpr (Backward) widen(own, Plan::gradient(Call), places::output_gradient, Call);
     });
     run(memory);
-    divide(memory, [](host_memory const& own) {
+    divide_work(memory, [](pass_memory const& own) {
       if constexpr (!Backward) {
         narrow(own, places::output, Plan::value(Call), Call);
       } else {
@@ -55,7 +55,7 @@ class narrow_storage {
 
   /// The loss of an output, which `run(prediction, gradient)` gives.
   template <std::size_t Output, class Run>
-  static float loss(host_memory const& memory, float const* prediction, loss_gradient const& gradient, Run const& run) {
+  static float loss(pass_memory const& memory, float const* prediction, loss_gradient const& gradient, Run const& run) {
     constexpr int call = session::ends[Output];
     constexpr auto n = numbers_of(call), stride = floats_of(call);
     if constexpr (!is_stored_narrow(call)) return run(prediction, gradient);
@@ -74,7 +74,7 @@ class narrow_storage {
 
   /// An output that `run(floats)` makes of its logits, in their place.
   template <std::size_t Output, class Run>
-  static void output(host_memory const& memory, float* value, Run const& run) {
+  static void output(pass_memory const& memory, float* value, Run const& run) {
     constexpr int call = session::ends[Output];
     if constexpr (!is_stored_narrow(call)) return run(value);
     float* const values = memory.widened + output_offset<Output>();
@@ -84,7 +84,7 @@ class narrow_storage {
   }
   /// An output as floats, which last until the next micro-batch's.
   template <std::size_t Output>
-  static float const* prediction(host_memory const& memory, float const* value) {
+  static float const* prediction(pass_memory const& memory, float const* value) {
     constexpr int call = session::ends[Output];
     if constexpr (!is_stored_narrow(call)) return value;
     float* const values = memory.widened + output_offset<Output>();
@@ -93,14 +93,14 @@ class narrow_storage {
   }
 
   /// Where the host brings an input.
-  static float* input(host_memory const& memory, int call) {
+  static float* input(pass_memory const& memory, int call) {
     if (!is_stored_narrow(call)) return Plan::address(memory, Plan::value(call));
     long long offset = 0;
     for (int i = 0; i < call; ++i) offset += graph.call(i).is_input ? floats_of(i) : 0;
     return memory.widened + offset;
   }
   /// What the host has brought for the inputs.
-  static void inputs(host_memory const& memory) {
+  static void inputs(pass_memory const& memory) {
     for (int i = 0; i < static_cast<int>(graph.calls.size()); ++i)
       if (graph.call(i).is_input && is_stored_narrow(i))
         kernels::narrow<type, architecture>(input(memory, i), halves(Plan::address(memory, Plan::value(i))),
@@ -108,7 +108,7 @@ class narrow_storage {
   }
 
   /// A share of a gradient is added to another one.
-  static void addition(host_memory const& own, pass_addition const& added) {
+  static void addition(pass_memory const& own, pass_addition const& added) {
     if (!is_stored_narrow(added.call)) {
       auto const [first, last] = own.share.of(added.floats, 16);
       return kernels::scaled_add<true, architecture>(1.0F, Plan::address(own, added.from) + first,
@@ -157,7 +157,7 @@ class narrow_storage {
   }
 
   template <int Call>
-  static void widen_input(host_memory const& own, int index) {
+  static void widen_input(pass_memory const& own, int index) {
     using places = widened_step<Plan, Call>;
     int const call = places::input_call(index);
     if (!casts_input<Plan, Call>(call)) return widen(own, Plan::value(call), places::input(index), call);
@@ -166,7 +166,7 @@ class narrow_storage {
                                           own.widened + places::input(index) + first, last - first);
   }
   template <int Call>
-  static void narrow_gradient(host_memory const& own, int index) {
+  static void narrow_gradient(pass_memory const& own, int index) {
     using places = widened_step<Plan, Call>;
     int const call = places::input_call(index);
     auto const& to = Plan::input_gradient(places::node.first_input + index);
@@ -177,13 +177,13 @@ class narrow_storage {
   }
 
   /// A share of a tensor.
-  static void widen(host_memory const& own, buffer_place const& from, long long to, int call) {
+  static void widen(pass_memory const& own, buffer_place const& from, long long to, int call) {
     if (!is_stored_narrow(call)) return;
     auto const [first, last] = own.share.of(numbers_of(call), 32);
     kernels::widen<type, architecture>(halves(Plan::address(own, from)) + first, own.widened + to + first,
                                        last - first);
   }
-  static void narrow(host_memory const& own, long long from, buffer_place const& to, int call) {
+  static void narrow(pass_memory const& own, long long from, buffer_place const& to, int call) {
     if (!is_stored_narrow(call)) return;
     auto const [first, last] = own.share.of(numbers_of(call), 32);
     kernels::narrow<type, architecture>(own.widened + from + first, halves(Plan::address(own, to)) + first,

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What becomes of one weight's gradients on the host: accumulated over micro-batches, summed over the calls of a layer,
-// and applied by the optimizer. Each on a range of elements.
+// The update of one weight on the host: its gradients are accumulated over micro-batches, summed over the calls of a
+// layer and applied by the optimizer. Each function works on a range of elements.
 #pragma once
 
-#include <stagecraft/description/update_of_weight.hpp>
-#include <stagecraft/host/steps/host_memory.hpp>
-#include <stagecraft/host/steps/weight_storage.hpp>
+#include <stagecraft/engine/policy/pass_memory.hpp>
+#include <stagecraft/engine/policy/weight_storage.hpp>
 #include <stagecraft/kernels/elementwise/elementwise.hpp>
 #include <stagecraft/kernels/update/accumulate.hpp>
 #include <stagecraft/kernels/update/update.hpp>
@@ -15,29 +14,17 @@
 
 namespace stagecraft::cpu {
 
-/// `Replicas` copies of the model contribute to the gradient.
-template <class Plan, std::size_t Parameter, int Replicas = 1>
-struct parameter_update {
+template <class Plan, std::size_t Parameter>
+struct parameter_update : weight_facts<Plan, Parameter> {
+  using weight = weight_facts<Plan, Parameter>;
   using range = kernels::share::range;
   using architecture = typename Plan::architecture;
-  static constexpr auto const& info = Plan::graph.parameters[Parameter];
-  static constexpr long long size = Plan::weights.size[Parameter];
-  static constexpr long long offset = Plan::weights.offset[Parameter];
-  static constexpr auto optimizer = update_of_weight<typename Plan::job::described, Parameter, Replicas>;
-
-  /// Whether a call's layer has this weight.
-  [[nodiscard]] static constexpr bool used_by(int call) {
-    return Plan::graph.layer_of(call).has_parameter(static_cast<int>(Parameter));
-  }
-  /// Calls that contribute to its gradient.
-  static constexpr int calls = gradients_of_weight(Plan::graph, Plan::model_plan, static_cast<int>(Parameter));
-  /// Whether any loss depends on the weight. Keras leaves other weights as they are, too.
-  static constexpr bool has_gradient = calls > 0;
+  using weight::info, weight::offset, weight::calls, weight::used_by;
 
   /// Makes an accumulator ready for a micro-batch, of which `memory.accumulated` came before: a sum begins with 0, and
   /// a running mean of what is there is scaled down. `shift` is that of the call (gradient_storage). Halves are made
   /// ready when they are added to.
-  static void begin(host_memory const& memory, long long shift, range elements) {
+  static void begin(pass_memory const& memory, long long shift, range elements) {
     if constexpr (Plan::adds_parameter_gradients) {
       constexpr bool running = Plan::options.reduction_method == gradient_accumulation_reduction_method::running_mean;
       float* const gradient = memory.gradients + offset + shift + elements.first;
@@ -50,14 +37,14 @@ struct parameter_update {
   }
 
   /// Adds a micro-batch's gradient to an accumulator in half precision.
-  static void accumulate(host_memory const& memory, long long shift, range elements) {
+  static void accumulate(pass_memory const& memory, long long shift, range elements) {
     auto const first = offset + shift + elements.first;
     kernels::accumulate_gradient<architecture>({factors(memory).accumulated, 1.0F}, memory.gradients + first,
                                                memory.halves + first, elements.last - elements.first);
   }
 
   /// Brings the gradients of all calls together in the last call's place, from the last call to the first.
-  static void sum_calls(host_memory const& memory, range elements) {
+  static void sum_calls(pass_memory const& memory, range elements) {
     if constexpr (!Plan::accumulates_halves && calls == 1) return;
     auto const count = elements.last - elements.first;
     float* const sum = memory.gradients + offset + elements.first;
@@ -73,24 +60,27 @@ struct parameter_update {
 
   /// Adds the squares of what norms of the optimizer's step are taken of, a number for each bit of `Which`.
   template <unsigned Which>
-  static void add_squares(host_memory const& memory, optimizer_state const& state, range elements, double* sums) {
+  static void add_squares(pass_memory const& memory, optimizer_state const& state, range elements, double* sums) {
     auto const first = offset + elements.first;
-    kernels::add_squares<optimizer, Which, architecture>(
-        kernels::given_everywhere<optimizer>(memory.learning_rate, memory.update, memory.norms, memory.loss_scale),
+    kernels::add_squares<weight::optimizer, Which, architecture>(
+        kernels::given_everywhere<weight::optimizer>(memory.learning_rate, memory.update, memory.norms,
+                                                     memory.loss_scale),
         memory.weights + first, memory.gradients + first, state.slots, state.stride, elements.last - elements.first,
         [first = elements.first](std::int64_t i) { return elements_from(first + i); }, sums);
   }
 
-  /// Changes the weights by their gradients, to which that of the penalty is added first.
-  static void apply(host_memory const& memory, optimizer_state const& state, range elements) {
+  /// Changes the weights by their gradients, to which that of the penalty is added first; unless the backward step that
+  /// has found the gradients has done that.
+  static void apply(pass_memory const& memory, optimizer_state const& state, range elements) {
+    if constexpr (weight::is_joined) return;
     auto const count = elements.last - elements.first;
     float* const gradient = memory.gradients + offset + elements.first;
     float* const values = memory.weights + offset + elements.first;
-    constexpr regularizer penalty = penalty_of_update<typename Plan::job::described, Parameter, Replicas>;
+    constexpr regularizer penalty = penalty_of_update<typename Plan::job::described, Parameter, Plan::job::replicas>;
     if constexpr (!penalty.empty())
       kernels::add_regularization_gradient<architecture>(penalty, values, gradient, count);
-    kernels::update<optimizer, architecture>(memory.learning_rate, memory.update, values, gradient, state.slots,
-                                             state.stride, count, memory.norms, memory.loss_scale);
+    kernels::update<weight::optimizer, architecture>(memory.learning_rate, memory.update, values, gradient, state.slots,
+                                                     state.stride, count, memory.norms, memory.loss_scale);
   }
 
  private:
@@ -102,7 +92,7 @@ struct parameter_update {
     else
       return i + width <= info.size() ? width : i < info.size() ? static_cast<int>(info.size() - i) : 0;
   }
-  static kernels::accumulation_factors factors(host_memory const& memory) {
+  static kernels::accumulation_factors factors(pass_memory const& memory) {
     return kernels::accumulation_factors_of(Plan::options.reduction_method, memory.accumulated,
                                             Plan::options.accumulation_steps());
   }

@@ -4,10 +4,10 @@
 // bfloat16.
 #pragma once
 
-#include <stagecraft/description/optimizer_of_weight.hpp>
+#include <stagecraft/description/update_of_weight.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/engine/policy/pass_memory.hpp>
 #include <stagecraft/host/steps/bfloat16_weight.hpp>
-#include <stagecraft/host/steps/host_memory.hpp>
 #include <stagecraft/kernels/elementwise/narrow.hpp>
 #include <algorithm>
 #include <cstddef>
@@ -48,7 +48,7 @@ class rounded_weights {
   }
   /// Elements of a weight, and the optimizer's numbers of them, after an update.
   template <std::size_t Parameter>
-  static void updated(host_memory const& memory, optimizer_state const& state, kernels::share::range elements) {
+  static void updated(pass_memory const& memory, optimizer_state const& state, kernels::share::range elements) {
     auto const count = elements.last - elements.first;
     round(types[Parameter], memory.weights + Plan::weights.offset[Parameter] + elements.first, count);
     for (int i = 0; state.slots != nullptr && i < slots_of<Plan::training.optimizer>; ++i)

@@ -8,7 +8,7 @@
 namespace stagecraft::initializers {
 
 /// All weights 0. Keras: tf.keras.initializers.Zeros.
-/// All 0. The default of biases.
+/// The default of biases.
 struct zeros {
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
     return {.kind = initializer_kind::zeros};
@@ -16,15 +16,14 @@ struct zeros {
 };
 
 /// All weights 1. Keras: tf.keras.initializers.Ones.
-/// All 1. The default of normalisation scales.
+/// The default of normalisation scales.
 struct ones {
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
     return {.kind = initializer_kind::ones, .a = 1.0F};
   }
 };
 
-/// All weights the same value. Keras: tf.keras.initializers.Constant.
-/// All `value`.
+/// All weights `value`. Keras: tf.keras.initializers.Constant.
 struct constant {
   /// The number that all weights begin with.
   float value = 0;

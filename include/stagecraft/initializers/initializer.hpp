@@ -10,7 +10,7 @@
 namespace stagecraft {
 
 enum class initializer_kind : unsigned char {
-  unsaid,  ///< none is named: Keras's None: a weight then has the rule of `parameter::initializer`
+  unsaid,  ///< Keras's None: the weight begins as `parameter::initializer` says
   zeros,
   ones,
   constant,
@@ -26,13 +26,13 @@ enum class initializer_kind : unsigned char {
   lecun_uniform,
   orthogonal,
   identity,
-  own,  ///< the user's: own_initializer.hpp
+  own,  ///< the user's: own_initializer
 };
 
-/// By what variance_scaling divides its scale.
+/// The fan that variance_scaling divides its scale by.
 enum class fan_mode : unsigned char { fan_in, fan_out, fan_avg };
 
-/// From which distribution variance_scaling draws.
+/// The distribution that variance_scaling draws from.
 enum class initializer_distribution : unsigned char { truncated_normal, untruncated_normal, uniform };
 
 namespace operations {
@@ -41,10 +41,8 @@ struct extents;
 class tracer;
 }  // namespace operations
 
-/// A weight initializer as a compile-time value; the factories beside this file convert to it. Keras:
-/// tf.keras.initializers.Initializer. Filling is kernels/random/initial_values.hpp.
-/// How a weight tensor gets its first values. Written through the factories: `initializers::he_normal{.seed = 1}`.
-/// `{}` names none: a weight then begins as `parameter::initializer` says.
+/// How a weight gets its first values. Programs write it through the factories of this folder:
+/// `initializers::he_normal{.seed = 1}`. `{}` names none: a weight then begins as `parameter::initializer` says.
 struct initializer {
   using own_call = operations::tensor(operations::tracer&, operations::extents const&);
   static constexpr auto own_kind = initializer_kind::own;
@@ -59,8 +57,8 @@ struct initializer {
   initializer_distribution distribution = initializer_distribution::truncated_normal;  ///< variance scaling
   std::uint64_t seed = 0;         ///< 0: taken from the trainer's seed
   bool unit_forget_bias = false;  ///< the second quarter is 1, whatever the rest is: the forget gate of LSTM
-  diagnostics::own_rules<own_call> const* rules = nullptr;  ///< of one's own
-  diagnostics::own_options options = {};                    ///< and its members
+  diagnostics::own_rules<own_call> const* rules = nullptr;  ///< rules of the user's own initializer
+  diagnostics::own_options options = {};                    ///< its members
 
   friend constexpr bool operator==(initializer const&, initializer const&) = default;
 
@@ -103,8 +101,8 @@ struct initializer {
 ///       constexpr auto call(auto& ops, auto const& shape) const { return ops.iota(shape) * 0.1F + ops.normal(shape); }
 ///     };
 ///
-/// `dense{64, sc::relu, {.kernel_initializer = ramp{}}}`. Random numbers are other ones for each weight, and follow
-/// from the trainer's seed, or from a member `int seed` that is not 0. It is carried out once, on the host. Members are
+/// `dense{64, sc::relu, {.kernel_initializer = ramp{}}}`. Random numbers differ from weight to weight, and follow
+/// from the trainer's seed, or from a member `int seed` that is not 0. `call` runs once, on the host. Members are
 /// options: at most eight floats and ints. Errors: E1070 for tensors that do not fit; E1081 other members; E1082 no
 /// `call`.
 template <class Derived>

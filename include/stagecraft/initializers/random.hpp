@@ -8,7 +8,6 @@
 namespace stagecraft::initializers {
 
 /// Normally distributed weights. Keras: tf.keras.initializers.RandomNormal.
-/// Normal distribution.
 struct random_normal {
   /// The mean of the distribution.
   float mean = 0;
@@ -21,8 +20,7 @@ struct random_normal {
   }
 };
 
-/// Uniformly distributed weights. Keras: tf.keras.initializers.RandomUniform.
-/// Uniform in [minval, maxval).
+/// Uniformly distributed weights in [minval, maxval). Keras: tf.keras.initializers.RandomUniform.
 struct random_uniform {
   /// The smallest value that is drawn.
   float minval = -0.05F;
@@ -35,13 +33,12 @@ struct random_uniform {
   }
 };
 
-/// Normally distributed weights, redrawn outside of two standard deviations. Keras:
+/// Normally distributed weights; values further than two `stddev` from `mean` are drawn again. Keras:
 /// tf.keras.initializers.TruncatedNormal.
-/// Normal distribution; values further than two `stddev` from `mean` are drawn again.
 struct truncated_normal {
   /// The mean of the distribution.
   float mean = 0;
-  /// The standard deviation before what lies more than two of it from the mean is drawn again.
+  /// The standard deviation before values further than two of it from the mean are drawn again.
   float stddev = 0.05F;
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
@@ -50,8 +47,8 @@ struct truncated_normal {
   }
 };
 
-/// Orthogonal rows or columns. Keras: tf.keras.initializers.Orthogonal.
-/// A matrix (all but the last axis are rows) with orthonormal rows or columns, times `gain`. Rank 2 or more.
+/// A matrix (all but the last axis are rows) with orthonormal rows or columns, times `gain`. Keras:
+/// tf.keras.initializers.Orthogonal. Rank 2 or more.
 struct orthogonal {
   /// The factor that the orthogonal matrix is multiplied by.
   float gain = 1;

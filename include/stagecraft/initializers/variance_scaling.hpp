@@ -7,8 +7,7 @@
 
 namespace stagecraft::initializers {
 
-/// Weights whose variance is scale / fan. Keras: tf.keras.initializers.VarianceScaling.
-/// Variance `scale / fan`; the fan is chosen by `mode`.
+/// Weights whose variance is scale / fan; `mode` chooses the fan. Keras: tf.keras.initializers.VarianceScaling.
 struct variance_scaling {
   /// The variance is this, divided by the fan.
   float scale = 1;
@@ -28,7 +27,7 @@ struct variance_scaling {
 };
 
 /// Uniform weights with variance 1 / fan, fan = (fan_in + fan_out) / 2. Keras: tf.keras.initializers.GlorotUniform.
-/// Uniform in +-sqrt(3 / fan) with fan = (fan_in + fan_out) / 2. Keras's default for kernels.
+/// They lie in +-sqrt(3 / fan). Keras's default for kernels.
 struct glorot_uniform {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
@@ -57,7 +56,7 @@ struct glorot_normal {
 };
 
 /// Uniform weights with variance 2 / fan, fan = fan_in. Keras: tf.keras.initializers.HeUniform.
-/// Uniform in +-sqrt(6 / fan) with fan = fan_in.
+/// They lie in +-sqrt(6 / fan).
 struct he_uniform {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
@@ -85,7 +84,7 @@ struct he_normal {
 };
 
 /// Uniform weights with variance 1 / fan, fan = fan_in. Keras: tf.keras.initializers.LecunUniform.
-/// Uniform in +-sqrt(3 / fan) with fan = fan_in.
+/// They lie in +-sqrt(3 / fan).
 struct lecun_uniform {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 

@@ -186,7 +186,6 @@ inline bool compare_optimizers(json const& own, json const& found, difference_li
 
 }  // namespace stagecraft
 
-// Trainers and predictors find these by the namespace of `file_functions`.
 namespace stagecraft::trainers {
 
 template <class M, class Session>

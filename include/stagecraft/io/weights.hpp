@@ -49,7 +49,6 @@ template <class M>
 
 }  // namespace stagecraft
 
-// Trainers and predictors find these by the namespace of `file_functions`.
 namespace stagecraft::trainers {
 
 /// `model.save_weights("w.safetensors")`, or "w.npz": all weights in float32, in Keras's layouts and under Keras's

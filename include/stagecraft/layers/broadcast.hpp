@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which element of an operand each element of a result reads, where shapes differ: NumPy's rule.
+// NumPy's rule of broadcasting: the element of an operand that each element of a result reads.
 #pragma once
 
 #include <stagecraft/graph/shape.hpp>
@@ -7,8 +7,8 @@
 
 namespace stagecraft::layers::detail {
 
-/// The shape of two operands' result: their last axes match, and an axis of length 1 is repeated. An empty shape
-/// without meaning, and `fits` false, where they do not.
+/// The shape of two operands' result: their last axes match, and an axis of length 1 is repeated. If they do not match,
+/// the shape is empty and `fits` is false.
 struct broadcast_shape {
   shape result;
   bool fits = true;
@@ -21,15 +21,15 @@ struct broadcast_shape {
       result.push_back(own == 1 ? other : own);
     }
   }
-  /// The length of an axis of a shape that is filled up to a rank with axes in front.
+  /// The length of an axis of a shape to which axes of length 1 are added in front, up to a rank.
   static constexpr int length(shape const& of, int rank, int axis) {
     int const from = axis - (rank - of.rank());
     return from < 0 ? 1 : of[from];
   }
 };
 
-/// The axes of a batch of results, the outermost first, along which an operand has elements of its own or one that is
-/// shared. Neighbours of one kind are one axis.
+/// The axes of a batch of results, the outermost first, along which an operand has elements of its own or shares one.
+/// Neighbours of one kind are one axis.
 struct broadcast_axes {
   static constexpr int most = shape::max_rank + 1;
 
@@ -77,7 +77,7 @@ struct broadcast_axes {
     }
     return result;
   }
-  /// The element of the result that is number `repeat` of those that read the operand's element number `own`.
+  /// The `repeat`-th element of the result that reads the operand's element number `own`.
   [[nodiscard]] constexpr std::int64_t reader(std::int64_t own, std::int64_t repeat) const {
     std::int64_t result = 0, stride = 1;
     for (int axis = count; axis-- > 0;) {

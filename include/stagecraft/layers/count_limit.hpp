@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many units, filters or rows a layer may have.
+// Limits of numbers of units, filters and rows.
 #pragma once
 
 #include <stagecraft/graph/shape.hpp>
@@ -7,13 +7,13 @@
 
 namespace stagecraft::layers::detail {
 
-/// Whether each is a number that a dimension may have.
+/// Whether each number may be a dimension's length.
 template <std::same_as<int>... Counts>
 constexpr bool are_counts(Counts... count) {
   return ((count >= 1 && count <= shape::longest) && ...);
 }
 
-/// What to say of numbers of which one is not: "at least 1" or "at most 268435456".
+/// The limit that one of the numbers breaks, for errors: "at least 1" or "at most 268435456".
 struct count_limit {
   bool is_below = false;
 

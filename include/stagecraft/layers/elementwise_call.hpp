@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether a layer's call is elementwise, and then its formulas: what a machine needs to compute it in a loop of another
-// layer, or in one of its own.
+// Whether a layer's call is elementwise, and its formulas, with which a machine computes it in a loop of another layer
+// or in its own.
 #pragma once
 
 #include <stagecraft/graph/layer_base.hpp>
@@ -13,7 +13,7 @@
 
 namespace stagecraft::layers::detail {
 
-/// The layer without what makes no difference to what it computes: so that equal layers share what is compiled.
+/// The layer without members that do not change its result, so that equal layers share compiled code.
 template <class L>
 constexpr L anonymous(L layer) {
   layer.layer_name = {};
@@ -23,35 +23,36 @@ constexpr L anonymous(L layer) {
   return layer;
 }
 
-/// What asks whether a value may be a template argument. A layer may not be one that holds a pointer to a text, as
-/// slices do to the user's file, or members that are private: then it is alike to no other.
+/// Asks whether a value may be a template argument. A layer may not if it holds a pointer to a text, as slices do to
+/// the user's file, or private members; then it is equal to no other layer.
 template <auto>
 struct template_argument {};
 template <class Call>
 concept LayerIsArgument = requires { typename template_argument<anonymous(Call::layer)>; };
 
-/// What is known of an elementwise call of `Inputs` inputs. Leaves are the inputs, then the weights.
+/// Facts about an elementwise call of `Inputs` inputs. Leaves are the inputs, then the weights.
 template <int Inputs>
 struct elementwise_facts {
   static constexpr int most_leaves = Inputs + 4;
 
-  bool holds = false;       ///< whether it is one
-  int weights = 0;          ///< of how many it is a function
-  bool repeats = false;     ///< whether a leaf or what is drawn is repeated along axes
+  bool holds = false;       ///< whether the call is elementwise
+  int weights = 0;          ///< number of weights that it reads
+  bool repeats = false;     ///< whether a leaf or the random numbers are repeated along axes
   bool draws = false;       ///< whether uniform random numbers are drawn
-  std::uint64_t seed = 0;   ///< of it; 0: the program's
-  bool is_dropout = false;  ///< whether it drops elements by these numbers, and that is all of it
-  float rate = 0;           ///< of dropout
+  std::uint64_t seed = 0;   ///< their seed; 0: the program's
+  bool is_dropout = false;  ///< whether the call is a dropout by these numbers, and nothing else
+  float rate = 0;           ///< the rate of the dropout
   stagecraft::activation function =
-      linear;     ///< the activation that is all of it, if it is one: softmax, too, which `holds` not
-  int axis = -1;  ///< of softmax
-  std::array<operations::extents, most_leaves + 1> aligned{};  ///< of each leaf; then of what is drawn
-  /// For the gradient of each leaf: which leaves it reads, a bit for each, and whether it reads the result.
+      linear;     ///< the activation, if the call is nothing else; softmax, too, which is not elementwise
+  int axis = -1;  ///< the axis of softmax
+  /// Aligned extents of each leaf, then of the random numbers.
+  std::array<operations::extents, most_leaves + 1> aligned{};
+  /// The leaves that the gradient of each leaf reads, a bit for each, and a bit for the result.
   std::array<unsigned, most_leaves> gradient_reads{};
   std::array<bool, most_leaves> gradient_reads_output{};
-  std::size_t value_steps = 0;  ///< of the formulas, if it is no activation
+  std::size_t value_steps = 0;  ///< steps of the formula, if the call is no activation
   std::array<std::size_t, most_leaves> gradient_steps{};
-  /// The formulas that are short: the layer is not traced again for them.
+  /// Short formulas, for which the layer is not traced again.
   struct short_formula {
     static constexpr std::size_t most_steps = 6;
     std::array<operations::formula_step, most_steps> steps{};
@@ -90,7 +91,7 @@ class elementwise_call {
     result.function = stagecraft::softmax;
     result.axis = static_cast<int>(group->numbers[0]) - 1;
   }
-  /// Whether a loop can draw what is drawn: a number for each element, or, of dropout, one that rows have in common.
+  /// Whether a loop can draw the random numbers: one for each element or, for dropout, one that rows share.
   static constexpr bool can_draw(operations::elementwise const& found, operations::trace const& traced) {
     auto const result = traced.list.node_of(traced.outputs[0]).shape;
     if (!found.draws || found.aligned.back().size() == result.size()) return true;
@@ -140,7 +141,7 @@ class elementwise_call {
           if (step.index == leaves) result.gradient_reads_output[index] = true;
         }
       }
-      // Longer ones take compilers long, and more registers than there are.
+      // Longer formulas take compilers long, and more registers than there are.
       bool fits = result.value_steps <= operations::formula_view::most_steps;
       for (std::size_t const steps : result.gradient_steps)
         fits = fits && steps <= operations::formula_view::most_steps;
@@ -185,16 +186,16 @@ class elementwise_call {
   };
 };
 
-/// The result of an elementwise call as an operations::frozen_formula: number i at each place is leaf i; then comes
-/// what is drawn.
+/// The result of an elementwise call as an operations::frozen_formula: number i at each place is leaf i; the random
+/// numbers follow.
 template <class Call>
 inline constexpr auto formula_of_layer = Call::make_value();
-/// The gradient of a leaf at each place of the result: of one that is repeated, what is to be summed. Number i at each
-/// place is leaf i; then come the result, its gradient, and what is drawn.
+/// The gradient of a leaf at each place of the result; for a repeated leaf, the terms of its sum. Number i at each
+/// place is leaf i; the result, its gradient and the random numbers follow.
 template <class Call, int Input>
 inline constexpr auto gradient_of_layer = Call::template make_gradient<Input>();
 
-/// Of a layer that is no template argument nothing is known.
+/// Nothing is known about a layer that is no template argument.
 template <int Inputs>
 struct unknown_call {
   static constexpr elementwise_facts<Inputs> facts{};
@@ -205,7 +206,7 @@ template <LayerIsArgument Call, bool Trains, std::size_t... Input>
 elementwise_call<anonymous(Call::layer), Call::batch, Trains, Call::input_shape(Input)...> elementwise_call_type(
     std::index_sequence<Input...>);
 
-/// What elementwise_call says of a host_call, a lowered_call, or what has their interface.
+/// The facts of elementwise_call about a host_call, a lowered_call, or a type with their interface.
 template <class Call, bool Trains>
 using elementwise_call_of =
     decltype(elementwise_call_type<Call, Trains>(std::make_index_sequence<Call::input_count>{}));

@@ -16,8 +16,8 @@
 
 namespace stagecraft {
 
-/// What a layer is given in front of its options in braces.
-/// A layer's positional arguments, as its members in Keras's order, for who lists its options (layers/option_list.hpp):
+/// A layer's positional arguments, as its members in Keras's order, for the list of its options
+/// (layers/option_list.hpp):
 ///
 ///     int units = 1;
 ///     using arguments = sc::argument_list<&my_dense::units>;
@@ -26,7 +26,7 @@ struct argument_list {};
 
 namespace layers {
 
-// How a layer is used is told as "..."sv, whose characters no constant evaluation counts.
+// The usage of a layer is written as "..."sv, whose characters no constant evaluation counts.
 using std::string_view_literals::operator""sv;
 
 }  // namespace layers
@@ -35,7 +35,7 @@ using std::string_view_literals::operator""sv;
 
 namespace stagecraft::layers::detail {
 
-/// E1006.
+/// The error E1006.
 template <class L>
 inline constexpr diagnostic const_call_problem = [] {
   diagnostic problem;
@@ -44,7 +44,7 @@ inline constexpr diagnostic const_call_problem = [] {
                  "its weights; make the variable, or the model's `call`, non-const");
   return problem;
 }();
-/// E1018.
+/// The error E1018.
 template <class L, std::size_t Arguments>
 inline constexpr diagnostic wrong_call_problem = [] {
   diagnostic problem;
@@ -78,14 +78,15 @@ template <class Derived>
 struct layer : tracing::layer_base {
   constexpr layer() = default;
 #ifdef __clang__
-  /// The same, if there is no argument before such options: Clang takes them for `...` only.
+  /// Options in braces that the layer does not have, without an argument before them: Clang matches them with `...`
+  /// only.
   template <class L = Derived>
   constexpr explicit layer(...) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 #endif
-  /// What a layer of the library inherits with `using layer::layer`: options in braces that it does not have, behind up
-  /// to three other arguments. GCC names the option at its line; then comes E1025.
+  /// Options in braces that the layer does not have, after up to three other arguments; layers of the library inherit
+  /// this with `using layer::layer`. GCC names the option at its line, then prints E1025.
   template <class L = Derived>
   constexpr explicit layer(detail::any_options) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -103,8 +104,8 @@ struct layer : tracing::layer_base {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  /// Calls the layer: a symbolic tensor, or layer_outputs of one that may have several. E1001 and the codes of its own
-  /// rules.
+  /// Calls the layer. Returns a symbolic tensor, or layer_outputs if it may have several. E1001 and the codes of its
+  /// own rules.
   template <std::derived_from<symbolic_tensor>... More>
   constexpr auto operator()(detail::first_tensor first, More... more) {
     symbolic_tensor const given[]{first.tensor, more...};
@@ -130,27 +131,27 @@ struct layer : tracing::layer_base {
     return {};
   }
 
-  /// The same layer with Keras's `name` argument.
+  /// A copy of the layer with Keras's `name` argument.
   [[nodiscard]] constexpr Derived named(std::string_view name) const {
     auto copy = static_cast<Derived const&>(*this);
     copy.layer_name = name;
     return copy;
   }
-  /// The same layer as if it were constructed in the scope of a pipeline stage.
+  /// A copy of the layer as if it were constructed in the scope of a pipeline stage.
   [[nodiscard]] constexpr Derived in_pipeline_stage(int stage) const {
     auto copy = static_cast<Derived const&>(*this);
     copy.pipeline_stage = stage;
     return copy;
   }
-  /// The same layer with Keras's `dtype` argument: its weights are of this type, its inputs are cast to it, and its
-  /// output is rounded to it, whatever the description's dtype_policy says. For layers without options.
+  /// A copy of the layer with Keras's `dtype` argument: its weights are of this type, its inputs are cast to it, and
+  /// its output is rounded to it, whatever the description's dtype_policy says. For layers without options.
   [[nodiscard]] constexpr Derived in_dtype(dtype type) const {
     auto copy = static_cast<Derived const&>(*this);
     copy.layer_dtype = type;
     return copy;
   }
-  /// The same layer, carried out by the host where the machine has IPUs: Graphcore's outside_compilation_scope. Only
-  /// predictors have such layers, at the beginning and at the end of a model (E1121, E1122).
+  /// A copy of the layer, carried out by the host where the machine has IPUs: Graphcore's outside_compilation_scope.
+  /// Only predictors have such layers, at the beginning and at the end of a model (E1121, E1122).
   [[nodiscard]] constexpr Derived on_host() const {
     auto copy = static_cast<Derived const&>(*this);
     copy.is_on_host = true;

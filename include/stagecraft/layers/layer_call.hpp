@@ -39,18 +39,18 @@ constexpr regularizer activity_regularizer_of([[maybe_unused]] L const& layer) {
     return {};
 }
 
-/// Makes the parts of the call that a model has just got: `outputs` of them are the layer's, which `all` gets, and
-/// `masked` of these have its mask; the others are added to the loss.
+/// Makes the parts of a model's newest call: `outputs` parts are the layer's outputs, written to `all`, of which
+/// `masked` have its mask; the others are added to the loss.
 template <class Part>
 constexpr void split_call(symbolic_tensor packed, int outputs, int masked, int stage, source_line const& where,
                           symbolic_tensor* all) {
   auto& model = *packed.model;
   growing_array<shape> shapes;
-  shapes.swap(model.parts_of_call);  // other calls come
+  shapes.swap(model.parts_of_call);  // later calls use the member
   int const main = packed.call, mask = model.calls[main].mask;
   int const count = outputs + model.calls[main].loss_count;
   for (int i = 0, first = 0; i < count; ++i) {
-    bool const is_known = shapes.empty();  // it is traced again, and knows the shapes of all calls
+    bool const is_known = shapes.empty();  // the model is traced again, and knows the shapes of all calls
     shape const of = is_known ? *model.known_shape() : shapes[static_cast<std::size_t>(i)];
     Part part(i, first, of, i >= outputs);
     part.layer_name = model.name_of(model.calls[main].layer);
@@ -85,7 +85,7 @@ constexpr void penalize(symbolic_tensor output, regularizer const& rule, int sta
 
 namespace stagecraft {
 
-/// A layer says its class name, and either what it computes or the shape of its output; the other rules have defaults.
+/// A layer has a class name, and a `call` or the shape of its output; other rules have defaults.
 template <class L>
 concept Layer = std::derived_from<L, tracing::layer_base> && requires(L const& layer, layer_inputs const& in) {
   { L::class_name } -> std::convertible_to<std::string_view>;
@@ -98,7 +98,7 @@ concept Layer = std::derived_from<L, tracing::layer_base> && requires(L const& l
 
 namespace stagecraft::layers::detail {
 
-/// The class name of a layer, or what to say in its place.
+/// The class name of a layer, or a text in its place.
 template <class L>
 constexpr std::string_view name_of_layer() {
   if constexpr (requires {
@@ -109,7 +109,7 @@ constexpr std::string_view name_of_layer() {
     return type_name<L>();
 }
 
-/// What a layer's default name is made from.
+/// The text that a layer's default name is made from.
 template <class L>
 inline constexpr std::string_view default_name_of = [] {
   if constexpr (requires { L::default_name; })
@@ -127,11 +127,11 @@ constexpr void add_wrapped_names(L const& layer, wrapped_names& names) {
   }
 }
 
-/// A layer whose output has the mask of its input, or another one; what others give has none.
+/// A layer whose output has the mask of its input, or another mask; outputs of other layers have none.
 template <class L>
 concept KnowsMasks = requires { L::supports_masking; };
 
-/// E1007: what a struct lacks to be a layer.
+/// E1007: a struct lacks a member that a layer needs.
 template <class L>
 constexpr diagnostic check_layer() {
   diagnostic problem;
@@ -153,8 +153,8 @@ namespace stagecraft {
 
 namespace tracing {
 
-/// The call of a layer of type L, which finds its mask, shape, weights and cost. Apart from the base of layers, since
-/// compilers read members of a base anew for each layer that there is, and these for those that are called.
+/// The call of a layer of type L, which finds its mask, shape, weights and cost. It stands apart from the base of
+/// layers, since compilers read members of a base anew for each layer, and these only for layers that are called.
 template <class L>
 struct layer_call {
   /// One symbolic tensor, or layer_outputs of several.
@@ -245,7 +245,7 @@ struct layer_call {
     if constexpr (requires { L::masked_inputs; }) most = L::masked_inputs;
     return given < most ? given : most;
   }
-  /// Shape, weights and cost. Those of layers that are alike are found once.
+  /// Finds shape, weights and cost, once for all layers that are alike.
   static constexpr void find_rules(L const& self, tracing::model_builder& model, layer_inputs const& in,
                                    detail::call_record& record, parameter_list& weights) {
     if constexpr (requires { self.rules_key(); })
@@ -310,7 +310,7 @@ struct layer_call {
       record.parameters = &weights;
       return model.add_call(record);
     }
-    // After a broken rule shapes may be anything: no further rule is asked.
+    // After a broken rule shapes may be anything, so no further rule is checked.
     if (!model.problem.failed()) find_rules(self, model, in, record, weights);
     if (!model.problem.failed()) {
       if (weights.count > parameter_list::most)

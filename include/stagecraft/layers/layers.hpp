@@ -179,7 +179,7 @@ using layers::zero_padding3d;
 namespace stagecraft::layers::detail {
 
 /// GCC 12 refuses, in `sequential` within a template, a constructor that a layer inherits or that C++ makes for it
-/// ("used before its definition"), unless something outside of templates has called it: this does.
+/// ("used before its definition"), unless code outside of templates has called it; this function does.
 inline void call_constructors() {
   static_cast<void>(additive_attention{});
   static_cast<void>(additive_attention{{.name = ""}});

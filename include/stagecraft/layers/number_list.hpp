@@ -9,7 +9,7 @@
 
 namespace stagecraft {
 
-/// Up to 32 numbers as an option: `0.5` or `{0, 0.5, 1}`. What takes one reports more: E1075, E1102.
+/// Up to 32 numbers as an option: `0.5` or `{0, 0.5, 1}`. Layers and metrics report longer lists: E1075, E1102.
 struct number_list {
   static constexpr int capacity = 32;
 
@@ -24,12 +24,12 @@ struct number_list {
     for (float const each : given) append(each);
   }
 
-  /// `count` says how many there should be, also where that is more than there is room for.
+  /// Adds a number; `count` counts also numbers for which there is no room.
   constexpr void append(float number) noexcept {
     if (count < capacity) numbers[count] = number;
     ++count;
   }
-  /// In ascending order.
+  /// Sorts the numbers in ascending order.
   constexpr void sort() noexcept {
     for (int i = 1; i < kept(); ++i)
       for (int k = i; k > 0 && numbers[k - 1] > numbers[k]; --k) {
@@ -38,7 +38,7 @@ struct number_list {
         numbers[k - 1] = smaller;
       }
   }
-  /// How many there are.
+  /// Number of numbers that are kept.
   [[nodiscard]] constexpr int kept() const noexcept { return count < capacity ? count : capacity; }
   /// The numbers as a tensor of shape (kept()), for use in a `call`.
   [[nodiscard]] constexpr auto as_tensor(auto& ops) const {
@@ -46,7 +46,7 @@ struct number_list {
     for (int i = 0; i < kept(); ++i) each[i] = ops.full({1}, numbers[i]);
     return ops.concatenate(tracing::array_view(each, static_cast<std::size_t>(kept())));
   }
-  /// Whether there are more than there is room for.
+  /// Whether there were more numbers than there is room for.
   [[nodiscard]] constexpr bool is_too_long() const noexcept { return count > capacity; }
   [[nodiscard]] constexpr bool empty() const noexcept { return count == 0; }
   [[nodiscard]] constexpr float const* begin() const noexcept { return numbers; }

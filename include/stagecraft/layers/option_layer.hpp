@@ -11,8 +11,8 @@
 
 namespace stagecraft::layers::detail {
 
-/// What may stand in front of options in braces, as Keras's first positional argument: a value of the first option, or
-/// any number where that is a float.
+/// The argument before options in braces, as Keras's first positional argument: a value of the first option, or any
+/// number if that is a float.
 template <class Given, class Option, class Options>
 concept FirstOption =
     !std::same_as<Given, Options> && !std::same_as<Option, std::nullptr_t> &&
@@ -33,8 +33,9 @@ struct type_of_option<Options, nullptr> {
 
 namespace stagecraft::layers {
 
-/// Base of layers whose keyword arguments are the struct Options, the member `options`. `First` is the one that may
-/// stand in front, as in Keras, if there is any: `masking{-1.0F}` is `masking{{.mask_value = -1.0F}}`. Errors: E1025.
+/// Base of layers whose keyword arguments are the struct Options, the member `options`. `First` is the option that may
+/// stand before the braces, as in Keras, if there is one: `masking{-1.0F}` is `masking{{.mask_value = -1.0F}}`. Errors:
+/// E1025.
 template <class Derived, class Options, auto First = nullptr>
 struct option_layer : layer<Derived> {
   using first_option = typename detail::type_of_option<Options, First>::type;
@@ -51,7 +52,7 @@ struct option_layer : layer<Derived> {
     options.*First = static_cast<first_option>(first);
   }
 
-  /// Anything else: E1025.
+  /// Any other argument: E1025.
   using layer<Derived>::layer;
   template <class L = Derived>
   constexpr explicit option_layer(detail::wrong_options, ...) : option_layer() {
@@ -59,14 +60,13 @@ struct option_layer : layer<Derived> {
   }
 };
 
-/// What layers have in common that are made from arguments, and options in braces behind them.
-/// Base of layers whose keyword arguments behind the positional ones are the struct Options, the member `options`. The
+/// Base of layers whose keyword arguments after the positional ones are the struct Options, the member `options`. The
 /// layer has constructors of its own beside `using argument_layer::argument_layer`. Errors: E1025.
 template <class Derived, class Options>
 struct argument_layer : layer<Derived> {
   Options options;
 
-  /// Nothing, or anything else: E1025.
+  /// No argument, or any other: E1025.
   template <class L = Derived>
   constexpr argument_layer() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -78,7 +78,7 @@ struct argument_layer : layer<Derived> {
   }
 
  protected:
-  /// What a layer's own constructors call.
+  /// The tag of the constructor that a layer's own constructors call.
   struct with {
     explicit with() = default;
   };

@@ -8,7 +8,7 @@
 
 namespace stagecraft::layers::detail {
 
-/// The name in the spelling of a pointer to a member.
+/// The name of a member, from the spelling of a pointer to it.
 template <auto Member>
 inline constexpr std::string_view member_name = last_name(spelling<Member>());
 
@@ -23,7 +23,7 @@ namespace stagecraft {
 
 /// Calls f(name, value) for each option of a layer, in Keras's order: first the arguments that stand in front of the
 /// options in braces (`using arguments`), then those in braces (the member `options`). Names are those of the members,
-/// which are Keras's; `name` and `trainable` are among them. Layers of one's own are listed if they say either.
+/// which are Keras's; `name` and `trainable` are among them. Layers of one's own are listed if they have either.
 ///
 ///     sc::for_each_option(sc::layers::dense{64, sc::relu}, [](std::string_view name, auto const& value) { ... });
 ///
@@ -35,7 +35,7 @@ constexpr void for_each_option([[maybe_unused]] L const& layer, [[maybe_unused]]
   if constexpr (requires { layer.options; }) detail::for_each_field(layer.options, f);
 }
 
-/// How many options a layer has.
+/// Number of a layer's options.
 template <class L>
 [[nodiscard]] constexpr int option_count(L const& layer) {
   int count = 0;

@@ -14,10 +14,10 @@ namespace layers {
 struct output_part : layer<output_part> {
   static constexpr std::string_view class_name = "OutputPart";
 
-  int index = 0;            ///< which output
-  int first = 0;            ///< where its elements begin in a sample
+  int index = 0;            ///< number of the output
+  int first = 0;            ///< offset of its elements in a sample
   shape of;                 ///< its shape, without the batch
-  bool is_penalty = false;  ///< it is no output, but added to the loss (operations::tracer::add_loss)
+  bool is_penalty = false;  ///< whether it is added to the loss, and no output (operations::tracer::add_loss)
 
   constexpr output_part(int index_, int first_, shape const& of_, bool is_penalty_ = false)
       : index(index_), first(first_), of(of_), is_penalty(is_penalty_) {}

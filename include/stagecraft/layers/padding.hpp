@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keras's `padding` argument, and what follows from it along one axis.
+// Keras's `padding` argument, and the windows that follow from it along one axis.
 #pragma once
 
 namespace stagecraft {
 
-/// What happens at the borders of a sliding window.
+/// How a sliding window treats the borders.
 enum class padding : unsigned char {
   valid,   ///< the window stays inside the input
-  same,    ///< zeros around it, so that with stride 1 the output is as long as the input; the odd one stands behind
-  causal,  ///< zeros before it, so that no output sees a later input; conv1d only
+  same,    ///< zeros around the input, so that with stride 1 the output is as long; an odd one stands at the end
+  causal,  ///< zeros before the input, so that no output sees a later input; conv1d only
 };
 
 /// A window that slides along one axis, in TensorFlow's terms.
@@ -22,20 +22,20 @@ struct sliding_window {
 
   /// The longest window, its dilation included, and the longest stride.
   static constexpr int longest = 1 << 24;
-  /// Whether numbers from 1 on are not above that: E1031, E1040.
+  /// Whether none of these numbers is above the limit: E1031, E1040.
   [[nodiscard]] static constexpr bool is_short(int window, int stride, int dilation) noexcept {
     return stride <= longest && dilation <= longest && (window - 1LL) * dilation < longest;
   }
 
-  /// Inputs from the first to the last that one output sees.
+  /// Number of inputs from the first to the last that one output sees.
   [[nodiscard]] constexpr int extent() const noexcept { return (window - 1) * dilation + 1; }
-  /// Outputs along the axis; 0 or less if the window does not fit into the input.
+  /// Number of outputs along the axis; 0 or less if the window does not fit into the input.
   [[nodiscard]] constexpr int output() const noexcept {
     if (padding == stagecraft::padding::valid) return input < extent() ? 0 : (input - extent()) / stride + 1;
     return (input + stride - 1) / stride;
   }
-  /// Outputs of the transposed convolution, of whose window this is the way: as many as `longest_output` where they are
-  /// more, and an extra of -1 is none given. Definition: keras/utils/conv_utils.py (deconv_output_length).
+  /// Number of outputs of a transposed convolution with this window, at most `longest_output`; an `extra` of -1 stands
+  /// for none. Definition: keras/utils/conv_utils.py (deconv_output_length).
   [[nodiscard]] constexpr int transposed_output(int extra) const noexcept {
     bool const same = padding == stagecraft::padding::same;
     int const k = extent();
@@ -44,12 +44,12 @@ struct sliding_window {
     return all < longest_output ? static_cast<int>(all) : longest_output;
   }
   static constexpr int longest_output = 1 << 29;
-  /// Zeros before the input.
+  /// Number of zeros before the input.
   [[nodiscard]] constexpr int before() const noexcept {
     if (padding == stagecraft::padding::valid) return 0;
     return padding == stagecraft::padding::causal ? extent() - 1 : total() / 2;
   }
-  /// Zeros behind the input.
+  /// Number of zeros after the input.
   [[nodiscard]] constexpr int after() const noexcept {
     return padding == stagecraft::padding::same ? total() - total() / 2 : 0;
   }

@@ -6,8 +6,7 @@
 
 namespace stagecraft {
 
-/// Keras's "an integer or a tuple of 2 integers": kernel sizes, strides, dilation rates.
-/// Height and width; one number stands for both: `3` is `{3, 3}`.
+/// Height and width, Keras's "an integer or a tuple of 2 integers"; one number stands for both: `3` is `{3, 3}`.
 struct size_2d {
   int height = 1;
   int width = 1;
@@ -26,9 +25,8 @@ struct size_2d {
   friend constexpr bool operator==(size_2d const&, size_2d const&) = default;
 };
 
-
-/// Keras's "an integer or a tuple of 3 integers": kernel sizes, strides, dilation rates of volumes.
-/// Depth, height and width; one number stands for all: `3` is `{3, 3, 3}`.
+/// Depth, height and width, Keras's "an integer or a tuple of 3 integers"; one number stands for all: `3` is `{3, 3,
+/// 3}`.
 struct size_3d {
   int depth = 1;
   int height = 1;
@@ -40,7 +38,7 @@ struct size_3d {
       : depth(static_cast<int>(all)), height(static_cast<int>(all)), width(static_cast<int>(all)) {}
   constexpr size_3d(int depth_, int height_, int width_) : depth(depth_), height(height_), width(width_) {}
 
-  /// That along axis 0, 1 or 2.
+  /// The size along axis 0, 1 or 2.
   [[nodiscard]] constexpr int operator[](int axis) const noexcept {
     return axis == 0 ? depth : axis == 1 ? height : width;
   }

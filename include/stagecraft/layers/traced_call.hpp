@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What follows from a layer's `call`: its output's shape, its weights and its cost.
+// The rules that follow from a layer's `call`: its output's shape, its weights and its cost.
 #pragma once
 
 #include <stagecraft/activations/activation_call.hpp>
@@ -19,7 +19,7 @@ namespace stagecraft {
 /// The inputs of a layer whose `call` takes any number of them.
 using tensor_list = tracing::array_view<operations::tensor const>;
 
-/// For the first inputs of a layer: 1 for each step that counts, else 0, (batch, steps); no tensor if all count.
+/// Masks of a layer's first inputs, (batch, steps): 1 for each step that counts, else 0; no tensor if all count.
 using mask_list = std::array<operations::tensor, tracing::step_masks::most_inputs>;
 
 }  // namespace stagecraft
@@ -31,7 +31,7 @@ concept CallOn = requires(L const& layer, operations::tracer& ops, Tensors... in
   { layer.call(ops, inputs...) } -> std::convertible_to<operations::tensor>;
 };
 
-/// A parameter of any type is meant for one tensor: then this asks no further, whatever the call returns.
+/// A parameter of any type is meant for one tensor: then other forms are not tried, whatever the call returns.
 template <class L>
 concept CallOnMany = !requires(L const& layer, operations::tracer& ops, operations::tensor x) { layer.call(ops, x); } &&
                      CallOn<L, tensor_list>;
@@ -60,7 +60,7 @@ constexpr operations::extents last_axes_of(operations::extents const& x, int axe
   return result;
 }
 
-/// The masks of a layer's inputs, made of the inputs behind its own ones.
+/// The masks of a layer's inputs, made of the inputs that follow its own.
 constexpr mask_list counting_steps(operations::tracer& ops, step_masks const& masks, tensor_list sources) {
   mask_list result{};
   for (int i = 0; i < masks.count; ++i) {
@@ -74,7 +74,7 @@ constexpr mask_list counting_steps(operations::tracer& ops, step_masks const& ma
   return result;
 }
 
-/// How many inputs a layer takes, as far as its type tells.
+/// Number of inputs that a layer takes, as far as its type says.
 template <class L>
 struct input_counts {
   int least = 1, most = 1;
@@ -137,7 +137,7 @@ struct open_trace {
     }
   }
 
-  /// `finds_losses`: whether what the call adds to the loss is found; else there are zeros in its place.
+  /// `finds_losses`: whether the numbers that the call adds to the loss are computed; else they are zeros.
   constexpr void end(operations::tensor result, bool finds_losses = true) {
     if (!traced.list.losses.empty()) result = with_losses(result, finds_losses);
     traced.outputs.push_back(result.id);
@@ -145,7 +145,7 @@ struct open_trace {
   }
 
  private:
-  /// What a call gives, and behind it what it adds to the loss, one number for each sample.
+  /// The result of a call, then the numbers that it adds to the loss, one for each sample.
   constexpr operations::tensor with_losses(operations::tensor result, bool finds_losses) {
     auto& list = traced.list;
     int const batch = result.rank() < 1 ? 0 : result.length(0);
@@ -181,16 +181,16 @@ constexpr operations::trace trace_layer(L const& layer, tracing::array_view<shap
   return std::move(open.traced);
 }
 
-/// What follows from a trace of two samples: so a `call` that mixes the samples of a batch is noticed. Shapes and cost
+/// The rules from a trace of two samples, which shows whether a `call` mixes the samples of a batch. Shapes and cost
 /// are those of a sample. E1001, E1070.
 struct rules_of_trace {
   static constexpr int batch = 2;
   shape output;
-  growing_array<shape> parts;  ///< of a layer with several outputs, and what it adds to the loss
-  int losses = 0;              ///< how many of them these are, the last ones
+  growing_array<shape> parts;  ///< shapes of several outputs, then of numbers that are added to the loss
+  int losses = 0;              ///< number of the latter
   long long flops = 0;
   bool is_valid = false;
-  bool moves_only = false;  ///< elements of the inputs at other places, or zeros: of the inputs' type
+  bool moves_only = false;  ///< whether the output has only moved elements of the inputs, or zeros, of the inputs' type
 
   constexpr void find(operations::trace const& traced, layer_inputs const& in, parameter_list& weights,
                       diagnostic& problem) {
@@ -236,7 +236,7 @@ struct rules_of_trace {
   }
 };
 
-/// The rules of a layer, found in the cheapest way: what it says itself, its call followed by shapes alone, or a trace.
+/// The rules of a layer, found in the cheapest way: its own, its call traced by shapes alone, or a full trace.
 template <class L>
 struct rules_of_layer : rules_of_trace {
   constexpr rules_of_layer(L const& layer, layer_inputs const& in, std::string_view name, parameter_list& weights,
@@ -271,7 +271,7 @@ struct rules_of_layer : rules_of_trace {
   }
 
  private:
-  /// E1127.
+  /// Checks sizes: E1127.
   constexpr void check_sizes(layer_inputs const& in, parameter_list const& weights) const {
     if (output.is_too_large())
       in.error(1127, "gives a tensor of shape ", output, ", which has more than ", shape::most_elements, " elements");
@@ -280,7 +280,7 @@ struct rules_of_layer : rules_of_trace {
         in.error(1127, "has a weight '", each.name.view(), "' of shape ", each.shape, ", which has more than ",
                  shape::most_elements, " elements");
   }
-  /// E1070: what is added to the loss in training only would have no place in what an evaluation computes.
+  /// E1070 for numbers that are added to the loss in training only, since an evaluation does not compute them.
   constexpr void check_inference(L const& layer, layer_inputs const& in, std::string_view name) {
     open_trace open({in.data(), static_cast<std::size_t>(in.size())}, batch, false, name);
     operations::tensor result;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What windows over volumes are made of: those over images, which machines are good at. The formulas of conv3d,
-// conv3d_transpose and the poolings of volumes.
+// Windows over volumes, made of windows over images, for which machines have fast kernels: conv3d, conv3d_transpose and
+// the poolings of volumes.
 #pragma once
 
 #include <stagecraft/graph/growing_array.hpp>
@@ -15,7 +15,8 @@ constexpr operations::extents images_of(operations::extents const& volume, int d
 /// The windows along height and width.
 constexpr operations::windows image_windows(operations::windows const& over) { return {over[1], over[2]}; }
 
-/// The filter of a volume (depth, height, width, inputs, filters) as that of images whose channels are those of slices.
+/// The filter of a volume (depth, height, width, inputs, filters) as a filter of images, whose channels are those of
+/// all slices.
 constexpr auto filter_of_images(auto& ops, auto filter) {
   int const taps = filter.length(0), rows = filter.length(1), columns = filter.length(2), inputs = filter.length(3),
             filters = filter.length(4);
@@ -31,7 +32,7 @@ constexpr auto exchange_channels(auto& ops, auto images, int outer, int inner) {
 }
 
 /// A convolution of volumes (batch, depth, height, width, channels) with a filter (depth, height, width, channels /
-/// groups, filters): of images, whose channels are those of all slices under the window.
+/// groups, filters), as a convolution of images whose channels are those of all slices under the window.
 constexpr auto convolve_volume(auto& ops, auto x, auto filter, operations::windows const& over, int groups) {
   auto const along = over[0];
   int const depth = along.count(x.length(1));
@@ -45,7 +46,7 @@ constexpr auto convolve_volume(auto& ops, auto x, auto filter, operations::windo
   return ops.reshape(y, {x.length(0), depth, y.length(1), y.length(2), y.length(3)});
 }
 
-/// The gradient of such a convolution without groups, with respect to an input of this shape.
+/// The gradient of convolve_volume without groups, with respect to an input of this shape.
 constexpr auto convolve_volume_back(auto& ops, auto y, auto filter, operations::windows const& over,
                                     operations::extents const& shape) {
   auto const along = over[0];
@@ -65,8 +66,8 @@ constexpr auto convolve_volume_back(auto& ops, auto y, auto filter, operations::
   return ops.slice(sum, 1, along.before, shape[1]);
 }
 
-/// `pool(x, windows)` reduces the windows of images. First those of slices, then along the depth: a mean of means has
-/// the same weights, since all slices under a window have as many places.
+/// Pools volumes by `pool(x, windows)`, which reduces windows of images: first in slices, then along the depth. A mean
+/// of means is exact, since all slices under a window have the same number of places.
 constexpr auto pool_volume(auto& ops, auto x, operations::windows const& over, auto const& pool) {
   int const batch = x.length(0), depth = x.length(1), channels = x.length(4);
   auto const slices = pool(ops.reshape(x, images_of(x.shape(), depth, channels)), image_windows(over));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What conv3d, conv1d_transpose, conv3d_transpose and locally connected layers have in common: a window along one to
-// three axes, a bias and an activation. Keras counterpart: the base class of tf.keras.layers.Conv3D and its like.
+// The base of conv3d, conv1d_transpose, conv3d_transpose and locally connected layers: a window along one to three
+// axes, a bias and an activation. Keras counterpart: the base class of tf.keras.layers.Conv3D and its like.
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>
@@ -22,7 +22,7 @@ template <class Derived, class Size, class Options, bool HasActivation = true>
 struct window_layer : argument_layer<Derived, Options> {
   using base_type = argument_layer<Derived, Options>;
 
-  /// Axes that the window moves along.
+  /// Number of axes that the window moves along.
   static constexpr int places = std::same_as<Size, int> ? 1 : std::same_as<Size, size_2d> ? 2 : 3;
 
   int filters = 1;
@@ -67,8 +67,8 @@ struct window_layer : argument_layer<Derived, Options> {
                                         along(dilation_rate, axis));
     return result;
   }
-  /// Whether the options and the number of axes are valid; `steps`: axes between the batch and what the window moves
-  /// along.
+  /// Whether the options and the number of axes are valid; `steps` is the number of axes between the batch and the
+  /// window's axes.
   [[nodiscard]] constexpr bool check_options(auto& ops, auto x, Size const& dilation_rate, int steps = 0) const {
     auto const& given = this->options;
     if (!detail::are_counts(filters))
@@ -95,7 +95,7 @@ struct window_layer : argument_layer<Derived, Options> {
       return true;
     return false;
   }
-  /// The window's way along an axis of some length.
+  /// How the window slides along an axis of some length.
   [[nodiscard]] constexpr sliding_window way(int axis, int length, Size const& dilation_rate) const {
     auto const& given = this->options;
     return {length, along(kernel_size, axis), along(given.strides, axis), along(dilation_rate, axis), given.padding};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Losses of which a row is a whole sample: along an axis that is not the last one, which is Keras's argument `axis` of
-// losses, and those that have an `of_sample`, as ctc.
+// Losses whose rows are whole samples: losses along another axis than the last one, Keras's argument `axis`, and losses
+// with an `of_sample`, such as ctc.
 #pragma once
 
 #include <stagecraft/graph/shape.hpp>
@@ -9,10 +9,11 @@
 
 namespace stagecraft::losses::detail {
 
-/// Values of a sample, and so of a row of a loss along another axis than the last one: it keeps a row's memory small.
+/// Most values of a sample, and so of a row, of a loss along another axis than the last one. The limit keeps a row's
+/// memory small.
 inline constexpr int most_values_along_axis = 16384;
 
-/// A loss's or a metric's axis, in Keras's count: 0 is the batch.
+/// The axis of a loss or a metric, as Keras counts: 0 is the batch.
 template <class Loss>
 constexpr int axis_of([[maybe_unused]] Loss const& loss) {
   if constexpr (requires { loss.axis; })
@@ -20,7 +21,7 @@ constexpr int axis_of([[maybe_unused]] Loss const& loss) {
   else
     return -1;
 }
-/// The same as an axis of one sample; -1 if it has no such axis.
+/// The number of an axis among those of one sample; -1 if the sample has no such axis.
 constexpr int axis_of_sample(int axis, shape const& sample) {
   int const found = axis < 0 ? axis + sample.rank() : axis - 1;
   return axis != 0 && found >= 0 && found < sample.rank() ? found : -1;
@@ -31,19 +32,19 @@ constexpr bool has_sample_as_row(int axis, shape const& sample) {
   return found >= 0 && found < sample.rank() - 1 && sample.size() <= most_values_along_axis;
 }
 
-/// A sample's loss, or what a sample counts in a metric: the mean over its vectors along an axis, or their sum where
-/// that is the reduction. The sample is (outer, length, inner), and the axis the one in the middle. Targets that are
-/// class numbers are (outer, inner).
+/// The loss of a sample, or its number in a metric: the mean over its vectors along an axis, or their sum if the
+/// reduction says so. The sample is (outer, length, inner), and the vectors lie along the axis in the middle. Targets
+/// that are class numbers are (outer, inner).
 template <class Loss>
 struct along_axis {
   static constexpr std::string_view name = Loss::name;
   static constexpr bool sparse_targets = Loss::sparse_targets;
 
   Loss of;                      ///< the loss of one vector
-  losses::reduction reduction;  ///< that of the loss
-  int outer = 1;                ///< elements of the axes before it
-  int length = 1;               ///< of a vector
-  int inner = 1;                ///< elements of the axes behind it
+  losses::reduction reduction;  ///< reduction of the loss
+  int outer = 1;                ///< product of the lengths of earlier axes
+  int length = 1;               ///< length of a vector
+  int inner = 1;                ///< product of the lengths of later axes
 
   constexpr along_axis(Loss const& loss, shape const& sample, int axis) : of(loss), reduction(reduction_of(loss)) {
     int const middle = axis_of_sample(axis, sample);
@@ -62,13 +63,13 @@ struct along_axis {
     return is_summed(of) ? ops.sum(all, -1) : ops.mean(all, -1);
   }
 
-  /// Class numbers of a sample.
+  /// Number of class numbers in a sample's targets.
   [[nodiscard]] constexpr int class_numbers() const { return outer * inner; }
 
   friend constexpr bool operator==(along_axis const&, along_axis const&) = default;
 };
 
-/// Whether a loss is one of whole samples, and says what it is for samples of a shape.
+/// A loss of whole samples, with a member that returns the loss for samples of a shape.
 template <class Loss>
 concept HasLossOfSample = requires(Loss const& loss, shape const& sample) { loss.of_sample(sample); };
 
@@ -77,7 +78,7 @@ template <class Loss>
 constexpr bool takes_samples(Loss const& loss, shape const& sample) {
   return HasLossOfSample<Loss> || has_sample_as_row(axis_of(loss), sample);
 }
-/// The loss of a sample as a row, where it is one.
+/// The loss whose rows are samples of this shape, if there is one; else the loss itself.
 template <class Loss>
 constexpr auto loss_of_sample(Loss const& loss, shape const& sample) {
   if constexpr (HasLossOfSample<Loss>)

@@ -8,7 +8,7 @@
 
 namespace stagecraft::losses::detail {
 
-/// -1 in place of 0.
+/// The target, or -1 in place of 0.
 constexpr operations::tensor signed_class(operations::tensor target) {
   return where(equal(target, 0.0F), -1.0F, target);
 }

@@ -10,7 +10,6 @@
 
 namespace stagecraft {
 
-/// The base of losses of one's own: tf.keras.losses.Loss.
 /// Base of a loss of your own, which says what it computes, in the words of a layer's `call`; its gradient follows:
 ///
 ///     struct quantile : sc::loss<quantile> {
@@ -22,9 +21,9 @@ namespace stagecraft {
 ///     };
 ///
 /// `target` and `output` are (rows, columns), and so is the result, whose mean over the columns is the loss of a row.
-/// What needs sums of a row is `call(auto& ops, auto target, auto output)`, which may give one column. Options are
-/// public members, so that a loss can stand in `sc::training`. Errors: E1070 for tensors that do not fit. Definition:
-/// Keras API, losses, "Creating custom losses".
+/// A loss that needs sums of a row has `call(auto& ops, auto target, auto output)`, which may return one column.
+/// Options are public members, so that a loss can stand in `sc::training`. Errors: E1070 for tensors that do not fit.
+/// Definition: Keras API, losses, "Creating custom losses".
 template <class Derived>
 struct loss {
   static constexpr std::string_view name = "loss";
@@ -55,7 +54,8 @@ constexpr operations::tensor call_loss(L const& loss, operations::tracer& ops, o
     return loss.call(ops, target, output);
 }
 
-/// Targets of a row of a loss of so many columns: as many, or a class number, or one for each vector of a sample.
+/// Number of targets in a row of `columns` outputs: one for each, or a class number, or a class number for each vector
+/// of a sample.
 template <class L>
 constexpr int target_columns_of(L const& loss, int columns) {
   if constexpr (!L::sparse_targets)
@@ -66,8 +66,8 @@ constexpr int target_columns_of(L const& loss, int columns) {
     return 1;
 }
 
-/// A row of `columns` outputs and `target_columns` targets, and its loss, or what it counts in a metric: `call(ops,
-/// target, output)`. E1070.
+/// Traces `call(ops, target, output)`, a row's loss or its number in a metric, for `columns` outputs and
+/// `target_columns` targets. E1070.
 template <class Call>
 constexpr operations::trace trace_row(Call const& call, int columns, int target_columns, std::string_view kind,
                                       std::string_view name) {
@@ -92,8 +92,8 @@ constexpr operations::trace trace_loss(L const& loss, int columns) {
 
 namespace stagecraft::losses {
 
-/// The loss of what layers and models add to the loss themselves: activity_regularizer, add_loss.
-/// The numbers themselves, (rows, 1), of which the mean is the loss. Users do not write it.
+/// The loss of numbers that layers and models add themselves (activity_regularizer, add_loss): the mean of the outputs,
+/// (rows, 1). Users do not write it.
 struct added_loss {
   static constexpr std::string_view name = "added_loss";
   static constexpr bool sparse_targets = false;

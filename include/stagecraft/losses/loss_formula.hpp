@@ -10,8 +10,8 @@
 
 namespace stagecraft::losses::detail {
 
-/// Given at each place are the target and the output. Results are the loss and, if `WithGradient`, its derivative by
-/// the output.
+/// The formula of a loss at each place, from the target and the output. Results are the loss and, if `WithGradient`,
+/// its derivative with respect to the output.
 template <auto Loss, bool WithGradient>
 struct elementwise_loss {
   constexpr operations::formula operator()() const {
@@ -40,7 +40,7 @@ template <auto Loss, bool WithGradient>
 inline constexpr operations::formula_view view_of_loss{formula_of_loss<Loss, WithGradient>.steps,
                                                        formula_of_loss<Loss, WithGradient>.results};
 
-/// Inputs are the row's targets and outputs; wanted is the gradient of the latter.
+/// The plan of a loss on one row: inputs are targets and outputs, the result has the gradient of the outputs.
 template <auto Loss, int Columns>
 class plan_of_loss {
   struct make {

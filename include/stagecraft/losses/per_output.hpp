@@ -37,7 +37,7 @@ constexpr output_loss_list<Losses...> per_output(Losses const&... loss) {
   return {{{loss}...}};
 }
 
-/// The loss of one output. Where a list is too short (an error of its own, E4022), its first one stands in.
+/// The loss of one output. If a list is too short (E4022), the first loss stands in.
 template <std::size_t Output, class Loss>
 constexpr auto const& loss_of_output(Loss const& loss) {
   if constexpr (requires { Loss::size; })

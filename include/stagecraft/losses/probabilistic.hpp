@@ -11,10 +11,10 @@
 
 namespace stagecraft::losses::detail {
 
-/// What Keras clips probabilities to: [epsilon, 1 - epsilon] (tf.keras.backend.epsilon).
+/// Keras clips probabilities to [epsilon, 1 - epsilon] (tf.keras.backend.epsilon).
 inline constexpr float probability_epsilon = 1e-7F;
 
-/// Limited to these; where that changes a probability, its gradient is 0.
+/// The probability, clipped; where this changes it, its gradient is 0.
 constexpr operations::tensor clip_probability(operations::tensor p) {
   return maximum(minimum(p, 1 - probability_epsilon), probability_epsilon);
 }
@@ -25,12 +25,12 @@ namespace stagecraft::losses {
 
 /// Cross entropy of independent yes/no targets. Keras: tf.keras.losses.BinaryCrossentropy.
 /// mean over the last axis of -(y log p + (1 - y) log(1 - p)); target and prediction (rows, columns).
-/// Of an output that comes from softmax or sigmoid the logits are taken, as in Keras. From other probabilities
-/// Keras clips to [1e-7, 1 - 1e-7] and adds 1e-7 inside the logarithms.
+/// If the output comes from softmax or sigmoid, its logits are taken, as in Keras. Other probabilities Keras clips to
+/// [1e-7, 1 - 1e-7], and adds 1e-7 inside the logarithms.
 struct binary_crossentropy {
   bool from_logits = false;          ///< true: the model's output is unnormalised, the loss applies sigmoid itself
   float label_smoothing = 0;         ///< s: targets become y (1 - s) + s / 2
-  int axis = -1;                     ///< along which the mean is taken; 1 is the first one of a sample. E1103
+  int axis = -1;                     ///< the axis of the mean; 1 is the first one of a sample. E1103
   losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   static constexpr std::string_view name = "binary_crossentropy";
@@ -39,7 +39,7 @@ struct binary_crossentropy {
   constexpr auto call(auto target, auto output) const {
     auto const y = label_smoothing == 0 ? target : target * (1 - label_smoothing) + 0.5F * label_smoothing;
     if (from_logits) {
-      // In place of max and abs, whose derivatives at 0 would not add up to the sigmoid.
+      // Written without max and abs, whose derivatives at 0 would not add up to the sigmoid.
       auto const is_positive = output >= 0;
       return where(is_positive, output, 0.0F) - output * y + operations::softplus(where(is_positive, -output, output));
     }
@@ -49,17 +49,17 @@ struct binary_crossentropy {
   }
 };
 
-using bce = binary_crossentropy;  ///< the same, as in Keras
+using bce = binary_crossentropy;  ///< Keras's short name
 
 /// Cross entropy of a target distribution against one probability (or logit) per class. Keras:
-/// tf.keras.losses.CategoricalCrossentropy. A faster loop for it is in kernels/.
+/// tf.keras.losses.CategoricalCrossentropy.
 /// -sum_c y[c] log p[c] over the last axis; target and prediction (rows, classes).
-/// Of an output that comes from softmax or sigmoid the logits are taken, as in Keras. From other probabilities
-/// Keras first divides by their sum, then clips to [1e-7, 1 - 1e-7].
+/// If the output comes from softmax or sigmoid, its logits are taken, as in Keras. Other probabilities Keras first
+/// divides by their sum, then clips to [1e-7, 1 - 1e-7].
 struct categorical_crossentropy {
   bool from_logits = false;          ///< true: the model's output is unnormalised, the loss applies softmax itself
   float label_smoothing = 0;         ///< s: targets become y (1 - s) + s / classes
-  int axis = -1;                     ///< along which the classes lie; 1 is the first one of a sample. E1103
+  int axis = -1;                     ///< the axis of the classes; 1 is the first one of a sample. E1103
   losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   static constexpr std::string_view name = "categorical_crossentropy";
@@ -74,7 +74,7 @@ struct categorical_crossentropy {
         [&] {
           auto const shifted = output - ops.max(output, -1);
           auto const each = y * (log(ops.sum(exp(shifted), -1)) - shifted);
-          return ops.sum(where(equal(y, 0.0F), 0.0F, each), -1);  // also if the logit is -inf, as in TensorFlow
+          return ops.sum(where(equal(y, 0.0F), 0.0F, each), -1);  // 0 also if the logit is -inf, as in TensorFlow
         },
         from_logits_rule);
   }
@@ -87,15 +87,15 @@ struct categorical_crossentropy {
 };
 
 /// Cross entropy of class numbers against one probability (or logit) per class. Keras:
-/// tf.keras.losses.SparseCategoricalCrossentropy. A faster loop for it is in kernels/.
+/// tf.keras.losses.SparseCategoricalCrossentropy.
 /// -log p[y] with y an integer class number, one per row; prediction (rows, classes). Along another axis than the last
 /// one, targets have the output's shape without that axis.
-/// Of an output that comes from softmax or sigmoid the logits are taken, as in Keras. From other probabilities
-/// Keras clips to [1e-7, 1 - 1e-7] and normalises again (softmax of the logarithms). A number that is no class makes
-/// the loss of its row and the gradient NaN.
+/// If the output comes from softmax or sigmoid, its logits are taken, as in Keras. Other probabilities Keras clips to
+/// [1e-7, 1 - 1e-7] and normalises again (softmax of the logarithms). A number that is no class makes the loss of its
+/// row and the gradient NaN.
 struct sparse_categorical_crossentropy {
   bool from_logits = false;          ///< true: the model's output is unnormalised, the loss applies softmax itself
-  int axis = -1;                     ///< along which the classes lie; 1 is the first one of a sample. E1103
+  int axis = -1;                     ///< the axis of the classes; 1 is the first one of a sample. E1103
   losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   static constexpr std::string_view name = "sparse_categorical_crossentropy";
@@ -129,10 +129,11 @@ struct kl_divergence {
   }
 };
 
-using kld = kl_divergence;  ///< the same, as in Keras
+using kld = kl_divergence;  ///< Keras's short name
 
-/// What a Poisson distribution of the predicted mean says of counts. Keras: tf.keras.losses.Poisson.
-/// mean over the last axis of prediction - target log(prediction + 1e-7); both (rows, columns).
+/// The negative log-likelihood of counts, whose Poisson distributions have the predicted means. Keras:
+/// tf.keras.losses.Poisson. mean over the last axis of prediction - target log(prediction + 1e-7); both (rows,
+/// columns).
 struct poisson {
   losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 

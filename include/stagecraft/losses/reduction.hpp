@@ -7,19 +7,20 @@
 
 namespace stagecraft::losses {
 
-/// What is made of the losses of rows, each times its sample weight. As wide as what stands before it in losses: Clang
-/// 19 reads a member of a template argument in a wrong place if the argument has holes inside and at its end.
+/// How one number is made of the losses of rows, each times its sample weight. It is as wide as the members before it
+/// in losses: Clang 19 reads a member of a template argument in a wrong place if the argument has holes inside and at
+/// its end.
 enum class reduction : int {
   sum_over_batch_size,  ///< their sum divided by their number: Keras's default, AUTO
   sum,                  ///< their sum
-  /// Each stands for itself: as in Keras, the gradient is that of their sum, and their mean is reported, in which a
-  /// batch that is not full counts less than its share. E4106 beside what gives one number for a batch.
+  /// Losses stay apart: as in Keras, the gradient is that of their sum, and their mean is reported, in which a batch
+  /// that is not full counts less than its share. E4106 beside losses that return one number for a batch.
   none
 };
 
 namespace detail {
 
-/// That of any loss; one of the user's own may have a member `reduction`, too.
+/// The reduction of any loss; the user's own may have a member `reduction`, too.
 template <class Loss>
 constexpr reduction reduction_of([[maybe_unused]] Loss const& loss) {
   if constexpr (requires { loss.reduction == reduction::sum; })

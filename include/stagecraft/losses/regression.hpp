@@ -19,7 +19,7 @@ struct mean_squared_error {
   constexpr auto call(auto target, auto output) const { return square(output - target); }
 };
 
-using mse = mean_squared_error;  ///< the same, as in Keras
+using mse = mean_squared_error;  ///< Keras's short name
 
 /// Mean of absolute differences. Keras: tf.keras.losses.MeanAbsoluteError.
 /// mean over the last axis of |prediction - target|; both (rows, columns). The gradient at 0 is 0.
@@ -32,7 +32,7 @@ struct mean_absolute_error {
   constexpr auto call(auto target, auto output) const { return abs(output - target); }
 };
 
-using mae = mean_absolute_error;  ///< the same, as in Keras
+using mae = mean_absolute_error;  ///< Keras's short name
 
 /// Mean of absolute differences in percent of the targets. Keras: tf.keras.losses.MeanAbsolutePercentageError.
 /// mean over the last axis of 100 |prediction - target| / max(|target|, 1e-7); both (rows, columns).
@@ -47,7 +47,7 @@ struct mean_absolute_percentage_error {
   }
 };
 
-using mape = mean_absolute_percentage_error;  ///< the same, as in Keras
+using mape = mean_absolute_percentage_error;  ///< Keras's short name
 
 /// Mean of squared differences of logarithms. Keras: tf.keras.losses.MeanSquaredLogarithmicError.
 /// mean over the last axis of (log(1 + prediction) - log(1 + target))^2; both (rows, columns). Numbers below 1e-7 count
@@ -64,13 +64,13 @@ struct mean_squared_logarithmic_error {
   }
 };
 
-using msle = mean_squared_logarithmic_error;  ///< the same, as in Keras
+using msle = mean_squared_logarithmic_error;  ///< Keras's short name
 
 /// Squared differences near 0, absolute differences further out. Keras: tf.keras.losses.Huber.
 /// mean over the last axis of e^2 / 2 for |e| <= delta and delta |e| - delta^2 / 2 beyond, e = prediction - target.
 /// Keras's name of the loss is `huber_loss` in logs of version 2.6 and `huber` as an identifier.
 struct huber {
-  float delta = 1;                   ///< where the square becomes a line
+  float delta = 1;                   ///< the difference where the square becomes a line
   losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   static constexpr std::string_view name = "huber";
@@ -97,13 +97,13 @@ struct log_cosh {
   }
 };
 
-using logcosh = log_cosh;  ///< the same, as in Keras
+using logcosh = log_cosh;  ///< Keras's short name
 
 /// The angle between prediction and target. Keras: tf.keras.losses.CosineSimilarity.
 /// -sum(target prediction) over the last axis, both (rows, columns) divided by their norms: -1 in the same direction, 0
 /// if either is 0.
 struct cosine_similarity {
-  int axis = -1;                     ///< along which the vectors lie; 1 is the first one of a sample. E1103
+  int axis = -1;                     ///< the axis of the vectors; 1 is the first one of a sample. E1103
   losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   static constexpr std::string_view name = "cosine_similarity";

@@ -11,15 +11,14 @@ namespace stagecraft::metrics {
 
 /// The share of right predictions, in the sense that fits the targets. Keras counterpart: the string "accuracy" in
 /// compile(metrics=...).
-/// Resolved as Keras does: binary accuracy for predictions of width 1, sparse categorical accuracy for class numbers as
-/// targets, categorical accuracy else. Reported as "accuracy" in every case.
+/// As in Keras it is binary accuracy for predictions of width 1, sparse categorical accuracy for class numbers as
+/// targets, categorical accuracy else. It is reported as "accuracy" in every case.
 struct accuracy {
   static constexpr std::string_view name = "accuracy";
 
   constexpr operator metric() const noexcept { return {.kind = metric_kind::accuracy}; }
 };
 
-/// accuracy under its short name. Keras counterpart: the string "acc" in compile(metrics=...).
 /// `accuracy`, reported as "acc" in logs and history, as Keras reports a metric under the text that asks for it.
 struct acc {
   static constexpr std::string_view name = "acc";

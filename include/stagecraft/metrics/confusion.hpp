@@ -11,24 +11,24 @@ namespace stagecraft::metrics::detail {
 
 enum class threshold_spacing : int {
   one,          ///< a single threshold
-  even,         ///< from 0 to 1
-  even_beyond,  ///< the same, but that the first is a little below 0 and the last a little above 1
-  given,        ///< the metric's `numbers`, in ascending order, between these two
+  even,         ///< evenly spaced from 0 to 1
+  even_beyond,  ///< evenly spaced, from a little below 0 to a little above 1
+  given,        ///< the metric's `numbers`, in ascending order, between these two ends
 };
 
-/// What is counted, as the words of a metric's options.
+/// Options of counting, as words of a metric's options.
 struct confusion_options {
-  int count = 1;  ///< of thresholds
-  /// How they lie.
+  int count = 1;  ///< number of thresholds
+  /// How the thresholds are spaced.
   threshold_spacing spacing = threshold_spacing::one;
-  float threshold = 0.5F;  ///< if there is one
+  float threshold = 0.5F;  ///< the threshold, if there is one
   int class_id = -1;       ///< the only column that counts, or -1
-  int per_label = 0;       ///< columns are counted apart, and the metric is their mean
-  int from_logits = 0;     ///< the sigmoid of predictions counts
-  float value = 0;         ///< of the metric: what a rate must be at least
-  int curve = 0;           ///< of auc: its curve, and 4 times how it is summed
+  int per_label = 0;       ///< 1: columns are counted apart, and the metric is their mean
+  int from_logits = 0;     ///< 1: the sigmoid of predictions counts
+  float value = 0;         ///< the least rate that the metric asks for
+  int curve = 0;           ///< for auc: its curve, plus 4 times its summation method
 
-  /// Thresholds that are the metric's `numbers`; those behind them are weights of labels.
+  /// Number of thresholds among the metric's `numbers`; weights of labels follow them.
   [[nodiscard]] constexpr int given() const noexcept { return spacing == threshold_spacing::given ? count - 2 : 0; }
   [[nodiscard]] constexpr float at(int index, number_list const& numbers) const noexcept {
     constexpr float beyond = 1e-7F;
@@ -41,9 +41,7 @@ struct confusion_options {
   }
 };
 
-/// Metrics that count right and wrong yes/no predictions at thresholds. Keras counterpart:
-/// metrics_utils.update_confusion_matrix_variables.
-/// What has been counted of one label, or all: predictions above each threshold are positive.
+/// Counts of one label, or of all: predictions above each threshold are positive.
 struct confusion {
   confusion_options options;
   tracing::array_view<double const> counts;  ///< true positives, false positives, true negatives, false negatives
@@ -95,10 +93,10 @@ constexpr metric metric_of_confusion(confusion_options const& options, int top_k
           .result = &result_of_confusion<Metric>::value};
 }
 
-/// What every prediction is above, as Keras has it.
+/// A threshold below every prediction, as Keras has it.
 inline constexpr float no_threshold = -1e10F;
 
-/// The same at each of some thresholds. Keras's default is 0.5, or with `top_k` none.
+/// The metric at each of some thresholds. Keras's default is 0.5, or no threshold with `top_k`.
 template <class Metric>
 constexpr metric metric_at_thresholds(number_list const& thresholds, int top_k = 0, int class_id = -1) {
   float const of_none = top_k > 0 ? no_threshold : 0.5F;
@@ -111,12 +109,12 @@ constexpr metric metric_at_thresholds(number_list const& thresholds, int top_k =
   return result;
 }
 
-/// What such a metric is at one of its thresholds.
+/// The metric at one of its thresholds.
 constexpr metric part_of(metric whole, int index) {
   auto options = stagecraft::detail::own_from<confusion_options>(whole.options);
   options.threshold = whole.numbers.numbers[index];
   whole.options = stagecraft::detail::words_of(options);
-  if (!whole.numbers.is_too_long()) whole.numbers = {};  // else their number is told: E1102
+  if (!whole.numbers.is_too_long()) whole.numbers = {};  // otherwise E1102 reports their number
   whole.parts = 0;
   return whole;
 }
@@ -125,11 +123,11 @@ constexpr metric part_of(metric whole, int index) {
 
 namespace stagecraft::metrics {
 
-/// How many positive predictions that are right. Keras: tf.keras.metrics.TruePositives.
-/// The sum of the weights of positive predictions that are right: the numbers of all columns are yes/no predictions,
-/// and targets that are not 0 a yes.
+/// Number of positive predictions that are right. Keras: tf.keras.metrics.TruePositives.
+/// It is the sum of the weights of positive predictions that are right: the numbers of all columns are yes/no
+/// predictions, and targets other than 0 mean yes.
 struct true_positives {
-  number_list thresholds = 0.5F;  ///< predictions above it are positive; of several, the metric is one number for each
+  number_list thresholds = 0.5F;  ///< predictions above it are positive; a list reports one number for each
 
   static constexpr std::string_view name = "true_positives";
 
@@ -137,11 +135,11 @@ struct true_positives {
   static constexpr double result(detail::confusion const& counted) { return counted.true_positives(); }
 };
 
-/// How many negative predictions that are right. Keras: tf.keras.metrics.TrueNegatives.
-/// The sum of the weights of negative predictions that are right: the numbers of all columns are yes/no predictions,
-/// and targets that are not 0 a yes.
+/// Number of negative predictions that are right. Keras: tf.keras.metrics.TrueNegatives.
+/// It is the sum of the weights of negative predictions that are right: the numbers of all columns are yes/no
+/// predictions, and targets other than 0 mean yes.
 struct true_negatives {
-  number_list thresholds = 0.5F;  ///< predictions above it are positive; of several, the metric is one number for each
+  number_list thresholds = 0.5F;  ///< predictions above it are positive; a list reports one number for each
 
   static constexpr std::string_view name = "true_negatives";
 
@@ -149,11 +147,11 @@ struct true_negatives {
   static constexpr double result(detail::confusion const& counted) { return counted.true_negatives(); }
 };
 
-/// How many positive predictions that are wrong. Keras: tf.keras.metrics.FalsePositives.
-/// The sum of the weights of positive predictions that are wrong: the numbers of all columns are yes/no predictions,
-/// and targets that are not 0 a yes.
+/// Number of positive predictions that are wrong. Keras: tf.keras.metrics.FalsePositives.
+/// It is the sum of the weights of positive predictions that are wrong: the numbers of all columns are yes/no
+/// predictions, and targets other than 0 mean yes.
 struct false_positives {
-  number_list thresholds = 0.5F;  ///< predictions above it are positive; of several, the metric is one number for each
+  number_list thresholds = 0.5F;  ///< predictions above it are positive; a list reports one number for each
 
   static constexpr std::string_view name = "false_positives";
 
@@ -161,11 +159,11 @@ struct false_positives {
   static constexpr double result(detail::confusion const& counted) { return counted.false_positives(); }
 };
 
-/// How many negative predictions that are wrong. Keras: tf.keras.metrics.FalseNegatives.
-/// The sum of the weights of negative predictions that are wrong: the numbers of all columns are yes/no predictions,
-/// and targets that are not 0 a yes.
+/// Number of negative predictions that are wrong. Keras: tf.keras.metrics.FalseNegatives.
+/// It is the sum of the weights of negative predictions that are wrong: the numbers of all columns are yes/no
+/// predictions, and targets other than 0 mean yes.
 struct false_negatives {
-  number_list thresholds = 0.5F;  ///< predictions above it are positive; of several, the metric is one number for each
+  number_list thresholds = 0.5F;  ///< predictions above it are positive; a list reports one number for each
 
   static constexpr std::string_view name = "false_negatives";
 
@@ -173,10 +171,10 @@ struct false_negatives {
   static constexpr double result(detail::confusion const& counted) { return counted.false_negatives(); }
 };
 
-/// The share of right ones among the positive predictions. Keras: tf.keras.metrics.Precision.
-/// true positives / (true positives + false positives), or 0; targets that are not 0 are a yes.
+/// The share of positive predictions that are right. Keras: tf.keras.metrics.Precision.
+/// true positives / (true positives + false positives), or 0; targets other than 0 mean yes.
 struct precision {
-  /// Predictions above it are positive; without one 0.5, or with `top_k` none. Of several, the metric is one number for
+  /// Predictions above it are positive; the default is 0.5, or no threshold with `top_k`. A list reports one number for
   /// each.
   number_list thresholds = {};
   int top_k = 0;      ///< only the k largest predictions of a row can be positive; 0: all
@@ -191,9 +189,9 @@ struct precision {
 };
 
 /// The share of the positive targets that is found. Keras: tf.keras.metrics.Recall.
-/// true positives / (true positives + false negatives), or 0; targets that are not 0 are a yes.
+/// true positives / (true positives + false negatives), or 0; targets other than 0 mean yes.
 struct recall {
-  /// Predictions above it are positive; without one 0.5, or with `top_k` none. Of several, the metric is one number for
+  /// Predictions above it are positive; the default is 0.5, or no threshold with `top_k`. A list reports one number for
   /// each.
   number_list thresholds = {};
   int top_k = 0;      ///< only the k largest predictions of a row can be positive; 0: all

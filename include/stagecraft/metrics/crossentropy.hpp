@@ -11,7 +11,6 @@ namespace stagecraft::metrics {
 
 namespace detail {
 
-/// Cross entropy of independent yes/no targets. Keras: tf.keras.metrics.BinaryCrossentropy.
 /// The options in words of four bytes.
 struct binary_crossentropy {
   static constexpr std::string_view name = "binary_crossentropy";
@@ -26,7 +25,9 @@ struct binary_crossentropy {
 
 }  // namespace detail
 
-/// The loss of that name. The metric sees probabilities after softmax and sigmoid, where the loss takes logits.
+/// Cross entropy of independent yes/no targets. Keras: tf.keras.metrics.BinaryCrossentropy.
+/// It is the mean of the loss of that name. The metric sees probabilities after softmax and sigmoid, where the loss
+/// takes logits.
 struct binary_crossentropy {
   bool from_logits = false;   ///< true: predictions are unnormalised
   float label_smoothing = 0;  ///< as in the loss
@@ -41,8 +42,6 @@ struct binary_crossentropy {
 
 namespace detail {
 
-/// Cross entropy of a target distribution against one probability (or logit) per class. Keras:
-/// tf.keras.metrics.CategoricalCrossentropy.
 /// The options in words of four bytes.
 struct categorical_crossentropy {
   static constexpr std::string_view name = "categorical_crossentropy";
@@ -58,7 +57,10 @@ struct categorical_crossentropy {
 
 }  // namespace detail
 
-/// The loss of that name. The metric sees probabilities after softmax and sigmoid, where the loss takes logits.
+/// Cross entropy of a target distribution against one probability (or logit) per class. Keras:
+/// tf.keras.metrics.CategoricalCrossentropy.
+/// It is the mean of the loss of that name. The metric sees probabilities after softmax and sigmoid, where the loss
+/// takes logits.
 struct categorical_crossentropy {
   bool from_logits = false;   ///< true: predictions are unnormalised
   float label_smoothing = 0;  ///< as in the loss
@@ -74,8 +76,6 @@ struct categorical_crossentropy {
 
 namespace detail {
 
-/// Cross entropy of class numbers against one probability (or logit) per class. Keras:
-/// tf.keras.metrics.SparseCategoricalCrossentropy.
 /// The options in words of four bytes.
 struct sparse_categorical_crossentropy {
   static constexpr std::string_view name = "sparse_categorical_crossentropy";
@@ -90,8 +90,10 @@ struct sparse_categorical_crossentropy {
 
 }  // namespace detail
 
-/// The loss of that name. The metric sees probabilities after softmax and sigmoid, where the loss takes logits. Its
-/// axis is that of the loss, whose class numbers it takes.
+/// Cross entropy of class numbers against one probability (or logit) per class. Keras:
+/// tf.keras.metrics.SparseCategoricalCrossentropy.
+/// It is the mean of the loss of that name. The metric sees probabilities after softmax and sigmoid, where the loss
+/// takes logits. Its axis is that of the loss, whose class numbers it takes.
 struct sparse_categorical_crossentropy {
   bool from_logits = false;  ///< true: predictions are unnormalised
   int axis = -1;             ///< along which the classes lie; 1 is the first one of a sample. E1103

@@ -7,24 +7,23 @@
 
 namespace stagecraft::metrics {
 
-/// Which curve: of the true against the false positive rate, or of precision against recall.
+/// The curve: true against false positive rates, or precision against recall.
 enum class auc_curve : int { roc, pr };
-/// How it is summed: by trapezoids (for `pr` by interpolated true positives), or by the lower or upper sum.
+/// How the area is summed: by trapezoids (for `pr` by interpolated true positives), or by the lower or upper sum.
 enum class auc_summation_method : int { interpolation, minoring, majoring };
 
-/// The area under a curve of right against wrong predictions. Keras: tf.keras.metrics.AUC.
-/// The area under a curve whose points are found at thresholds from a little below 0 to a little above 1. Predictions
-/// are probabilities; targets that are not 0 are a yes. Source: Davis and Goadrich, "The Relationship Between
-/// Precision-Recall and ROC Curves".
+/// The area under a curve of right against wrong predictions. Keras: tf.keras.metrics.AUC. The curve has a point at
+/// each of the thresholds from a little below 0 to a little above 1. Predictions are probabilities; targets other than
+/// 0 mean yes. Source: Davis and Goadrich, "The Relationship Between Precision-Recall and ROC Curves".
 struct auc {
-  int num_thresholds = 200;          ///< at least 2
-  auc_curve curve = auc_curve::roc;  ///< of which rates
+  int num_thresholds = 200;          ///< number of thresholds, at least 2
+  auc_curve curve = auc_curve::roc;  ///< the rates that the curve relates
   /// How the area is summed.
   auc_summation_method summation_method = auc_summation_method::interpolation;
   number_list thresholds = {};     ///< between 0 and 1, in place of `num_thresholds`, in any order
-  bool multi_label = false;        ///< the mean of the areas of all columns, each of which is a label
-  number_list label_weights = {};  ///< of columns: in that mean, or, without `multi_label`, of what is counted. E1102
-  bool from_logits = false;        ///< the sigmoid of predictions counts
+  bool multi_label = false;        ///< true: each column is a label, and the metric is the mean of their areas
+  number_list label_weights = {};  ///< weights of columns in that mean or, without `multi_label`, in the counts. E1102
+  bool from_logits = false;        ///< true: the sigmoid of predictions counts
 
   static constexpr std::string_view name = "auc";
 
@@ -64,7 +63,7 @@ struct auc {
   }
 
  private:
-  /// From one threshold to the next, as true positives grow with the positives.
+  /// The area from one threshold to the next, where true positives grow linearly with the positives.
   static double interpolated(detail::confusion const& at, int i) {
     double const found = at.true_positives(i) - at.true_positives(i + 1);
     double const positives = at.true_positives(i) + at.false_positives(i);
@@ -79,7 +78,7 @@ struct auc {
 
 /// The best precision that leaves enough recall. Keras: tf.keras.metrics.PrecisionAtRecall.
 /// The largest precision at a threshold where the recall is at least `recall`; 0 if there is none. Predictions are
-/// probabilities; targets that are not 0 are a yes.
+/// probabilities; targets other than 0 mean yes.
 struct precision_at_recall {
   float recall = 0.5F;       ///< from 0 to 1
   int num_thresholds = 200;  ///< from 0 to 1, evenly spaced; if one, 0.5
@@ -98,7 +97,7 @@ struct precision_at_recall {
 
 /// The best recall that leaves enough precision. Keras: tf.keras.metrics.RecallAtPrecision.
 /// The largest recall at a threshold where the precision is at least `precision`; 0 if there is none. Predictions are
-/// probabilities; targets that are not 0 are a yes.
+/// probabilities; targets other than 0 mean yes.
 struct recall_at_precision {
   float precision = 0.5F;    ///< from 0 to 1
   int num_thresholds = 200;  ///< from 0 to 1, evenly spaced; if one, 0.5
@@ -119,7 +118,7 @@ struct recall_at_precision {
 
 /// The best sensitivity that leaves enough specificity. Keras: tf.keras.metrics.SensitivityAtSpecificity.
 /// The largest sensitivity (recall) at a threshold where the specificity is at least `specificity`; 0 if there is none.
-/// Predictions are probabilities; targets that are not 0 are a yes.
+/// Predictions are probabilities; targets other than 0 mean yes.
 struct sensitivity_at_specificity {
   float specificity = 0.5F;  ///< from 0 to 1
   int num_thresholds = 200;  ///< from 0 to 1, evenly spaced; if one, 0.5
@@ -141,7 +140,7 @@ struct sensitivity_at_specificity {
 
 /// The best specificity that leaves enough sensitivity. Keras: tf.keras.metrics.SpecificityAtSensitivity.
 /// The largest specificity at a threshold where the sensitivity (recall) is at least `sensitivity`; 0 if there is none.
-/// Predictions are probabilities; targets that are not 0 are a yes.
+/// Predictions are probabilities; targets other than 0 mean yes.
 struct specificity_at_sensitivity {
   float sensitivity = 0.5F;  ///< from 0 to 1
   int num_thresholds = 200;  ///< from 0 to 1, evenly spaced; if one, 0.5

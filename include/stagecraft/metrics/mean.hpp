@@ -10,17 +10,17 @@
 
 namespace stagecraft::metrics {
 
-/// The mean of numbers that come one after the other, for loops of one's own. Keras: tf.keras.metrics.Mean.
-/// `mean loss; loss.update_state(model.train_on_batch(x, y)[0]); loss.result()`. It stands in no training: a metric
-/// there sees targets and outputs.
+/// The running mean of numbers, for loops of one's own. Keras: tf.keras.metrics.Mean.
+/// `mean loss; loss.update_state(model.train_on_batch(x, y)[0]); loss.result()`. A training does not take it: metrics
+/// there see targets and outputs.
 class mean {
  public:
   constexpr void update_state(double value, double sample_weight = 1) {
     total_ += value * sample_weight;
     count_ += sample_weight;
   }
-  /// All of them, each with its weight, or with weight 1: what converts to a std::span<float const>, which programs
-  /// that do not call this do not instantiate.
+  /// Adds all values, each with its weight or weight 1. Types that convert to std::span<float const>; programs that do
+  /// not call this do not instantiate it.
   template <class Values = std::span<float const>, class Weights = std::span<float const>>
     requires(!std::is_arithmetic_v<Values> && std::is_convertible_v<Values const&, std::span<float const>> &&
              std::is_convertible_v<Weights const&, std::span<float const>>)
@@ -37,12 +37,12 @@ class mean {
   double total_ = 0, count_ = 0;
 };
 
-
-/// See mean_tensor. Number: of the sums and means. A template, so that programs without one do not make its vectors.
+/// See mean_tensor. `Number` is the type of sums and means. It is a template so that programs without one do not
+/// compile its vectors.
 template <class Number>
 class basic_mean_tensor {
  public:
-  /// Elements that a later tensor lacks stay as they are; what it has beyond the first one is left out.
+  /// Elements that a later tensor lacks stay as they are; elements beyond those of the first tensor are left out.
   void update_state(std::span<float const> values, double sample_weight = 1) {
     if (total_.empty()) total_.resize(values.size());
     for (std::size_t i = 0; i < values.size() && i < total_.size(); ++i)
@@ -53,7 +53,7 @@ class basic_mean_tensor {
     total_.clear();
     count_ = 0;
   }
-  /// Element by element; empty if nothing came.
+  /// The mean of each element; empty if there were no values.
   [[nodiscard]] std::vector<Number> result() const {
     std::vector<Number> means = total_;
     for (Number& each : means) each = count_ != 0 ? each / count_ : 0;
@@ -65,16 +65,15 @@ class basic_mean_tensor {
   double count_ = 0;
 };
 
-/// As `mean`, but of each element. All tensors have as many elements as the first one.
+/// The running mean of each element of tensors, which have as many elements as the first one:
+/// tf.keras.metrics.MeanTensor.
 using mean_tensor = basic_mean_tensor<double>;
 
-
-/// The sum of numbers that come one after the other, for loops of one's own. Keras: tf.keras.metrics.Sum.
-/// As `mean`, but not divided by the number of values.
+/// The running sum of numbers, for loops of one's own. Keras: tf.keras.metrics.Sum.
 class sum {
  public:
   constexpr void update_state(double value, double sample_weight = 1) { total_ += value * sample_weight; }
-  /// All of them, each with its weight, or with weight 1.
+  /// Adds all values, each with its weight or weight 1.
   constexpr void update_state(std::span<float const> values, std::span<float const> sample_weight = {}) {
     for (std::size_t i = 0; i < values.size(); ++i)
       update_state(static_cast<double>(values[i]), sample_weight.empty() ? 1.0 : static_cast<double>(sample_weight[i]));

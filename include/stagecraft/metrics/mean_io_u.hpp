@@ -10,8 +10,8 @@ namespace stagecraft::metrics {
 /// The mean over classes of intersection over union: how well the classes of places, such as pixels, are found. Keras:
 /// tf.keras.metrics.MeanIoU.
 /// The mean over classes of true positives / (true positives + false positives + false negatives), without classes that
-/// do not occur. Of predictions and targets of one column the whole part is the class; of several, the largest one, as
-/// in Keras's OneHotMeanIoU. Rows of other classes do not count.
+/// do not occur. With one column, the whole part of a prediction or target is its class; with several, the largest
+/// column is, as in Keras's OneHotMeanIoU. Rows of other classes do not count.
 struct mean_io_u {
   int num_classes = 2;  ///< classes are 0 ... num_classes - 1
 

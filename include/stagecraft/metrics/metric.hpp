@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a training reports of its predictions, and the base of metrics of one's own.
+// A metric as a value, and the base of metrics of one's own.
 // Keras counterpart: tf.keras.metrics.Metric, its weights and its `result`.
 #pragma once
 
@@ -13,12 +13,11 @@
 
 namespace stagecraft {
 
-/// What a metric knows of all rows that it has seen, and how a number is made of it. Keras counterpart: the weights of
-/// a tf.keras.metrics.Metric, and its `result`.
-/// Sums over the rows of an epoch, each times the row's weight: of each column that the metric's `call` gives.
+/// Sums over the rows of an epoch, each times the row's weight, for each column that the metric's `call` returns. Keras
+/// counterpart: the weights of a tf.keras.metrics.Metric.
 struct metric_sums {
-  tracing::array_view<double const> values;  ///< one for each column; `sums[1]` is that of the second
-  double weight = 0;                         ///< the sum of the rows' weights: their number, where they have none
+  tracing::array_view<double const> values;  ///< a sum for each column; `sums[1]` is that of the second
+  double weight = 0;                         ///< the sum of the rows' weights; the number of rows if they have none
 
   /// The sum of a column.
   [[nodiscard]] constexpr double operator[](int column) const { return values[column]; }
@@ -28,15 +27,15 @@ struct metric_sums {
 
 namespace metrics {
 
-/// A metric's `result`, with its members.
+/// A metric's `result`, which takes the metric's options.
 struct metric_result {
-  std::string_view name;  ///< in logs
+  std::string_view name;  ///< the name in logs
   double (*call)(diagnostics::own_options const&, metric_sums const&);
 };
 
 namespace detail {
 
-/// That of a metric of `call`.
+/// The result of a metric with `call`.
 template <class Metric>
 struct result_of_own {
   static double call(diagnostics::own_options const& options, metric_sums const& sums) {
@@ -45,7 +44,7 @@ struct result_of_own {
   static constexpr metric_result value{Metric::name, &call};
 };
 
-/// As Keras divides: 0 where the denominator is.
+/// a / b as Keras divides: 0 if b is 0.
 [[nodiscard]] constexpr double ratio(double a, double b) noexcept { return b != 0 ? a / b : 0; }
 
 }  // namespace detail
@@ -56,17 +55,17 @@ struct result_of_own {
 
 namespace stagecraft::metrics {
 
-/// What is measured. Where nothing else is said, each row of a batch contributes one number, and the metric is their
-/// mean over an epoch.
+/// The kind of a metric. If nothing else is said, each row of a batch has one number, and the metric is their mean over
+/// an epoch.
 enum class metric_kind : unsigned char {
-  accuracy,                           ///< one of three, see `resolve`
+  accuracy,                           ///< one of three accuracies, see `resolve`
   categorical_accuracy,               ///< argmax of the prediction == argmax of the target
   sparse_categorical_accuracy,        ///< argmax of the prediction == target
   top_k_categorical_accuracy,         ///< argmax of the target is among the k largest predictions
   sparse_top_k_categorical_accuracy,  ///< target is among the k largest predictions
-  call,          ///< mean over the columns of what the metric's `call` says, or its `result` of their sums
-  confusion,     ///< the metric's `result` of how often yes/no predictions are right: confusion.hpp
-  class_matrix,  ///< the metric's `result` of how often each class was taken for each
+  call,          ///< the mean over the columns that the metric's `call` returns, or its `result` of their sums
+  confusion,     ///< the metric's `result` of counts of right and wrong yes/no predictions: confusion.hpp
+  class_matrix,  ///< the metric's `result` of a matrix of counts, target class by predicted class
 };
 
 /// The name that Keras reports in logs, history and the progress bar.
@@ -87,9 +86,9 @@ enum class metric_kind : unsigned char {
   return kind == metric_kind::sparse_categorical_accuracy || kind == metric_kind::sparse_top_k_categorical_accuracy;
 }
 
-/// Which targets a metric can be computed from.
+/// The targets that a metric can be computed from.
 enum class metric_targets : unsigned char {
-  any,     ///< of its kind; one that sees rows as a whole takes what there is
+  any,     ///< the targets of its kind; a metric that sees whole rows takes any
   values,  ///< a float for each column
   classes  ///< class numbers, one for each row
 };
@@ -103,20 +102,20 @@ struct metric {
   static constexpr std::string_view own_usage = "constexpr auto call(auto target, auto output) const";
 
   metric_kind kind = metric_kind::accuracy;
-  int k = 0;                    ///< top-k accuracies, and others that have a number
+  int k = 0;                    ///< the number of top-k accuracies and the like
   bool has_short_name = false;  ///< accuracy is reported as "acc"
-  bool scales_columns = false;  ///< `call` with `ops` only: each column is multiplied with its one of `numbers`
-  // Not last: Clang 19 reads a member of a template argument in a wrong place if the argument has holes inside and at
-  // its end.
+  bool scales_columns = false;  ///< `call` with `ops` only: each column is multiplied by its factor in `numbers`
+  // It is not the last member: Clang 19 reads a member of a template argument in a wrong place if the argument has
+  // holes inside and at its end.
   metric_targets targets = metric_targets::any;
   int along = 0;                                            ///< `call` only: the axis, plus 1; 0 is the last one
-  diagnostics::own_rules<own_call> const* rules = nullptr;  ///< of one that is a `call`
-  diagnostics::own_options options = {};                    ///< and its members
-  metric_result const* result = nullptr;                    ///< of one whose result is no mean over rows
-  std::string_view const* own_label = nullptr;  ///< the name that it is reported under, if that was chosen: `named`
-  /// Of confusion: thresholds, and after them weights of labels. Where it `scales_columns`: the factors.
+  diagnostics::own_rules<own_call> const* rules = nullptr;  ///< rules of a metric with `call`
+  diagnostics::own_options options = {};                    ///< its members
+  metric_result const* result = nullptr;                    ///< the result, if it is no mean over rows
+  std::string_view const* own_label = nullptr;              ///< the name in reports, if one was chosen: `named`
+  /// Thresholds of confusion, then weights of labels; with `scales_columns` the factors of columns.
   number_list numbers = {};
-  int parts = 0;  ///< numbers that it reports, if those are several: `part_of`
+  int parts = 0;  ///< how many numbers it reports, if several: `part_of`
 
   /// The name in logs: `accuracy` keeps its name whatever it is resolved to, as Keras's "accuracy" string does.
   [[nodiscard]] constexpr std::string_view name() const noexcept {
@@ -127,7 +126,7 @@ struct metric {
                                                              : metrics::name(kind);
   }
 
-  /// For metrics of one's own, which may have a `result`, and say what targets they take.
+  /// Makes a metric of one's own, which may have a `result` and name its targets.
   template <class Own>
   constexpr void take([[maybe_unused]] Own const& own) {
     if constexpr (requires { Own::sparse_targets; })
@@ -169,12 +168,12 @@ namespace stagecraft {
 ///       }
 ///     };
 ///
-/// `target` and `output` are (rows, columns), and so is the result, whose mean over the columns is what a row counts;
-/// the metric is the mean over the rows of an epoch, in `weighted_metrics` with the weights of the samples. What sees a
-/// row as a whole is `call(auto& ops, auto target, auto output)`, which may give one column; where targets are class
-/// numbers, its target is (rows, 1). `name` is its name in logs. Members are options: at most eight floats and ints.
-/// Errors: E1070 for tensors that do not fit; E1081 other members; E1082 no `call`; E4023 class numbers for one without
-/// `ops`. Definition: Keras API, metrics, "Creating custom metrics".
+/// `target` and `output` are (rows, columns), and so is the result, whose mean over the columns is the number of a row;
+/// the metric is the mean over the rows of an epoch, in `weighted_metrics` with the weights of the samples. A metric
+/// that sees whole rows has `call(auto& ops, auto target, auto output)`, which may return one column; where targets are
+/// class numbers, its target is (rows, 1). `name` is its name in logs. Members are options: at most eight floats and
+/// ints. Errors: E1070 for tensors that do not fit; E1081 other members; E1082 no `call`; E4023 class numbers for one
+/// without `ops`. Definition: Keras API, metrics, "Creating custom metrics".
 template <class Derived>
 using own_metric = detail::own_option<Derived, metrics::metric>;
 

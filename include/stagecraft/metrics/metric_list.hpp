@@ -27,20 +27,20 @@ inline constexpr diagnostics::diagnostic wrong_metrics_problem = [] {
 
 }  // namespace detail
 
-/// Up to sixteen metrics, in the order in which they are given. Structural, so that it can be part of a template
-/// argument. Made from one metric or from a braced list: `.metrics = accuracy{}` or
-/// `.metrics = {accuracy{}, top_k_categorical_accuracy{.k = 3}}`; or by `per_output`, for each output its own.
+/// Up to sixteen metrics in their order. The type is structural, so that it can be part of a template argument. A list
+/// is made from one metric or from a braced list: `.metrics = accuracy{}` or `.metrics = {accuracy{},
+/// top_k_categorical_accuracy{.k = 3}}`; or by `per_output`, for each output its own.
 struct metric_list {
   static constexpr int capacity = 16;
-  /// Outputs that `per_output` takes.
+  /// Most outputs that `per_output` takes.
   static constexpr int entry_capacity = 8;
 
-  // What is not used is zero and never written, so that compilers leave it out of long names and messages.
+  // Unused items are zero and never written, so that compilers leave them out of long names and messages.
   metric items[capacity]{};
   int count = 0;
-  int entries = 0;                       ///< of `per_output`; 0: all metrics are those of every output
-  unsigned char entry_of[capacity]{};    ///< of each metric, if there are entries
-  fixed_name outputs[entry_capacity]{};  ///< of each entry; no name: the output at the entry's place
+  int entries = 0;                       ///< entries of `per_output`; 0: every output has all metrics
+  unsigned char entry_of[capacity]{};    ///< the entry of each metric, if there are entries
+  fixed_name outputs[entry_capacity]{};  ///< the output's name of each entry; empty: the output at the entry's place
   bool is_too_long = false;              ///< E4083 where it meets a model
 
   constexpr metric_list() = default;
@@ -57,7 +57,7 @@ struct metric_list {
     static_assert(stagecraft::detail::report<detail::wrong_metrics_problem<Given...>>());
   }
 
-  /// Whether a metric is one of an output's.
+  /// Whether an output has the metric at `index`.
   [[nodiscard]] constexpr bool is_of(int index, int output, std::string_view output_name) const {
     if (entries == 0) return true;
     int const entry = entry_of[index];

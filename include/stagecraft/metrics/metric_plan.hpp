@@ -11,7 +11,7 @@
 
 namespace stagecraft::metrics {
 
-/// A metric that is a `call`, as what computes the losses of rows sees it.
+/// A metric with `call`, in the form of a loss, whose rows are then computed like those of losses.
 template <metric Metric, bool SparseTargets>
 struct metric_call {
   static constexpr std::string_view name = "metric";
@@ -39,8 +39,8 @@ struct metric_call {
 
 namespace stagecraft::metrics::detail {
 
-/// Inputs are (rows, columns) of targets, or (rows, 1) if they are class numbers, (rows, columns) of outputs, and
-/// (rows, 1) of weights; the output is (1, sums). E1070.
+/// Traces the sums that a metric with a `result` adds. Inputs: targets (rows, columns), or (rows, 1) if they are class
+/// numbers, outputs (rows, columns), weights (rows, 1). Output: (1, sums). E1070.
 constexpr operations::trace trace_metric_sums(metrics::metric const& of, bool sparse_targets, int rows, int columns) {
   operations::extents const row_of_output{rows, columns};
   operations::extents const inputs[]{{rows, sparse_targets ? 1 : columns}, row_of_output, {rows, 1}};

@@ -10,8 +10,8 @@
 
 namespace stagecraft::metrics {
 
-/// What `per_output` takes of an output: one metric, several in braces, or none (`{}`), with the output's name in front
-/// of them or without.
+/// An argument of `per_output`: one metric of an output, several in braces, or none (`{}`), with or without the
+/// output's name in front of them.
 struct output_metrics {
   fixed_name output;
   metric_list list;
@@ -30,7 +30,7 @@ struct output_metrics {
     static_assert(stagecraft::detail::report<detail::wrong_metrics_problem<Given>>());
   }
 
-  /// An output of which nothing is said.
+  /// An output without an argument.
   static constexpr output_metrics nothing() {
     output_metrics result;
     result.is_given = false;
@@ -42,7 +42,7 @@ struct output_metrics {
 ///
 ///     .metrics = sc::metrics::per_output({"digit", accuracy{}}, {"weight", {mse{}, mae{}}})
 ///
-/// where outputs that are not named have none; or in the order of the outputs, Keras's `[["accuracy"], ["mse",
+/// where outputs that are not named have no metrics; or in the order of the outputs, Keras's `[["accuracy"], ["mse",
 /// "mae"]]`,
 ///
 ///     .metrics = sc::metrics::per_output(accuracy{}, {mse{}, mae{}})

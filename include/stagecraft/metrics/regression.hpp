@@ -21,7 +21,6 @@ struct mean_squared_error : own_metric<mean_squared_error> {
   constexpr auto call(auto target, auto output) const { return losses::mean_squared_error{}.call(target, output); }
 };
 
-/// mean_squared_error under its short name. Keras counterpart: the string "mse" in compile(metrics=...).
 /// `mean_squared_error`, reported as "mse" in logs and history, as Keras reports a metric under the text that asks for
 /// it.
 struct mse : own_metric<mse> {
@@ -48,7 +47,6 @@ struct mean_absolute_error : own_metric<mean_absolute_error> {
   constexpr auto call(auto target, auto output) const { return losses::mean_absolute_error{}.call(target, output); }
 };
 
-/// mean_absolute_error under its short name. Keras counterpart: the string "mae" in compile(metrics=...).
 /// `mean_absolute_error`, reported as "mae" in logs and history, as Keras reports a metric under the text that asks for
 /// it.
 struct mae : own_metric<mae> {
@@ -58,7 +56,7 @@ struct mae : own_metric<mae> {
 };
 
 /// Mean of absolute differences in percent of the targets. Keras: tf.keras.metrics.MeanAbsolutePercentageError.
-/// The loss of that name, of rows without their weights.
+/// It is the mean of the loss of that name over rows.
 struct mean_absolute_percentage_error : own_metric<mean_absolute_percentage_error> {
   static constexpr std::string_view name = "mean_absolute_percentage_error";
 
@@ -67,8 +65,7 @@ struct mean_absolute_percentage_error : own_metric<mean_absolute_percentage_erro
   }
 };
 
-/// mean_absolute_percentage_error under its short name. Keras counterpart: the string "mape" in compile(metrics=...).
-/// As mean_absolute_percentage_error, but reported as "mape".
+/// `mean_absolute_percentage_error`, reported as "mape": the text "mape" in Keras's compile(metrics=...).
 struct mape : own_metric<mape> {
   static constexpr std::string_view name = "mape";
 
@@ -78,7 +75,7 @@ struct mape : own_metric<mape> {
 };
 
 /// Mean of squared differences of logarithms. Keras: tf.keras.metrics.MeanSquaredLogarithmicError.
-/// The loss of that name, of rows without their weights.
+/// It is the mean of the loss of that name over rows.
 struct mean_squared_logarithmic_error : own_metric<mean_squared_logarithmic_error> {
   static constexpr std::string_view name = "mean_squared_logarithmic_error";
 
@@ -87,8 +84,7 @@ struct mean_squared_logarithmic_error : own_metric<mean_squared_logarithmic_erro
   }
 };
 
-/// mean_squared_logarithmic_error under its short name. Keras counterpart: the string "msle" in compile(metrics=...).
-/// As mean_squared_logarithmic_error, but reported as "msle".
+/// `mean_squared_logarithmic_error`, reported as "msle": the text "msle" in Keras's compile(metrics=...).
 struct msle : own_metric<msle> {
   static constexpr std::string_view name = "msle";
 
@@ -119,8 +115,7 @@ struct mean_relative_errors {
 /// mean over the last axis of |prediction - target| / normalizer, or 0 if that is 0; target and prediction (rows,
 /// columns).
 struct mean_relative_error {
-  /// By what differences are divided: one number, or one for each column, of which there are up to 32; none,
-  /// or more, are E1102.
+  /// The divisor of differences: one number, or one for each of up to 32 columns; an empty or longer list is E1102.
   number_list normalizer = 1;
 
   static constexpr std::string_view name = "mean_relative_error";
@@ -139,7 +134,7 @@ struct mean_relative_error {
 };
 
 /// Mean of the logarithms of the hyperbolic cosines of differences. Keras: tf.keras.metrics.LogCoshError.
-/// The loss `log_cosh`.
+/// It is the mean of the loss `log_cosh` over rows.
 struct log_cosh_error : own_metric<log_cosh_error> {
   static constexpr std::string_view name = "logcosh";
 
@@ -149,7 +144,7 @@ struct log_cosh_error : own_metric<log_cosh_error> {
 /// The angle between prediction and target. Keras: tf.keras.metrics.CosineSimilarity.
 /// The cosine of the angle between a row and its target, 0 if either is 0: the loss of that name has the other sign.
 struct cosine_similarity {
-  int axis = -1;  ///< along which vectors lie; 1 is the first one of a sample. E1103
+  int axis = -1;  ///< the axis of vectors; 1 is the first one of a sample. E1103
 
   static constexpr std::string_view name = "cosine_similarity";
   static constexpr bool sparse_targets = false;
@@ -164,7 +159,7 @@ struct cosine_similarity {
 };
 
 /// How far a distribution is from another one. Keras: tf.keras.metrics.KLDivergence.
-/// The loss of that name, of rows without their weights.
+/// It is the mean of the loss of that name over rows.
 struct kl_divergence : own_metric<kl_divergence> {
   static constexpr std::string_view name = "kullback_leibler_divergence";
   static constexpr bool sparse_targets = false;
@@ -174,8 +169,7 @@ struct kl_divergence : own_metric<kl_divergence> {
   }
 };
 
-/// kl_divergence under its short name. Keras counterpart: the string "kld" in compile(metrics=...).
-/// As kl_divergence, but reported as "kld".
+/// `kl_divergence`, reported as "kld": the text "kld" in Keras's compile(metrics=...).
 struct kld : own_metric<kld> {
   static constexpr std::string_view name = "kld";
   static constexpr bool sparse_targets = false;
@@ -185,8 +179,8 @@ struct kld : own_metric<kld> {
   }
 };
 
-/// What a Poisson distribution of the predicted mean says of counts. Keras: tf.keras.metrics.Poisson.
-/// The loss of that name, of rows without their weights.
+/// The negative log-likelihood of counts, whose Poisson distributions have the predicted means. Keras:
+/// tf.keras.metrics.Poisson. It is the mean of the loss of that name over rows.
 struct poisson : own_metric<poisson> {
   static constexpr std::string_view name = "poisson";
 
@@ -194,7 +188,7 @@ struct poisson : own_metric<poisson> {
 };
 
 /// The margin of classes -1 and 1. Keras: tf.keras.metrics.Hinge.
-/// The loss of that name, of rows without their weights.
+/// It is the mean of the loss of that name over rows.
 struct hinge : own_metric<hinge> {
   static constexpr std::string_view name = "hinge";
 
@@ -202,7 +196,7 @@ struct hinge : own_metric<hinge> {
 };
 
 /// The margin of classes -1 and 1, squared. Keras: tf.keras.metrics.SquaredHinge.
-/// The loss of that name, of rows without their weights.
+/// It is the mean of the loss of that name over rows.
 struct squared_hinge : own_metric<squared_hinge> {
   static constexpr std::string_view name = "squared_hinge";
 
@@ -210,7 +204,7 @@ struct squared_hinge : own_metric<squared_hinge> {
 };
 
 /// The margin between the class and the best of the others. Keras: tf.keras.metrics.CategoricalHinge.
-/// The loss of that name, of rows without their weights.
+/// It is the mean of the loss of that name over rows.
 struct categorical_hinge : own_metric<categorical_hinge> {
   static constexpr std::string_view name = "categorical_hinge";
   static constexpr bool sparse_targets = false;

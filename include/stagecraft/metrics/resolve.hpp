@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keras's rule for which accuracy `accuracy` is, and which metrics fit which targets. Keras counterpart: compile_utils.
+// Keras's rule that resolves `accuracy`, and the metrics that fit given targets. Keras counterpart: compile_utils.
 #pragma once
 
 #include <stagecraft/metrics/accuracy.hpp>
@@ -19,9 +19,8 @@ namespace stagecraft::metrics {
 }
 
 /// Whether a metric can be computed from the targets that the loss takes: class numbers cannot be compared column by
-/// column with a prediction wider than 1, and a row of target values is no class number. One that sees rows as a whole
-/// takes what there is, and to what counts yes/no predictions a class number is a yes in its column. For compile-time
-/// checks.
+/// column with a prediction wider than 1, and a row of target values is no class number. A metric that sees whole rows
+/// takes any targets; one that counts yes/no predictions reads a class number as a yes in its column.
 [[nodiscard]] constexpr bool fits_targets(metric chosen, bool sparse_targets, int output_width) noexcept {
   auto const of = resolve(chosen, sparse_targets, output_width);
   if (output_width > 1 && of.targets != metric_targets::any)

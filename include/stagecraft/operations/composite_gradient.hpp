@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a composite's own gradient rule is given.
+// The tensors that a composite's own gradient rule reads and writes.
 #pragma once
 
 #include <stagecraft/graph/array_view.hpp>
@@ -27,7 +27,7 @@ class composite_gradient {
   /// A copy of the composite: the list moves when it grows.
   [[nodiscard]] constexpr composite what() const { return ops_->list().node_of(composite_).what.as<composite>(); }
   [[nodiscard]] constexpr tensor gradient() const noexcept { return of_result_; }
-  /// Says what the gradient of operand `index` is. Operands that nothing is said of have none.
+  /// Sets the gradient of operand `index`. Operands without such a call have no gradient.
   constexpr void give(int index, tensor gradient) { given_[index] = gradient; }
   [[nodiscard]] constexpr tracing::array_view<tensor const> given() const noexcept {
     return {given_, static_cast<std::size_t>(count_ < most_operands ? count_ : most_operands)};
@@ -42,7 +42,7 @@ class composite_gradient {
   tensor given_[most_operands]{};
 };
 
-/// y (dy - sum(y dy)) along its axis.
+/// The gradient of softmax: y (dy - sum(y dy)) along its axis.
 constexpr void softmax_rule(composite_gradient& of) {
   tensor const y = of.result(), dy = of.gradient();
   float const axis = of.what().numbers[0];

@@ -15,8 +15,8 @@ namespace stagecraft::operations {
 ///
 /// Returns (batch, 1): -log of the sum, over all ways to place the labels in their order on the steps, each for one
 /// step or several, with the blank class elsewhere and between equal labels, of the product of the steps'
-/// probabilities. A sample whose labels need more steps than it has gives infinity and a gradient of 0; TensorFlow
-/// gives a number above 700. `ctc_batch_cost(y_true, y_pred, input_length, label_length)` of probabilities is
+/// probabilities. A sample whose labels need more steps than it has returns infinity and a gradient of 0; TensorFlow
+/// returns a number above 700. `ctc_batch_cost(y_true, y_pred, input_length, label_length)` of probabilities is
 /// `ops.ctc_loss(y_true, log(y_pred + 1e-7F), label_length, input_length, -1)`. Errors: E1070.
 ///
 /// Alpha of Graves's paper, in logarithms: one trip of a scan for each step, and a state for each label and each blank

@@ -12,24 +12,25 @@ namespace stagecraft::operations {
 
 /// Appends the gradients of operations. Begin with `add`, the gradient of a result; then `run`; then ask for `of`.
 class differentiation {
-  // What has no operands, or no gradient: nothing flows on. Before its caller: see tracer.
+  // Operations without operands or without a gradient: nothing flows on. Before its caller: see tracer.
   template <class What>
   constexpr void rule(What const&, int, tensor) {}
 
  public:
   constexpr explicit differentiation(tracer& ops) : ops_(&ops) {}
 
-  /// The gradient of operation `id`, when all that reads it has given its part; its own id is -1 if there is none.
+  /// The gradient of operation `id`, once all operations that read it have added to it; the id of the result is -1 if
+  /// there is none.
   [[nodiscard]] constexpr tensor of(int id) {
     if (tensor const slices = slices_.take(*ops_, {&list(), id}); slices.id >= 0) add(id, slices);
     return known(id);
   }
   [[nodiscard]] constexpr bool has(int id) { return of(id).id >= 0; }
 
-  /// The gradient of operation `id` is that of `computed`, whose value it has from elsewhere.
+  /// Takes the gradient of operation `computed` as that of `id`, which has the same value.
   constexpr void hand_on(int id, int computed) { read_instead_.emplace_back(id, computed); }
 
-  /// Adds to the gradient of operation `id`. What was broadcast is summed.
+  /// Adds to the gradient of operation `id`. An operand that was broadcast gets the sum over the places that read it.
   constexpr void add(int id, tensor gradient) {
     if (!wanted(id)) return;
     auto const index = static_cast<std::size_t>(id);
@@ -126,7 +127,7 @@ class differentiation {
         if (of_a) add(a.id, dy * b * pow(a, b - 1.0F));
         if (of_b) add(b.id, dy * y * log(a));
         return;
-      // Of equal ones, and of NaN, the first is the result.
+      // If both are equal, or one is NaN, the first is the result.
       case function::maximum: return choose(b, a, a < b, dy);
       case function::minimum: return choose(b, a, b < a, dy);
       case function::select: return choose(b, operand(id, 2), a, dy);
@@ -137,7 +138,7 @@ class differentiation {
     if (of_a) add(a.id, of_product * b);
     if (of_b) add(b.id, of_product * a);
   }
-  /// The result is a where `condition` holds, else b.
+  /// Adds the gradients of a result that is a where `condition` holds, else b.
   constexpr void choose(tensor a, tensor b, tensor condition, tensor dy) {
     if (wanted(a)) add(a.id, where(condition, dy, 0.0F));
     if (wanted(b)) add(b.id, where(condition, 0.0F, dy));
@@ -225,7 +226,7 @@ class differentiation {
     tensor const rows = operand(id, 0), indices = operand(id, 1);
     add(rows.id, ops_->append(gather{}, rows.shape(), {dy.id, indices.id}));
   }
-  /// What a state is after the last trip: the loop takes it from the state itself.
+  /// The gradient of a state after the last trip belongs to the state itself, where the loop reads it.
   constexpr void rule(last const&, int id, tensor dy) { add(list().operand(id, 1), dy); }
   constexpr void rule(composite const&, int id, tensor dy) { add(list().operand(id, 0), dy); }
   constexpr void rule(operations::at const&, int id, tensor dy) {
@@ -242,8 +243,8 @@ class differentiation {
 };
 
 /// The gradient of a loop is a loop from the end: a trip computes the step again from the states and the products that
-/// were kept, then the gradients of the step. Carried along are the gradients of the states, and the sums of those of
-/// what the step reads from outside, unless they are computed behind the loop.
+/// were kept, then the gradients of the step. The loop carries the gradients of the states, and the sums of the
+/// gradients of tensors that the step reads from outside, unless these sums are computed after the loop.
 constexpr void differentiation::differentiate_loop(int begin, int end) {
   detail::loop_parts const parts(list(), begin, end);
   auto const shape_of = [&](int id) { return list().node_of(id).shape; };
@@ -259,8 +260,8 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
   tracing::growing_array<tensor> states;
   for (tensor const first : first_values) states.push_back(ops_->carry(loop, first));
 
-  // The step once more. The stacks of a loop are those of the states that its trips begin with, of what they become,
-  // and of products.
+  // Repeats the step. A loop has stacks of the states that its trips begin with, of the states that they end with, and
+  // of products.
   auto const stack_of = [&](int id) {
     for (std::size_t i = 2 * parts.carries.size(); i < parts.stacks.size(); ++i)
       if (list().operand(parts.stacks[i], 1) == id) return parts.stacks[i];
@@ -315,7 +316,7 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
     ops_->next(loop, states[i], gradient.id >= 0 ? gradient : ops_->full(shape_of(parts.carries[i]), 0));
   }
   detail::loop_sums behind(*ops_, loop);
-  tracing::growing_array<char> is_behind;  // whether the sum is computed there; its state is not used then
+  tracing::growing_array<char> is_behind;  // whether the sum is computed after the loop; its state is not used then
   for (std::size_t i = 0; i < parts.outside.size(); ++i) {
     tensor const sum = states[parts.carries.size() + i], gradient = inner.of(parts.outside[i]);
     is_behind.push_back(gradient.id >= 0 && behind.prepare(gradient.id));

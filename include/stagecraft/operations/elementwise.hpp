@@ -9,20 +9,20 @@
 
 namespace stagecraft::operations {
 
-/// Looks whether a trace is such a computation, and gives the formulas of its result and its gradients.
+/// Finds out whether a trace is such a computation, and returns the formulas of its result and its gradients.
 ///
 /// Inputs and weights have as many elements as the result, or fewer, and then they are repeated as `map` repeats its
-/// operands; so are uniform random numbers that are drawn once. What has sums, updates or elements that change places
-/// is none.
+/// operands; so are uniform random numbers that are drawn once. A trace with sums, updates or elements that change
+/// places is no such computation.
 class elementwise {
  public:
   static constexpr int most_inputs = 30;
 
-  bool holds = false;      ///< whether it is one; else nothing else here has a meaning
+  bool holds = false;      ///< whether the trace is such a computation; if not, the other members mean nothing
   bool repeats = false;    ///< whether an input, a weight or what is drawn is repeated
-  bool draws = false;      ///< whether numbers are drawn
-  std::uint64_t seed = 0;  ///< of them
-  /// Of each input, each weight and what is drawn: its axes as those of the result, 1 where it is repeated.
+  bool draws = false;      ///< whether the trace draws random numbers
+  std::uint64_t seed = 0;  ///< seed of the random numbers
+  /// Extents of each input, each weight and the random numbers, with the axes of the result; 1 where they are repeated.
   tracing::growing_array<extents> aligned;
 
   constexpr explicit elementwise(trace const& of)
@@ -33,10 +33,10 @@ class elementwise {
     if (holds) copy(of);
   }
 
-  /// The result. Number i at each place is input i; then come the weights, and what is drawn.
+  /// The result. Number i at each place is input i; the weights and the random numbers follow.
   [[nodiscard]] constexpr formula value() const { return {numbers_, {result_}}; }
-  /// The gradient of an input (or then of a weight), at each place of the result: of one that is repeated, what is to
-  /// be summed. Number i at each place is input i; then come the weights, the result, its gradient, and what is drawn.
+  /// The gradient of an input (then of a weight) at each place of the result; for one that is repeated, the terms of a
+  /// sum. Number i at each place is input i; the weights, the result, its gradient and the random numbers follow.
   [[nodiscard]] constexpr formula gradient(int input_index) const {
     operation_list list = numbers_;
     if (draws) list.node_of(leaves_).what = input{leaves_ + 2};
@@ -50,7 +50,7 @@ class elementwise {
     int const id = gradients.has(input_index) ? gradients.of(input_index).id : number(list, 0).id;
     return {list, {id}, {result_, leaves_}};
   }
-  /// The composite that is all of it, or null.
+  /// The composite that is the whole computation, or null.
   [[nodiscard]] constexpr composite const* group() const {
     auto const* what = numbers_.node_of(result_).what.if_is<composite>();
     return what != nullptr && what->first == leaves_ + (draws ? 1 : 0) && is_last(result_) ? what : nullptr;
@@ -66,7 +66,7 @@ class elementwise {
       if (live_[id] != 0)
         for (int i = 0; i < of.list.node_of(id).operand_count; ++i) live_[of.list.operand(id, i)] = 1;
   }
-  /// What has one element for each of the result's may have any shape, as long as no element moves. Inputs and weights
+  /// A tensor with as many elements as the result may have any shape, as long as no element moves. Inputs and weights
   /// that have fewer get axes in front and between at most.
   constexpr void align(trace const& of) {
     extents const result = of.list.node_of(of.outputs[0]).shape;
@@ -91,12 +91,12 @@ class elementwise {
       if (int const leaf = leaf_of(here); leaf >= 0 && is_whole) aligned[leaf] = result;
     }
     for (int i = 0; i < leaves_ + (draws ? 1 : 0); ++i) {
-      if (aligned[i].rank == 0 || (i < inputs_ && aligned[i][0] != result[0])) return;  // unread, or it moves
+      if (aligned[i].rank == 0 || (i < inputs_ && aligned[i][0] != result[0])) return;  // nothing reads it, or it moves
       repeats = repeats || aligned[i].size() != result.size();
     }
     holds = true;
   }
-  /// The number of an input, a weight or what is drawn; -1 of others.
+  /// The number of an input, a weight or a random number; -1 for other operations.
   [[nodiscard]] constexpr int leaf_of(node const& of) const {
     if (auto const* given = of.what.if_is<input>()) return given->index;
     if (auto const* given = of.what.if_is<weight>()) return inputs_ + given->index;
@@ -127,7 +127,7 @@ class elementwise {
     }
   }
 
-  /// The same operations on numbers. Inputs come first, then weights, then what is drawn.
+  /// Copies the operations as operations on numbers: inputs first, then weights, then random numbers.
   constexpr void copy(trace const& of) {
     tracing::growing_array<int> copies(of.list.nodes.size(), -1), begins(of.list.nodes.size(), 0);
     for (int i = 0; i < leaves_; ++i) numbers_.append(input{i}, {});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a list of operations costs in floating-point operations.
+// Floating-point operations of a list of operations.
 #pragma once
 
 #include <stagecraft/operations/operation_list.hpp>
@@ -8,8 +8,8 @@ namespace stagecraft::operations {
 
 namespace detail {
 
-/// Of one operation at its place. Movement and leaves cost nothing. Asks for the few kinds that cost something: a visit
-/// would have compilers make a function for each kind.
+/// FLOPs of one operation in its list. Movement and leaves cost nothing. Asks for the few kinds that cost something: a
+/// visit would have compilers make a function for each kind.
 template <class List>
 [[nodiscard]] constexpr long long flops_of(List const& list, int id) {
   node const& at_id = list.nodes[id];
@@ -28,7 +28,7 @@ template <class List>
   return what.is<scatter_add>() ? in(0).size() : 0;
 }
 
-/// What stands in a loop counts once for each trip.
+/// Counts FLOPs; an operation in a loop counts once for each trip.
 struct flop_count {
   long long total = 0, trips = 1;
 
@@ -53,7 +53,7 @@ template <class List, class Ids>
   for (int const id : ids) count.add(list, id);
   return count.total;
 }
-/// The same of the operations [first, end).
+/// FLOPs of the operations [first, end).
 template <class List>
 [[nodiscard]] constexpr long long flops(List const& list, int first, int end) {
   detail::flop_count count;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is computed of a few numbers at each place of an array, as a constant of the program: the step of an optimizer.
+// A function of a few numbers at each place of an array, as a constant: the step of an optimizer, for example.
 #pragma once
 
 #include <stagecraft/graph/array_view.hpp>
@@ -13,20 +13,20 @@ namespace stagecraft::operations {
 
 /// Where a number of a formula comes from.
 enum class formula_source : unsigned char {
-  place,       ///< given, another one at each place
-  everywhere,  ///< given, one for all places
+  place,       ///< an argument that differs from place to place
+  everywhere,  ///< an argument that is the same at all places
   constant,
-  function  ///< of numbers before it
+  function  ///< a function of earlier numbers
 };
 
 /// A number of a formula.
 struct formula_step {
   formula_source from = formula_source::constant;
   function apply = function::identity;
-  bool is_uniform = true;  ///< the same at all places
-  int operands[3]{};       ///< numbers before it
-  int index = 0;           ///< of what is given
-  float value = 0;         ///< of a constant
+  bool is_uniform = true;  ///< whether it is the same at all places
+  int operands[3]{};       ///< earlier numbers
+  int index = 0;           ///< number of the argument
+  float value = 0;         ///< value of a constant
 };
 
 struct formula_sizes {
@@ -36,7 +36,7 @@ struct formula_sizes {
 template <formula_sizes Sizes>
 struct frozen_formula;
 
-/// A formula while the compiler writes it down; `frozen_formula` is what is kept of it.
+/// A formula while the compiler writes it down; `frozen_formula` is its constant.
 ///
 /// It is traced as a list of maps of numbers, in groups or not: an `input` is given at each place, a `weight` once for
 /// all of them. Only
@@ -52,7 +52,7 @@ class formula {
   tracing::growing_array<int> results;
   diagnostics::diagnostic problem;
 
-  /// A number of the list that is given at each place, too, beside the inputs.
+  /// A number of the list that is an argument at each place, like the inputs.
   struct given_number {
     int id, index;
   };
@@ -129,7 +129,7 @@ class formula {
   [[nodiscard]] constexpr formula_sizes sizes() const { return {steps.size(), results.size()}; }
 
  private:
-  /// What computes a number: groups and what is only handed on are that of their first operand.
+  /// The operation that computes a number; for groups and copies that of their first operand.
   static constexpr int source_of(operation_list const& list, int id) {
     while (id >= 0 && (is_alias(list.node_of(id).what) || list.node_of(id).what.is<broadcast>()))
       id = list.operand(id, 0);
@@ -145,19 +145,19 @@ class formula {
   given_number given_;
 };
 
-/// A formula as a constant of the program.
+/// A formula as a constant.
 template <formula_sizes Sizes>
 struct frozen_formula {
   std::array<formula_step, Sizes.steps> steps;
   std::array<int, Sizes.results> results;
 
-  /// The formula is made of what has `steps` and `results`: a formula, or one with other lengths.
+  /// Copies a type with `steps` and `results`: a formula, or a frozen one of other lengths.
   constexpr explicit frozen_formula(auto const& from)
       : steps(stagecraft::detail::array_of<Sizes.steps>(from.steps)),
         results(stagecraft::detail::array_of<Sizes.results>(from.results)) {}
 };
 
-/// The same without its lengths in its type.
+/// A view of a formula, whose type does not depend on lengths.
 struct formula_view {
   static constexpr std::size_t most_steps = 128;
 

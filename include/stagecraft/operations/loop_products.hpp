@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The products of a loop's step, whose values its gradient would else compute again.
+// The products of a loop's step, which are kept so that the gradient does not compute them again.
 #pragma once
 
 #include <stagecraft/graph/growing_array.hpp>
@@ -7,11 +7,11 @@
 
 namespace stagecraft::operations {
 
-/// What the products of the loop that is open are, or become by sums with others; not those of loops inside it.
+/// The products of the open loop, or the sums that they go into; products of loops inside it are left out.
 class loop_products {
  public:
   constexpr loop_products(operation_list const& list, int loop_id) : list_(&list) {
-    int depth = 0;  // of loops inside
+    int depth = 0;  // number of open loops inside this one
     for (int id = loop_id + 1, end = list.size(); id < end; ++id) {
       auto const& what = list.node_of(id).what;
       depth += (what.is<loop>() ? 1 : 0) - (what.is<loop_end>() ? 1 : 0);
@@ -22,7 +22,7 @@ class loop_products {
   tracing::growing_array<int> sums;
 
  private:
-  /// The last of the sums that `id` alone goes into, or itself.
+  /// The last of the sums that `id` alone goes into, or `id` itself.
   [[nodiscard]] constexpr int sum_with(int id) const {
     int reader = -1, readers = 0;
     for (int other = id + 1; other < list_->size(); ++other)

@@ -9,8 +9,7 @@
 
 namespace stagecraft::operations::detail {
 
-/// What belongs to a loop, and what its step reads from outside.
-/// What belongs to one loop, and not to one inside it.
+/// Operations that belong to a loop, those of loops inside it excluded, and tensors that its step reads from outside.
 struct loop_parts {
   tracing::growing_array<int> carries, nexts, reads, stacks, outside;
 
@@ -38,9 +37,9 @@ struct loop_parts {
   }
 };
 
-/// The sums of what the trips of a loop give, computed behind the loop: the gradients of weights.
-/// Where each trip adds a product over its samples, or a sum over them, one product or sum over those of all trips
-/// costs less, and leaves trips that work on each sample for itself. Its operands are stacked meanwhile.
+/// The sums over the trips of a loop, computed after the loop: the gradients of weights. Where each trip adds a product
+/// over its samples, or a sum over them, one product or sum over those of all trips costs less, and leaves trips that
+/// work on each sample for itself. Its operands are stacked meanwhile.
 class loop_sums {
  public:
   /// How the operands are stacked: (samples, trips, ...), the first trip last.
@@ -48,13 +47,14 @@ class loop_sums {
 
   constexpr loop_sums(tracer& ops, tensor loop) : ops_(&ops), loop_(loop) {}
 
-  /// Inside the loop: whether the sum of `id` over all trips can be computed behind it. If so, `sum(id)` may follow.
+  /// Called inside the loop: whether the sum of `id` over all trips can be computed after it. If so, `sum(id)` may
+  /// follow.
   constexpr bool prepare(int id) {
     if (!is_possible(id)) return false;
     stack_operands(id);
     return true;
   }
-  /// Inside the loop: x of all trips.
+  /// Called inside the loop: x of all trips.
   constexpr tensor stacked(tensor x) {
     for (auto const& [of, known] : stacks_)
       if (of == x.id) return {x.list, known};
@@ -66,14 +66,14 @@ class loop_sums {
     stacks_.push_back({x.id, all.id});
     return all;
   }
-  /// Behind the loop.
+  /// Called after the loop: the sum of `id` over all trips.
   constexpr tensor sum(int id) {
     node const here = list().node_of(id);  // a copy: the list grows
     if (here.what.is<product>())
       return ops_->append(here.what, here.shape, {rows_of(operand(id, 0)).id, rows_of(operand(id, 1)).id});
     if (auto const* what = here.what.if_is<reduce>()) {
       tensor const all = stacked(operand(id, 0));
-      reduce over{what->by, 3U};  // samples and trips; the axes behind them are one further
+      reduce over{what->by, 3U};  // samples and trips; later axes are one further
       for (int axis = 1; axis < here.shape.rank; ++axis)
         if (what->has(axis)) over.axes |= 2U << axis;
       return ops_->reshape(ops_->append(over, over.out(all.shape()), {all.id}), here.shape);

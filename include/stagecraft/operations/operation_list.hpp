@@ -10,15 +10,15 @@
 
 namespace stagecraft::operations {
 
-/// Grows in constant evaluation; `frozen_plan` is what is kept of it.
+/// A list that grows in constant evaluation; `frozen_plan` is its constant.
 class operation_list {
  public:
   constexpr operation_list() {
-    nodes.reserve(128);  // growing copies what is there, which takes the compiler long
+    nodes.reserve(128);  // growing copies all elements, which takes the compiler long
     operands.reserve(256);
   }
 
-  /// Appends an operation and gives its number. Gradients flow through it if they do through one of its operands.
+  /// Appends an operation and returns its number. Gradients flow through it if they do through one of its operands.
   constexpr int append(operation const& what, extents const& shape, tracing::array_view<int const> reads = {}) {
     bool has_gradient = is_source(what);
     for (int const id : reads) has_gradient |= node_of(id).has_gradient;
@@ -56,14 +56,14 @@ class operation_list {
   tracing::growing_array<node> nodes;
   tracing::growing_array<int> operands;
   diagnostics::diagnostic problem;
-  tracing::growing_array<extents> packed;  ///< what the result is made of, if it has several parts; see tracer::outputs
+  tracing::growing_array<extents> packed;  ///< extents of the result's parts, if it has several; see tracer::outputs
   tracing::growing_array<int> losses;      ///< values that are added to the loss; see tracer::add_loss
-  std::string_view kind = "layer";         ///< of what is traced, for errors
-  std::string_view layer_name;             ///< and its name
+  std::string_view kind = "layer";         ///< kind of the traced object, for errors
+  std::string_view layer_name;             ///< its name, for errors
   int open_loops = 0;                      ///< how many loops are open at the end of the list
 
  private:
-  /// Inputs and weights are what gradients are of; constants and random numbers have none.
+  /// Whether gradients end here: at inputs and weights. Constants and random numbers have none.
   static constexpr bool is_source(operation const& what) { return what.is<input>() || what.is<weight>(); }
 };
 

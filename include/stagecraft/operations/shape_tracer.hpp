@@ -3,16 +3,16 @@
 // long to make.
 #pragma once
 
-#include <stagecraft/graph/axis_list.hpp>
 #include <stagecraft/graph/layer_inputs.hpp>
 #include <stagecraft/graph/parameter.hpp>
+#include <stagecraft/graph/shape.hpp>
 #include <stagecraft/operations/kinds/product.hpp>
 #include <stagecraft/operations/kinds/windows.hpp>
 #include <stagecraft/operations/tracer.hpp>
 
 namespace stagecraft::operations {
 
-/// A tensor of which the extents alone are known. It has the words that the library's layers with kernels use.
+/// A tensor with known extents and no values. It has the functions that the library's layers with kernels call.
 struct shape_tensor {
   extents of;
   long long* flops = nullptr;
@@ -26,7 +26,7 @@ struct shape_tensor {
     *flops += of.size();
     return *this;
   }
-  /// The same of two, of which one has all places of the other.
+  /// The result of an operation on two tensors, one of which has all places of the other.
   constexpr shape_tensor mapped(shape_tensor const& other) const {
     long long const size = of.size(), size_of_other = other.of.size();
     *flops += size < size_of_other ? size_of_other : size;
@@ -43,7 +43,7 @@ struct shape_tensor {
   friend constexpr shape_tensor rsqrt(shape_tensor const& a) { return a.mapped(); }
 };
 
-/// What a `call` is given in place of a `tracer`. The layer has checked its options and inputs: all shapes fit.
+/// Stands in for the `tracer` of a `call`. The layer has checked its options and inputs: all shapes fit.
 class shape_tracer {
  public:
   constexpr shape_tracer(layer_inputs const& in, parameter_list& weights) : in_(&in), weights_(&weights) {}
@@ -72,7 +72,8 @@ class shape_tracer {
     flops_ += drawn.size();
     return x.mapped().mapped();
   }
-  constexpr shape_tensor mean(shape_tensor const& x, axis_list const& axes) {
+  constexpr shape_tensor mean(shape_tensor const& x, axis_list const& axes) { return max(x, axes); }
+  constexpr shape_tensor max(shape_tensor const& x, axis_list const& axes) {
     extents out = x.of;
     for (int const axis : axes) out[axis] = 1;
     flops_ += x.of.size();
@@ -99,7 +100,7 @@ class shape_tracer {
   }
 
  private:
-  /// What has more elements than an int counts is E1127, and stands for one of a single element from there on.
+  /// A tensor of `shape`. If an int cannot count its elements: E1127, and a tensor of one element.
   constexpr shape_tensor made(extents shape) {
     if (shape.size() > stagecraft::shape::most_elements) {
       in_->error(1127, "makes a tensor or a weight of shape ", shape, ", which has more than ",

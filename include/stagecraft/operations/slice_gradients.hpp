@@ -12,7 +12,7 @@ namespace stagecraft::operations::detail {
 
 class slice_gradients {
  public:
-  /// Gradient `gradient` of places [where.begin, ...) of an axis of tensor `id`.
+  /// Adds the gradient of places [where.begin, ...) of an axis of tensor `id`.
   constexpr void add(int id, slice const& where, tensor gradient) { parts_.push_back({id, where, gradient.id}); }
 
   /// The gradient of tensor x by all its slices, which are forgotten; its id is -1 if there are none.
@@ -38,7 +38,7 @@ class slice_gradients {
     int gradient;
   };
 
-  /// Whether they are all of x, none of it twice.
+  /// Whether the parts cover x, and no element twice.
   static constexpr bool are_whole(tracing::growing_array<part> const& parts, tensor x) {
     int end = 0;
     for (part const& each : parts) {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sums of products that a call ends in: what dense and all convolutions have in common.
+// The sums of products that a call of dense or of a convolution ends in.
 #pragma once
 
 #include <stagecraft/operations/trace.hpp>
 
 namespace stagecraft::operations {
 
-/// A call that gives products (a convolution is one, too) or what an activation makes of them, after a bias was added
-/// to them or not. Products before the last one are steps on the way.
+/// A call that returns products (a convolution is one, too), with or without a bias and an activation. Earlier products
+/// lead to the last one.
 struct sums_call {
-  int sums = -1;                ///< the operation that gives the sums, with the bias; -1: the call is another one
-  long long floats = 0;         ///< of the sums
-  long long floats_before = 0;  ///< of the products before the last one
+  int sums = -1;                ///< the operation of the sums, bias included; -1: the call has none
+  long long floats = 0;         ///< number of sums
+  long long floats_before = 0;  ///< floats of earlier products
   bool is_packed = false;       ///< whether the first factor is a weight that is kept as a matrix
 
   constexpr explicit sums_call(trace const& traced) {
@@ -42,7 +42,7 @@ struct sums_call {
   static constexpr bool is_product(operation const& what) {
     return what.is<product>() || what.is<convolution>() || what.is<convolution_input_gradient>();
   }
-  /// What activations are made of, and changes of shape.
+  /// Whether an operation may follow the sums: those of activations, and changes of shape.
   static constexpr bool is_behind(operation const& what) {
     return what.is<map>() || what.is<constant>() || what.is<composite>() || what.is<reduce>() || what.is<reshape>();
   }

@@ -25,7 +25,7 @@ inline constexpr diagnostic tensor_as_number_problem = [] {
 
 namespace stagecraft::operations {
 
-/// What C++ calls numbers.
+/// Types that C++ calls arithmetic.
 template <class T>
 concept Number = std::is_arithmetic_v<T>;
 
@@ -45,7 +45,7 @@ struct tensor {
     return 1;
   }
 
-  /// What std::exp and a condition ask for: E1139, in a place that GCC looks at before it goes on.
+  /// Conversions that std::exp and conditions ask for: E1139, where GCC sees it first.
   template <class T>
     requires(std::is_same_v<T, double> || std::is_same_v<T, bool>)
   constexpr explicit(std::is_same_v<T, bool>) operator T() const
@@ -54,7 +54,7 @@ struct tensor {
   }
 };
 
-/// What a scan gives: each state after all trips, along the axis that it ran over, and after the last one.
+/// Results of a scan: each state after all trips, along the axis that it ran over, and after the last one.
 template <std::size_t States>
 struct scanned {
   std::array<tensor, States> all{};   ///< each state after all trips, along the axis
@@ -203,7 +203,7 @@ constexpr tensor sigmoid(tensor a) { return apply(function::sigmoid, a); }
 constexpr tensor erf(tensor a) { return apply(function::erf, a); }
 constexpr tensor square(tensor a) { return a * a; }
 
-/// The same value, through which no gradient flows.
+/// The value of `a`; no gradient flows through it.
 constexpr tensor stop_gradient(tensor a) {
   tensor const result = apply(function::identity, a);
   result.list->node_of(result.id).has_gradient = false;

@@ -16,14 +16,14 @@ namespace stagecraft::operations {
 struct trace {
   operation_list list;
   tracing::growing_array<parameter> weights;
-  tracing::growing_array<int> inputs;  ///< of the list: one for each tensor that `call` is given
+  tracing::growing_array<int> inputs;  ///< an input of the list for each argument of `call`
   tracing::growing_array<int> outputs;
   int forward_count = 0;                  ///< operations before the first one of the gradients
   tracing::growing_array<int> seeds;      ///< inputs of the list: the gradient of each output
-  tracing::growing_array<int> gradients;  ///< of each input, then of each weight; -1 where there is none
+  tracing::growing_array<int> gradients;  ///< gradients of the inputs, then of the weights; -1 where there is none
 };
 
-/// Traces `call(ops, inputs)`, where `inputs` is a span of tensors; it gives one tensor or an array of them.
+/// Traces `call(ops, inputs)`, where `inputs` is a span of tensors; `call` returns one tensor or an array of them.
 template <class Call>
 constexpr trace trace_call(Call const& call, tracing::array_view<extents const> shapes, bool training = true,
                            std::string_view layer_name = {}) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a layer's `call` is given beside its tensors: weights, and the operations that need more than operands.
+// The argument `ops` of a layer's `call`: weights, and the operations that need more than operands.
 #pragma once
 
 #include <stagecraft/graph/array_view.hpp>
-#include <stagecraft/graph/axis_list.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/parameter.hpp>
+#include <stagecraft/graph/shape.hpp>
 #include <stagecraft/operations/kinds/product.hpp>
 #include <stagecraft/operations/loop_products.hpp>
 #include <stagecraft/operations/tensor.hpp>
@@ -15,10 +15,10 @@ namespace stagecraft::operations {
 constexpr void softmax_rule(composite_gradient&);
 constexpr void dropout_rule(composite_gradient&);
 
-/// Appends operations to a list, in Keras's words (keras.ops), wherever an operation has options. What does not fit is
-/// E1070, and the tensor is given back as it was. Costs nothing at run time: it exists while the compiler traces.
+/// Appends operations to a list, in Keras's words (keras.ops), wherever an operation has options. Arguments that do not
+/// fit are E1070, and the tensor is returned unchanged. Costs nothing at run time: it exists while the compiler traces.
 class tracer {
-  // Before its callers: Clang instantiates it for constant evaluation only then.
+  // It stands above its callers, since Clang instantiates it for constant evaluation only then.
   template <class... Parts>
   constexpr tensor failed(tensor x, Parts const&... parts) {
     list_->fail("a tensor of shape ", x.shape(), " ", parts...);
@@ -42,8 +42,9 @@ class tracer {
     if (!scope_.empty()) weights_->back().name = fixed_name(scope_).append('/').append(described.name.view());
     return append(operations::weight{static_cast<int>(weights_->size()) - 1}, extents::of(described.shape));
   }
-  /// What a layer keeps of each sample from batch to batch, (batch, ...): 0 at first, then what `update` says in any
-  /// step. It has no gradient, or a `captured` one, which replaces it in updates. E1087 no batch size; E1070 many axes.
+  /// State of each sample that a layer keeps from batch to batch, (batch, ...): 0 at first, then the value of `update`
+  /// in any step. It has no gradient, or a `captured` one, which replaces it in updates. E1087 no batch size; E1070
+  /// many axes.
   constexpr tensor state(std::string_view name, extents const& shape, bool captured = false) {
     parameter described{.name = name, .shape = {}, .trainable = captured, .between_batches = true};
     for (int const length : shape) described.shape.push_back(length);
@@ -52,7 +53,7 @@ class tracer {
     list_->node_of(kept).has_gradient = captured;
     return {list_, kept};
   }
-  /// What `inside` gives; the weights that it makes are named "name/kernel" and so on: TensorFlow's name_scope.
+  /// Returns the result of `inside`; weights that it makes are named "name/kernel" and so on: TensorFlow's name_scope.
   template <class Inside>
   constexpr auto name_scope(fixed_name const& name, Inside const& inside) {
     fixed_name const outer = scope_;
@@ -61,7 +62,7 @@ class tracer {
     scope_ = outer;
     return result;
   }
-  /// One number everywhere.
+  /// A tensor of this shape with one number everywhere.
   constexpr tensor full(extents const& shape, float value) { return broadcast(number(*list_, value), shape); }
   /// 0, 1, 2, ... along one axis: Keras's `arange` with other axes beside it.
   constexpr tensor iota(extents const& shape, int axis = -1) {
@@ -76,13 +77,13 @@ class tracer {
     return drawn({random_distribution::normal, seed}, shape);
   }
 
-  /// The same elements in another shape.
+  /// The elements of x in another shape.
   constexpr tensor reshape(tensor x, extents const& shape) {
     if (x.shape() == shape) return x;
     if (x.shape().size() != shape.size()) return failed(x, "cannot be reshaped to ", shape);
     return append(operations::reshape{}, shape, {x.id});
   }
-  /// Repeats along axes of length 1 and new ones in front.
+  /// Repeats x along axes of length 1 and along new axes in front.
   constexpr tensor broadcast(tensor x, extents const& shape) {
     if (x.shape() == shape) return x;
     extents wider = x.shape();
@@ -211,7 +212,7 @@ class tracer {
   }
   /// The largest element of each window of x (batch, places..., channels).
   constexpr tensor max_pool(tensor x, windows const& over) { return pooled(x, {pooling_kind::max, over}); }
-  /// The mean of each window of x, without places outside of it.
+  /// The mean of each window of x, places of padding excluded.
   constexpr tensor average_pool(tensor x, windows const& over) { return pooled(x, {pooling_kind::average, over}); }
 
   /// Several results of a layer as one, the rows of which stand side by side: `return ops.outputs({y, state})`, where
@@ -236,8 +237,8 @@ class tracer {
     list_->losses.push_back(value.id);
   }
 
-  /// The operations that `inside` appends and gives the last of, as one that a machine may know by its name. It is a
-  /// function of `reads` and `numbers` alone. `rule` is a gradient to use in place of the one that follows from what is
+  /// The operations that `inside` appends, whose last one it returns, as one group that a machine may know by its name.
+  /// It is a function of `reads` and `numbers` alone. `rule` is a gradient that replaces the one of the operations
   /// inside.
   template <class Inside>
   constexpr tensor composite(std::string_view name, std::initializer_list<tensor> reads, Inside const& inside,
@@ -261,8 +262,8 @@ class tracer {
     };
     return composite("softmax", {x}, inside, softmax_rule, {along});
   }
-  /// x / (1 - rate), or 0 where a number that is drawn is below the rate: one for each element of `drawn`, which is
-  /// broadcast.
+  /// x / (1 - rate), or 0 where a random number is below the rate. There is a random number for each element of
+  /// `drawn`, which is broadcast.
   constexpr tensor dropout(tensor x, extents const& drawn, float rate, std::uint64_t seed = 0) {
     return dropout(x, uniform(drawn, seed), rate);
   }
@@ -286,7 +287,7 @@ class tracer {
              {written.id, value.id, append(operations::broadcast{}, written.shape(), {written.id}).id});
   }
 
-  /// One tensor of a loop: x at this trip, without the axis.
+  /// x at this trip's place of an axis, which goes away.
   constexpr tensor at(tensor loop, tensor x, operations::at const& where) {
     extents shape = x.shape();
     shape.erase(where.axis);
@@ -311,7 +312,7 @@ class tracer {
     list_->node_of(state.id).has_gradient = true;  // its next value may have one
     return state;
   }
-  /// What the state is in the next trip.
+  /// Sets the state's value in the next trip.
   constexpr void next(tensor loop, tensor state, tensor value) {
     if (value.shape() != state.shape())
       failed(state, "is a state that becomes ", value.shape(), " after a trip of a scan");
@@ -321,9 +322,9 @@ class tracer {
     return append(operations::last{}, state.shape(), {loop.id, state.id});
   }
   [[nodiscard]] static constexpr int trips_of(tensor loop) { return loop.node().what.as<operations::loop>().trips; }
-  /// Runs along an axis of x: `step(x_t, states)` gives the states after one place, from x at it and the states before.
-  /// `reversed` begins at the end: Keras's `go_backwards`, whose results are in the order of the trips, too. Where
-  /// `counts`, which has the axis, too, is 0 at a place, the states stay as they are.
+  /// Runs along an axis of x: `step(x_t, states)` returns the states after one place, from x there and the states
+  /// before. `reversed` begins at the end: Keras's `go_backwards`, whose results are in the order of the trips, too.
+  /// Where `counts`, which has the axis, too, is 0 at a place, the states stay as they are.
   template <std::size_t States, class Step>
   constexpr scanned<States> scan(tensor x, int axis, std::array<tensor, States> const& initial, Step const& step,
                                  bool reversed = false, tensor counts = {}) {
@@ -353,7 +354,7 @@ class tracer {
     return result;
   }
 
-  /// Says that the layer's options, or its inputs, are wrong: "layer 'name' " and the rest.
+  /// Reports that the layer's options or inputs are wrong: "layer 'name' " and the rest.
   template <class... Parts>
   constexpr void error(int code, Parts const&... parts) {
     if (!list_->begin_rejection(code)) return;
@@ -367,7 +368,7 @@ class tracer {
   [[nodiscard]] constexpr operation_list& list() const noexcept { return *list_; }
 
  private:
-  /// The gradient of a loop runs its step again: it would draw others.
+  /// E1070 in a loop, since its gradient runs the step again and would draw other numbers.
   constexpr tensor drawn(random const& from, extents const& shape) {
     if (list_->open_loops > 0) list_->fail("random numbers are drawn inside a scan; draw them before the scan");
     return append(from, shape);
@@ -390,7 +391,7 @@ class tracer {
 
   operation_list* list_;
   tracing::growing_array<parameter>* weights_;
-  fixed_name scope_;  ///< of the weights' names
+  fixed_name scope_;  ///< prefix of the weights' names
   bool training_;
 };
 

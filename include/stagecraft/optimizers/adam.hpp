@@ -24,16 +24,7 @@ struct adam {
   float epsilon = 1e-7F;
   /// Whether updates are divided by the largest v so far, in place of v.
   bool amsgrad = false;
-  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
-  /// says, and callbacks change, is the rate before that.
-  float decay = 0;
-  /// The gradient of a weight is scaled down where its Euclidean norm is larger than this; 0: not at all.
-  float clipnorm = 0;
-  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
-  float clipvalue = 0;
-  /// The gradients of all weights are scaled down where the norm of all of them together is larger than this; 0: not at
-  /// all. Not with `clipnorm` (E4089).
-  float global_clipnorm = 0;
+#include <stagecraft/optimizers/common_options.hpp>
 
   static constexpr std::string_view name = "adam";
 
@@ -72,16 +63,7 @@ struct adamw {
   float epsilon = 1e-7F;
   /// Whether updates are divided by the largest v so far, in place of v.
   bool amsgrad = false;
-  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
-  /// says, and callbacks change, is the rate before that.
-  float decay = 0;
-  /// The gradient of a weight is scaled down where its Euclidean norm is larger than this; 0: not at all.
-  float clipnorm = 0;
-  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
-  float clipvalue = 0;
-  /// The gradients of all weights are scaled down where the norm of all of them together is larger than this; 0: not at
-  /// all. Not with `clipnorm` (E4089).
-  float global_clipnorm = 0;
+#include <stagecraft/optimizers/common_options.hpp>
   /// Weights in whose names any of these texts is do not shrink, such as `{"bias", "normalization"}`; at most four.
   weight_names exclude_from_weight_decay = {};
 
@@ -109,16 +91,7 @@ struct adamax {
   float beta_2 = 0.999F;
   /// A small number in the denominator, so that nothing is divided by 0.
   float epsilon = 1e-7F;
-  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
-  /// says, and callbacks change, is the rate before that.
-  float decay = 0;
-  /// The gradient of a weight is scaled down where its Euclidean norm is larger than this; 0: not at all.
-  float clipnorm = 0;
-  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
-  float clipvalue = 0;
-  /// The gradients of all weights are scaled down where the norm of all of them together is larger than this; 0: not at
-  /// all. Not with `clipnorm` (E4089).
-  float global_clipnorm = 0;
+#include <stagecraft/optimizers/common_options.hpp>
 
   static constexpr std::string_view name = "adamax";
 
@@ -152,16 +125,7 @@ struct nadam {
   float epsilon = 1e-7F;
   /// How fast the momentum grows.
   float schedule_decay = 0.004F;
-  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
-  /// says, and callbacks change, is the rate before that.
-  float decay = 0;
-  /// The gradient of a weight is scaled down where its Euclidean norm is larger than this; 0: not at all.
-  float clipnorm = 0;
-  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
-  float clipvalue = 0;
-  /// The gradients of all weights are scaled down where the norm of all of them together is larger than this; 0: not at
-  /// all. Not with `clipnorm` (E4089).
-  float global_clipnorm = 0;
+#include <stagecraft/optimizers/common_options.hpp>
 
   static constexpr std::string_view name = "nadam";
 

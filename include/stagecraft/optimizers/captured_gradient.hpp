@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The update of what is no weight but a gradient that is kept. Graphcore counterpart: the `captured_grads` of an
+// The update that keeps a gradient in the place of a weight. Graphcore counterpart: the `captured_grads` of an
 // optimizer's apply_gradients.
 #pragma once
 
@@ -8,13 +8,13 @@
 
 namespace stagecraft::optimizers::detail {
 
-/// An optimizer that puts gradients in the weight's place. It asks for the slots and the norms that the training's
-/// asks for of each weight, since these are numbered alike, but adds nothing to norms; als_optimizer counts the
+/// An optimizer that puts gradients in the weight's place. It asks for the same slots and norms as the training's
+/// optimizer, since these are numbered alike for all weights, but adds nothing to norms; als_optimizer counts the
 /// gradients.
 template <class Optimizer>
 struct captured_gradient {
-  Optimizer optimizer = {};                                           ///< the training's
-  stagecraft::learning_rate learning_rate = optimizer.learning_rate;  ///< the same
+  Optimizer optimizer = {};                                           ///< the training's optimizer
+  stagecraft::learning_rate learning_rate = optimizer.learning_rate;  ///< its learning rate
 
   static constexpr std::string_view name = "captured_gradient";
 

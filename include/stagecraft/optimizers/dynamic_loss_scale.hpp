@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The factor of a loss that grows while gradients are small enough for their type, and falls where they are not.
+// A loss's factor that grows while gradients are small enough for their type, and falls if they are not.
 // Keras counterpart: _DynamicLossScaleState of tf.keras.mixed_precision.LossScaleOptimizer, and Graphcore's
 // keras.ipu.optimizers.ALSOptimizer.
 #pragma once
@@ -8,15 +8,16 @@
 
 namespace stagecraft::optimizers::detail {
 
-/// How the factor changes; `growth_steps` 0: not at all.
+/// How the factor changes; it does not if `growth_steps` is 0.
 struct loss_scale_rule {
-  float initial_scale = 1;     ///< of the first update
-  int growth_steps = 0;        ///< updates before it grows
-  float growth = 2;            ///< by which it is multiplied or divided
-  float limit = 3.4e38F;       ///< it stays below
-  float ratio_threshold = 0;   ///< the share of gradients that may overflow; 0: none may be infinite, or NaN
-  bool accumulates = false;    ///< whether the gradients of all updates count for that share, or those of the last one
-  bool captured_only = false;  ///< whether those of weights do not
+  float initial_scale = 1;    ///< the factor of the first update
+  int growth_steps = 0;       ///< updates before it grows
+  float growth = 2;           ///< the factor is multiplied or divided by this
+  float limit = 3.4e38F;      ///< the factor stays below this
+  float ratio_threshold = 0;  ///< the share of gradients that may overflow; 0: none may be infinite, or NaN
+  /// Whether the gradients of all updates count for that share, or only those of the last update.
+  bool accumulates = false;
+  bool captured_only = false;  ///< whether gradients of weights do not count
 };
 
 }  // namespace stagecraft::optimizers::detail
@@ -26,16 +27,16 @@ namespace stagecraft {
 /// After `growth_steps` updates one after the other with finite gradients the factor doubles; an update whose gradients
 /// are not finite is left out, though it counts as a step of the optimizer, and the factor is halved, down to 1.
 ///
-/// With a `ratio_threshold` no update is left out: every `growth_steps` updates the factor falls if a larger share of
-/// the gradients overflows, and grows if not, as long as it is at least 1 and below the limit.
+/// If there is a `ratio_threshold`, no update is left out: every `growth_steps` updates the factor falls if a larger
+/// share of the gradients overflows, and grows if not, as long as it is at least 1 and below the limit.
 struct dynamic_loss_scale {
-  float scale = 1;              ///< by which losses are multiplied
-  int good_steps = 0;           ///< updates since the factor has changed
-  bool is_finite = true;        ///< whether the gradients of the update that is being carried out are
-  std::int64_t overflowed = 0;  ///< gradients since then that do
+  float scale = 1;              ///< losses are multiplied by this
+  int good_steps = 0;           ///< updates since the factor changed
+  bool is_finite = true;        ///< whether the gradients of the current update are finite
+  std::int64_t overflowed = 0;  ///< gradients that overflowed since then
 
-  /// Looks at an update's gradients: the sum over all weights of what the optimizer says of each, which is 0 where it
-  /// is as it should be.
+  /// Checks an update's gradients by the sum over all weights of the numbers that the optimizer computes for each; a
+  /// number is 0 if its gradients are fine.
   constexpr void look_at(double sum, detail::loss_scale_rule const& rule) {
     if (rule.ratio_threshold == 0)
       is_finite = sum - sum == 0;
@@ -43,7 +44,7 @@ struct dynamic_loss_scale {
       overflowed += static_cast<std::int64_t>(sum);
   }
 
-  /// After an update. `gradients`: how many numbers all weights have.
+  /// Changes the factor after an update. `gradients` is the number of elements of all weights.
   constexpr void advance(detail::loss_scale_rule const& rule, std::int64_t gradients) {
     if (!is_finite) {
       good_steps = 0;
@@ -63,7 +64,7 @@ struct dynamic_loss_scale {
 
 namespace stagecraft::optimizers::detail {
 
-/// What a training's optimizer, or one that it is made of, says of that.
+/// The rule of a training's optimizer, or of one that it wraps.
 template <class O>
 constexpr loss_scale_rule loss_scale_rule_of(O const& optimizer) {
   if constexpr (requires { optimizer.dynamic_growth_steps; })
@@ -83,7 +84,7 @@ constexpr loss_scale_rule loss_scale_rule_of(O const& optimizer) {
     return {};
 }
 
-/// By what the loss is multiplied at all times before gradients are found.
+/// The constant factor that multiplies the loss before gradients are computed.
 template <class O>
 constexpr float loss_scale_of(O const& optimizer) {
   float scale = 1;

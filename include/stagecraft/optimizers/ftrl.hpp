@@ -15,7 +15,7 @@ struct ftrl {
   stagecraft::learning_rate learning_rate = 0.001F;
   /// How the learning rate falls with the sum of squared gradients a: at most 0; 0: not at all.
   float learning_rate_power = -0.5F;
-  /// What a begins with.
+  /// The initial value of a.
   float initial_accumulator_value = 0.1F;
   /// The penalty of absolute values.
   float l1_regularization_strength = 0;
@@ -23,23 +23,14 @@ struct ftrl {
   float l2_regularization_strength = 0;
   /// A penalty of squares that acts through the gradient alone.
   float l2_shrinkage_regularization_strength = 0;
-  /// What is added to the inverse of the learning rates.
+  /// A number that is added to the inverse of the learning rates.
   float beta = 0;
-  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
-  /// says, and callbacks change, is the rate before that.
-  float decay = 0;
-  /// The gradient of a weight is scaled down where its Euclidean norm is larger than this; 0: not at all.
-  float clipnorm = 0;
-  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
-  float clipvalue = 0;
-  /// The gradients of all weights are scaled down where the norm of all of them together is larger than this; 0: not at
-  /// all. Not with `clipnorm` (E4089).
-  float global_clipnorm = 0;
+#include <stagecraft/optimizers/common_options.hpp>
 
   static constexpr std::string_view name = "ftrl";
 
   constexpr void update(auto& ops, auto weight, auto gradient) const {
-    auto const sum = ops.slot("accumulator");  // without its initial value
+    auto const sum = ops.slot("accumulator");  // its initial value excluded
     auto const linear = ops.slot("linear");
     auto const rate = decayed_rate(ops, decay);
     auto const powered = [&](auto a) {

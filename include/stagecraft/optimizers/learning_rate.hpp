@@ -11,24 +11,22 @@ namespace stagecraft {
 
 class update_tracer;
 
-/// What a schedule does: the rate of an update, from the initial rate and the schedule's numbers.
+/// A schedule's function: the rate of an update, from the initial rate and the schedule's numbers.
 struct rate_rule {
   operations::tensor (*call)(update_tracer& ops, operations::tensor initial, float const* numbers);
 };
 
-/// An optimizer's learning rate: a number, or a schedule of the updates. Keras counterpart: the argument
-/// `learning_rate` of optimizers, tf.keras.optimizers.schedules.LearningRateSchedule.
-/// A number, or what a schedule of this folder gives: `.learning_rate = 0.1F`, or `.learning_rate =
+/// An optimizer's learning rate: a number, or a schedule: `.learning_rate = 0.1F`, or `.learning_rate =
 /// schedules::cosine_decay{.initial_learning_rate = 0.1F, .decay_steps = 1000}`. The rate of an update is computed once
 /// for all weights, in double. The trainer's `learning_rate()`, which callbacks may change, is the initial one: the
-/// schedule begins there, and what it says later is scaled with it.
+/// schedule begins there, and its later rates are scaled with it.
 struct learning_rate {
-  /// What a schedule has as numbers of its own.
+  /// Most numbers that a schedule keeps.
   static constexpr int most_numbers = 18;
   float initial = 0;                    ///< the rate of the first update
   rate_rule const* schedule = nullptr;  ///< null: always the initial rate
-  float numbers[most_numbers]{};        ///< of the schedule
-  float warmup_steps = 0;               ///< the rate rises from 0 for so many updates
+  float numbers[most_numbers]{};        ///< numbers of the schedule
+  float warmup_steps = 0;               ///< number of updates in which the rate rises from 0
 
   constexpr learning_rate() = default;
   constexpr learning_rate(float rate) : initial(rate) {}  // NOLINT(google-explicit-constructor): a rate is a number
@@ -61,7 +59,7 @@ struct learning_rate {
 
 namespace stagecraft::optimizers {
 
-/// What is left of the learning rate in an update: learning_rate / (1 + decay (step - 1)).
+/// The learning rate of an update that decays: learning_rate / (1 + decay (step - 1)).
 /// Definition: OptimizerV2._decayed_lr.
 [[nodiscard]] constexpr auto decayed_rate(auto& ops, float decay) {
   auto const rate = ops.learning_rate();

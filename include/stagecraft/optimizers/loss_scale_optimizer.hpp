@@ -9,25 +9,25 @@
 
 namespace stagecraft::optimizers {
 
-/// An optimizer whose gradients are found from a loss that is multiplied, so that float16 does not lose the small ones.
+/// An optimizer that multiplies the loss, so that float16 does not lose small gradients.
 /// Keras counterpart: tf.keras.mixed_precision.LossScaleOptimizer.
 /// `loss_scale_optimizer{adam{}}`: the loss's gradient is multiplied where it enters the backward pass, and the
-/// gradients of weights are divided by the same factor where they are used, in float32. The loss that is reported stays
-/// as it is. The factor grows while the gradients of all weights are finite; an update whose gradients are not is left
-/// out, and makes the factor smaller (dynamic_loss_scale): emulated IPUs give no infinity unless
-/// `floating_point_behaviour.nanoo` says so. The trainer's `loss_scale()` says what the factor is. Devices wait for
-/// each other before any weight changes.
+/// gradients of weights are divided by the same factor where they are used, in float32. The reported loss stays as it
+/// is. The factor grows while the gradients of all weights are finite; an update whose gradients are not is left out,
+/// and makes the factor smaller (dynamic_loss_scale): emulated IPUs compute no infinity unless
+/// `floating_point_behaviour.nanoo` says so. The trainer's `loss_scale()` returns the factor. Devices wait for each
+/// other before any weight changes.
 template <class Optimizer>
 struct loss_scale_optimizer {
-  /// What the weights are updated with.
+  /// The optimizer that updates the weights.
   Optimizer optimizer = {};
-  /// Whether the factor changes; else it is `initial_scale`, and updates are carried out whatever gradients are.
+  /// Whether the factor changes; if not, it is `initial_scale`, and every update is carried out.
   bool dynamic = true;
   /// The factor of the first update; a power of two, so that nothing is rounded.
   float initial_scale = 32768;
-  /// After so many updates with finite gradients the factor doubles; at least 1 (E4089).
+  /// Number of updates with finite gradients after which the factor doubles; at least 1 (E4089).
   int dynamic_growth_steps = 2000;
-  /// The wrapped optimizer's learning rate, which callbacks change; it is not to be given.
+  /// The wrapped optimizer's learning rate, which callbacks change; programs do not set it.
   stagecraft::learning_rate learning_rate = optimizer.learning_rate;
 
   static constexpr std::string_view name = "loss_scale_optimizer";
@@ -48,38 +48,38 @@ struct loss_scale_optimizer {
   friend constexpr bool operator==(loss_scale_optimizer const&, loss_scale_optimizer const&) = default;
 };
 
-/// An optimizer whose loss is multiplied by as much as the gradients of float16 can take. Graphcore counterpart:
-/// keras.ipu.optimizers.ALSOptimizer, automatic loss scaling.
-/// `als_optimizer{sgd{0.01}}`: the loss's gradient is multiplied where it enters the backward pass, and the gradients
-/// of weights are divided by the same factor where they are used. Of these gradients, still multiplied, those overflow
-/// that are not below `histogram_bin_edge`. No update is left out. The trainer's `loss_scale()` says what the factor
-/// is. Devices wait for each other before any weight changes.
+/// An optimizer that multiplies the loss by the largest factor that gradients of float16 can take. Graphcore
+/// counterpart: keras.ipu.optimizers.ALSOptimizer, automatic loss scaling. `als_optimizer{sgd{0.01}}`: the loss's
+/// gradient is multiplied where it enters the backward pass, and the gradients of weights are divided by the same
+/// factor where they are used. A gradient overflows if, still multiplied, it is not below `histogram_bin_edge`. No
+/// update is left out. The trainer's `loss_scale()` returns the factor. Devices wait for each other before any weight
+/// changes.
 ///
-/// Gradients are those of a weight update, of all its micro-batches and replicas, whatever their type; Graphcore's are
-/// those of float16 alone. Its guide changes the factor every `update_frequency` updates, and so does this; its code
-/// one update later. `lpf_alpha` has no counterpart: it cancels in the share of gradients. Source:
+/// All gradients of a weight update count, over its micro-batches and replicas, whatever their type; Graphcore counts
+/// those of float16 alone. Graphcore's guide changes the factor every `update_frequency` updates, as this does; its
+/// code does so one update later. `lpf_alpha` has no counterpart: it cancels in the share of gradients. Source:
 /// graphcore/keras, keras/ipu/optimizers/als_optimizer.py.
 template <class Optimizer>
 struct als_optimizer {
-  /// What the weights are updated with.
+  /// The optimizer that updates the weights.
   Optimizer optimizer = {};
   /// The factor of the first update; a power of two.
   float initial_loss_scaling_factor = 1;
-  /// After so many updates the factor changes; at least 1.
+  /// Number of updates after which the factor changes; at least 1.
   int update_frequency = 8;
-  /// By what it is multiplied, or divided; a power of two, at least 2.
+  /// The number that multiplies or divides the factor; a power of two, at least 2.
   float increase_factor = 2;
   /// The factor stays below this power of two.
   float max_loss_scaling_factor = 32768;
-  /// Whether the gradients of all updates since the last change count, or those of the last update alone.
+  /// Whether gradients of all updates since the last change count, or only those of the last update.
   bool accumulate_statistics_over_update_period = true;
   /// If a larger share of the gradients overflows, the factor falls, else it grows; above 0 and below 1.
   float ratio_threshold = 10e-6F;
-  /// Whether only gradients count that layers::capture_upstream_gradients keeps, or those of weights as well.
+  /// Whether only gradients kept by layers::capture_upstream_gradients count, or those of weights as well.
   bool captured_grads_only = false;
-  /// Gradients overflow that are not below it; above 0, and at most float16's largest number, 65504.
+  /// Gradients that are not below it overflow; above 0, and at most float16's largest number, 65504.
   float histogram_bin_edge = 8192;
-  /// The wrapped optimizer's learning rate, which callbacks change; it is not to be given.
+  /// The wrapped optimizer's learning rate, which callbacks change; programs do not set it.
   stagecraft::learning_rate learning_rate = optimizer.learning_rate;
 
   static constexpr std::string_view name = "als_optimizer";
@@ -90,7 +90,7 @@ struct als_optimizer {
     gradient = gradient * (1 / ops.loss_scale());
     optimizer.update(ops, weight, stagecraft::detail::prepared_gradient(optimizer, ops, gradient));
   }
-  /// What becomes of a gradient that is kept (optimizers/captured_gradient.hpp).
+  /// The update of a captured gradient (optimizers/captured_gradient.hpp).
   constexpr void update_captured(auto& ops, auto kept, auto gradient) const {
     count(ops, gradient);
     optimizer.update(ops, none(kept), stagecraft::detail::prepared_gradient(optimizer, ops, none(kept)));
@@ -105,10 +105,10 @@ struct als_optimizer {
   }
   static constexpr operations::tensor none(operations::tensor of) { return operations::number(*of.list, 0); }
   static constexpr bool is_power_of_two(float x) {
-    while (x > 1 && x <= 3.4e38F) x /= 2;  // not for ever, if it is infinite
+    while (x > 1 && x <= 3.4e38F) x /= 2;  // stops if x is infinite
     return x == 1;
   }
-  /// E4089.
+  /// Checks the options: E4089.
   constexpr void check(diagnostics::diagnostic& problem) const {
     auto const wrong = [&](std::string_view what) { problem.report(4089, "the training's als_optimizer has ", what); };
     if (update_frequency < 1) wrong("an update_frequency below 1");

@@ -10,11 +10,11 @@ namespace stagecraft::optimizers {
 
 namespace detail {
 
-/// What the averaged optimizer's `update` is given: it says what the weight becomes, which is averaged.
+/// The argument of the averaged optimizer's `update`: it takes the weight's new value, which is averaged.
 template <class Ops>
 struct averaging {
-  Ops* ops;                        ///< what the average's optimizer is given
-  operations::tensor weight, now;  ///< before the update, and behind it
+  Ops* ops;                        ///< the argument of moving_average's `update`
+  operations::tensor weight, now;  ///< the weight before and after the update
 
   constexpr auto slot(std::string_view name) { return ops->slot(name); }
   constexpr auto learning_rate() { return ops->learning_rate(); }
@@ -37,13 +37,13 @@ struct averaging {
 /// which begins with the initial weight; after every `ema_overwrite_frequency` updates w becomes a.
 template <class Optimizer>
 struct moving_average {
-  /// What the weights are updated with.
+  /// The optimizer that updates the weights.
   Optimizer optimizer = {};
   /// The share of the average that an update keeps.
   float ema_momentum = 0.99F;
-  /// After how many updates the weights become their averages, again and again; 0: never.
+  /// Number of updates after which the weights become their averages, each time; 0: never.
   int ema_overwrite_frequency = 0;
-  /// The wrapped optimizer's learning rate, which callbacks change; it is not to be given.
+  /// The wrapped optimizer's learning rate, which callbacks change; programs do not set it.
   stagecraft::learning_rate learning_rate = optimizer.learning_rate;
 
   static constexpr std::string_view name = "moving_average";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What makes a struct an optimizer: its step, in operations on one weight. Keras counterpart:
+// The concept of an optimizer: its step, in operations on one weight. Keras counterpart:
 // tf.keras.optimizers.Optimizer and its `_resource_apply_dense`.
 #pragma once
 
@@ -13,8 +13,8 @@
 
 namespace stagecraft {
 
-/// What an optimizer's `update` is given beside the weight and its gradient. Each number stands for one weight; numbers
-/// that are the same for all weights (the learning rate, the step, constants, and what is computed of these) are
+/// The argument `ops` of an optimizer's `update`. Each number stands for one element of a weight; numbers
+/// that are the same for all weights (the learning rate, the step, constants, and functions of these) are
 /// computed once per update, in double.
 class update_tracer {
  public:
@@ -24,12 +24,11 @@ class update_tracer {
       : list_(&list), slots_(slots), rate_(rate) {}
 
   /// A number that is kept with each weight from update to update, and begins with 0: Keras's `add_slot`. `name` is for
-  /// readers; slots are told apart by the order of the calls. E4089 for more than `most_slots`.
+  /// readers; slots are identified by the order of the calls. E4089 for more than `most_slots`.
   constexpr tensor slot([[maybe_unused]] std::string_view name) {
     return {list_, list_->append(operations::input{first_slot + (*slots_)++}, {}, {})};
   }
-  /// The rate of this update: the trainer's learning rate, which begins with the optimizer's, or what a schedule makes
-  /// of it.
+  /// The rate of this update: the trainer's learning rate, which begins with the optimizer's, or the schedule's rate.
   constexpr tensor learning_rate() {
     tensor const initial = everywhere(0);
     if (rate_.schedule == nullptr && rate_.warmup_steps == 0) return initial;
@@ -49,14 +48,15 @@ class update_tracer {
   /// changes. E4089 if they depend on another norm.
   constexpr tensor global_norm(tensor x) { return norm(x, true); }
 
-  /// By what the loss is multiplied in this update, if that changes (loss_scale_optimizer).
+  /// The factor of the loss in this update, if it changes (loss_scale_optimizer).
   constexpr tensor loss_scale() { return everywhere(2); }
   /// The update is carried out only if these numbers of all weights are finite.
   constexpr void expect_finite(tensor x) { decide_loss_scale(x * 0); }  // 0 or NaN
-  /// How many of these numbers of all weights are not below the limit, or NaN, decides on the factor of later losses.
+  /// The count of these numbers, over all weights, that are NaN or not below the limit decides on the factor of later
+  /// losses.
   constexpr void count_overflows(tensor x, float limit) { decide_loss_scale(where(abs(x) < limit, 0.0F, 1.0F)); }
 
-  /// The weight or a slot has this value when the update has ended; until then all reads give the old one. E4089 for
+  /// The weight or a slot has this value when the update has ended; until then all reads return the old one. E4089 for
   /// anything else.
   constexpr void update(tensor variable, tensor value) {
     auto const* given = variable.node().what.if_is<operations::input>();
@@ -66,26 +66,26 @@ class update_tracer {
       new_values.push_back({given->index, value.id});
   }
 
-  /// For schedules. E4089.
+  /// Checks an option of a schedule: E4089 if it is below 1.
   constexpr void check_at_least_one(std::string_view option, float value) {
     if (!(value >= 1)) list_->problem.report(4089, "the training's learning rate schedule has ", option, " below 1");
   }
 
-  /// What is given at each place, as `input`s of a formula: the weight, its gradient, and the slots from here on.
+  /// Numbers of a formula's arguments at each place (`input`): the weight, its gradient, then the slots.
   static constexpr int weight = 0, gradient = 1, first_slot = 2, most_slots = 6;
-  /// What is given everywhere, as `weight`s of a formula: the learning rate, the step, the factor of the loss, and the
-  /// norms from here on.
+  /// Numbers of a formula's arguments that are the same everywhere (`weight`): the learning rate, the step, the factor
+  /// of the loss, then the norms.
   static constexpr int first_norm = 3, most_norms = 5;
   struct new_value {
     int variable, value;
   };
   tracing::growing_array<new_value> new_values;
   struct wanted_norm {
-    int of;          ///< number of the list
-    bool is_global;  ///< over all weights
+    int of;          ///< the operation whose norm it is
+    bool is_global;  ///< whether it runs over all weights
   };
   tracing::growing_array<wanted_norm> norms;
-  int scale_norm = -1;  ///< of `norms`: what decides on the factor of the loss
+  int scale_norm = -1;  ///< index in `norms` of the number that decides on the factor of the loss
 
  private:
   constexpr void decide_loss_scale(tensor x) {
@@ -103,7 +103,7 @@ class update_tracer {
   stagecraft::learning_rate rate_;
 };
 
-/// An optimizer has a learning rate, and says what becomes of a weight:
+/// An optimizer has a learning rate, and an `update` of a weight:
 ///
 ///     struct lion : sc::optimizer<lion> {
 ///       float learning_rate = 1e-4F, beta_1 = 0.9F, beta_2 = 0.99F;
@@ -134,8 +134,8 @@ struct optimizer {
 
 namespace stagecraft::optimizers::detail {
 
-/// What options that any optimizer may have make of the gradient before its `update`: `clipvalue`, `clipnorm` and
-/// `global_clipnorm`, in Keras's order. Definitions: OptimizerV2._transform_gradients, tf.clip_by_norm,
+/// Applies the options `clipvalue`, `clipnorm` and `global_clipnorm`, which any optimizer may have, to the gradient
+/// before its `update`, in Keras's order. Definitions: OptimizerV2._transform_gradients, tf.clip_by_norm,
 /// tf.clip_by_global_norm.
 template <class O>
 constexpr operations::tensor prepared_gradient(O const& optimizer, auto& ops, operations::tensor gradient) {
@@ -150,7 +150,7 @@ constexpr operations::tensor prepared_gradient(O const& optimizer, auto& ops, op
   if constexpr (requires { optimizer.global_clipnorm; })
     if (float const most = optimizer.global_clipnorm; most != 0) {
       auto const norm = ops.global_norm(gradient);
-      // What is not finite makes all gradients NaN.
+      // A norm that is not finite makes all gradients NaN.
       gradient = gradient * (most / maximum(norm, most) + norm * 0);
     }
   return gradient;
@@ -158,17 +158,17 @@ constexpr operations::tensor prepared_gradient(O const& optimizer, auto& ops, op
 
 /// A norm that an optimizer's step reads.
 struct norm_of_step {
-  int of = 0;              ///< what it is the norm of, in the list
-  bool is_global = false;  ///< over all weights
-  int round = 0;           ///< it depends on norms of rounds before this one
+  int of = 0;              ///< the operation whose norm it is
+  bool is_global = false;  ///< whether it runs over all weights
+  int round = 0;           ///< its round: it depends on norms of earlier rounds
 };
 
-/// The norms that an optimizer's step reads, in the order in which they are given everywhere.
+/// The norms that an optimizer's step reads, in the order of the formula's arguments.
 struct norms_of_step {
   norm_of_step norms[update_tracer::most_norms]{};
-  int count = 0;   ///< of `norms`
-  int rounds = 0;  ///< in which they are found
-  int scale = -1;  ///< the one that decides on the factor of the loss
+  int count = 0;   ///< number of norms
+  int rounds = 0;  ///< number of rounds
+  int scale = -1;  ///< index of the norm that decides on the factor of the loss
 
   constexpr norm_of_step const* begin() const { return norms; }
   constexpr norm_of_step const* end() const { return norms + count; }
@@ -199,7 +199,7 @@ struct optimizer_step {
     }
 
    private:
-    /// The last value that it gets; what is not updated keeps its own.
+    /// The last value of a variable; a variable without an update keeps its own.
     constexpr int value_of(update_tracer const& ops, int variable) {
       int value = -1;
       for (auto const& [updated, id] : ops.new_values)
@@ -238,7 +238,7 @@ struct optimizer_step {
   }
 };
 
-/// What some of the norms are taken of: bit i of `Which` stands for norm i.
+/// The formula of the numbers whose norms are taken: bit i of `Which` stands for norm i.
 template <auto Optimizer, unsigned Which>
 struct normed_step {
   constexpr operations::formula operator()() const {
@@ -250,7 +250,7 @@ struct normed_step {
   }
 };
 
-/// E4089: what is wrong with an optimizer's step.
+/// E4089 for an optimizer's step.
 template <auto Optimizer>
 inline constexpr diagnostic optimizer_problem = [] {
   diagnostic problem;
@@ -261,17 +261,17 @@ inline constexpr diagnostic optimizer_problem = [] {
   if (typename optimizer_step<Optimizer>::traced const update; update.slots > update_tracer::most_slots)
     problem.report(4089, "the training's optimizer keeps ", update.slots, " slots with a weight; there are at most ",
                    update_tracer::most_slots);
-  // The gradient of a weight's penalty may add some.
+  // The gradient of a weight's penalty may add steps.
   constexpr int most = static_cast<int>(operations::formula_view::most_steps) - 16;
   if (auto const count = static_cast<int>(step.steps.size()); count > most)
     problem.report(4089, "the training's optimizer takes ", count, " operations; there are at most ", most);
   return problem;
 }();
 
-/// What an optimizer's step reads beside the weight and its gradient.
+/// The values that an optimizer's step reads beside the weight and its gradient.
 struct needs_of_step {
   int slots;            ///< numbers that are kept with each weight
-  norms_of_step norms;  ///< of whole weights, or all of them
+  norms_of_step norms;  ///< norms of whole weights, or of all weights
 };
 template <auto Optimizer>
 inline constexpr needs_of_step needs_of_optimizer = [] {
@@ -287,15 +287,15 @@ inline constexpr int slots_of = needs_of_optimizer<Optimizer>.slots;
 template <auto Optimizer>
 inline constexpr norms_of_step const& norms_of = needs_of_optimizer<Optimizer>.norms;
 
-/// An optimizer's step as a formula: given at each place are the weight, its gradient and its slots; everywhere the
-/// learning rate, the number of the update, and norms. Results are the weight and its slots.
+/// An optimizer's step as a formula of the weight, its gradient and its slots at each place, and of the learning rate,
+/// the number of the update and norms, which are the same everywhere. Results are the weight and its slots.
 template <auto Optimizer>
 inline constexpr auto const& formula_of_optimizer = frozen<optimizer_step<Optimizer>>;
 template <auto Optimizer>
 inline constexpr operations::formula_view view_of_optimizer{formula_of_optimizer<Optimizer>.steps,
                                                             formula_of_optimizer<Optimizer>.results};
 
-/// The norms of a round, as bits; and what they are norms of, as a formula, a result for each.
+/// The norms of a round, as bits; and the formula of the numbers whose norms they are, a result for each.
 template <auto Optimizer>
 constexpr unsigned norms_of_round(int round) {
   unsigned which = 0;

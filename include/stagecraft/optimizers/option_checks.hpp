@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the numbers of optimizers may be. Keras checks some of them (decay, clipnorm, SGD's momentum), and trains to NaN
+// Limits of the numbers of optimizers. Keras checks some of them (decay, clipnorm, SGD's momentum), and trains to NaN
 // with others.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace stagecraft::optimizers::detail {
 
 /// Reports an option of an optimizer that is NaN, or not from 0 to `most`.
 struct optimizer_option_check {
-  diagnostic& problem;  ///< where it is reported
+  diagnostic& problem;  ///< receives the report
   static constexpr float finite = std::numeric_limits<float>::max();
 
   constexpr void operator()(std::string_view option, float value, float most = finite) const {
@@ -32,7 +32,7 @@ struct optimizer_option_check {
   }
 };
 
-/// E4089: the numbers that optimizers of the library have, of any optimizer that has some of that name.
+/// E4089: checks the numbers that the library's optimizers have, in any optimizer with members of these names.
 template <class O>
 constexpr void check_optimizer_options(O const& optimizer, diagnostic& problem) {
   optimizer_option_check const check{problem};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether an optimizer leaves a weight alone whose gradient is 0, so that rows of a table that nothing has read need no
-// update. Follows from its `update`.
+// Whether an optimizer leaves a weight with gradient 0 unchanged, so that rows of a table that nothing has read need no
+// update. This follows from its `update`.
 #pragma once
 
 #include <stagecraft/optimizers/optimizer.hpp>
@@ -20,16 +20,16 @@ class resting_formula {
       place = place == update_tracer::weight ? update_tracer::first_slot : place + 1;
     }
   }
-  /// Whether the weight and all of its slots stay what they are.
+  /// Whether the weight and all of its slots stay unchanged.
   [[nodiscard]] constexpr bool rests() const { return rests_; }
 
  private:
-  static constexpr int zero = -1, unknown = -2;  // or the number of what is given at each place
+  static constexpr int zero = -1, unknown = -2;  // or the number of an argument at each place
 
   [[nodiscard]] constexpr int operand(operations::formula_step const& step, int index) const {
     return known_[step.operands[index]];
   }
-  /// What a step gives, if it is 0 or a number as it was given. Numbers that are the same for all weights are finite.
+  /// The result of a step, if it is 0 or an unchanged argument. Numbers that are the same for all weights are finite.
   [[nodiscard]] constexpr int find(operations::formula_step const& step) const {
     using operations::formula_source, operations::function;
     if (step.from == formula_source::place) return step.index == update_tracer::gradient ? zero : step.index;

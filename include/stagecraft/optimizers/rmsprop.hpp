@@ -9,9 +9,8 @@
 namespace stagecraft::optimizers {
 
 /// v = rho v + (1 - rho) g^2; centered: a = rho a + (1 - rho) g and d = v - a^2, else d = v.
-/// Without momentum: w -= learning_rate g / (sqrt(d) + epsilon).
-/// With it: m = momentum m + learning_rate g / sqrt(d + epsilon), w -= m. (Keras 2.6 places epsilon differently in
-/// the two cases; so does this library.)
+/// If momentum is 0: w -= learning_rate g / (sqrt(d) + epsilon). /// Otherwise: m = momentum m + learning_rate g /
+/// sqrt(d + epsilon), w -= m. (Keras 2.6 places epsilon differently in the two cases; so does this library.)
 struct rmsprop {
   /// How far weights move against their gradients in an update: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
@@ -23,16 +22,7 @@ struct rmsprop {
   float epsilon = 1e-7F;
   /// Whether gradients are divided by an estimate of their standard deviation, in place of their root mean square.
   bool centered = false;
-  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
-  /// says, and callbacks change, is the rate before that.
-  float decay = 0;
-  /// The gradient of a weight is scaled down where its Euclidean norm is larger than this; 0: not at all.
-  float clipnorm = 0;
-  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
-  float clipvalue = 0;
-  /// The gradients of all weights are scaled down where the norm of all of them together is larger than this; 0: not at
-  /// all. Not with `clipnorm` (E4089).
-  float global_clipnorm = 0;
+#include <stagecraft/optimizers/common_options.hpp>
 
   static constexpr std::string_view name = "rmsprop";
 
@@ -41,7 +31,7 @@ struct rmsprop {
     auto const mean_square = ops.slot("rms");
     auto square_now = mean_square * rho + square(gradient) * (1 - rho);
     ops.update(mean_square, square_now);
-    // Asked for here for Keras's order of the slots: rms, momentum, mg.
+    // The slot is made here for Keras's order: rms, momentum, mg.
     auto const movement = momentum != 0 ? ops.slot("momentum") : weight;
     if (centered) {
       auto const mean = ops.slot("mg");

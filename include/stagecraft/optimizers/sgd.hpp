@@ -10,8 +10,8 @@
 namespace stagecraft::optimizers {
 
 /// Gradient descent with optional (Nesterov) momentum. Keras counterpart: tf.keras.optimizers.legacy.SGD (Keras 2.6).
-/// Without momentum: w -= learning_rate * g.
-/// With it: m = momentum * m - learning_rate * g, then w += m, or w += momentum * m - learning_rate * g for Nesterov.
+/// If momentum is 0: w -= learning_rate * g. /// Otherwise: m = momentum * m - learning_rate * g, then w += m, or w +=
+/// momentum * m - learning_rate * g for Nesterov.
 struct sgd {
   /// How far weights move against their gradients in an update: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.01F;
@@ -19,16 +19,7 @@ struct sgd {
   float momentum = 0;
   /// Whether the momentum is Nesterov's, which looks one movement ahead.
   bool nesterov = false;
-  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
-  /// says, and callbacks change, is the rate before that.
-  float decay = 0;
-  /// The gradient of a weight is scaled down where its Euclidean norm is larger than this; 0: not at all.
-  float clipnorm = 0;
-  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
-  float clipvalue = 0;
-  /// The gradients of all weights are scaled down where the norm of all of them together is larger than this; 0: not at
-  /// all. Not with `clipnorm` (E4089).
-  float global_clipnorm = 0;
+#include <stagecraft/optimizers/common_options.hpp>
 
   static constexpr std::string_view name = "sgd";
 
@@ -58,16 +49,7 @@ struct sgdw {
   float momentum = 0;
   /// Whether the momentum is Nesterov's, which looks one movement ahead.
   bool nesterov = false;
-  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
-  /// says, and callbacks change, is the rate before that.
-  float decay = 0;
-  /// The gradient of a weight is scaled down where its Euclidean norm is larger than this; 0: not at all.
-  float clipnorm = 0;
-  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
-  float clipvalue = 0;
-  /// The gradients of all weights are scaled down where the norm of all of them together is larger than this; 0: not at
-  /// all. Not with `clipnorm` (E4089).
-  float global_clipnorm = 0;
+#include <stagecraft/optimizers/common_options.hpp>
   /// Weights in whose names any of these texts is do not shrink, such as `{"bias", "normalization"}`; at most four.
   weight_names exclude_from_weight_decay = {};
 

@@ -37,16 +37,7 @@ struct lamb {
   weight_names exclude_from_layer_adaptation = {};
   /// Whether any other weight's step is scaled by |w| / |u|.
   bool layer_adaptation = true;
-  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
-  /// says, and callbacks change, is the rate before that.
-  float decay = 0;
-  /// The gradient of a weight is scaled down where its Euclidean norm is larger than this; 0: not at all.
-  float clipnorm = 0;
-  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
-  float clipvalue = 0;
-  /// The gradients of all weights are scaled down where the norm of all of them together is larger than this; 0: not at
-  /// all. Not with `clipnorm` (E4089).
-  float global_clipnorm = 0;
+#include <stagecraft/optimizers/common_options.hpp>
 
   static constexpr std::string_view name = "lamb";
 
@@ -69,10 +60,10 @@ struct lamb {
 
 /// Gradient descent with momentum whose steps are scaled by the size of each weight: for large batches. Counterpart:
 /// LARS of TensorFlow's model garden (official.modeling.optimization.lars).
-/// With d = g + weight_decay_rate w and Euclidean norms of the whole weight:
+/// Norms are Euclidean norms of the whole weight, and d = g + weight_decay_rate w:
 /// m = momentum m + learning_rate eeta |w| / |d| d, then w -= m, or w -= momentum m + learning_rate eeta |w| / |d| d
-/// for Nesterov. Without `classic_momentum` the learning rate comes after the momentum: m = momentum m + d, u = m or,
-/// for Nesterov, momentum m + d, and w -= learning_rate eeta |w| / |u| u.
+/// for Nesterov. If `classic_momentum` is false, the learning rate comes after the momentum: m = momentum m + d, u = m
+/// or, for Nesterov, momentum m + d, and w -= learning_rate eeta |w| / |u| u.
 struct lars {
   /// How far weights move against their gradients in an update: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.01F;
@@ -92,16 +83,7 @@ struct lars {
   weight_names exclude_from_layer_adaptation = {};
   /// Whether any other weight's step is scaled by eeta |w| / |d|.
   bool layer_adaptation = true;
-  /// Lets the learning rate fall: by 1 / (1 + decay n) after n weight updates. What `learning_rate()` of the trainer
-  /// says, and callbacks change, is the rate before that.
-  float decay = 0;
-  /// The gradient of a weight is scaled down where its Euclidean norm is larger than this; 0: not at all.
-  float clipnorm = 0;
-  /// Gradients are limited to [-clipvalue, clipvalue]; 0: not at all.
-  float clipvalue = 0;
-  /// The gradients of all weights are scaled down where the norm of all of them together is larger than this; 0: not at
-  /// all. Not with `clipnorm` (E4089).
-  float global_clipnorm = 0;
+#include <stagecraft/optimizers/common_options.hpp>
 
   static constexpr std::string_view name = "lars";
 

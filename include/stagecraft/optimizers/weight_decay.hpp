@@ -11,21 +11,20 @@
 
 namespace stagecraft::optimizers {
 
-/// Texts by which an optimizer tells weights apart.
 /// Up to four texts, each a part of a weight's name, such as "bias" of "dense_1/bias".
 struct weight_names {
   static constexpr int most = 4;
-  fixed_name texts[most]{};  ///< those that are given, and empty ones
+  fixed_name texts[most]{};  ///< the texts, then empty ones
 
   constexpr weight_names() = default;
-  /// An empty type is no text: who counts the members of what holds this (graph/fields.hpp) has one.
+  /// An empty type is no text: the count of a struct's members uses one (graph/fields.hpp).
   template <class... Texts>
     requires(sizeof...(Texts) >= 1 && sizeof...(Texts) <= most &&
              ((std::convertible_to<Texts const&, std::string_view> && !std::is_empty_v<Texts>) && ...))
   constexpr weight_names(Texts const&... text) : texts{fixed_name(text)...} {}
 
   [[nodiscard]] constexpr bool empty() const { return *this == weight_names{}; }
-  /// Whether any of them is a part of this name.
+  /// Whether any of the texts is a part of this name.
   [[nodiscard]] constexpr bool match(std::string_view name) const {
     for (auto const& text : texts)
       if (!text.empty() && name.find(text.view()) != std::string_view::npos) return true;
@@ -39,7 +38,7 @@ struct weight_names {
 
 namespace stagecraft::optimizers::detail {
 
-/// What another optimizer's `update` is given: the weight becomes what that says, less a share of itself.
+/// The argument of a wrapped optimizer's `update`: the weight gets that optimizer's value, less a share of itself.
 template <class Ops>
 class decaying {
  public:
@@ -62,7 +61,7 @@ class decaying {
   float share_;
 };
 
-/// An optimizer as a weight of this name sees it: without what it excludes the weight from.
+/// The optimizer for a weight of this name: options that exclude the weight are off.
 template <class Optimizer>
 constexpr Optimizer optimizer_of(Optimizer optimizer, std::string_view weight_name) {
   if constexpr (requires { optimizer.exclude_from_layer_adaptation; }) {
@@ -85,7 +84,7 @@ constexpr Optimizer optimizer_of(Optimizer optimizer, std::string_view weight_na
   return optimizer;
 }
 
-/// Whether it excludes weights from anything, itself or within.
+/// Whether an optimizer, or one that it wraps, excludes weights from an option.
 template <class Optimizer>
 constexpr bool excludes_weights() {
   if constexpr (requires(Optimizer const& optimizer) { optimizer.optimizer.learning_rate; })

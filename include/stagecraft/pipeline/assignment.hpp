@@ -1,16 +1,107 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A stage assignment as ordinary values: got from a model, edited by a function, set again.
+// Entries of a stage assignment that are written, not got from a model. Counterpart: the constructors of keras.ipu's
+// SequentialLayerPipelineStageAssignment, FunctionalLayerPipelineStageAssignment and
+// ModelLayerPipelineStageAssignment.
+// The layer that an entry of a stage assignment is for. Keras counterpart: LayerPipelineStageAssignment.layer.
+// In which of its forms a stage assignment is given, told by its type.
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/diagnostics/text.hpp>
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/graph.hpp>
-#include <stagecraft/pipeline/assigned_layer.hpp>
+#include <stagecraft/graph/layer_base.hpp>
+#include <stagecraft/graph/type_tag.hpp>
 #include <stagecraft/pipeline/stages.hpp>
-#include <stagecraft/pipeline/written_assignment.hpp>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <string_view>
+#include <type_traits>
+
+namespace stagecraft {
+
+/// A layer of a model, to be asked for its name and class, and compared: with the layer of another entry, or with a
+/// member of a model subclass, `call.layer() == sc::members_of<network>.dense_1`.
+struct assigned_layer {
+  tracing::graph_view const* graph = nullptr;
+  int index = 0;
+
+  [[nodiscard]] constexpr tracing::layer_info const& info() const { return graph->layer(index); }
+  [[nodiscard]] constexpr std::string_view name() const { return info().name; }
+  [[nodiscard]] constexpr std::string_view class_name() const { return info().class_name; }
+
+  friend constexpr bool operator==(assigned_layer const&, assigned_layer const&) = default;
+  /// Whether it is this layer. One that the model's outputs do not need is equal to none.
+  template <std::derived_from<tracing::layer_base> Layer>
+  friend constexpr bool operator==(assigned_layer const& assigned, Layer const& member) {
+    return assigned.info().traced_id == member.layer_id &&
+           tracing::same_type(assigned.info().type, tracing::tag_of<Layer>);
+  }
+};
+
+}  // namespace stagecraft
+
+namespace stagecraft::pipeline {
+
+/// The stage of one call, of a layer that is known by its name, in a model of a kind. An array of these, in Keras's
+/// order, is an assignment:
+///
+///     inline constexpr std::array assignment{sc::sequential_layer_pipeline_stage_assignment("dense", 0),
+///                                            sc::sequential_layer_pipeline_stage_assignment("dense_1", 1)};
+///     using staged = sc::pipelined<mlp, assignment>;
+///
+/// Errors, where it is given to `pipelined`: E2002 another layer or call stands there, E2016 the model is of another
+/// kind.
+template <model_kind Kind>
+struct written_assignment {
+  static constexpr model_kind kind = Kind;
+
+  fixed_name name;
+  int index = 0;  ///< which call of its layer, from 0
+  int pipeline_stage = unassigned;
+
+  /// Of a sequential model, in which a layer has one call.
+  constexpr explicit written_assignment(std::string_view layer, int stage = unassigned)
+    requires(Kind == model_kind::sequential)
+      : name(layer), pipeline_stage(stage) {}
+  /// Of another model; `node` says which call of the layer it is, from 0.
+  constexpr written_assignment(std::string_view layer, int node, int stage = unassigned)
+    requires(Kind != model_kind::sequential)
+      : name(layer), index(node), pipeline_stage(stage) {}
+
+  [[nodiscard]] constexpr std::string_view layer_name() const { return name; }
+  [[nodiscard]] constexpr int node_index() const { return index; }
+};
+
+}  // namespace stagecraft::pipeline
+
+namespace stagecraft {
+
+using sequential_layer_pipeline_stage_assignment = pipeline::written_assignment<tracing::model_kind::sequential>;
+using functional_layer_pipeline_stage_assignment = pipeline::written_assignment<tracing::model_kind::functional>;
+using model_layer_pipeline_stage_assignment = pipeline::written_assignment<tracing::model_kind::subclass>;
+
+}  // namespace stagecraft
+
+namespace stagecraft::pipeline {
+
+/// E2016: entries that are written for a model of another kind.
+template <class Entry>
+constexpr void check_kind_of_entries(graph_view const& graph, diagnostic& problem) {
+  if constexpr (requires { Entry::kind; }) {
+    auto const text = [](model_kind kind) {
+      return kind == model_kind::sequential ? "sequential" : kind == model_kind::functional ? "functional" : "subclass";
+    };
+    if (Entry::kind != graph.kind())
+      problem.report(2016, "the stage assignment has entries for a ", text(Entry::kind), " model, but model '",
+                     graph.name(), "' is a ", text(graph.kind()), " model; the class of its entries is another one");
+  }
+}
+
+}  // namespace stagecraft::pipeline
 
 namespace stagecraft {
 
@@ -127,6 +218,63 @@ class stage_list_reader {
   tracing::array_view<int> stages_;
   diagnostic& problem_;
   std::size_t position_ = 0;
+};
+
+/// Whether a parameter of a function lets it change its argument.
+template <class Function>
+inline constexpr bool takes_reference = true;
+template <class Result, class F, class Parameter>
+inline constexpr bool takes_reference<Result (F::*)(Parameter) const> =
+    std::is_lvalue_reference_v<Parameter> || std::is_rvalue_reference_v<Parameter>;
+template <class Result, class Parameter>
+inline constexpr bool takes_reference<Result (*)(Parameter)> = std::is_reference_v<Parameter>;
+
+/// Whether F gets a copy of what it is called with, so that its changes are lost.
+template <class F, class Argument>
+constexpr bool takes_copy() {
+  if constexpr (requires { &F::operator(); })
+    return !takes_reference<decltype(&F::operator())>;
+  else if constexpr (requires { &F::template operator()<Argument>; })
+    return !takes_reference<decltype(&F::template operator()<Argument>)>;
+  else
+    return !takes_reference<F>;
+}
+
+/// A function that edits an assignment.
+template <class F, class Argument>
+inline constexpr bool assigns_by_function = std::invocable<F, Argument&> && !takes_copy<F, Argument>();
+
+/// A function, but one that cannot be given an assignment to change.
+template <class F, class Argument>
+inline constexpr bool has_wrong_parameter =
+    !assigns_by_function<F, Argument> &&
+    (std::invocable<F, Argument&> || std::is_function_v<std::remove_pointer_t<F>> || requires { &F::operator(); });
+
+template <class T>
+inline constexpr bool is_stage_list = false;
+template <auto... Stage>
+inline constexpr bool is_stage_list<stage_list<Stage...>> = true;
+
+/// Whether all entries of a list, and of the lists in it, are numbers.
+template <class T>
+inline constexpr bool is_list_of_stages = std::integral<T>;
+template <auto... Stage>
+inline constexpr bool is_list_of_stages<stage_list<Stage...>> = [] {
+  bool result = true;
+  for (bool const valid : {true, is_list_of_stages<std::remove_cvref_t<decltype(Stage)>>...}) result = result && valid;
+  return result;
+}();
+
+template <class T>
+concept StageOrEntry = std::integral<T> || requires(T const& entry) {
+  entry.pipeline_stage;
+  entry.layer_name();
+};
+
+template <class T>
+inline constexpr bool is_range_of_stages = requires(T const& range) {
+  range.size();
+  requires StageOrEntry<std::remove_cvref_t<decltype(range[0])>>;
 };
 
 }  // namespace stagecraft::pipeline

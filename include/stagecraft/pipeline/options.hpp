@@ -1,16 +1,173 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a model's steps are gathered into weight updates and executions, and what is kept where meanwhile: Keras on IPU's
 // set_pipelining_options, set_gradient_accumulation_options and the arguments of `pipelining_ops.pipeline`.
+// Options of Poplar's libraries for single stages of a pipeline: Graphcore's PipelineStageOptions.
+// Options of Graphcore's pipelines that are said elsewhere here, so that whoever writes one of them reads where.
+// Which results of a training step are not sent to the host: `outfeed_mask` of `pipelining_ops.pipeline`.
 #pragma once
 
+#include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/dtype.hpp>
-#include <stagecraft/pipeline/outfeed_mask.hpp>
-#include <stagecraft/pipeline/reserved_options.hpp>
-#include <stagecraft/pipeline/schedule/recomputation_mode.hpp>
+#include <stagecraft/graph/stage_poplar_options.hpp>
 #include <stagecraft/pipeline/schedule/schedule.hpp>
-#include <stagecraft/pipeline/stage_options.hpp>
+#include <concepts>
+#include <string_view>
 
 namespace stagecraft {
+
+/// One entry per metric, in the order of the training description (`metrics`, then `weighted_metrics`, each as many as
+/// are written there); true: left out. No entries: nothing is.
+///
+///     .pipeline = {.outfeed_mask = {false, true}}  // the second metric is not computed
+struct outfeed_mask {
+  static constexpr int capacity = 32;
+  bool masked[capacity]{};
+  int count = 0;  ///< those that are given, also where there is no room for them (E2035)
+
+  constexpr outfeed_mask() = default;
+  template <std::same_as<bool>... Masked>
+    requires(sizeof...(Masked) >= 1)
+  constexpr outfeed_mask(Masked... mask) {
+    bool const given[]{mask...};
+    for (bool const each : given) {
+      if (count < capacity) masked[count] = each;
+      ++count;
+    }
+  }
+
+  [[nodiscard]] constexpr bool leaves_out(int metric) const {
+    return metric < count && metric < capacity && masked[metric];
+  }
+};
+
+}  // namespace stagecraft
+
+namespace stagecraft::pipeline {
+
+enum class reserved_key : unsigned char {
+  gradient_accumulation_count,
+  repeat_count,
+  gradient_accumulation_reduction_method,
+  pipeline_schedule,
+  device_mapping,
+  computational_stages,
+  inputs,
+  infeed_queue,
+  outfeed_queue,
+  optimizer_function,
+  slice_options,
+  experimental_normalize_gradients
+};
+
+struct reserved_text {
+  std::string_view key, substitute;
+};
+
+constexpr reserved_text text_of(reserved_key key) {
+  switch (key) {
+    case reserved_key::gradient_accumulation_count:
+      return {"gradient_accumulation_count",
+              "write gradient_accumulation_steps_per_replica, the number of one replica"};
+    case reserved_key::repeat_count:
+      return {"repeat_count",
+              "it follows from steps_per_execution of the training, divided by "
+              "gradient_accumulation_steps_per_replica"};
+    case reserved_key::gradient_accumulation_reduction_method:
+      return {"gradient_accumulation_reduction_method", "write reduction_method"};
+    case reserved_key::pipeline_schedule: return {"pipeline_schedule", "write schedule"};
+    case reserved_key::device_mapping:
+      return {"device_mapping", "it belongs to the model, pipelined<model, stages<0, 1>, device_mapping<0, 1>>"};
+    case reserved_key::computational_stages:
+      return {"computational_stages", "they belong to the model, pipelined<model, stages<0, 1>>"};
+    case reserved_key::inputs: return {"inputs", "fit, evaluate and predict take the data"};
+    case reserved_key::infeed_queue: return {"infeed_queue", "write it outside of .pipeline, in the training"};
+    case reserved_key::outfeed_queue: return {"outfeed_queue", "write it outside of .pipeline, in the training"};
+    case reserved_key::optimizer_function:
+      return {"optimizer_function", "write .optimizer outside of .pipeline, in the training"};
+    case reserved_key::slice_options:
+      return {"slice_options", "tables are looked up without a plan; write convolution_options or matmul_options"};
+    default:
+      return {"experimental_normalize_gradients",
+              "write reduction_method = gradient_accumulation_reduction_method::mean"};
+  }
+}
+
+/// A field that cannot be given a value: E2058.
+template <reserved_key Key>
+struct reserved_option {
+  constexpr reserved_option() = default;
+  template <class... Value>
+    requires(sizeof...(Value) > 0)
+  constexpr reserved_option(Value const&...) {
+    static_assert(report<problem<Value...>>());
+  }
+
+ private:
+  template <class...>
+  static constexpr diagnostic problem = [] {
+    diagnostic result;
+    result.report(2058, "pipeline has no option ", text_of(Key).key, "; ", text_of(Key).substitute);
+    return result;
+  }();
+};
+
+}  // namespace stagecraft::pipeline
+
+namespace stagecraft {
+
+/// Graphcore's PipelineStageOptions: what is planned otherwise in one stage. Options of other libraries of Poplar have
+/// no counterpart, as there is nothing for them to change; slice_options (embeddings) is E2058.
+struct pipeline_stage_options {
+  /// What differs for convolutions.
+  stage_poplar_options convolution_options = {};
+  /// What differs for matrix products.
+  stage_poplar_options matmul_options = {};
+  [[no_unique_address]] detail::reserved_option<detail::reserved_key::slice_options> slice_options = {};
+
+  /// Whether anything is given.
+  [[nodiscard]] constexpr bool given() const noexcept { return convolution_options.given() || matmul_options.given(); }
+};
+
+}  // namespace stagecraft
+
+namespace stagecraft::pipeline {
+
+/// The options of all stages, in their order: those of `stage_options<...>`, or none.
+///
+/// It is an address, so that a training description stays small.
+class stage_options_list {
+ public:
+  constexpr stage_options_list() = default;
+  template <int Count>
+  constexpr stage_options_list(pipeline_stage_options const (&options)[Count]) : first(options), count(Count) {}
+
+  /// What is planned otherwise in a stage; of one that has no entry, nothing.
+  [[nodiscard]] constexpr pipeline_stage_options of(int stage) const noexcept {
+    return stage >= 0 && stage < count ? first[stage] : pipeline_stage_options{};
+  }
+  [[nodiscard]] constexpr bool given() const noexcept { return count > 0; }
+
+  // Public, since a training description is a template argument.
+  pipeline_stage_options const* first = nullptr;
+  int count = 0;
+};
+
+template <pipeline_stage_options... Options>
+inline constexpr pipeline_stage_options listed_options[]{Options...};
+
+}  // namespace stagecraft::pipeline
+
+namespace stagecraft {
+
+/// Options of Poplar for each stage:
+///
+///     .pipeline = {.forward_propagation_stages_poplar_options = sc::stage_options<
+///                      sc::pipeline_stage_options{.matmul_options = {.available_memory_proportion = 0.1F}},
+///                      sc::pipeline_stage_options{}>}
+template <pipeline_stage_options... Options>
+  requires(sizeof...(Options) > 0)
+inline constexpr pipeline::stage_options_list stage_options{detail::listed_options<Options...>};
 
 /// How the gradients of the N micro-batches of one weight update become one, `a`, from micro-batch 0 on:
 /// - `sum`: a + g, the default. The effective learning rate grows with N;

@@ -6,8 +6,8 @@
 #include <stagecraft/diagnostics/type_name.hpp>
 #include <stagecraft/layers/core/input.hpp>
 #include <stagecraft/models/sequential.hpp>
+#include <stagecraft/pipeline/pipeline_stage.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
-#include <stagecraft/pipeline/stage.hpp>
 #include <stagecraft/pipeline/stages.hpp>
 #include <concepts>
 #include <cstddef>

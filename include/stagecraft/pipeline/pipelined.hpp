@@ -7,10 +7,9 @@
 #include <stagecraft/diagnostics/stand_in.hpp>
 #include <stagecraft/diagnostics/type_name.hpp>
 #include <stagecraft/graph/array_view.hpp>
-#include <stagecraft/models/named.hpp>
+#include <stagecraft/models/model_graph.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/pipeline/assignment.hpp>
-#include <stagecraft/pipeline/assignment_kinds.hpp>
 #include <stagecraft/pipeline/nested_stages.hpp>
 #include <stagecraft/pipeline/pipeline_stage.hpp>
 #include <stagecraft/pipeline/stages.hpp>

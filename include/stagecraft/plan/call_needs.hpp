@@ -3,7 +3,7 @@
 // memory.
 #pragma once
 
-#include <stagecraft/description/execution_mode.hpp>
+#include <stagecraft/description/inference.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/layers/layer.hpp>

@@ -5,7 +5,7 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/frozen.hpp>
-#include <stagecraft/plan/buffer_place.hpp>
+#include <stagecraft/plan/arena.hpp>
 #include <stagecraft/plan/pipeline_flow.hpp>
 #include <stagecraft/plan/recomputation.hpp>
 #include <stagecraft/plan/timetable_of.hpp>

@@ -13,9 +13,8 @@ struct tensor;
 class tracer;
 }  // namespace operations
 
-/// A weight penalty as a compile-time value: l1 * sum|w| + l2 * sum w^2, or one of the user's own. Keras counterpart:
-/// tf.keras.regularizers.L1L2. The loops are in kernels/update/regularization.hpp.
-/// The penalty l1 * sum|w| + l2 * sum w^2 that is added to the loss, or what the user's own says. All 0: none.
+/// The penalty l1 * sum|w| + l2 * sum w^2 that is added to the loss, or the user's own. There is none if all members
+/// are 0.
 struct regularizer {
   using own_call = operations::tensor(operations::tracer&, operations::tensor);
   static constexpr std::string_view own_name = "regularizer";
@@ -25,8 +24,8 @@ struct regularizer {
   float l1 = 0;
   /// The factor of the sum of squares.
   float l2 = 0;
-  diagnostics::own_rules<own_call> const* rules = nullptr;  ///< of one's own
-  diagnostics::own_options options = {};                    ///< and its members
+  diagnostics::own_rules<own_call> const* rules = nullptr;  ///< rules of the user's own regularizer
+  diagnostics::own_options options = {};                    ///< its members
 
   friend constexpr bool operator==(regularizer const&, regularizer const&) = default;
 

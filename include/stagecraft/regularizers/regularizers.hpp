@@ -8,7 +8,6 @@
 namespace stagecraft::regularizers {
 
 /// The penalty l1 * sum|w|. Keras counterpart: tf.keras.regularizers.l1.
-/// The penalty l1 * sum|w|.
 struct l1 {
   /// The factor of the sum of absolute values.
   float l1 = 0.01F;
@@ -19,7 +18,6 @@ struct l1 {
 };
 
 /// The penalty l2 * sum w^2. Keras counterpart: tf.keras.regularizers.l2.
-/// The penalty l2 * sum w^2.
 struct l2 {
   /// The factor of the sum of squares.
   float l2 = 0.01F;
@@ -30,7 +28,6 @@ struct l2 {
 };
 
 /// The penalty l1 * sum|w| + l2 * sum w^2. Keras counterpart: tf.keras.regularizers.l1_l2.
-/// The penalty l1 * sum|w| + l2 * sum w^2.
 struct l1_l2 {
   /// The factor of the sum of absolute values.
   float l1 = 0.01F;

@@ -11,7 +11,7 @@
 
 namespace stagecraft::reports {
 
-/// Writes what was recorded.
+/// Writes the events of a recorded run.
 class chrome_trace_writer {
  public:
   explicit chrome_trace_writer(trace const& record)
@@ -27,7 +27,7 @@ class chrome_trace_writer {
   }
 
  private:
-  /// A process per replica, a row per device. The first event of each tells their names.
+  /// Names the process of a replica and the row of a device when their first event comes.
   void name_row(trace_event const& event, std::vector<std::pair<int, int>>& rows) {
     bool replica_known = false;
     for (auto const& [replica, device] : rows) {
@@ -52,7 +52,7 @@ class chrome_trace_writer {
   /// The host's row is the first one.
   static int row_of(trace_event const& event) { return event.device + 1; }
 
-  /// As in a timetable, so that the viewer gives each micro-batch's passes colours of their own.
+  /// Names as in a timetable, so that the viewer gives each micro-batch's passes a colour of their own.
   static std::string label(trace_event const& event) {
     auto const number = event.micro_batch < 0 ? std::string() : std::to_string(event.micro_batch);
     switch (event.kind) {
@@ -72,13 +72,13 @@ class chrome_trace_writer {
 
 namespace stagecraft {
 
-/// What was recorded, as JSON for Chrome's trace viewer: a process per replica, a row per device, and an event per
-/// pass, named as in a timetable (F3, B3, U), with its stage, micro-batch and thread. Time begins with the first event.
+/// A recorded run as JSON for Chrome's trace viewer: a process per replica, a row per device, and an event per pass,
+/// named as in a timetable (F3, B3, U), with its stage, micro-batch and thread. Time begins with the first event.
 [[nodiscard]] inline std::string chrome_trace(trace const& record) {
   return detail::chrome_trace_writer(record).write();
 }
 
-/// Writes it to a file. Throws file_error E5050 if that is not possible.
+/// Writes chrome_trace(record) to a file. Throws file_error E5050 if that is not possible.
 inline void write_chrome_trace(trace const& record, std::string const& to_file = "trace.json") {
   detail::write_text_file(to_file, chrome_trace(record), "write_chrome_trace");
 }

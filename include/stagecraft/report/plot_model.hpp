@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pictures of a model's graph. Keras counterparts: tf.keras.utils.plot_model and model_to_dot.
-// The picture of a model in the language of Graphviz.
+// Pictures of a model's graph, as SVG and in Graphviz's language. Keras counterparts: tf.keras.utils.plot_model and
+// model_to_dot.
 #pragma once
 
 #include <stagecraft/pipeline/pipelined.hpp>
@@ -13,7 +13,7 @@
 
 namespace stagecraft::reports {
 
-/// Writes one model. Nested models are clusters; what leads to one leads to the box of its input.
+/// Writes one model in Graphviz's language. Nested models are clusters; arrows to one lead to the box of its input.
 class model_dot {
  public:
   model_dot(drawn_model const& model, plot_model_options const& options)
@@ -67,7 +67,7 @@ class model_dot {
       text_ << "]\n";
     }
   }
-  /// Quoted, with DOT's own ends of lines.
+  /// Writes lines as a quoted text, with DOT's own ends of lines.
   void write_lines(std::string_view lines) {
     text_ << '"';
     while (true) {
@@ -127,7 +127,7 @@ template <Model M>
   return detail::model_drawing(detail::drawn_model_of<M>(), options).draw();
 }
 
-/// The same in the language of Graphviz. Errors: E4080.
+/// A model's graph in Graphviz's language, with the boxes of model_to_svg. Errors: E4080.
 template <Model M>
 [[nodiscard]] std::string model_to_dot(plot_model_options const& options = {}) {
   return detail::model_dot(detail::drawn_model_of<M>(), options).write();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pictures of a profile. Graphcore's counterparts: the memory, liveness and execution trace reports of PopVision.
-// Charts of memory: of each tile by category, and of the fullest tile over the program.
+// Pictures of a profile: charts of memory by tile and over the steps, and of time. Graphcore's counterparts: the
+// memory, liveness and execution trace reports of PopVision.
 #pragma once
 
 #include <stagecraft/report/detail/svg_drawing.hpp>
@@ -20,7 +20,7 @@ namespace stagecraft::reports {
 
 inline constexpr double chart_width = 1120, chart_left = 84, chart_right = 20, chart_height = 150;
 
-/// Draws what lies in the memory of each tile, an IPU below the other.
+/// Draws the memory of each tile by category, an IPU below the other.
 class tile_memory_chart {
  public:
   explicit tile_memory_chart(profile_data const& data) : data_(data), drawing_("Memory by tile") {}
@@ -113,7 +113,7 @@ class tile_memory_chart {
   svg_drawing drawing_;
 };
 
-/// Draws what lies in the memory of each IPU's fullest tile while its program runs.
+/// Draws the memory of each IPU's fullest tile, step by step.
 class liveness_chart {
  public:
   explicit liveness_chart(profile_data const& data) : data_(data), drawing_("Memory over the program") {}
@@ -156,7 +156,7 @@ class liveness_chart {
     return area.y + area.height + 62;
   }
 
-  /// Which pass the steps belong to: bands below the axis.
+  /// Draws bands below the axis that say which pass the steps belong to.
   void draw_passes(profile_ipu const& ipu, chart_area const& area) {
     bool const names_stages = has_several_stages(data_, ipu.ipu);
     double const y = area.y + area.height + 5;
@@ -188,7 +188,7 @@ class liveness_chart {
                   {.size = 11, .anchor = is_right ? text_anchor::end : text_anchor::start, .bold = true});
   }
 
-  /// What the pointer finds: each step, as far as a reader can point at it.
+  /// Draws a hint for each step that is wide enough for the pointer.
   void draw_hints(profile_ipu const& ipu, chart_area const& area) {
     if (static_cast<double>(ipu.steps.size()) > area.width / 2) return;
     for (std::size_t i = 0; i < ipu.steps.size(); ++i) {
@@ -218,20 +218,20 @@ class liveness_chart {
 
 namespace stagecraft {
 
-/// What lies in the memory of each tile, by category, at the peak: SVG, an IPU below the other. A dashed line is the
-/// memory that a tile has, where that is not far above.
+/// The memory of each tile at the peak, by category: SVG, an IPU below the other. A dashed line is the memory that a
+/// tile has, where that is not far above.
 [[nodiscard]] inline std::string memory_svg(profile_data const& data) { return detail::tile_memory_chart(data).draw(); }
 
-/// What lies in the memory of each IPU's fullest tile, step by step of its program, with the peak: SVG.
+/// The memory of each IPU's fullest tile, step by step, with the peak: SVG.
 [[nodiscard]] inline std::string liveness_svg(profile_data const& data) { return detail::liveness_chart(data).draw(); }
 
-/// What each IPU does when: SVG. The upper row of an IPU are its passes, named as in a timetable, the lower one is what
-/// takes the time: compute, exchange, sync, and so on. Of a long time line, `options.max_slots` are shown.
+/// The activities of each IPU over time: SVG. The upper row of an IPU shows its passes, named as in a timetable, the
+/// lower row the uses of the time: compute, exchange, sync, and so on. A long time line is cut to `options.max_slots`.
 [[nodiscard]] inline std::string time_line_svg(profile_data const& data, profile_report_options const& options = {}) {
   return detail::time_line_chart(data, options).draw();
 }
 
-/// On what each IPU spends the cycles of a weight update: SVG, a bar for each.
+/// The cycles of a weight update by purpose: SVG, a bar for each IPU.
 [[nodiscard]] inline std::string cycles_svg(profile_data const& data) { return detail::cycles_chart(data).draw(); }
 
 }  // namespace stagecraft

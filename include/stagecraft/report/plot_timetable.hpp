@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pipeline's timetable as a file.
-// A pipeline's timetable as lines of text: devices down, slots across.
-// A pipeline's timetable as a picture: devices down, slots across, each micro-batch in its own colour, as in the
-// guide's figures of the grouped, interleaved and sequential pipeline.
+// A pipeline's timetable as lines of text and as a picture: devices down, slots across. In the picture, each
+// micro-batch has its own colour, as in the guide's figures of the grouped, interleaved and sequential pipeline.
 #pragma once
 
 #include <stagecraft/report/detail/svg_drawing.hpp>
@@ -61,7 +59,7 @@ class timetable_drawing {
     return column.slot < 0 ? gap_width : slot_width_;
   }
 
-  /// Brackets over the slots: ramp-up, steady, ramp-down.
+  /// Draws brackets over the slots: ramp-up, steady, ramp-down.
   void draw_phases(double bottom) {
     auto const& shown = grid_.columns();
     auto const phase = [&](std::size_t i) { return grid_.phase(i); };
@@ -133,7 +131,7 @@ class timetable_drawing {
                   {.size = cell_text, .color = dark ? "white" : "ink", .anchor = text_anchor::middle});
   }
 
-  /// Returns where the legend ends.
+  /// Draws the legend; returns the x where it ends.
   double draw_legend(double y) {
     text_style const style{.size = 11, .color = "faint"};
     double x = margin;
@@ -163,7 +161,7 @@ class timetable_drawing {
   timetable_grid grid_;
   svg_drawing drawing_;
   double left_ = 90;
-  double row_ = pass_row;  ///< with a strip for what comes and goes, if that is shown
+  double row_ = pass_row;  ///< height of a row, with a strip for transfers if these are shown
   double slot_width_ = 28;
 };
 
@@ -172,9 +170,9 @@ class timetable_drawing {
 namespace stagecraft {
 
 /// The timetable of a pipeline as an SVG picture. The slots of the ramp-up, the steady block and the ramp-down are
-/// marked; forward passes are light and backward passes dark in their micro-batch's colour, which comes again after
-/// eight. With overlapped input and output, what comes and goes has a strip below the passes. On a page in dark
-/// colours, the picture is dark.
+/// marked; forward passes are light and backward passes dark in their micro-batch's colour, which repeats after eight.
+/// With overlapped input and output, transfers have a strip below the passes. On a page in dark colours, the picture is
+/// dark.
 [[nodiscard]] inline std::string timetable_svg(timetable const& table, timetable_picture_options const& options = {}) {
   return detail::timetable_drawing(table, options).draw(options);
 }
@@ -188,14 +186,14 @@ class text_columns {
  public:
   explicit text_columns(std::size_t lines) : lines_(lines) {}
 
-  /// A column as wide as its widest cell; `rule` is what separates it from the one before.
+  /// Adds a column as wide as its widest cell.
   void add(std::vector<std::string> const& cells) {
     std::size_t width = 0;
     for (auto const& cell : cells) width = cell.size() > width ? cell.size() : width;
     starts_.push_back(lines_[0].size());
     for (std::size_t i = 0; i < lines_.size(); ++i) (lines_[i] += cells[i]).append(width - cells[i].size() + 2, ' ');
   }
-  /// Where a column begins; behind the last one: where the lines end.
+  /// The begin of a column; for the number after the last one, the end of the lines.
   [[nodiscard]] std::size_t start(std::size_t column) const {
     return column < starts_.size() ? starts_[column] : lines_[0].size();
   }
@@ -211,7 +209,8 @@ inline void append_line(std::string& text, std::string line) {
   text += line + '\n';
 }
 
-/// A name between bars, over the columns of one phase: "|-ramp-up-|". What does not fit is left out: "|-up-|", "|--|".
+/// A name between bars, over the columns of one phase: "|-ramp-up-|". A name that does not fit is cut: "|-up-|",
+/// "|--|".
 inline std::string phase_text(std::string_view name, std::size_t width) {
   if (name.empty() || width < 2) return std::string(width, ' ');
   if (width < name.size() + 2) name.remove_prefix(name.find('-') == std::string_view::npos ? 0 : name.find('-') + 1);
@@ -234,7 +233,7 @@ namespace stagecraft {
 ///
 /// F3 is the forward pass of micro-batch 3, B3 its backward pass, R3 its recomputation, U the weight update; a device
 /// with several stages has F3.1 for stage 1. A slot without a pass has a point. With overlapped input and output, I3 is
-/// where micro-batch 3 comes from the host, O3 where its results go there.
+/// the transfer of micro-batch 3 from the host, O3 that of its results to the host.
 [[nodiscard]] inline std::string timetable_text(timetable const& table, timetable_picture_options const& options = {}) {
   detail::timetable_grid const grid(table, options);
   auto const devices = static_cast<std::size_t>(table.devices());

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A profile that the compiler knows, as values of the run time.
-// What every single tile of an IPU has of the tensors that lie on all of them.
+// A profile that the compiler knows, as run-time values, with the memory of every single tile of an IPU.
 #pragma once
 
 #include <stagecraft/description/job_on.hpp>
-#include <stagecraft/description/training_on.hpp>
 #include <stagecraft/diagnostics/compiler.hpp>
 #include <stagecraft/ipu/profile/memory_profile.hpp>
 #include <stagecraft/ipu/profile/profile.hpp>
@@ -76,8 +74,9 @@ inline std::int64_t bytes_of_piece(tensor_on_tiles const& tensor, ipu_target con
   return tensor.copies * rounded_bytes(elements * size_of(tensor.type));
 }
 
-/// Tile 0 has what the profile says. Others have their own pieces of all that is always there; of the rest, what tile 0
-/// has, since no more is known of single steps. I/O tiles have what comes and goes, each its part.
+/// The memory of all tiles. Tile 0 is that of the profile. Other tiles have their own pieces of tensors that are always
+/// there; for temporary tensors they count as tile 0, since no more is known of single steps. Transferred data are
+/// divided among the I/O tiles.
 template <class Job, int Device>
 std::vector<profile_tile> tiles_of_profile() {
   auto const& memory = device_memory_profile_of<Job, Device>.tile;
@@ -110,7 +109,7 @@ class profile_data_maker {
   static constexpr auto const& graph = Job::graph;
   static constexpr auto const& table = unchecked_timetable<typename Job::planned>;
   static constexpr bool trains = Job::trains;
-  /// Of the steady state, beyond the one in the shortened timetable.
+  /// Periods of the steady state that are shown beyond the one in the shortened timetable.
   static constexpr std::int64_t periods_shown_again = 4;
 
  public:
@@ -156,7 +155,7 @@ class profile_data_maker {
     if (Job::training.dtype_policy == dtype_policies::mixed_float16) return "mixed_float16";
     return Job::training.dtype_policy == dtype_policies::float16 ? "float16" : "float32";
   }
-  /// As pictures of models name calls: "shared[1]" is the second one of a layer.
+  /// The name of a call in pictures of models: "shared[1]" is the second call of a layer.
   static std::string call_name(int call) {
     int const number = graph.call(call).node_index;
     return std::string(std::string_view(graph.layer_of(call).name)) +
@@ -300,12 +299,12 @@ namespace stagecraft {
 ///
 ///     sc::write_profile_html(sc::profile_data_of<two_stages, training, machine>(), "profile.html");
 ///
-/// Tiles. Of tensors that are always there, each tile has the bytes of its piece; code, and the room for what single
-/// steps need, are the same on all tiles, as they are in `profile`. Tiles for input and output come last.
+/// Tiles. Each tile has the bytes of its piece of tensors that are always there; code and temporary tensors are the
+/// same on all tiles, as in `profile`. I/O tiles come last.
 ///
-/// Time line. In each slot, an IPU first takes what comes from the host and from streaming memory, then carries out the
-/// steps of its passes, and sends at the end, when all are done. Of each step, sync, exchange and compute are one event
-/// each, though they alternate where a step has several exchanges. What repeats in a long time line is there a few
+/// Time line. In each slot, an IPU first receives data from the host and from streaming memory, then carries out the
+/// steps of its passes, and sends at the end, when all are done. Sync, exchange and compute are one event for each
+/// step, though they alternate where a step has several exchanges. Repeated slots of a long time line are there a few
 /// times only.
 ///
 /// Errors: those of `profile`, except that the model need not fit.

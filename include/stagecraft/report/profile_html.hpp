@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A profile as one page of HTML, which needs nothing besides itself. Graphcore's counterpart: PopVision's graph
-// analyser.
-// How a report's page looks, and what sorts its tables.
+// A profile as one page of HTML that needs no other file, with its style and the script that sorts its tables.
+// Graphcore's counterpart: PopVision's graph analyser.
 #pragma once
 
 #include <stagecraft/report/detail/text_table.hpp>
@@ -18,7 +17,8 @@
 
 namespace stagecraft::reports {
 
-/// The colours are those of pictures (colors.hpp). Neither text has a character that XML or HTML would take for a tag.
+/// The style of the page, with the colours of pictures (svg_drawing.hpp). Neither text has a character that XML or HTML
+/// would take for a tag.
 inline constexpr std::string_view page_style = R"(
 :root { color-scheme: light dark; --sheet: #ffffff; --panel: #f6f8fa; --ink: #1f2328; --faint: #656d76;
   --grid: #d8dee4; --bar: #cfe3fb; --bad: #c0392b; --good: #1a7f5a; }
@@ -61,7 +61,7 @@ footer { margin-top: 36px; color: var(--faint); font-size: 12px; }
 @media print { .wide { overflow: visible; } }
 )";
 
-/// Sorts a table by the column whose name is pressed: by the numbers that its cells have as data, or by their text.
+/// The script that sorts a table by the column whose name is pressed: by the numbers in its cells' data, or by text.
 inline constexpr std::string_view page_script = R"(
 document.querySelectorAll('th button').forEach(function (button) {
   button.addEventListener('click', function () {
@@ -207,7 +207,7 @@ class profile_page {
     page_ << '>';
     page_.xml(text) << "</td>";
   }
-  /// For sorting: a whole number, or a share in millionths.
+  /// Appends a value for sorting: a whole number, or a share in millionths.
   void exact(double value) { page_ << static_cast<long long>(value < 9e18 && value > -9e18 ? value : 0); }
   void cycles(std::int64_t count, std::int64_t most) {
     number(grouped_digits(count), static_cast<double>(count), share_of(count, most));
@@ -305,7 +305,7 @@ namespace stagecraft {
   return detail::profile_page(data, options).write();
 }
 
-/// Writes it to a file. Throws file_error E5050 if that is not possible.
+/// Writes profile_html(data, options) to a file. Throws file_error E5050 if that is not possible.
 inline void write_profile_html(profile_data const& data, std::string const& to_file = "profile.html",
                                profile_report_options const& options = {}) {
   detail::write_text_file(to_file, profile_html(data, options), "write_profile_html");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A profile as JSON, to and from: for other programs, and to look at it again later. Needs nlohmann's JSON library
-// (CMake: stagecraft::json).
-// The members of a profile, one by one, written to JSON and read from it.
+// A profile written as JSON and read back: for other programs, and to look at it again later. Needs nlohmann's JSON
+// library (CMake: stagecraft::json).
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>
@@ -50,7 +49,7 @@ class json_field_writer {
   nlohmann::ordered_json object_ = nlohmann::ordered_json::object();
 };
 
-/// Reads the same members. Numbers that do not fit, and names that nothing has, are E5052.
+/// Reads the members that json_field_writer writes. Numbers that do not fit and unknown names are E5052.
 class json_field_reader {
  public:
   static constexpr bool reads = true;
@@ -73,7 +72,7 @@ class json_field_reader {
   nlohmann::ordered_json const& object_;
 };
 
-/// The enumerators of what a profile names.
+/// The number of enumerators of an enumeration that a profile names.
 template <class T>
 inline constexpr int enumerators = 0;
 template <>
@@ -261,12 +260,12 @@ namespace stagecraft {
   }
 }
 
-/// Writes it to a file. Throws file_error E5050 if that is not possible.
+/// Writes profile_json(data) to a file. Throws file_error E5050 if that is not possible.
 inline void write_profile_json(profile_data const& data, std::string const& to_file = "profile.json") {
   detail::write_text_file(to_file, profile_json(data), "write_profile_json");
 }
 
-/// Reads what write_profile_json wrote. Throws file_error: E5053 if the file cannot be read, E5052 if it is no profile.
+/// Reads a file of write_profile_json. Throws file_error: E5053 if the file cannot be read, E5052 if it is no profile.
 [[nodiscard]] inline profile_data read_profile_json(std::string const& from_file) {
   auto const fail = [&]() -> void {
     auto const* const reason = std::strerror(errno);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A profile as text for terminals: tables and bars of plain characters.
-// The stages of a model as a solution file, which sc::pipeline::solution_file and `stagecraft convert` read.
+// A profile as text for terminals, tables and bars of plain characters; and the stages of a model as a solution file,
+// which sc::pipeline::solution_file and `stagecraft convert` read.
 #pragma once
 
 #include <stagecraft/graph/array_view.hpp>
@@ -177,14 +177,13 @@ class profile_text_writer {
 
 namespace stagecraft {
 
-/// A profile as text, of plain ASCII but for names (and for microseconds): what the model and the machine are, time per
-/// weight update, memory of the fullest tiles with bars, the steps that need most, where the cycles go, and a table of
-/// layers.
+/// A profile as text, plain ASCII but for names (and for microseconds): the model and the machine, time per weight
+/// update, memory of the fullest tiles with bars, the steps that need most, cycles by purpose, and a table of layers.
 [[nodiscard]] inline std::string profile_text(profile_data const& data, profile_report_options const& options = {}) {
   return detail::profile_text_writer(data, options).write();
 }
 
-/// Writes it to a file. Throws file_error E5050 if that is not possible.
+/// Writes profile_text(data, options) to a file. Throws file_error E5050 if that is not possible.
 inline void write_profile_text(profile_data const& data, std::string const& to_file = "profile.txt",
                                profile_report_options const& options = {}) {
   detail::write_text_file(to_file, profile_text(data, options), "write_profile_text");
@@ -202,8 +201,8 @@ inline void write_profile_text(profile_data const& data, std::string const& to_f
   return text + "\n }\n}\n";
 }
 
-/// That of a pipelined model, in Keras's order. A layer has one entry, and one more for each call that is in another
-/// stage than its first one.
+/// The text of a pipelined model's solution file, in Keras's order. A layer has one entry, and one more for each call
+/// whose stage is not that of its first call.
 ///
 ///     std::ofstream("resnet50.pipeconfig") << sc::solution_text<sc::even_pipeline<resnet50, 4>>();
 template <Model M>

@@ -13,7 +13,7 @@
 
 namespace stagecraft::reports {
 
-/// Writes a profile's time line: passes, in them layers, in them what takes the time.
+/// Writes a profile's time line: passes, in them layers, in them the uses of the time.
 class profile_trace_writer {
  public:
   explicit profile_trace_writer(profile_data const& data) : data_(data), text_(about(data)) {}
@@ -73,13 +73,14 @@ class profile_trace_writer {
     }
   }
 
-  /// An event of which the arguments are still open.
+  /// Begins an event; the caller appends its arguments.
   text_writer& event(int ipu, std::string_view name, std::string_view category, std::int64_t begin, std::int64_t end) {
     auto const from = picoseconds(begin);
     return text_.event(0, ipu, name, category, from, picoseconds(end) - from)
            << ", \"args\": {\"cycles\": " << static_cast<long long>(end - begin);
   }
-  /// So exact that events which touch each other still do. Hours of cycles are no picoseconds of 64 bits.
+  /// Picoseconds of `cycles`, exact enough that events which touch each other still do. A time that 64 bits cannot
+  /// hold is cut.
   [[nodiscard]] std::int64_t picoseconds(std::int64_t cycles) const {
     double const time = data_.machine.seconds(cycles) * 1e12;
     return time < 9e18 ? static_cast<std::int64_t>(time + 0.5) : std::int64_t{9'000'000'000'000'000'000};
@@ -93,14 +94,15 @@ class profile_trace_writer {
 
 namespace stagecraft {
 
-/// What the emulated IPUs do in a weight update, as JSON for Chrome's trace viewer: a row per IPU, in it passes, named
-/// as in a timetable (F3, B3, U), in them layers, and in those what takes the time. Each event has its cycles; time is
-/// that of the machine's clock. Where the profile leaves out slots of the steady state, an event says so.
+/// The activities of the emulated IPUs in a weight update, as JSON for Chrome's trace viewer: a row per IPU, in it
+/// passes, named as in a timetable (F3, B3, U), in them layers, and in those the uses of the time. Each event has its
+/// cycles; time is that of the machine's clock. Where the profile leaves out slots of the steady state, an event says
+/// so.
 [[nodiscard]] inline std::string profile_trace(profile_data const& data) {
   return detail::profile_trace_writer(data).write();
 }
 
-/// Writes it to a file. Throws file_error E5050 if that is not possible.
+/// Writes profile_trace(data) to a file. Throws file_error E5050 if that is not possible.
 inline void write_profile_trace(profile_data const& data, std::string const& to_file = "profile.trace.json") {
   detail::write_text_file(to_file, profile_trace(data), "write_profile_trace");
 }

@@ -12,13 +12,11 @@
 #include <stagecraft/kernels/simd/processor_check.hpp>
 #include <stagecraft/serving/application_interface.h>
 #include <stagecraft/serving/application_options.hpp>
-#include <stagecraft/serving/batch_sizes_program.hpp>
+#include <stagecraft/serving/batch_sizes_servable.hpp>
 #include <stagecraft/serving/detail/application_marker.hpp>
-#include <stagecraft/serving/detail/batch_sizes_problem.hpp>
-#include <stagecraft/serving/detail/call_failure.hpp>
-#include <stagecraft/serving/detail/processed_program.hpp>
-#include <stagecraft/serving/detail/processing_step.hpp>
-#include <stagecraft/serving/predictor_program.hpp>
+#include <stagecraft/serving/detail/processed_servable.hpp>
+#include <stagecraft/serving/predictor_servable.hpp>
+#include <stagecraft/serving/reply.hpp>
 #include <stagecraft/version.hpp>
 #include <array>
 #include <cstddef>
@@ -115,7 +113,7 @@ inline constexpr diagnostics::diagnostic application_problem = [] {
 }();
 
 /// A C interface's feed as one of C++.
-class interface_feed final : public program_feed {
+class interface_feed final : public servable_feed {
  public:
   explicit interface_feed(stagecraft_feed const& of) : of_(of) {}
   int feed(int replica, float* const* inputs) override { return of_.feed(of_.context, replica, inputs); }
@@ -141,7 +139,7 @@ int guarded(stagecraft_message* message, Function const& function) noexcept {
   } catch (...) {
     try {
       auto const failure = call_failure::of(std::current_exception());
-      says(failure.text.c_str());
+      says(failure.text().c_str());
       return failure.what == kind::application   ? stagecraft_failed
              : failure.what == kind::recoverable ? stagecraft_lacked
                                                  : stagecraft_unrecoverable;
@@ -210,13 +208,13 @@ class application {
   }
 
  private:
-  [[nodiscard]] static std::vector<tensor_spec> input_specs(program_description const& known) {
+  [[nodiscard]] static std::vector<tensor_spec> input_specs(servable_description const& known) {
     if constexpr (std::is_same_v<preprocessing, no_processing>)
       return known.inputs;
     else
       return detail::signature_facts<typename preprocessing::preprocessing_step_signature>::specs();
   }
-  [[nodiscard]] static std::vector<tensor_spec> output_specs(program_description known) {
+  [[nodiscard]] static std::vector<tensor_spec> output_specs(servable_description known) {
     auto result = std::move(known.outputs);
     if constexpr (!std::is_same_v<postprocessing, no_processing>) {
       using spans = decltype(detail::spans_of<postprocessing>());
@@ -231,23 +229,23 @@ class application {
     return result;
   }
   /// What callers see.
-  [[nodiscard]] static program_description known_description() {
+  [[nodiscard]] static servable_description known_description() {
     auto result =
         detail::describe_session<session_type>(std::string(graph_of<typename session_type::described::model>.name()));
     result.inputs = input_specs(result);
     result.outputs = output_specs(result);
     return result;
   }
-  [[nodiscard]] static std::unique_ptr<serving::program> make_program(predictor_type model) {
+  [[nodiscard]] static std::unique_ptr<serving::servable> make_servable(predictor_type model) {
     auto known = known_description();
-    auto const wrap = [&]<class Each>(Each&& each) -> std::unique_ptr<serving::program> {
-      return std::make_unique<detail::processed_program<Each, preprocessing, postprocessing>>(std::move(each), known);
+    auto const wrap = [&]<class Each>(Each&& each) -> std::unique_ptr<serving::servable> {
+      return std::make_unique<detail::processed_servable<Each, preprocessing, postprocessing>>(std::move(each), known);
     };
     if constexpr (sizes.count == 0) {
       return wrap(std::move(model));
     } else {
       known.iterations = 1;
-      return detail::make_batch_sizes_program<sizes>(std::move(model), wrap);
+      return detail::make_batch_sizes_servable<sizes>(std::move(model), wrap);
     }
   }
 
@@ -265,16 +263,16 @@ class application {
     return detail::guarded(message, [&] {
       predictor_type model;
       model.load_weights(weights);
-      *made = reinterpret_cast<stagecraft_program*>(make_program(std::move(model)).release());
+      *made = reinterpret_cast<stagecraft_program*>(make_servable(std::move(model)).release());
     });
   }
   static int run(stagecraft_program* own, stagecraft_feed const* feed, stagecraft_message* message) noexcept {
     return detail::guarded(message, [&] {
       detail::interface_feed outer(*feed);
-      reinterpret_cast<serving::program*>(own)->run(outer);
+      reinterpret_cast<serving::servable*>(own)->run(outer);
     });
   }
-  static void destroy(stagecraft_program* own) noexcept { delete reinterpret_cast<serving::program*>(own); }
+  static void destroy(stagecraft_program* own) noexcept { delete reinterpret_cast<serving::servable*>(own); }
 };
 
 }  // namespace stagecraft::serving

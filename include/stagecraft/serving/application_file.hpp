@@ -1,29 +1,134 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loads applications: shared objects with the interface of application_interface.h. Needs no compiler, and knows of no
-// model's type.
+// Loads applications: shared objects with the interface of application_interface.h. It needs no compiler and no model's
+// type. The shared object is loaded from a private copy of its file, which nobody else can change.
 #pragma once
 
 #include <stagecraft/kernels/simd/processor_check.hpp>
 #include <stagecraft/serving/application_interface.h>
 #include <stagecraft/serving/detail/application_marker.hpp>
-#include <stagecraft/serving/detail/private_file.hpp>
-#include <stagecraft/serving/program.hpp>
+#include <stagecraft/serving/servable.hpp>
 #include <stagecraft/serving/serving_errors.hpp>
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <exception>
+#include <fcntl.h>
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 #include <string_view>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 #include <vector>
+
+namespace stagecraft::serving::detail {
+
+/// An open file, which closes itself.
+class file_descriptor {
+ public:
+  explicit file_descriptor(int of = -1) noexcept : own_(of) {}
+  file_descriptor(file_descriptor&& other) noexcept : own_(std::exchange(other.own_, -1)) {}
+  file_descriptor& operator=(file_descriptor other) noexcept {
+    std::swap(own_, other.own_);
+    return *this;
+  }
+  ~file_descriptor() {
+    if (own_ >= 0) ::close(own_);
+  }
+  [[nodiscard]] int get() const noexcept { return own_; }
+  [[nodiscard]] int release() noexcept { return std::exchange(own_, -1); }
+
+ private:
+  int own_;
+};
+
+/// Opens a file to be read, and never waits: opening a pipe would, until somebody writes to it. Symbolic links are
+/// followed. Throws Error E5087 it cannot be read, E5200 it is a pipe, a socket, a device or a folder.
+template <class Error>
+[[nodiscard]] file_descriptor open_regular_file(std::string const& path) {
+  file_descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat known{};
+  if (file.get() < 0 && errno != ENXIO)  // a socket, or a device that is not there
+    throw Error("E5087", path + ": cannot be read: " + std::strerror(errno));
+  if (file.get() < 0 || ::fstat(file.get(), &known) != 0 || !S_ISREG(known.st_mode))
+    throw Error("E5200", path + ": is not a regular file");
+  return file;
+}
+
+/// The copy lies in memory, or in the folder of temporary files where Linux gives no such memory. It is gone when the
+/// last one who has it open, or mapped, has closed it.
+class private_file {
+ public:
+  /// Throws Error E5087, E5200 as above; E5201 the file has more than `most` bytes, E5202 it cannot be copied.
+  template <class Error>
+  [[nodiscard]] static private_file copy_of(std::string const& path, std::int64_t most) {
+    auto const from = open_regular_file<Error>(path);
+    private_file made;
+    auto const refuse = [&] { throw Error("E5202", path + ": no copy can be made of it: " + std::strerror(errno)); };
+    if (!made.create()) refuse();
+    std::vector<char> piece(std::size_t{1} << 20);
+    for (;;) {
+      auto const count = ::read(from.get(), piece.data(), piece.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) throw Error("E5087", path + ": cannot be read: " + std::strerror(errno));
+      if (count == 0) break;
+      made.size_ += count;
+      if (made.size_ > most)
+        throw Error("E5201", path + ": has more than " + std::to_string(most) + " bytes, the most that are loaded");
+      for (std::string_view left(piece.data(), static_cast<std::size_t>(count)); !left.empty();) {
+        auto const written = ::write(made.file_.get(), left.data(), left.size());
+        if (written < 0 && errno != EINTR) refuse();
+        if (written > 0) left.remove_prefix(static_cast<std::size_t>(written));
+      }
+    }
+    return made;
+  }
+
+  /// Calls `function` with its bytes.
+  template <class Function>
+  void read(Function const& function) const {
+    if (size_ == 0) return function(std::string_view());
+    auto const length = static_cast<std::size_t>(size_);
+    void* const bytes = ::mmap(nullptr, length, PROT_READ, MAP_PRIVATE, file_.get(), 0);
+    if (bytes == MAP_FAILED) throw std::bad_alloc();
+    struct unmap {
+      void* bytes;
+      std::size_t length;
+      ~unmap() { ::munmap(bytes, length); }
+    } const ends{bytes, length};
+    function(std::string_view(static_cast<char const*>(bytes), length));
+  }
+
+  /// No other file of the process has this path as long as the copy is there.
+  [[nodiscard]] std::string path() const { return "/proc/self/fd/" + std::to_string(file_.get()); }
+  /// Leaves it open for ever.
+  void keep() noexcept { (void)file_.release(); }
+
+ private:
+  private_file() = default;
+
+  bool create() {
+    file_ = file_descriptor(::memfd_create("stagecraft application", MFD_CLOEXEC));
+    if (file_.get() >= 0) return true;
+    char const* const folder = std::getenv("TMPDIR");
+    auto name = std::string(folder != nullptr ? folder : "/tmp") + "/stagecraft-XXXXXX";
+    file_ = file_descriptor(::mkostemp(name.data(), O_CLOEXEC));
+    return file_.get() >= 0 && ::unlink(name.c_str()) == 0;
+  }
+
+  file_descriptor file_;
+  std::int64_t size_ = 0;
+};
+
+}  // namespace stagecraft::serving::detail
 
 namespace stagecraft::serving {
 
@@ -70,13 +175,13 @@ class application_file {
       known_.batch_sizes.assign(found.batch_sizes, found.batch_sizes + found.batch_size_count);
   }
 
-  /// What is known of the program: shapes, batch size, stages.
-  [[nodiscard]] program_description const& description() const noexcept { return known_; }
+  /// Names and shapes of inputs and outputs, batch size, iterations, stages.
+  [[nodiscard]] servable_description const& description() const noexcept { return known_; }
 
-  /// A program with the weights of a file; `weights` empty: weights.safetensors beside the application. The program
+  /// Makes a servable with the weights of a file; `weights` empty: weights.safetensors beside the application. It
   /// keeps the shared object. Throws application_runtime_error E5084 with what is wrong with the weights,
   /// recoverable_runtime_error E5085, unrecoverable_runtime_error E5086, link_error E5200.
-  [[nodiscard]] std::unique_ptr<program> make_program(std::string weights = {}) const {
+  [[nodiscard]] std::unique_ptr<servable> make_servable(std::string weights = {}) const {
     if (weights.empty()) {
       auto const slash = path_.find_last_of('/');
       weights = (slash == std::string::npos ? "" : path_.substr(0, slash + 1)) + "weights.safetensors";
@@ -86,7 +191,7 @@ class application_file {
     stagecraft_program* made = nullptr;
     stagecraft_message message;
     raise(table_->create(weights.c_str(), &made, &message), message);
-    return std::make_unique<loaded_program>(*this, made);
+    return std::make_unique<loaded_servable>(*this, made);
   }
 
  private:
@@ -113,14 +218,14 @@ class application_file {
     void* handle_;
   };
 
-  class loaded_program final : public program {
+  class loaded_servable final : public servable {
    public:
-    loaded_program(application_file const& file, stagecraft_program* own)
+    loaded_servable(application_file const& file, stagecraft_program* own)
         : handle_(file.handle_), table_(file.table_), known_(file.known_), own_(own) {}
-    ~loaded_program() override { table_->destroy(own_); }
+    ~loaded_servable() override { table_->destroy(own_); }
 
-    [[nodiscard]] program_description const& description() const noexcept override { return known_; }
-    void run(program_feed& feed) override {
+    [[nodiscard]] servable_description const& description() const noexcept override { return known_; }
+    void run(servable_feed& feed) override {
       interface_feed own{feed, {}, {}};
       stagecraft_feed const given{&own, interface_feed::feed, interface_feed::take, interface_feed::cancel};
       stagecraft_message message;
@@ -135,13 +240,13 @@ class application_file {
 
     /// No exception of a feed goes through functions of C: it ends the execution, and is thrown behind them.
     struct interface_feed {
-      program_feed& to;
+      servable_feed& to;
       std::mutex mutex;
       std::exception_ptr problem;
 
       static int feed(void* context, int replica, float* const* inputs) noexcept {
         auto& own = *static_cast<interface_feed*>(context);
-        int samples = program_feed::no_more;
+        int samples = servable_feed::no_more;
         own.guard([&] { samples = own.to.feed(replica, inputs); });
         return samples;
       }
@@ -169,7 +274,7 @@ class application_file {
 
     std::shared_ptr<loaded_object> handle_;
     stagecraft_application const* table_;
-    program_description known_;
+    servable_description known_;
     stagecraft_program* own_;
   };
 
@@ -227,7 +332,7 @@ class application_file {
   std::string path_;
   std::shared_ptr<loaded_object> handle_;
   stagecraft_application const* table_ = nullptr;
-  program_description known_;
+  servable_description known_;
 };
 
 }  // namespace stagecraft::serving

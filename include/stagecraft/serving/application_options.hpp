@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an application is made with besides its model: sizes of batches, names of outputs, and steps before and after
-// the model.
+// Options of an application besides its model: batch sizes and their rules, names of outputs, and steps before and
+// after the model.
 #pragma once
 
+#include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/diagnostics/text.hpp>
 #include <concepts>
 #include <cstddef>
@@ -111,3 +112,53 @@ struct application_options {
 };
 
 }  // namespace stagecraft::serving
+
+namespace stagecraft::serving::detail {
+
+/// The numbers of a servable that its allowed batch sizes must fit.
+struct batch_facts {
+  int batch_size = 1;
+  int stages = 1;
+  int replicas = 1;
+  int of_inputs = 0;  ///< batch size that the model's inputs state; 0: none
+};
+
+/// Reports E5148, at compile time or at run time: sizes that do not increase up to the batch size, or a servable whose
+/// batches have one size. `left_out`: number of given sizes that found no room in `sizes`.
+[[nodiscard]] constexpr diagnostics::diagnostic check_batch_sizes(std::span<int const> sizes, batch_facts const& facts,
+                                                                  int left_out = 0) {
+  diagnostics::diagnostic problem;
+  if (sizes.empty()) return problem;
+  if (int const count = static_cast<int>(sizes.size()) + left_out; count > static_cast<int>(batch_size_list::capacity))
+    problem.report(5148, "allowed_batch_sizes has ", count, " sizes, of which there may be ",
+                   static_cast<int>(batch_size_list::capacity));
+  for (int before = 0; int const size : sizes) {
+    if (size < 1) problem.report(5148, "allowed_batch_sizes has ", size, "; sizes are from 1 on");
+    if (size <= before) problem.report(5148, "allowed_batch_sizes has ", size, " after ", before, "; sizes increase");
+    before = size;
+  }
+  if (sizes.back() != facts.batch_size)
+    problem.report(5148, "allowed_batch_sizes ends with ", sizes.back(), ", but batch_size is ", facts.batch_size,
+                   "; the last size is the batch size");
+  if (facts.stages > 1)
+    problem.report(5148, "allowed_batch_sizes is given for a model in ", facts.stages,
+                   " stages; batches in a pipeline follow each other, and have one size");
+  if (facts.replicas > 1)
+    problem.report(5148, "allowed_batch_sizes is given for ", facts.replicas,
+                   " replicas, which work at the same time, on batches of one size");
+  if (facts.of_inputs != 0 && sizes.size() > 1)
+    problem.report(5148, "allowed_batch_sizes is given for a model whose inputs have a batch size, ", facts.of_inputs);
+  return problem;
+}
+
+/// E5148 for the batch sizes of a session.
+template <class Session, batch_size_list Sizes>
+inline constexpr diagnostics::diagnostic batch_sizes_problem =
+    check_batch_sizes(Sizes.kept(),
+                      {.batch_size = Session::batch,
+                       .stages = Session::sizes::stages,
+                       .replicas = Session::replicas,
+                       .of_inputs = Session::graph.batch_size()},
+                      Sizes.count - static_cast<int>(Sizes.kept().size()));
+
+}  // namespace stagecraft::serving::detail

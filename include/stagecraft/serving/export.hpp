@@ -9,14 +9,13 @@
 
 #include <stagecraft/io/bundle.hpp>
 #include <stagecraft/serving/application_file.hpp>
-#include <stagecraft/serving/detail/batch_sizes_problem.hpp>
+#include <stagecraft/serving/application_options.hpp>
 #include <stagecraft/serving/detail/export_folder.hpp>
 #include <stagecraft/serving/embedded_runtime.hpp>
 #include <stagecraft/training/export_options.hpp>
 #include <stagecraft/training/trained_model.hpp>
 #include <string>
 
-// Trainers and predictors find these by the namespace of `file_functions`.
 namespace stagecraft::trainers {
 
 template <class M, class Session>
@@ -47,7 +46,7 @@ template <class M, class Session>
   io::write_export(place, io::contents_of(model), io::export_config(batch_size, wanted, options));
   io::compile_export(place, options);
   folder.keep();
-  return serving::embedded_runtime(serving::application_file(place).make_program());
+  return serving::embedded_runtime(serving::application_file(place).make_servable());
 }
 
 }  // namespace stagecraft::trainers

@@ -7,9 +7,9 @@ namespace stagecraft {
 
 /// Options of the queue of batches: Graphcore's IPUInfeedQueue.
 struct infeed_queue_options {
-  /// Batches that a thread of their own makes ready while the model works, for each replica, 1 to 255 (E2042); 0: not
-  /// set, which is Graphcore's 3 for a model with stages or replicas; for another one, batches are made ready between
-  /// its steps.
+  /// Batches that a thread of its own prepares for each replica while the model works, 1 to 255 (E2042). 0: not set,
+  /// which means Graphcore's 3 for a model with stages or replicas; for another model, batches are prepared between its
+  /// steps.
   int prefetch_depth = 0;
   /// Graphcore's preference for few packets over few copies. There are no packets here, so that it changes nothing.
   bool optimise_latency = false;
@@ -21,10 +21,10 @@ enum class outfeed_mode : unsigned char { all, last };
 
 /// Options of the queue of results: Graphcore's IPUOutfeedQueue.
 struct outfeed_queue_options {
-  /// Results that may wait for asynchronous callbacks; a step that gives one more waits. At least 1 (E2043).
+  /// Results that may wait for asynchronous callbacks, at least 1 (E2043); a step with one more result waits.
   int buffer_depth = 3;
-  /// `last`: an execution reports the values of its last step only, as Graphcore's LAST. Not with accumulate_outfeed
-  /// (E2040) or asynchronous callbacks (E2041). Keras on IPU always has `all`.
+  /// `last`: an execution reports the values of its last step only, as Graphcore's LAST. It excludes accumulate_outfeed
+  /// (E2040) and asynchronous callbacks (E2041). Keras on IPU always has `all`.
   stagecraft::outfeed_mode outfeed_mode = stagecraft::outfeed_mode::all;
   /// Graphcore's preference for few packets over few copies. There are no packets here, so that it changes nothing.
   bool optimise_latency = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the work of one kernel is divided among threads: always at the same places, so that results do not depend on the
-// number of threads.
+// The division of a kernel's work among threads: always at the same places, so that results do not depend on the number
+// of threads.
 #pragma once
 
 #include <cstdint>

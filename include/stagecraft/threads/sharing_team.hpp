@@ -17,14 +17,14 @@
 
 namespace stagecraft::threads {
 
-/// `size` threads, the calling one included, that go through the same phases. A phase has as many pieces for each
-/// thread, and is over when all are done, by whichever threads: each begins with its own ones, and goes on with those
-/// that nobody has taken. So nobody waits for a thread that the system keeps from its processor, unless it is in the
-/// middle of a piece; such a thread finds out later what has been done meanwhile. A thread without a piece waits, first
-/// shortly in a loop, then asleep. Nothing is allocated after the start.
+/// `size` threads, the calling one included, that go through the same phases. A phase has the same number of pieces for
+/// each thread, and is over when all pieces are done, by whichever threads: each begins with its own, and goes on with
+/// those that nobody has taken. So nobody waits for a thread that the system keeps from its processor, unless it is in
+/// the middle of a piece; such a thread finds out later which pieces were done meanwhile. A thread without a piece
+/// waits, first shortly in a loop, then asleep. Nothing is allocated after the start.
 ///
-/// What throws ends the run: the others leave it at their next phase, and the first exception goes on to the caller of
-/// `run`. Errors: std::system_error if the system gives no more threads.
+/// An exception ends the run: the other threads leave it at their next phase, and the first exception goes on to the
+/// caller of `run`. Errors: std::system_error if the system gives no more threads.
 class sharing_team {
  public:
   static constexpr int pieces_per_thread = 2;
@@ -42,7 +42,8 @@ class sharing_team {
       divide(&piece, [](void const* what, int number) { (*static_cast<Piece const*>(what))(number); });
     }
 
-    /// The next phase: calls `work()` on the thread that has called `run`; the others wait. Nothing after a failure.
+    /// The next phase: calls `work()` on the thread that has called `run`; the others wait. Does nothing after a
+    /// failure.
     template <class Work>
     void alone(Work const& work) {
       auto const phase = phase_++;
@@ -55,7 +56,7 @@ class sharing_team {
     /// Ends the run without an exception: the others leave it at their next phase.
     void give_up() noexcept { team_->fail(nullptr); }
 
-    /// Whether there is nothing more to do.
+    /// True after a failure: the thread has nothing more to do.
     [[nodiscard]] bool failed() const noexcept { return team_->failure_.failed(); }
 
    private:
@@ -106,12 +107,12 @@ class sharing_team {
   ~sharing_team() { stop(); }
 
   [[nodiscard]] int size() const noexcept { return size_; }
-  /// How many there are in each phase: more than threads, so that one which is late leaves some to others.
+  /// The number of pieces in each phase: more than threads, so that a late thread leaves some to others.
   [[nodiscard]] int pieces() const noexcept { return size_ * pieces_per_thread; }
 
-  /// Calls `lead(member&)` here, and a copy of `help`, `help(member&)`, on each of the others that comes before the
-  /// end. Both go through the same phases. A helper may still be on its way, without a piece, when `run` has returned:
-  /// what `help` touches outside of pieces is its own, or lasts as long as the team. False if a thread has given up.
+  /// Calls `lead(member&)` here, and a copy of `help`, `help(member&)`, on each other thread that arrives before the
+  /// end. Both go through the same phases. A helper may still arrive, without a piece, when `run` has returned: the
+  /// data that `help` uses outside of pieces are its own, or last as long as the team. False if a thread has given up.
   template <class Lead, class Help>
   bool run(Lead const& lead, Help const& help) {
     static_assert(std::is_trivially_copyable_v<Help> && sizeof(Help) <= sizeof help_);
@@ -140,7 +141,8 @@ class sharing_team {
   }
 
  private:
-  /// Pieces of later phases are not taken before this one is over: whoever succeeds has a piece of one that is not.
+  /// Takes a piece of a phase; false if another thread has it. Pieces of later phases are not taken before this one is
+  /// over.
   bool take(int piece, std::int64_t phase) noexcept {
     auto& taken = taken_[static_cast<std::size_t>(piece)].phases;
     auto before = taken.load(std::memory_order_relaxed);
@@ -214,9 +216,9 @@ class sharing_team {
     for (auto& thread : helpers_) thread.join();
   }
 
-  // In cache lines of their own: what one thread writes must not slow down others that read something else.
+  // Claims have cache lines of their own, so that a write by one thread does not slow down others' reads.
   struct alignas(64) claim {
-    std::atomic<std::int64_t> phases = 0;  // up to the one in which a piece was taken last
+    std::atomic<std::int64_t> phases = 0;  // number of the phase in which the piece was taken last
   };
 
   int size_;
@@ -228,7 +230,7 @@ class sharing_team {
   progress over_;                          // phases, of all runs
   progress begun_;                         // runs
 
-  mutex door_;  // for all that a helper looks at when it comes or leaves
+  mutex door_;  // protects the fields that a helper reads when it arrives or leaves
   condition left_;
   bool open_ = false;
   bool stopped_ = false;

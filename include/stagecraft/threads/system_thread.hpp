@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A thread of the system: what std::thread is, without the templates that each program would pay for.
+// A thread of the system: a std::thread without the templates that each program would pay for.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -9,7 +9,7 @@
 
 namespace stagecraft::threads {
 
-/// Runs one function, on an object and with a number of its own. It stays where it is while the function starts.
+/// Runs one function on an object, with a number of its own. The thread object does not move while the function starts.
 class system_thread {
  public:
   using function = void (*)(void* what, int number) noexcept;
@@ -35,7 +35,7 @@ class system_thread {
     runs_ = true;
   }
 
-  /// Waits for its end, if it has been started. Who has started it calls this before it is destroyed.
+  /// Waits for the end of the function, if it was started. Call this before the object is destroyed.
   void join() noexcept {
     if (!runs_) return;
     pthread_join(handle_, nullptr);

@@ -18,7 +18,7 @@ namespace stagecraft::threads {
 /// `size` threads, the calling one included, that run the same work, each with its own number. The others are started
 /// once; between two pieces of work they wait, first in a loop, then asleep. Nothing is allocated after the start.
 ///
-/// Any of them may throw while work runs: the others then leave their work at their next `synchronize` or `await`, and
+/// Any thread may throw while work runs: the others then leave their work at their next `synchronize` or `await`, and
 /// the first exception goes on to the caller of `run`.
 /// Errors: std::system_error if the system gives no more threads.
 class thread_team {
@@ -51,8 +51,8 @@ class thread_team {
     run(work, [] {});
   }
 
-  /// The same. `when_failed()` is called once, on the thread that throws first, and does not throw: it wakes those that
-  /// wait for something else than this team.
+  /// Runs work as above. `when_failed()` is called once, on the thread that throws first, and does not throw: it wakes
+  /// threads that wait for something else than this team.
   template <class Work, class WhenFailed>
   void run(Work& work, WhenFailed const& when_failed) {
     work_ = &work;
@@ -121,7 +121,7 @@ class thread_team {
     if (own >= 0) begin_work(own);
   }
 
-  // There is one for each thread.
+  // Each thread has one place.
   sleeper& place_to_sleep(progress& count) {
     for (std::size_t i = 0;; i = (i + 1) % asleep_.size()) {
       progress* nobody = nullptr;
@@ -167,7 +167,7 @@ class thread_team {
   first_failure failure_;
   places<sleeper> asleep_;  // what each sleeping thread waits for
   progress begun_, ended_, passed_;
-  // Each in a cache line of its own: waiting for one must not slow down the others.
+  // Each has a cache line of its own, so that waiting for one does not slow down the others.
   alignas(64) std::atomic<int> arrived_ = 0;
   alignas(64) std::atomic<int> left_ = 0;
   places<system_thread> others_;

@@ -7,8 +7,8 @@
 
 #include <stagecraft/description/job_on.hpp>
 #include <stagecraft/description/training_checks.hpp>
-#include <stagecraft/description/training_on.hpp>
-#include <stagecraft/engine/session_of.hpp>
+#include <stagecraft/engine/session.hpp>
+#include <stagecraft/host/host_policy.hpp>
 #include <string_view>
 #include <type_traits>
 

@@ -6,9 +6,9 @@
 #include <stagecraft/description/training.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/text.hpp>
-#include <stagecraft/engine/step_view.hpp>
+#include <stagecraft/engine/pipeline_execution.hpp>
 #include <stagecraft/losses/reduction.hpp>
-#include <stagecraft/models/output_names.hpp>
+#include <stagecraft/models/queries.hpp>
 #include <stagecraft/training/accumulated_value.hpp>
 #include <stagecraft/training/callbacks/run_kind.hpp>
 #include <stagecraft/training/metric_state.hpp>

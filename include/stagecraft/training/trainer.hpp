@@ -5,7 +5,7 @@
 #include <stagecraft/diagnostics/begin_headers.hpp>
 
 #include <stagecraft/description/effective_options.hpp>
-#include <stagecraft/description/unsuited_loss.hpp>
+#include <stagecraft/description/training_checks.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/compiler.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>

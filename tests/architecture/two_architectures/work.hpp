@@ -39,7 +39,7 @@ findings find_out() {
 
   constexpr int rows = 5, inner = 19, columns = 33;
   using layout = kernels::packed_matrix<inner, columns>;
-  sc::cpu::aligned_block x(rows * inner), plain(inner * columns), packed(layout::size), y(rows * columns);
+  sc::engine::aligned_block x(rows * inner), plain(inner * columns), packed(layout::size), y(rows * columns);
   for (int i = 0; i < rows * inner; ++i) x.data()[i] = static_cast<float>(i % 7) / 8;
   for (int i = 0; i < inner * columns; ++i) plain.data()[i] = static_cast<float>(i % 11) / 16;
   layout::pack(plain.data(), packed.data());

@@ -4,10 +4,10 @@
 #pragma once
 
 #include <stagecraft/description/job.hpp>
+#include <stagecraft/engine/policy/weight_storage.hpp>
 #include <stagecraft/engine/step_plan.hpp>
 #include <stagecraft/host/host_policy.hpp>
 #include <stagecraft/host/operations/operations.hpp>
-#include <stagecraft/host/steps/weight_layout.hpp>
 #include <stagecraft/ipu/lowering/lowering.hpp>
 #include <stagecraft/ipu/tasks/tasks.hpp>
 #include <stagecraft/ipu/tiles/codelets/custom.hpp>
@@ -68,7 +68,7 @@ class call_on_tiles {
   using lowered =
       stagecraft::tiles::lowered_call<stagecraft::jobs::job<M, Training, Mode, few_tiles<Tiles>>, Pass, Index>;
   using layer_type = std::remove_cvref_t<decltype(on_host::layer)>;
-  using layout = stagecraft::cpu::weight_layout<M, typename plan::architecture>;
+  using layout = stagecraft::engine::weight_layout<M, typename plan::architecture>;
   static constexpr auto first = static_cast<std::size_t>(on_host::first_parameter);
 
  public:
@@ -166,12 +166,13 @@ class call_on_tiles {
   }
 
   static constexpr long long workspace = stagecraft::cpu::operation<layer_type>::template workspace<on_host>();
-  stagecraft::cpu::aligned_block block_{plan::floats}, weights_{plan::weights.floats},
+  stagecraft::engine::aligned_block block_{plan::floats}, weights_{plan::weights.floats},
       gradients_{plan::gradients.floats}, workspace_{workspace};
-  stagecraft::cpu::host_memory memory_{.block = block_.data(),
-                                       .weights = weights_.data(),
-                                       .gradients = gradients_.data(),
-                                       .workspace = workspace_.data()};
+  stagecraft::engine::pass_memory memory_{
+      {.block = block_.data(), .weights = weights_.data(), .gradients = gradients_.data()},
+      {},
+      {},
+      {.workspace = workspace_.data()}};
   on_host call_{memory_};
   float tolerance_;
   std::uint32_t state_ = 7;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ONNX's nodes that treat each number alone, normalize along channels, or join tensors.
 #include "attention_nodes.hpp"
-#include "option_values.hpp"
+#include "keras/option_values.hpp"
 
 #include <stagecraft/diagnostics/number_text.hpp>
 #include <algorithm>

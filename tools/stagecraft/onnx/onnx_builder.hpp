@@ -3,7 +3,7 @@
 // that wants them so.
 #pragma once
 
-#include "source_model.hpp"
+#include "source/source_model.hpp"
 
 #include <cstdint>
 #include <initializer_list>
@@ -19,7 +19,7 @@ namespace stagecraft::tool {
 struct onnx_output {
   std::string name;
   std::vector<int> lengths;     ///< Keras's, without the batch
-  bool channels_first = false;  ///< in the file
+  bool channels_first = false;  ///< the file's order of axes
 };
 
 /// An attribute of a node.
@@ -45,7 +45,7 @@ class onnx_builder {
   onnx_output channels_first(onnx_output const& from);
   onnx_output channels_last(onnx_output const& from);
 
-  /// What nodes are called after: a layer of the model.
+  /// The layer of the model that the nodes are named after.
   void begin(std::string const& layer) { layer_ = layer; }
   [[nodiscard]] std::string const& layer() const { return layer_; }
 

@@ -12,7 +12,7 @@
 
 namespace stagecraft::tool {
 
-/// What stands in a shape for the number of samples, which is not known.
+/// Placeholder in a shape for the number of samples, which is not known.
 inline constexpr double batch_marker = -7e15;
 
 /// An array that is known when the model is read. Whole numbers are exact up to 2^53.
@@ -27,10 +27,10 @@ struct onnx_constant {
 /// The array with its axes in another order: axis i of the result is axis order[i].
 [[nodiscard]] onnx_constant transposed(onnx_constant const& from, std::vector<int> const& order);
 
-/// How many elements a node of type Constant has, in its tensor.
+/// Returns the number of elements of a Constant node's tensor.
 [[nodiscard]] std::size_t elements_of(onnx_node const& constant);
 
-/// Of all lengths, those that a node of type Shape gives: since opset 15 it has "start" and "end".
+/// Returns the lengths that a Shape node selects: since opset 15 it has "start" and "end".
 [[nodiscard]] onnx_constant asked_for(onnx_node const& node, onnx_constant lengths);
 
 /// The constants of a graph, by their names.
@@ -39,7 +39,7 @@ class onnx_constants {
   explicit onnx_constants(onnx_graph const& graph);
 
   [[nodiscard]] bool contains(std::string const& name) const { return stored_.contains(name) || made_.contains(name); }
-  /// How many elements it has.
+  /// Returns the number of elements.
   [[nodiscard]] std::size_t size(std::string const& name) const;
   [[nodiscard]] std::optional<onnx_constant> find(std::string const& name) const;
   void set(std::string const& name, onnx_constant value) { made_.insert_or_assign(name, std::move(value)); }

@@ -18,7 +18,7 @@ struct exported_call {
   model_layer const& layer;
   std::string path;  ///< the layer's, with the models that it is in
   std::vector<onnx_output> inputs;
-  std::vector<int> lengths;  ///< of its output, without the batch
+  std::vector<int> lengths;  ///< shape of the output, without the batch
 
   [[nodiscard]] json const& config() const { return layer.config; }
   /// An option, or its default if the file has it not or null.
@@ -48,7 +48,7 @@ struct exported_call {
 [[nodiscard]] onnx_output with_activation(onnx_builder& to, onnx_output const& x, json const& activation);
 
 using onnx_exporter = std::function<onnx_output(exported_call const&)>;
-/// By Keras's classes.
+/// Exporters of layers by Keras's class names.
 [[nodiscard]] std::map<std::string, onnx_exporter> const& onnx_exporters();
 
 void add_simple_exporters(std::map<std::string, onnx_exporter>& to);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "onnx_file.hpp"
 
-#include "../protobuf_tag.hpp"
+#include "protobuf_tag.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <algorithm>

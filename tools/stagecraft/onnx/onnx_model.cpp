@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From an ONNX graph to Keras's configuration of a model, and to the model.
 #include "attention_nodes.hpp"
-#include "option_values.hpp"
+#include "keras/option_values.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <algorithm>

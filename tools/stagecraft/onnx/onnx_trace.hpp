@@ -5,7 +5,7 @@
 #pragma once
 
 #include "onnx_constants.hpp"
-#include "source_model.hpp"
+#include "source/source_model.hpp"
 
 #include <functional>
 #include <map>
@@ -19,19 +19,18 @@ namespace stagecraft::tool {
 
 /// A tensor of the graph.
 struct traced_tensor {
-  int layer = -1;  ///< that gives it
-  int rank = 0;    ///< axes that it has in the graph
-  std::vector<int>
-      order{};  ///< of each axis that the layer's output has, the batch included, the graph's; others are 1
-  std::vector<int> lengths{};  ///< of the layer's axes, without the batch
+  int layer = -1;              ///< that gives it
+  int rank = 0;                ///< axes that it has in the graph
+  std::vector<int> order{};    ///< for each axis of the layer's output, batch included, the graph's axis; others are 1
+  std::vector<int> lengths{};  ///< lengths of the layer's axes, without the batch
   bool is_nonnegative = false;
   int fused_axis = -1;  ///< the graph's axis of both directions, which lies in the last one here; -1: none
   /// The first of two of these axes that are one in the graph: samples and heads, or steps and samples; -1: none.
   int joined_axis = -1;
-  /// What was flattened in the layer's order, though the graph has it in its own.
+  /// The axes that were flattened in the layer's order, though the graph flattens them in its own.
   std::vector<int> flat_order{}, flat_lengths{};
 
-  /// Whether the layer's axes are the graph's, in its order, but for those of length 1 that it has not.
+  /// True if the layer's axes are the graph's in the same order, apart from axes of length 1.
   [[nodiscard]] bool is_in_order() const;
 };
 
@@ -41,7 +40,7 @@ struct traced_layer {
   json config = json::object();
   std::vector<int> inputs{};
   std::vector<stored_array> weights{};
-  std::vector<int> lengths{};  ///< of its output, without the batch
+  std::vector<int> lengths{};  ///< shape of the output, without the batch
   bool is_affine = false;      ///< factors and summands, which become a layer in the end
   std::vector<float> factors{}, summands{};
 };
@@ -60,16 +59,16 @@ class onnx_trace {
   [[nodiscard]] json run(std::map<std::string, std::vector<stored_array>>& weights,
                          std::vector<std::vector<int>>& input_axes, std::vector<std::vector<int>>& output_axes);
 
-  // For what turns one node into layers. All throw unsupported, with what a node has that the library has not.
+  // The functions below turn one node into layers. All throw unsupported, which says what the library lacks.
 
   [[nodiscard]] onnx_graph const& graph() const { return graph_; }
   /// The tensor that a node takes. Throws unknown_input if the node that gives it is not known.
   [[nodiscard]] traced_tensor const& tensor(onnx_node const& node, std::size_t input);
   /// Samples and one head in one axis are the samples, where there is no attention.
   [[nodiscard]] traced_tensor of_one_head(traced_tensor const& x);
-  /// The same, which may have a joined axis.
+  /// Returns the tensor like the function above; it may have a joined axis.
   [[nodiscard]] traced_tensor const& joined_tensor(onnx_node const& node, std::size_t input) const;
-  /// Whether it is given, and no constant.
+  /// True if the input is present and is no constant.
   [[nodiscard]] bool is_tensor(onnx_node const& node, std::size_t input) const;
   /// A constant that a node takes; nothing if it is left out. Throws unsupported if it is no constant.
   [[nodiscard]] std::optional<onnx_constant> constant(onnx_node const& node, std::size_t input) const;
@@ -90,14 +89,14 @@ class onnx_trace {
   /// Factors and summands of a tensor, one or one for each channel.
   traced_tensor scaled(traced_tensor const& from, std::vector<float> const& factors,
                        std::vector<float> const& summands);
-  /// What a node gives.
+  /// Sets the output of a node.
   void set(onnx_node const& node, traced_tensor const& tensor, std::size_t output = 0);
   void set_constant(onnx_node const& node, onnx_constant value) {
     constants_.set(node.outputs.at(0), std::move(value));
   }
   /// The one node that takes a tensor; null if there are several, or the graph gives it.
   [[nodiscard]] onnx_node const* only_user(std::string const& tensor) const;
-  /// Whether a node, or the graph itself, takes a tensor.
+  /// True if a node or the graph's outputs read a tensor.
   [[nodiscard]] bool is_taken(std::string const& tensor) const {
     return users_.contains(tensor) || given_.contains(tensor);
   }
@@ -107,7 +106,7 @@ class onnx_trace {
   [[nodiscard]] traced_layer& layer(traced_tensor const& tensor) {
     return layers_[static_cast<std::size_t>(tensor.layer)];
   }
-  /// What a layer with weights is called after its node, or its weights; empty: as Keras calls it.
+  /// Returns a name for a layer with weights, made from its node's or weights' names; empty: Keras's default name.
   [[nodiscard]] std::string name_of(onnx_node const& node, std::string const& weight) const;
 
  private:
@@ -142,7 +141,7 @@ class onnx_trace {
   std::size_t weight_budget_ = 1 << 20;  ///< elements that layers may still take
 };
 
-/// Whether a sample of these lengths has at most 2^30 elements, which 32 bits count.
+/// True if a sample of these lengths has at most 2^30 elements, which 32 bits can count.
 [[nodiscard]] bool is_countable(std::vector<int> const& lengths);
 
 /// An axis of so many; those below 0 are counted from the end. Throws unsupported for one that is not there.
@@ -151,9 +150,9 @@ class onnx_trace {
 /// A name of letters, digits and underscores.
 [[nodiscard]] std::string clean_name(std::string const& name);
 
-/// What turns nodes of a type into layers.
+/// A function that turns nodes of one type into layers.
 using onnx_converter = std::function<void(onnx_trace&, onnx_node const&)>;
-/// By the types of nodes: those of all files.
+/// All such functions, by the types of nodes.
 [[nodiscard]] std::map<std::string, onnx_converter> const& onnx_converters();
 
 void add_elementwise_converters(std::map<std::string, onnx_converter>& to);

@@ -13,9 +13,9 @@ namespace stagecraft::tool {
 /// An object of saved_model.pb, or of a checkpoint. The first one is the model.
 struct graph_object {
   std::vector<std::pair<std::string, int>> children;  ///< names of its attributes, and the objects that they are
-  std::string metadata;                               ///< what Keras wrote of a layer, before 2.5
-  std::string key;                                    ///< what a checkpoint calls a variable; empty: the object is none
-  std::string full_name;                              ///< "dense/kernel", of a variable
+  std::string metadata;                               ///< Keras's description of a layer, before 2.5
+  std::string key;        ///< name of a variable in the checkpoint; empty: the object is no variable
+  std::string full_name;  ///< "dense/kernel", of a variable
 
   /// The object of an attribute; -1 if there is none.
   [[nodiscard]] int child(std::string_view name) const;
@@ -26,7 +26,7 @@ using object_graph = std::vector<graph_object>;
 [[nodiscard]] object_graph parse_saved_objects(std::string_view bytes, std::string const& file);
 /// The graph in a checkpoint. Throws file_error E5102.
 [[nodiscard]] object_graph parse_checkpoint_objects(std::string_view bytes, std::string const& file);
-/// What Keras wrote of each layer: the number of an object of saved_model.pb, and JSON. Throws file_error E5102.
+/// Keras's description of each layer: the number of an object of saved_model.pb, and JSON. Throws file_error E5102.
 [[nodiscard]] std::vector<std::pair<int, std::string>> parse_keras_metadata(std::string_view bytes,
                                                                             std::string const& file);
 

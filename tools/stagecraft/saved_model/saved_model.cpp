@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "saved_model.hpp"
 
-#include "../layer_weights.hpp"
+#include "keras/layer_weights.hpp"
 #include "object_graph.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>

@@ -5,7 +5,7 @@
 // keras/protobuf/saved_metadata.proto.
 #pragma once
 
-#include "../source_model.hpp"
+#include "source/source_model.hpp"
 #include "tensor_bundle.hpp"
 
 #include <string>
@@ -13,15 +13,15 @@
 
 namespace stagecraft::tool {
 
-/// What a model is read from.
+/// The files that a model is read from.
 struct saved_model_files {
-  std::string name;         ///< what errors call the folder
+  std::string name;         ///< name of the folder in errors
   std::string saved_model;  ///< the bytes of saved_model.pb
-  std::string metadata;     ///< those of keras_metadata.pb; empty: releases before 2.5 had it in saved_model.pb
+  std::string metadata;     ///< bytes of keras_metadata.pb; empty: releases before 2.5 had it in saved_model.pb
   bundle_files variables;
 };
 
-/// Whether a folder has such a model.
+/// True if a folder has such a model.
 [[nodiscard]] bool is_saved_model(std::string const& folder);
 
 /// The model of a folder. Of its graphs of operations nothing is read. Throws file_error as read_config, and E5001 a

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tensor_bundle.hpp"
 
-#include "../protobuf_tag.hpp"
+#include "protobuf_tag.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/io/detail/event_writer.hpp>

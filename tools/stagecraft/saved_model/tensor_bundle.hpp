@@ -17,7 +17,7 @@
 
 namespace stagecraft::tool {
 
-/// Where a checkpoint's tensor lies.
+/// The place of a tensor in a checkpoint.
 struct bundle_entry {
   std::int32_t type = 0;  ///< TensorFlow's number
   std::vector<std::int64_t> shape;
@@ -27,9 +27,9 @@ struct bundle_entry {
   bool is_sliced = false;  ///< its parts stand under other names
 };
 
-/// What a checkpoint is read from.
+/// The files that a checkpoint is read from.
 struct bundle_files {
-  std::string index_name;  ///< what errors call the table
+  std::string index_name;  ///< name of the table in errors
   std::vector<std::byte> index;
   /// Opens a file of bytes by its number and the number of all.
   std::function<std::unique_ptr<io::byte_source const>(int shard, int count)> open;

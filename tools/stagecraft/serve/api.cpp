@@ -28,7 +28,7 @@ http_response answer(server_state& state, http_request request) {
 served_version find_version(server_state const& state, std::string_view model, std::optional<std::int64_t> number) {
   auto const found = state.models.find(model);
   if (found != state.models.end())
-    if (auto version = found->second->version(number.value_or(0)); version.engine != nullptr) return version;
+    if (auto version = found->second->version(number.value_or(0)); version.runtime != nullptr) return version;
   throw http_error{404, "Servable not found for request: " +
                             (number ? "Specific(" + std::string(model) + ", " + std::to_string(*number) + ")"
                                     : "Latest(" + std::string(model) + ")")};
@@ -39,7 +39,7 @@ std::vector<std::vector<float>> call_version(server_state& state, served_version
                                              counted_bytes& counted) {
   // A small request may ask for an answer of any size.
   double bytes = 0;
-  for (auto const& output : version.engine->description().outputs)
+  for (auto const& output : version.runtime->description().outputs)
     bytes += static_cast<double>(output.size()) * static_cast<double>(samples) * sizeof(float);
   auto const most = state.max_bytes_in_flight;
   if (bytes > static_cast<double>(most))
@@ -48,7 +48,7 @@ std::vector<std::vector<float>> call_version(server_state& state, served_version
     throw http_error{503,
                      "the requests that are there have " + std::to_string(most) + " bytes, as many as they may have"};
   try {
-    return version.engine->call(std::move(inputs), samples, state.time);
+    return version.runtime->call(std::move(inputs), samples, state.time);
   } catch (data_error const& why) {
     throw http_error{400, why.what()};
   } catch (serving::queue_full const& why) {

@@ -2,7 +2,7 @@
 // What a server answers, apart from how bytes come and go: TensorFlow Serving's REST, KServe's version 2, metrics.
 #pragma once
 
-#include "serve/http_message.hpp"
+#include "serve/http/http_message.hpp"
 #include "serve/served_models.hpp"
 #include "serve/server_metrics.hpp"
 
@@ -17,20 +17,21 @@
 
 namespace stagecraft::tool {
 
-/// What handlers find.
+/// The state that all handlers share.
 struct server_state {
   served_models models;
   server_metrics metrics;
   std::chrono::microseconds time{};       ///< that a call may take; 0: any
   std::atomic<bool> is_stopping = false;  ///< no longer ready
   std::size_t max_bytes_in_flight = 0;
-  std::atomic<std::size_t> bytes_in_flight = 0;  ///< of requests that are being read, and of the numbers of answers
+  std::atomic<std::size_t> bytes_in_flight =
+      0;  ///< bytes of requests that are being read, and of the numbers of answers
 };
 
 /// Answers a request. Nothing is thrown.
 [[nodiscard]] http_response answer(server_state& state, http_request request);
 
-/// Of requests under /v1 and /v2, whose bodies they free once they are read; throw http_error.
+/// Answer requests under /v1 and /v2, and free their bodies once they are read. Throw http_error.
 [[nodiscard]] http_response answer_rest(server_state& state, http_request& request);
 [[nodiscard]] http_response answer_kserve(server_state& state, http_request& request);
 

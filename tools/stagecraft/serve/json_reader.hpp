@@ -23,7 +23,7 @@ class json_reader {
 
   explicit json_reader(std::string_view text) : text_(text) {}
 
-  /// What the next value is.
+  /// Returns the kind of the next value.
   [[nodiscard]] kind next();
 
   /// Calls `each(key)` before each value of an object, which it must read.
@@ -59,7 +59,7 @@ class json_reader {
   struct failure {
     std::string what;                 ///< "is true, expected a number", of a number; "a list of 2 instead of 3"
     bool is_number = false;           ///< else the shape is another one
-    std::vector<std::int64_t> place;  ///< in the tensor
+    std::vector<std::int64_t> place;  ///< indices in the tensor
 
     /// "[0, 2]"; "" if it is all of it.
     [[nodiscard]] std::string place_text() const;
@@ -70,12 +70,12 @@ class json_reader {
   /// else: `why()` says what.
   [[nodiscard]] bool append_tensor(std::vector<std::int64_t> const& shape, element_type type, std::vector<float>& to);
   [[nodiscard]] failure const& why() const noexcept { return failure_; }
-  /// Whether the next value is a list that begins with a list.
+  /// True if the next value is a list that begins with a list.
   [[nodiscard]] bool is_list_of_lists();
 
   /// The next value, whatever it is.
   void skip();
-  /// The same; the lengths of lists, as far as first items say.
+  /// Skips the value, and returns the lengths of its nested lists, found from their first items.
   [[nodiscard]] std::vector<std::int64_t> skip_shape();
   /// Nothing but space may follow.
   void end();
@@ -113,11 +113,11 @@ class json_reader {
   [[noreturn]] static void fail_of_keys();
   void skip_space() noexcept;
   void begin(char bracket);
-  /// Whether a list or object ends; else what separates its items is read.
+  /// True if a list or object ends; else reads the separator of its items.
   bool ends(char bracket, bool is_first);
   void expect(char what);
   [[nodiscard]] bool takes(std::string_view word);
-  /// Where the number that begins here ends.
+  /// Returns the end of the number that begins here.
   [[nodiscard]] std::size_t end_of_number() const;
   void append_character(std::string& to);
   unsigned read_four_digits();

@@ -265,7 +265,7 @@ std::vector<float> values_of(given_input& input, std::string_view& binary) {
 
 http_response infer(server_state& state, model_path const& path, http_request& http) {
   auto const version = find_version(state, path.model, path.version);
-  auto const& known = version.engine->description();
+  auto const& known = version.runtime->description();
   auto const json_length = http.json_length < 0 ? http.body.size() : static_cast<std::size_t>(http.json_length);
   if (json_length > http.body.size()) throw http_error{400, "Inference-Header-Content-Length is more than there is"};
   infer_request request;
@@ -366,7 +366,7 @@ http_response answer_kserve(server_state& state, http_request& request) {
   if (reads && request.path == "/v2/health/live") return {.body = dump({{"live", true}})};
   if (reads && request.path == "/v2/health/ready") {
     bool is_ready = !state.is_stopping;
-    for (auto const& [name, model] : state.models) is_ready = is_ready && model->version().engine != nullptr;
+    for (auto const& [name, model] : state.models) is_ready = is_ready && model->version().runtime != nullptr;
     return {.status = is_ready ? 200 : 503, .body = dump({{"ready", is_ready}})};
   }
   constexpr std::string_view begin = "/v2/models/";
@@ -380,7 +380,7 @@ http_response answer_kserve(server_state& state, http_request& request) {
   }
   if (path.rest.empty() && reads) {
     auto const version = find_version(state, path.model, path.version);
-    auto const& known = version.engine->description();
+    auto const& known = version.runtime->description();
     return {.body = dump({{"name", path.model},
                           {"versions", {std::to_string(version.number)}},
                           {"platform", "stagecraft"},

@@ -151,7 +151,7 @@ class predict_request {
 };
 
 http_response predict(server_state& state, served_version const& version, http_request& http) {
-  auto const& known = version.engine->description();
+  auto const& known = version.runtime->description();
   predict_request request(known.inputs);
   request.read(http.body);
   std::string().swap(http.body);
@@ -225,7 +225,7 @@ json signature_of(std::vector<serving::tensor_spec> const& specs) {
 }
 
 http_response metadata(std::string const& name, served_version const& version) {
-  auto const& known = version.engine->description();
+  auto const& known = version.runtime->description();
   json const signature{{"inputs", signature_of(known.inputs)},
                        {"outputs", signature_of(known.outputs)},
                        {"method_name", "tensorflow/serving/predict"}};

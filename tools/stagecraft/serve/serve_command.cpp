@@ -2,7 +2,7 @@
 #include "serve/serve_command.hpp"
 
 #include "serve/api.hpp"
-#include "serve/http_front.hpp"
+#include "serve/http/http_front.hpp"
 #include "serve/model_watcher.hpp"
 #include "serve/signal_set.hpp"
 
@@ -78,7 +78,7 @@ void serve_command::run() const {
   state.time = std::chrono::milliseconds(request_time_ms);
   state.max_bytes_in_flight = max_bytes_in_flight;
   auto const add = [&](std::string const& name, std::string const& folder) {
-    if (!state.models.emplace(name, std::make_unique<served_model>(name, folder, engine, runtime_api_timeout_us))
+    if (!state.models.emplace(name, std::make_unique<served_model>(name, folder, runtime, runtime_api_timeout_us))
              .second)
       refuse("two models have the name '" + name + "'");
   };
@@ -108,7 +108,9 @@ void add_serve_command(CLI::App& app) {
   auto const command = std::make_shared<serve_command>();
   auto* const own =
       app.add_subcommand("serve", "Serves applications by HTTP: TensorFlow Serving's REST, and KServe's version 2");
-  own->add_option("--model_name", command->model_name, "The name of the model")->capture_default_str();
+  auto* const model_name =
+      own->add_option("--model_name", command->model_name, "The name of the model of --model_base_path")
+          ->capture_default_str();
   own->add_option("--model_base_path", command->model_base_path,
                   "The folder of its versions, <folder>/<number>/application.so; the highest is served");
   own->add_option("--model", command->models, "One more model: name=folder; several times")->take_all();
@@ -138,11 +140,11 @@ void add_serve_command(CLI::App& app) {
   own->add_option("--max_body_bytes", command->max_body_bytes, "The largest request")->capture_default_str();
   own->add_option("--max_bytes_in_flight", command->max_bytes_in_flight, "The most that all requests have at a time")
       ->capture_default_str();
-  own->add_option("--batch_timeout_micros", command->engine.batch_timeout_us,
+  own->add_option("--batch_timeout_micros", command->runtime.batch_timeout_us,
                   "How long the first sample of a batch waits for others")
       ->capture_default_str()
       ->check(CLI::Range(0, 1000000000));
-  own->add_option("--max_enqueued_calls", command->engine.max_enqueued_calls,
+  own->add_option("--max_enqueued_calls", command->runtime.max_enqueued_calls,
                   "Calls that may wait; one more is refused")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000000));
@@ -157,7 +159,13 @@ void add_serve_command(CLI::App& app) {
   own->add_option("--token_file", command->token_file, "A file with the bearer token that requests must have");
   own->add_option("--ssl_cert", command->certificate, "TLS: the file of the certificates");
   own->add_option("--ssl_key", command->key, "TLS: the file of the key");
-  own->callback([command] { command->run(); });
+  own->callback([command, model_name] {
+    if (!model_name->empty() && command->model_base_path.empty())
+      throw file_error("E5209", "--model_name " + command->model_name +
+                                    " has no effect: it is the name of the model of --model_base_path; models of "
+                                    "--model have names of their own");
+    command->run();
+  });
 }
 
 }  // namespace stagecraft::tool

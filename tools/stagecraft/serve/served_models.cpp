@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "serve/served_models.hpp"
 
-#include "application_source.hpp"
+#include "applications/application_source.hpp"
 #include "serve/version_folders.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
@@ -41,19 +41,19 @@ void served_model::update() {
     if (std::exchange(problems_[each.number], each.problem) != each.problem)
       std::fprintf(stderr, "model '%s': version %lld cannot be told: %s\n", name_.c_str(),
                    static_cast<long long>(each.number), each.problem.c_str());
-    if (present_.engine == nullptr || present_.number != each.number) states_[each.number] = {"END", each.problem};
+    if (present_.runtime == nullptr || present_.number != each.number) states_[each.number] = {"END", each.problem};
   }
   for (auto const& [number, folder, problem] : versions) {
-    if (auto const now = version(); now.engine != nullptr && now.number >= number) return;
+    if (auto const now = version(); now.runtime != nullptr && now.number >= number) return;
     if (!problem.empty()) continue;
     try {
-      auto engine =
-          std::make_shared<serving::engine>(serving::application_file(folder).make_program(), options_of(folder));
+      auto runtime = std::make_shared<serving::embedded_runtime>(serving::application_file(folder).make_servable(),
+                                                                 options_of(folder));
       served_version former;
       {
         std::scoped_lock const lock(mutex_);
-        former = std::exchange(present_, served_version{number, std::move(engine)});
-        if (former.engine != nullptr) states_[former.number] = {"END", ""};
+        former = std::exchange(present_, served_version{number, std::move(runtime)});
+        if (former.runtime != nullptr) states_[former.number] = {"END", ""};
         states_[number] = {"AVAILABLE", ""};
       }
       std::printf("model '%s': version %lld is served\n", name_.c_str(), static_cast<long long>(number));

@@ -2,7 +2,7 @@
 // The models of a server: folders with versions, the highest of which is served, and replaced when a higher one comes.
 #pragma once
 
-#include <stagecraft/serving/engine.hpp>
+#include <stagecraft/serving/embedded_runtime.hpp>
 #include <stagecraft/serving/runtime_options.hpp>
 #include <atomic>
 #include <cstdint>
@@ -18,10 +18,10 @@ namespace stagecraft::tool {
 /// A version that answers. Who has it may call it, whatever comes after it.
 struct served_version {
   std::int64_t number = 1;
-  std::shared_ptr<serving::engine> engine;
+  std::shared_ptr<serving::embedded_runtime> runtime;
 };
 
-/// What became of a version: TensorFlow Serving's states AVAILABLE and END.
+/// State of a version: TensorFlow Serving's AVAILABLE or END.
 struct version_state {
   std::string state, error_message;
 };
@@ -44,12 +44,12 @@ class served_model {
   /// that it has. One that cannot be loaded is said once, and tried again each time.
   void update();
 
-  /// The present version; without an engine if there is none. `number`: only that one.
+  /// The present version; without a runtime if there is none. `number`: only that one.
   [[nodiscard]] served_version version(std::int64_t number = 0) const;
   [[nodiscard]] std::map<std::int64_t, version_state> states() const;
 
  private:
-  /// Of the version in a folder. Throws file_error E5030 its application.json says something else than a time.
+  /// Returns the options of the version in a folder. Throws file_error E5030 its application.json has no valid time.
   [[nodiscard]] serving::runtime_options options_of(std::string const& folder) const;
 
   std::string name_, folder_;

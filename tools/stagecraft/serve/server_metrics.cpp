@@ -56,9 +56,9 @@ std::string server_metrics::text(served_models const& models) const {
   }
   struct row {
     char const *name, *type, *help;
-    std::int64_t serving::engine_statistics::* value;
+    std::int64_t serving::runtime_statistics::* value;
   };
-  using counts = serving::engine_statistics;
+  using counts = serving::runtime_statistics;
   static constexpr row rows[]{
       {"calls_total", "counter", "Calls that were accepted.", &counts::calls},
       {"samples_total", "counter", "Samples of answered calls.", &counts::samples},
@@ -75,9 +75,9 @@ std::string server_metrics::text(served_models const& models) const {
     text += "# HELP stagecraft_model_" + std::string(each.name) + " " + each.help + "\n# TYPE stagecraft_model_" +
             each.name + " " + each.type + "\n";
     for (auto const& [name, model] : models)
-      if (auto const version = model->version(); version.engine != nullptr)
+      if (auto const version = model->version(); version.runtime != nullptr)
         text += "stagecraft_model_" + std::string(each.name) + "{model=\"" + escaped(name) + "\",version=\"" +
-                std::to_string(version.number) + "\"} " + std::to_string(version.engine->statistics().*each.value) +
+                std::to_string(version.number) + "\"} " + std::to_string(version.runtime->statistics().*each.value) +
                 "\n";
   }
   return text;

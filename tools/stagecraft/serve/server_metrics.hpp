@@ -18,7 +18,7 @@ class server_metrics {
  public:
   void count(int status, std::chrono::duration<double> time);
 
-  /// In Prometheus's text format, with the counts of the models' engines.
+  /// Returns the metrics in Prometheus's text format, with the counts of the models' runtimes.
   [[nodiscard]] std::string text(served_models const& models) const;
 
  private:

@@ -10,7 +10,7 @@
 
 namespace stagecraft::tool {
 
-/// How NaN and infinities are written, which JSON does not have.
+/// Spellings of NaN and infinities, which JSON does not have.
 enum class non_finite : unsigned char {
   literal,  ///< NaN, Infinity and -Infinity, as TensorFlow Serving and Python write them
   text,     ///< "NaN", "Infinity" and "-Infinity", which requests may have, too

@@ -4,34 +4,42 @@
 #include <stagecraft/serving/application_file.hpp>
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
-#include <system_error>
+#include <dirent.h>
+#include <memory>
+#include <string_view>
 #include <tuple>
+#include <unistd.h>
 #include <utility>
 
 namespace stagecraft::tool {
 
 namespace {
 
-namespace fs = std::filesystem;
+// Not std::filesystem: its directory_iterator (GCC 12) ends the program when memory is short.
+struct folder_closer {
+  void operator()(DIR* of) const noexcept { ::closedir(of); }
+};
 
-bool has_application(fs::path const& folder) {
-  std::error_code none;
-  return fs::exists(folder / serving::application_file::default_name, none);
+bool has_application(std::string const& folder) {
+  return ::access((folder + "/" + serving::application_file::default_name).c_str(), F_OK) == 0;
 }
+
+std::string name_of(std::string const& path) { return path.substr(path.find_last_of('/') + 1); }
 
 }  // namespace
 
 std::vector<version_folder> list_versions(std::string const& folder) {
   if (has_application(folder)) return {{1, folder, ""}};
   std::vector<version_folder> found;
-  std::error_code none;
-  for (fs::directory_iterator each(folder, none), end; !none && each != end; each.increment(none)) {
-    auto const name = each->path().filename().string();
+  std::unique_ptr<DIR, folder_closer> const entries(::opendir(folder.c_str()));
+  if (!entries) return {};
+  while (auto const* const each = ::readdir(entries.get())) {
+    std::string_view const name = each->d_name;
     std::int64_t number = 0;
     auto const [last, problem] = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (problem == std::errc() && last == name.data() + name.size() && number > 0 && has_application(each->path()))
-      found.push_back({number, each->path().string(), ""});
+    if (problem != std::errc() || last != name.data() + name.size() || number < 1) continue;
+    auto path = folder + (folder.ends_with('/') ? "" : "/") + each->d_name;
+    if (has_application(path)) found.push_back({number, std::move(path), ""});
   }
   std::sort(found.begin(), found.end(),
             [](auto const& a, auto const& b) { return std::tie(b.number, b.path) < std::tie(a.number, a.path); });
@@ -40,8 +48,7 @@ std::vector<version_folder> list_versions(std::string const& folder) {
     if (result.empty() || result.back().number != each.number) {
       result.push_back(std::move(each));
     } else if (auto& other = result.back(); other.problem.empty()) {
-      auto const name = [](std::string const& path) { return fs::path(path).filename().string(); };
-      other.problem = folder + ": the folders '" + name(each.path) + "' and '" + name(other.path) +
+      other.problem = folder + ": the folders '" + name_of(each.path) + "' and '" + name_of(other.path) +
                       "' are both version " + std::to_string(each.number) + "; rename or remove one [E5207]";
     }
   }

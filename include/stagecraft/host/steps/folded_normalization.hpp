@@ -4,8 +4,8 @@
 #pragma once
 
 #include <stagecraft/description/inference.hpp>
-#include <stagecraft/host/steps/host_memory.hpp>
-#include <stagecraft/host/steps/weight_layout.hpp>
+#include <stagecraft/engine/policy/pass_memory.hpp>
+#include <stagecraft/engine/policy/weight_storage.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <algorithm>
 #include <cmath>

@@ -2,9 +2,9 @@
 // One call of a layer, as its forward and backward steps on the host see it: shapes as constants, tensors as pointers.
 #pragma once
 
-#include <stagecraft/description/optimizer_of_weight.hpp>
+#include <stagecraft/description/update_of_weight.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/host/steps/host_memory.hpp>
+#include <stagecraft/engine/policy/pass_memory.hpp>
 #include <stagecraft/host/steps/widened_step.hpp>
 #include <stagecraft/plan/logits.hpp>
 #include <cstddef>
@@ -119,12 +119,12 @@ struct host_call {
   template <class Work>
   void divide(Work const& work) const {
     if constexpr (Plan::threads > 1)
-      cpu::divide(memory, [&](host_memory const& own) { work(host_call{own}); });
+      divide_work(memory, [&](pass_memory const& own) { work(host_call{own}); });
     else
       work(*this);
   }
 
-  host_memory const& memory;
+  pass_memory const& memory;
 
  private:
   static constexpr int last_epilogue = [] {

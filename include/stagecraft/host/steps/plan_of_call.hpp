@@ -7,7 +7,7 @@
 #include <stagecraft/layers/elementwise_call.hpp>
 #include <stagecraft/layers/traced_call.hpp>
 #include <stagecraft/operations/plan/traced_plan.hpp>
-#include <stagecraft/plan/left_out_calls.hpp>
+#include <stagecraft/plan/model_plan.hpp>
 #include <cstdint>
 #include <iterator>
 #include <utility>

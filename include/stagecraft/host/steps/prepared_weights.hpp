@@ -3,8 +3,8 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/engine/policy/pass_memory.hpp>
 #include <stagecraft/host/steps/host_call.hpp>
-#include <stagecraft/host/steps/host_memory.hpp>
 #include <stagecraft/host/steps/operation_of.hpp>
 #include <cstddef>
 #include <utility>
@@ -53,7 +53,7 @@ class prepared_weights {
   /// Makes them of those that are given, in the layout of the session.
   void prepare([[maybe_unused]] float* given) {
     if constexpr (floats > 0) {
-      host_memory memory;
+      pass_memory memory;
       memory.weights = given;
       [&]<std::size_t... Call>(std::index_sequence<Call...>) {
         (prepare_call<static_cast<int>(Call)>(memory), ...);
@@ -63,7 +63,7 @@ class prepared_weights {
 
  private:
   template <int Call>
-  void prepare_call(host_memory const& memory) {
+  void prepare_call(pass_memory const& memory) {
     if constexpr (prepared_floats<Plan, Call> > 0) {
       using call = host_call<Plan, Call>;
       cpu::operation_of<call>::prepare(call{memory}, memory_.data() + prepared_place<Plan, Call>);

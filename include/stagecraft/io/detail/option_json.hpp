@@ -6,10 +6,10 @@
 #include <stagecraft/diagnostics/number_text.hpp>
 #include <stagecraft/diagnostics/text.hpp>
 #include <stagecraft/diagnostics/type_name.hpp>
-#include <stagecraft/graph/axis_list.hpp>
-#include <stagecraft/graph/constraint.hpp>
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/graph/fields.hpp>
+#include <stagecraft/graph/parameter.hpp>
+#include <stagecraft/graph/shape.hpp>
 #include <stagecraft/initializers/initializer.hpp>
 #include <stagecraft/optimizers/learning_rate.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one replica of a model needs besides its memory where its devices are emulated IPUs: counters, and the tiles of
-// checked ones.
-// What emulated IPUs have done: cycles as they were counted, pass by pass.
+// What one replica of a model needs besides its memory where its devices are emulated IPUs: the cycles that were
+// counted, pass by pass, and the tiles of checked IPUs.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/engine/policy/pass_memory.hpp>
 #include <stagecraft/engine/step_plan.hpp>
-#include <stagecraft/host/steps/host_memory.hpp>
+#include <stagecraft/ipu/emulation/emulated_device.hpp>
 #include <stagecraft/ipu/emulation/ipu_arithmetic.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
@@ -17,7 +17,7 @@
 
 namespace stagecraft::tiles {
 
-/// Of one replica's pass or of a device's weight updates: all its runs together.
+/// Cost of all runs of one replica's pass, or of a device's weight updates.
 struct counted_pass {
   operation_cost cost;
   std::int64_t runs = 0;
@@ -29,7 +29,7 @@ struct counted_pass {
 
 namespace stagecraft {
 
-/// Of one replica since it was made.
+/// Work that was counted for one replica since it was made.
 struct counted_work {
   std::vector<tiles::counted_pass> training;   ///< by passes of the training timetable
   std::vector<tiles::counted_pass> inference;  ///< by stages
@@ -48,8 +48,9 @@ struct emulated_devices {
   counted_work counted{.training = std::vector<counted_pass>(Sizes::passes),
                        .inference = std::vector<counted_pass>(Sizes::stages),
                        .updates = std::vector<counted_pass>(Sizes::devices)};
-  std::vector<std::unique_ptr<tile_machine>> devices;  ///< of checked IPUs
-  std::vector<aligned_block> held_gradients;           ///< of each device
+  std::vector<std::unique_ptr<tile_machine>> devices;  ///< tiles of checked IPUs
+  std::vector<aligned_block> held_gradients;           ///< by device
+  std::vector<emulated_device> of_steps = std::vector<emulated_device>(Sizes::devices);
 
   emulated_devices() {
     using plan = engine::step_plan<typename Sizes::job::template in<Sizes::main_mode>, 0>;
@@ -61,10 +62,13 @@ struct emulated_devices {
   }
 
   /// What follows on a device is counted there, as a run of its own unless it belongs to what came before.
-  void begin(counted_pass& what, int device, host_memory& memory, bool is_run) {
+  void begin(counted_pass& what, int device, pass_memory& memory, bool is_run) {
     if (is_run) ++what.runs;
-    memory.counted = &what.cost;
-    if constexpr (machine::checked) memory.tiles = devices[device].get();
+    auto& found = of_steps[device];
+    found.counted = &what.cost;
+    if constexpr (machine::checked) found.tiles = devices[device].get();
+    found.held_gradients = held_gradients[device].data();
+    memory.machine = &found;
   }
 };
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an emulated IPU does with the results of its steps: stores them in half precision where the policy says so, and
-// stops where floating_point_behaviour does.
+// Rounds the results of an emulated IPU's steps to half precision, and stops where floating_point_behaviour says so.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/loss_step.hpp>
 #include <stagecraft/host/parameter_update.hpp>
 #include <stagecraft/host/steps/host_call.hpp>
+#include <stagecraft/ipu/emulation/emulated_device.hpp>
 #include <stagecraft/ipu/emulation/floating_point_watch.hpp>
 #include <stagecraft/ipu/emulation/half_storage.hpp>
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>
@@ -55,7 +55,7 @@ class ipu_arithmetic {
 
   /// A layer's step, which `run()` carries out.
   template <int Call, bool Backward, class Run>
-  static void step(host_memory const& memory, Run const& run) {
+  static void step(pass_memory const& memory, Run const& run) {
     using call = call_type<Call>;
     [[maybe_unused]] half_rounding const stores(
         halves::rules(halves::key(memory, rounded_value::tiles, Call, Backward ? 1 : 0)));
@@ -89,9 +89,9 @@ class ipu_arithmetic {
                               .number = memory.micro_batch});
   }
 
-  /// The loss of an output, which `run()` gives.
+  /// The loss of an output, which `run()` returns.
   template <std::size_t Output, class Run>
-  static float loss(host_memory const& memory, float const* prediction, void const* targets,
+  static float loss(pass_memory const& memory, float const* prediction, void const* targets,
                     loss_gradient const& gradient, Run const& run) {
     using session = session_shape<typename Plan::job::described>;
     using target_type = typename session::template target_type<Output>;
@@ -122,7 +122,7 @@ class ipu_arithmetic {
 
   /// Logits that become an output after its loss, by `run()`.
   template <std::size_t Output, class Run>
-  static void output(host_memory const& memory, float* value, Run const& run) {
+  static void output(pass_memory const& memory, float* value, Run const& run) {
     using session = session_shape<typename Plan::job::described>;
     constexpr long long floats = 1LL * session::batch * session::output_shape(Output).size();
     constexpr int call = session::outputs[Output];
@@ -143,7 +143,7 @@ class ipu_arithmetic {
 
   /// What is added to gradients between two steps, which `run()` does; `number` tells such sums of a pass apart.
   template <class Run>
-  static void addition(host_memory const& memory, pass_addition const& added, int number, Run const& run) {
+  static void addition(pass_memory const& memory, pass_addition const& added, int number, Run const& run) {
     float* const sum = Plan::address(memory, added.to);
     watch results;
     results.look_at_operand(sum, added.floats);
@@ -163,7 +163,7 @@ class ipu_arithmetic {
 
   /// The gradients of all calls of a layer become one, which `run()` does. Sums of halves never overflow.
   template <std::size_t Parameter, class Run>
-  static void sum_of_calls(host_memory const& memory, Run const& run) {
+  static void sum_of_calls(pass_memory const& memory, Run const& run) {
     using weight = parameter_update<Plan, Parameter>;
     constexpr auto is_summed = [](std::size_t call) {
       return Plan::model_plan.calls[call].needs_gradient && weight::used_by(static_cast<int>(call));
@@ -191,7 +191,7 @@ class ipu_arithmetic {
   /// The gradients of all replicas become one in a range of a weight's elements, which `run()` does. The sum is looked
   /// at in the place of replica `own`.
   template <std::size_t Parameter, class Gradients, class Range, class Run>
-  static void sum_of_replicas(host_memory const& memory, Gradients const& replicas, int own, Range const& elements,
+  static void sum_of_replicas(pass_memory const& memory, Gradients const& replicas, int own, Range const& elements,
                               Run const& run) {
     auto const count = elements.last - elements.first;
     watch results;
@@ -204,7 +204,7 @@ class ipu_arithmetic {
   }
 
   /// What the host has brought for the inputs.
-  static void inputs(host_memory const& memory) {
+  static void inputs(pass_memory const& memory) {
     if constexpr (Plan::training.dtype_policy.compute_dtype == dtype::float16)
       for (std::size_t i = 0; i < graph.calls.size(); ++i)
         if (auto const number = static_cast<int>(i);
@@ -221,7 +221,7 @@ class ipu_arithmetic {
 
   /// A pass's copy of a weight.
   template <std::size_t Parameter>
-  static void copied_weight(host_memory const& memory, float* copy) {
+  static void copied_weight(pass_memory const& memory, float* copy) {
     if constexpr (types::template rounds_copies<Parameter>)
       round_what_came(copy, Plan::weights.size[Parameter],
                       halves::key(memory, rounded_value::weight, static_cast<int>(Parameter), 0),
@@ -239,7 +239,7 @@ class ipu_arithmetic {
 
   /// The update of a range of a weight's elements, or its constraint, without a state, which `run()` carries out.
   template <std::size_t Parameter, class State, class Range, class Run>
-  static void update(host_memory const& memory, State const& state, Range const& elements, Run const& run) {
+  static void update(pass_memory const& memory, State const& state, Range const& elements, Run const& run) {
     int const number = Parameter, slots = state.slots != nullptr ? slots_of<Plan::training.optimizer> : 0;
     auto const count = elements.last - elements.first;
     float* const values = memory.weights + Plan::weights.offset[Parameter] + elements.first;
@@ -289,7 +289,7 @@ class ipu_arithmetic {
     }
   }
 
-  /// Of all its weights together, which lie one behind the other.
+  /// Floats of all weights of a call's layer, which lie one after the other.
   static constexpr long long floats_of_layer(int call) {
     auto const& layer = Plan::graph.layer_of(call);
     long long floats = 0;
@@ -297,7 +297,7 @@ class ipu_arithmetic {
     return floats;
   }
   template <int Call>
-  static float* gradients_of(host_memory const& memory) {
+  static float* gradients_of(pass_memory const& memory) {
     constexpr auto const& layer = graph.layer_of(Call);
     if constexpr (layer.parameter_count == 0)
       return memory.gradients;
@@ -307,7 +307,7 @@ class ipu_arithmetic {
 
   /// each(floats, count, what, index) for what a step writes, but for gradients of weights.
   template <int Call, bool Backward, class Each>
-  static void for_each_result(host_memory const& memory, Each const& each) {
+  static void for_each_result(pass_memory const& memory, Each const& each) {
     call_type<Call> const call{memory};
     if constexpr (Backward) {
       for (int i = 0; i < call.input_count; ++i)
@@ -318,7 +318,7 @@ class ipu_arithmetic {
       if constexpr (call_type<Call>::has_saved && Plan::trains) for_each_saved<Call>(call, each);
     }
   }
-  /// Those parts of what a forward step keeps that are of the type of values.
+  /// Calls `each` for the parts of a forward step's kept values that have the type of values.
   template <int Call, class Each>
   static void for_each_saved(call_type<Call> const& call, Each const& each) {
     constexpr int pass = planning_timetable<typename Plan::job>.stage_of_pass(Plan::pass_number);
@@ -341,7 +341,7 @@ class ipu_arithmetic {
 
   /// Operands that a backward step adds to.
   template <int Call>
-  static void look_at_sums(host_memory const& memory, watch& results) {
+  static void look_at_sums(pass_memory const& memory, watch& results) {
     call_type<Call> const call{memory};
     for (int i = 0; i < call.input_count; ++i)
       if (call.wants_input_gradient(i) && call.adds_input_gradient(i))
@@ -351,7 +351,7 @@ class ipu_arithmetic {
   }
 
   template <int Call>
-  static bool accumulate(host_memory const& memory) {
+  static bool accumulate(pass_memory const& memory) {
     float const* const gradients = gradients_of<Call>(memory);
     auto const factors = kernels::accumulation_factors_of(Plan::options.reduction_method, memory.accumulated,
                                                           Plan::options.accumulation_steps());
@@ -362,14 +362,14 @@ class ipu_arithmetic {
 
   // Gradients of weights in half precision are added to sums in float32.
   template <int Call>
-  static void hold_gradients(host_memory const& memory) {
+  static void hold_gradients(pass_memory const& memory) {
     if (memory.accumulated == 0) return;
     float* const sums = gradients_of<Call>(memory);
-    std::copy_n(sums, floats_of_layer(Call), memory.held_gradients);
+    std::copy_n(sums, floats_of_layer(Call), emulated_device_of(memory).held_gradients);
     std::fill_n(sums, floats_of_layer(Call), 0.0F);
   }
   template <int Call>
-  static bool round_gradients(host_memory const& memory) {
+  static bool round_gradients(pass_memory const& memory) {
     constexpr auto floats = floats_of_layer(Call);
     if constexpr (floats == 0 || Plan::accumulates_halves) {
       return false;
@@ -377,14 +377,14 @@ class ipu_arithmetic {
       float* const sums = gradients_of<Call>(memory);
       bool const too_large = halves::round(sums, floats, halves::key(memory, rounded_value::weight_gradient, Call, 0));
       if (sums_floats && memory.accumulated > 0)
-        kernels::scaled_add<true, architecture>(1.0F, memory.held_gradients, sums, floats);
+        kernels::scaled_add<true, architecture>(1.0F, emulated_device_of(memory).held_gradients, sums, floats);
       return too_large;
     }
   }
 
   // Moving means and the like.
   template <int Call>
-  static bool round_layer_state(host_memory const& memory) {
+  static bool round_layer_state(pass_memory const& memory) {
     call_type<Call> const call{memory};
     bool too_large = false;
     for (int i = 0; i < call.parameter_count; ++i)

@@ -13,7 +13,7 @@
 
 namespace stagecraft::tiles {
 
-/// What it costs is added to `memory.counted`.
+/// What it costs is added to `emulated_device::counted`.
 template <class Plan, std::size_t Output>
 class ipu_loss {
   using model = typename Plan::model;
@@ -23,7 +23,7 @@ class ipu_loss {
 
  public:
   template <class HostLoss>
-  static float run(host_memory const& memory, float const* prediction, void const* targets, float const* scales,
+  static float run(pass_memory const& memory, float const* prediction, void const* targets, float const* scales,
                    loss_gradient const& gradient, HostLoss const& host_loss) {
     if constexpr (Plan::machine::checked) {
       using places = tile_places<typename Plan::job>;
@@ -36,8 +36,8 @@ class ipu_loss {
                                .valid_samples = memory.valid_samples,
                                .accumulated = memory.accumulated,
                                .loss_scale = memory.loss_scale};
-      *memory.counted += run_step(
-          *memory.tiles, step, offsets.data(), places::end_of_losses(), values,
+      *emulated_device_of(memory).counted += run_step(
+          *emulated_device_of(memory).tiles, step, offsets.data(), places::end_of_losses(), values,
           [&](tile_tensor const& tensor, float* to) {
             switch (tensor.role) {
               case tensor_role::input: std::copy_n(prediction, tensor.elements, to); return true;
@@ -60,7 +60,7 @@ class ipu_loss {
           [](task const&) {});
       return result;
     } else {
-      *memory.counted += loss_cost_of<typename Plan::job, Output>.cost;
+      *emulated_device_of(memory).counted += loss_cost_of<typename Plan::job, Output>.cost;
       return host_loss();
     }
   }
@@ -74,7 +74,7 @@ class ipu_output {
 
  public:
   template <class HostStep>
-  static void run(host_memory const& memory, [[maybe_unused]] float* value, HostStep const& host_step) {
+  static void run(pass_memory const& memory, [[maybe_unused]] float* value, HostStep const& host_step) {
     if constexpr (Plan::machine::checked) {
       static constexpr lowered_step const& step = lowered_output_of<typename Plan::job, Output>;
       using places = tile_places<typename Plan::job>;
@@ -82,8 +82,8 @@ class ipu_output {
         return places::template of_loss<Output>(tensor, memory.micro_batch);
       });
       step_values const values{.seed = memory.seed, .step = memory.step, .valid_samples = memory.valid_samples};
-      *memory.counted += run_step(
-          *memory.tiles, step, offsets.data(), places::end_of_losses(), values,
+      *emulated_device_of(memory).counted += run_step(
+          *emulated_device_of(memory).tiles, step, offsets.data(), places::end_of_losses(), values,
           [&](tile_tensor const& tensor, float* to) {
             std::copy_n(value, tensor.elements, to);
             return true;
@@ -91,7 +91,7 @@ class ipu_output {
           [&](tile_tensor const& tensor, float const* from) { std::copy_n(from, tensor.elements, value); },
           [](task const&) {});
     } else {
-      *memory.counted += output_cost_of<typename Plan::job, Output>.cost;
+      *emulated_device_of(memory).counted += output_cost_of<typename Plan::job, Output>.cost;
       host_step();
     }
   }

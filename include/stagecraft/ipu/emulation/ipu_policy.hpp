@@ -30,7 +30,7 @@ struct ipu_policy : host_policy {
   static constexpr bool joins_updates =
       !Machine::checked &&
       !floating_point_watch<Machine::config.floating_point_behaviour, typename Machine::architecture>::is_on;
-  /// On tiles, accumulating operations begin.
+  /// On tiles, accumulating tasks begin.
   template <class Plan>
   static constexpr bool clears_accumulators = !Plan::machine::checked;
   template <class Plan>
@@ -44,80 +44,90 @@ struct ipu_policy : host_policy {
     return tiles::memory_problem<typename Job::template in<main_mode<Job>>>;
   }
   template <class Sizes>
-  static void begin_pass(replica_memory<Sizes>& own, bool trains, int pass, int device, host_memory& memory) {
+  static void begin_pass(replica_memory<Sizes>& own, bool trains, int pass, int device, pass_memory& memory) {
     own.begin((trains ? own.counted.training : own.counted.inference)[pass], device, memory, true);
-    memory.held_gradients = own.held_gradients[device].data();
   }
   template <class Sizes>
-  static void begin_update(replica_memory<Sizes>& own, int device, host_memory& memory, bool first) {
+  static void begin_update(replica_memory<Sizes>& own, int device, pass_memory& memory, bool first) {
     own.begin(own.counted.updates[device], device, memory, first);
   }
 
-  template <class Plan, int Call, bool Backward, class OnHost>
-  static void step(host_memory const& memory, OnHost const& on_host) {
+  template <class Plan, int Call, bool Backward>
+  static void step(pass_memory const& memory) {
+    // A generic lambda, so that tiles that compute for themselves do without the host's kernels.
+    auto const on_host = [](auto const& own) { host_policy::step<Plan, Call, Backward>(own); };
     ipu_arithmetic<Plan>::template step<Call, Backward>(memory,
                                                         [&] { ipu_step<Plan, Call, Backward>::run(memory, on_host); });
   }
 
-  template <class Plan, std::size_t Output, class OnHost>
-  static float loss(host_memory const& memory, float const* prediction, void const* targets, float const* scales,
-                    loss_gradient const& gradient, OnHost const& on_host) {
+  template <class Plan, std::size_t Output>
+  static float loss(pass_memory const& memory, float const* prediction, void const* targets, float const* scales,
+                    loss_gradient const& gradient) {
+    auto const on_host = [&] { return host_policy::loss<Plan, Output>(memory, prediction, targets, scales, gradient); };
     return ipu_arithmetic<Plan>::template loss<Output>(memory, prediction, targets, gradient, [&] {
       return ipu_loss<Plan, Output>::run(memory, prediction, targets, scales, gradient, on_host);
     });
   }
-  template <class Plan, std::size_t Output, class OnHost>
-  static void output(host_memory const& memory, float* value, OnHost const& on_host) {
+  template <class Plan, std::size_t Output>
+  static void output(pass_memory const& memory, float* value) {
+    auto const on_host = [&] { host_policy::output<Plan, Output>(memory, value); };
     ipu_arithmetic<Plan>::template output<Output>(memory, value,
                                                   [&] { ipu_output<Plan, Output>::run(memory, value, on_host); });
   }
 
-  template <class Plan, std::size_t Parameter, class OnHost>
-  static void sum_of_calls(host_memory const& memory, OnHost const& on_host) {
-    ipu_arithmetic<Plan>::template sum_of_calls<Parameter>(memory, on_host);
+  template <class Plan, std::size_t Parameter>
+  static void sum_of_calls(pass_memory const& memory) {
+    ipu_arithmetic<Plan>::template sum_of_calls<Parameter>(memory,
+                                                           [&] { host_policy::sum_of_calls<Plan, Parameter>(memory); });
   }
-  template <class Plan, std::size_t Parameter, class Gradients, class Range, class OnHost>
-  static void sum_of_replicas(host_memory const& memory, Gradients const& gradients, int replica, Range const& elements,
-                              OnHost const& on_host) {
-    ipu_arithmetic<Plan>::template sum_of_replicas<Parameter>(memory, gradients, replica, elements, on_host);
+  template <class Plan, std::size_t Parameter, class Gradients, class Range>
+  static void sum_of_replicas(pass_memory const& memory, Gradients const& gradients, int replica,
+                              Range const& elements) {
+    ipu_arithmetic<Plan>::template sum_of_replicas<Parameter>(memory, gradients, replica, elements, [&] {
+      host_policy::sum_of_replicas<Plan, Parameter>(memory, gradients, replica, elements);
+    });
   }
-  template <class Plan, std::size_t Parameter, class OnHost>
-  static void penalty_gradient(host_memory const& memory, bool is_shared, OnHost const& on_host) {
-    ipu_weight_step<Plan, Parameter>::penalty(memory, is_shared, on_host);
+  template <class Plan, std::size_t Parameter>
+  static void penalty_gradient(pass_memory const& memory, float times, bool is_shared) {
+    ipu_weight_step<Plan, Parameter>::penalty(
+        memory, is_shared, [&] { host_policy::penalty_gradient<Plan, Parameter>(memory, times, is_shared); });
   }
-  template <class Plan, std::size_t Parameter, int Round, class OnHost>
-  static void squares(host_memory const& memory, optimizer_state const& state, bool is_shared, double* sums,
-                      OnHost const& on_host) {
+  template <class Plan, std::size_t Parameter, int Round>
+  static void squares(pass_memory const& memory, optimizer_state const& state, bool is_shared, double* sums) {
     if constexpr (Round == 0 && norms_of<Plan::training.optimizer>.has_global())
-      ipu_weight_step<Plan, Parameter>::squares(memory, state, is_shared, sums, on_host);
-    else
-      on_host();
+      ipu_weight_step<Plan, Parameter>::squares(memory, state, is_shared, sums, [] {});
   }
-  template <class Plan, std::size_t Parameter, class Range, class OnHost>
-  static void update(host_memory const& memory, optimizer_state const& state, Range const& elements,
-                     OnHost const& on_host) {
+  template <class Plan, std::size_t Parameter, class Range>
+  static void update(pass_memory const& memory, optimizer_state const& state, Range const& elements) {
+    // What it rounds follows from the tiles, not from host_policy::update.
+    auto const on_host = [&] { parameter_update<Plan, Parameter>::apply(memory, state, elements); };
     ipu_arithmetic<Plan>::template update<Parameter>(
         memory, state, elements, [&] { ipu_weight_step<Plan, Parameter>::update(memory, state, elements, on_host); });
   }
-  template <class Plan, std::size_t Parameter, class OnHost>
-  static void constraint(host_memory const& memory, bool is_shared, OnHost const& on_host) {
+  template <class Plan, std::size_t Parameter>
+  static void constraint(pass_memory const& memory, bool is_shared) {
+    auto const on_host = [&] {
+      weight_functions<Plan>::template constrain<Parameter>(memory.weights, memory.workspace);
+    };
     ipu_arithmetic<Plan>::template update<Parameter>(
         memory, optimizer_state{}, kernels::share::range{0, Plan::weights.size[Parameter]},
         [&] { ipu_weight_step<Plan, Parameter>::constraint(memory, is_shared, on_host); });
   }
 
   template <class Plan>
-  static void inputs(host_memory const& memory) {
+  static void inputs(pass_memory const& memory) {
+    host_policy::inputs<Plan>(memory);
     ipu_arithmetic<Plan>::inputs(memory);
   }
-  template <class Plan, class OnHost>
-  static void addition(host_memory const& memory, pass_addition const& added, int number, OnHost const& on_host) {
+  template <class Plan>
+  static void addition(pass_memory const& memory, pass_addition const& added, int number) {
     count_addition<Plan>(memory, added);
-    ipu_arithmetic<Plan>::addition(memory, added, number, on_host);
+    ipu_arithmetic<Plan>::addition(memory, added, number, [&] { host_policy::addition<Plan>(memory, added, number); });
   }
   template <class Plan, std::size_t Parameter>
-  static void copied_weight(host_memory const& memory, float* copy) {
-    ipu_arithmetic<Plan>::template copied_weight<Parameter>(memory, copy);
+  static void copy_weight(pass_memory const& memory, float const* from, float* to) {
+    host_policy::copy_weight<Plan, Parameter>(memory, from, to);
+    if constexpr (!rounds_copies<Plan>) ipu_arithmetic<Plan>::template copied_weight<Parameter>(memory, to);
   }
   template <class Plan>
   static void given_weights(float* weights) {
@@ -130,8 +140,8 @@ struct ipu_policy : host_policy {
 namespace stagecraft::engine {
 
 template <ipu_config Config, int Threads, class Arch>
-struct policy_of_machine<ipu_machine<Config, Threads, Arch>> {
-  using type = ipu_policy;
+struct policy_of_machine<tiles::ipu_machine<Config, Threads, Arch>> {
+  using type = tiles::ipu_policy;
 };
 
 }  // namespace stagecraft::engine

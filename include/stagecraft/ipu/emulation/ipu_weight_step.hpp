@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What becomes of a weight on an emulated IPU behind the passes: its norms, its update, and functions of the user's
-// own.
-// A layer's step on an emulated IPU: by the host's kernels on the pieces of all tiles at once, which stand one behind
-// the other in the device's block, or tile by tile.
+// Steps of layers and of weights (norms, updates, functions of the user's own) on an emulated IPU: by the host's
+// kernels on the pieces of all tiles at once, which stand one after the other in the device's block, or tile by tile.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/engine/policy/weight_storage.hpp>
 #include <stagecraft/host/parameter_update.hpp>
-#include <stagecraft/host/steps/weight_layout.hpp>
 #include <stagecraft/ipu/emulation/tile_step.hpp>
 #include <stagecraft/ipu/placement/tile_places.hpp>
 #include <stagecraft/ipu/profile/pass_profile.hpp>
@@ -16,13 +14,13 @@
 
 namespace stagecraft::tiles {
 
-/// What it costs is added to `memory.counted`.
+/// What it costs is added to `emulated_device::counted`.
 template <class Plan, int Call, bool Backward>
 struct ipu_step {
   using steps = tile_step<Plan, Call, Backward>;
 
   template <class HostStep>
-  static void run(host_memory const& memory, HostStep const& host_step) {
+  static void run(pass_memory const& memory, HostStep const& host_step) {
     if constexpr (is_on_host(Plan::graph, Call)) {
       host_step(memory);
     } else if constexpr (Plan::machine::checked) {
@@ -30,16 +28,16 @@ struct ipu_step {
       auto const offsets = offsets_of(steps::step, [&](tile_tensor const& tensor) {
         return places::template of_step<Plan::pass_number>(number, tensor, memory.micro_batch);
       });
-      *memory.counted +=
-          steps::run(memory, *memory.tiles, offsets.data(), places::template end_of_step<Plan::pass_number>(number));
+      *emulated_device_of(memory).counted += steps::run(memory, *emulated_device_of(memory).tiles, offsets.data(),
+                                                        places::template end_of_step<Plan::pass_number>(number));
     } else {
       host_step(memory);
-      *memory.counted += steps::cost;
+      *emulated_device_of(memory).counted += steps::cost;
     }
   }
 
  private:
-  /// Of the step in its pass.
+  /// The step's number in its pass.
   static constexpr int number = [] {
     int result = 0;
     for (auto const& step : Plan::pass.steps) {
@@ -52,15 +50,15 @@ struct ipu_step {
 
 /// A map on the gradient's tiles.
 template <class Plan>
-void count_addition(host_memory const& memory, pass_addition const& added) {
+void count_addition(pass_memory const& memory, pass_addition const& added) {
   auto const type = value_types_of<typename Plan::job>[added.call];
-  *memory.counted += cost_of_addition(added.floats, type, Plan::machine::target);
+  *emulated_device_of(memory).counted += cost_of_addition(added.floats, type, Plan::machine::target);
 }
 
-/// What each costs is added to `memory.counted`. The gradients of a layer's calls have been added up before, and those
-/// of replicas. Checked IPUs carry it out tile by tile, and find the sum in the place of the first call's, and zeros in
-/// those of the others; unless replicas share weights or state, or gradients are accumulated in halves: a part of a
-/// weight stands in the order of the host's layout, and sums in halves are kept in float32 here.
+/// What each costs is added to `emulated_device::counted`. The gradients of a layer's calls have been added up before,
+/// and those of replicas. Checked IPUs carry it out tile by tile, and find the sum in the place of the first call's,
+/// and zeros in those of the others; unless replicas share weights or state, or gradients are accumulated in halves: a
+/// part of a weight stands in the order of the host's layout, and sums in halves are kept in float32 here.
 template <class Plan, std::size_t Parameter>
 class ipu_weight_step {
   using job = typename Plan::job;
@@ -74,7 +72,7 @@ class ipu_weight_step {
  public:
   /// The optimizer's step on a range of the weight's elements.
   template <class Range, class OnHost>
-  static void update(host_memory const& memory, state_type const& state, Range const& elements, OnHost const& on_host) {
+  static void update(pass_memory const& memory, state_type const& state, Range const& elements, OnHost const& on_host) {
     run<on_tiles>(lowered_update_of<job, Parameter>, update_cost_of<job, Parameter>, memory, state,
                   elements.last - elements.first != size, on_host, [&](tile_tensor const& tensor, float const* from) {
                     if (tensor.role == tensor_role::weight || tensor.role == tensor_role::optimizer_state)
@@ -83,7 +81,7 @@ class ipu_weight_step {
   }
   /// What the weight contributes to norms over all weights.
   template <class OnHost>
-  static void squares(host_memory const& memory, state_type const& state, bool is_shared, double* sums,
+  static void squares(pass_memory const& memory, state_type const& state, bool is_shared, double* sums,
                       OnHost const& on_host) {
     run<on_tiles>(lowered_squares_of<job, Parameter>, squares_cost_of<job, Parameter>, memory, state, is_shared,
                   on_host, [&](tile_tensor const& tensor, float const* from) {
@@ -92,13 +90,13 @@ class ipu_weight_step {
   }
   /// Its constraint.
   template <class OnHost>
-  static void constraint(host_memory const& memory, bool is_shared, OnHost const& on_host) {
+  static void constraint(pass_memory const& memory, bool is_shared, OnHost const& on_host) {
     run<on_tiles>(lowered_constraint_of<typename job::described, Parameter>, constraint_cost_of<job, Parameter>, memory,
                   {}, is_shared, on_host, pack_into<tensor_role::weight>(memory));
   }
   /// What a penalty of the user's own adds to its gradient.
   template <class OnHost>
-  static void penalty(host_memory const& memory, bool is_shared, OnHost const& on_host) {
+  static void penalty(pass_memory const& memory, bool is_shared, OnHost const& on_host) {
     constexpr bool can_run = on_tiles && !scales_penalties;
     run<can_run>(lowered_penalty_of<job, Parameter>, penalty_cost_of<job, Parameter>, memory, {}, is_shared, on_host,
                  pack_into<tensor_role::accumulator>(memory));
@@ -106,11 +104,11 @@ class ipu_weight_step {
 
  private:
   template <bool OnTiles, class OnHost, class Store>
-  static void run(lowered_step const& step, step_cost const& cost, host_memory const& memory, state_type const& state,
+  static void run(lowered_step const& step, step_cost const& cost, pass_memory const& memory, state_type const& state,
                   bool is_shared, OnHost const& on_host, Store const& store) {
     if (!OnTiles || is_shared) {
       on_host();
-      *memory.counted += cost.cost;
+      *emulated_device_of(memory).counted += cost.cost;
     } else if constexpr (OnTiles) {
       using places = tile_places<job>;
       auto const offsets =
@@ -126,18 +124,19 @@ class ipu_weight_step {
           layout::template unpack<Parameter>(from, to);
         return from != nullptr;
       };
-      *memory.counted += run_step(*memory.tiles, step, offsets.data(), places::template end_of_update<Parameter>(),
-                                  values, load, store, [](task const&) {});
+      *emulated_device_of(memory).counted +=
+          run_step(*emulated_device_of(memory).tiles, step, offsets.data(), places::template end_of_update<Parameter>(),
+                   values, load, store, [](task const&) {});
     }
   }
   template <tensor_role Role>
-  static auto pack_into(host_memory const& memory) {
+  static auto pack_into(pass_memory const& memory) {
     return [&memory](tile_tensor const& tensor, float const* from) {
       if (tensor.role == Role) layout::template pack<Parameter>(from, stored(memory, {}, tensor));
     };
   }
   /// Null of a tensor of the step alone.
-  static float* stored(host_memory const& memory, state_type const& state, tile_tensor const& tensor) {
+  static float* stored(pass_memory const& memory, state_type const& state, tile_tensor const& tensor) {
     switch (tensor.role) {
       case tensor_role::weight: return memory.weights + offset;
       case tensor_role::optimizer_state: return state.slots + tensor.index * state.stride;

@@ -4,8 +4,9 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/engine/policy/weight_storage.hpp>
 #include <stagecraft/host/steps/host_call.hpp>
-#include <stagecraft/host/steps/weight_layout.hpp>
+#include <stagecraft/ipu/emulation/emulated_device.hpp>
 #include <stagecraft/ipu/lowering/lowered_steps.hpp>
 #include <stagecraft/ipu/tiles/codelets/run_task.hpp>
 #include <stagecraft/kernels/simd/narrow_floats.hpp>
@@ -19,7 +20,7 @@
 
 namespace stagecraft::tiles {
 
-/// Which tensors of a step its operations write.
+/// Which tensors of a step its tasks write.
 constexpr auto written_tensors(lowered_step const& step) {
   std::array<bool, lowered_step::most_tensors> written{};
   for (int k = 0; k < step.task_count; ++k)
@@ -53,7 +54,7 @@ std::array<std::int64_t, lowered_step::most_tensors> offsets_of(lowered_step con
 }
 
 /// Runs a lowered step whose tensors are loaded by `load(tensor, values)` and stored by `store(tensor, values)`, row by
-/// row; `custom(operation)` runs a layer of the user's own. Gives what was counted.
+/// row; `custom(task)` runs a layer of the user's own. Returns what was counted.
 template <class Load, class Store, class Custom>
 operation_cost run_step(tile_machine& machine, lowered_step const& step, std::int64_t const* offsets,
                         std::int64_t step_offset, step_values const& values, Load const& load, Store const& store,
@@ -97,7 +98,7 @@ class tile_step {
   static constexpr lowered_step const& step = lowered_step_of<typename Plan::job, pass, Call, Backward>;
   static constexpr operation_cost cost = step_cost_of<typename Plan::job, pass, Call, Backward>.cost;
 
-  static operation_cost run(host_memory const& memory, tile_machine& machine, std::int64_t const* offsets,
+  static operation_cost run(pass_memory const& memory, tile_machine& machine, std::int64_t const* offsets,
                             std::int64_t step_offset) {
     call_type const call{memory};
     step_values const values{.seed = memory.seed,

@@ -9,7 +9,7 @@
 #include <stagecraft/ipu/tasks/map.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/plan/model_plan.hpp>
-#include <stagecraft/plan/pipeline_program.hpp>
+#include <stagecraft/plan/passes.hpp>
 #include <stagecraft/plan/value_types.hpp>
 #include <cstdint>
 #include <type_traits>

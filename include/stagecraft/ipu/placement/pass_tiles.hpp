@@ -6,7 +6,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/ipu/placement/device_tiles.hpp>
-#include <stagecraft/plan/pipeline_program.hpp>
+#include <stagecraft/plan/passes.hpp>
 #include <stagecraft/plan/value_types.hpp>
 #include <array>
 #include <cstddef>

@@ -10,7 +10,6 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 
 #include <stagecraft/description/job_on.hpp>
-#include <stagecraft/description/training_on.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/graph/array_view.hpp>

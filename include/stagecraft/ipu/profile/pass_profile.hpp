@@ -12,7 +12,7 @@
 #include <stagecraft/ipu/placement/tile_code.hpp>
 #include <stagecraft/ipu/profile/replica_ring.hpp>
 #include <stagecraft/ipu/tasks/map.hpp>
-#include <stagecraft/plan/pipeline_program.hpp>
+#include <stagecraft/plan/passes.hpp>
 #include <stagecraft/plan/value_types.hpp>
 #include <array>
 #include <bit>

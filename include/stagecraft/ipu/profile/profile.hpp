@@ -11,7 +11,6 @@
 
 #include <stagecraft/description/job_on.hpp>
 #include <stagecraft/description/training_checks.hpp>
-#include <stagecraft/description/training_on.hpp>
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/ipu/profile/memory_profile.hpp>
 #include <stagecraft/ipu/profile/time_profile.hpp>

@@ -7,7 +7,7 @@
 #include <stagecraft/graph/frozen.hpp>
 #include <stagecraft/ipu/cycles/exchange.hpp>
 #include <stagecraft/ipu/profile/pass_profile.hpp>
-#include <stagecraft/plan/pipeline_program.hpp>
+#include <stagecraft/plan/passes.hpp>
 #include <array>
 #include <cstddef>
 #include <cstdint>

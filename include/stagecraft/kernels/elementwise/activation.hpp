@@ -15,15 +15,14 @@ namespace stagecraft::kernels {
 
 /// An elementwise activation function on a batch of floats, for use inside other kernels (a matmul's epilogue, say).
 ///
-/// - `forward(x)` gives f(x);
-/// - `gradient(saved, dy)` gives f'(x) * dy, where saved is x if `Act.gradient_needs_input()`, f(x) otherwise.
+/// - `forward(x)` returns f(x);
+/// - `gradient(saved, dy)` returns f'(x) * dy, where saved is x if `Act.gradient_needs_input()`, f(x) otherwise.
 ///
-/// NaN goes through, as in Keras: f(NaN) is NaN, for relu too. At the points where f has no derivative the gradient is
-/// TensorFlow's.
+/// f(NaN) is NaN as in Keras, for relu too. At the points where f has no derivative the gradient is TensorFlow's.
 ///
-/// Measured on [-20, 20]: relative error at most 2.2e-7, but for gelu and hard_sigmoid, whose small values cancel: of
-/// gelu at most 1.9e-7 (its tanh form 0.9e-7) of 1 + |y|, of hard_sigmoid 2.2e-8. The elementary functions below them
-/// are those of kernels/simd/math.hpp.
+/// Measured on [-20, 20]: relative error at most 2.2e-7, but for gelu and hard_sigmoid, whose small values cancel:
+/// gelu's error is at most 1.9e-7 (its tanh form's 0.9e-7) of 1 + |y|, hard_sigmoid's 2.2e-8. Elementary functions are
+/// those of kernels/simd/math.hpp.
 template <activation Act, class Arch = default_architecture>
 struct activation_function {
   static_assert(Act.elementwise(), "softmax is not elementwise: use kernels/normalization/softmax.hpp");
@@ -55,7 +54,7 @@ struct activation_function {
     }
   }
 
-  /// Whether there is `forward_each`.
+  /// True if there is `forward_each`.
   static constexpr bool gains_by_interleaving =
       Act.kind == activation_kind::exponential || Act.kind == activation_kind::gelu ||
       Act.kind == activation_kind::gelu_tanh || Act.kind == activation_kind::sigmoid ||
@@ -146,7 +145,7 @@ struct activation_function {
     if constexpr (Act.threshold == 0 && Act.max_value < 0) {
       return xsimd::select(saved > value(0.0F), dy, value(Act.alpha) * dy);
     } else {
-      // saved is the input here, but for relu6, where input and output give the same answer.
+      // saved is the input here; for relu6 it is the output, which passes the same comparison.
       auto passes = saved > value(Act.threshold);
       if constexpr (Act.max_value == 6 && Act.threshold == 0)
         passes = passes & (saved < value(6.0F));
@@ -159,7 +158,8 @@ struct activation_function {
   }
 };
 
-/// The activation of sums, behind their bias. For y of the same shape it is the step of a layer, too.
+/// An epilogue that applies an activation to sums, after their bias. For y of the same shape it is the step of a layer,
+/// too.
 template <activation Act, class Arch = default_architecture>
 struct activation_epilogue {
   [[nodiscard, gnu::always_inline]] inline batch<Arch> operator()(batch<Arch> const& sum) const {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What products and convolutions do to their sums before they leave the registers: parts, and how to compose them.
+// Epilogues: functions that products and convolutions apply to their sums in registers, and their composition.
 //
 // An epilogue is called as `epilogue(sum, column, element)`: `sum` holds the sums of `lanes` neighbouring columns
 // (units or channels) of one row of the result y, the first of which is number `column` of its row and is stored at
-// y[element]. It gives what is stored. Behind the last column of a row the lanes hold anything, and are not stored.
+// y[element]. It returns the values to be stored. Lanes after the last column of a row are unspecified and not stored.
 #pragma once
 
 #include <stagecraft/kernels/simd/simd.hpp>
@@ -77,7 +77,7 @@ struct epilogue_then {
 template <class Epilogue, class Then>
 epilogue_then(Epilogue, Then) -> epilogue_then<Epilogue, Then>;
 
-/// The same, where either may be no epilogue at all.
+/// `epilogue_then`, where either may be `no_epilogue`.
 template <class Epilogue, class Then>
 [[nodiscard]] auto join_epilogues(Epilogue const& epilogue, Then const& then) {
   if constexpr (std::same_as<Then, no_epilogue>)

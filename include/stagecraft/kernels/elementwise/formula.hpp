@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Formulas: as a function of batches, for loops of a kernel's own, and step by step over an array.
-// The square root without the unit that takes roots and divides, which is the slowest one of a loop with both.
+// Formulas: as a function of batches, for loops of a kernel's own, and step by step over an array; with a square root
+// by products, which avoids the unit for roots and divisions, the slowest one of a loop with both.
 #pragma once
 
 #include <stagecraft/graph/array_view.hpp>
@@ -18,21 +18,21 @@
 
 namespace stagecraft::kernels {
 
-/// What a square root is computed by. The bits are the same.
+/// The two ways to compute a square root. They have the same bits.
 enum class root_by { unit, products };
 
 /// The square root of each lane, correctly rounded. By products it takes as long, but leaves the unit for roots to
 /// others: a loop that takes every other root so is quicker than with either alone. AVX-512 only; other architectures,
 /// and registers with a lane that is not within [2^-100, 2^128), take the unit.
 ///
-/// By products it is an estimate, one step of Newton's for the root and half its reciprocal, and a last one from the
-/// exact remainder x - root^2 (P. Markstein, 1990). It is right for every mantissa if the estimate's relative error is
-/// below 2^-14, as the instruction set promises.
+/// By products it takes an estimate, one step of Newton's method for the root and half its reciprocal, and a last step
+/// from the exact remainder x - root^2 (P. Markstein, 1990). It is correct for every mantissa if the estimate's
+/// relative error is below 2^-14, as the instruction set promises.
 template <root_by By, class Arch>
 [[nodiscard, gnu::always_inline]] inline xsimd::batch<float, Arch> square_root(xsimd::batch<float, Arch> const& x) {
 #if defined(__AVX512F__)
   if constexpr (has_avx512<Arch> && By == root_by::products) {
-    // One comparison of the bits, without sign, finds what is too small, too large, negative or NaN.
+    // One unsigned comparison of the bits finds numbers that are too small, too large, negative or NaN.
     __m512i const above = _mm512_sub_epi32(_mm512_castps_si512(x), _mm512_set1_epi32((127 - 100) << 23));
     if (_mm512_cmp_epu32_mask(above, _mm512_set1_epi32((100 + 128) << 23), _MM_CMPINT_NLT) == 0) [[likely]] {
       __m512 const one_half = _mm512_set1_ps(0.5F);
@@ -72,8 +72,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// The numbers of a formula that are the same at all places, where they stand among its steps. `given` are those that
-/// it is given. They are computed in double.
+/// The numbers of a formula that are the same at all places, by their numbers among its steps. `given` are its
+/// arguments. They are computed in double.
 inline void formula_constants(operations::formula_view const& of, tracing::array_view<double const> given,
                               tracing::array_view<float> to) {
   std::array<double, operations::formula_view::most_steps> values{};
@@ -85,7 +85,7 @@ inline void formula_constants(operations::formula_view const& of, tracing::array
   }
 }
 
-/// A formula with what is given everywhere, as a function of batches: f(given, results) at one place of each array.
+/// A formula with its constants as a function of batches: f(given, results) at one place of each array.
 template <auto const& Formula, class Arch>
 class formula_function {
  public:
@@ -99,8 +99,8 @@ class formula_function {
     }(std::make_index_sequence<steps>{});
   }
 
-  /// Whether a loop over it is quicker if it takes every other root by products: there are roots, and not so many
-  /// products beside them that these take as long.
+  /// True if a loop over the formula is faster when it takes every other root by products: there are roots, and too few
+  /// other products to take as long as the roots.
   static constexpr bool mixes_roots = has_avx512<Arch> && [] {
     using enum operations::function;
     int roots = 0, divisions = 0, products = 0;
@@ -126,11 +126,11 @@ class formula_function {
  private:
   static constexpr std::size_t steps = Formula.steps.size();
 
-  /// A literal is no NaN, which a maximum would have to look for.
+  /// True for a literal, which is no NaN, so that a maximum need not check it.
   static constexpr bool is_literal(int number) {
     return Formula.steps[number].from == operations::formula_source::constant;
   }
-  /// How many constants that are no literals stand before a step.
+  /// The number of constants before a step that are no literals.
   static constexpr std::size_t place_of(std::size_t end) {
     std::size_t count = 0;
     for (std::size_t i = 0; i < end; ++i)
@@ -168,7 +168,7 @@ class formula_function {
       values[I] = function_value<step.apply, Arch>(values[step.operands[0]], values[step.operands[1]],
                                                    values[step.operands[2]]);
   }
-  /// A comparison that something chooses by needs no numbers.
+  /// True for a comparison. If only selections use it, it needs no numbers.
   static constexpr bool is_comparison(int number) {
     auto const& step = Formula.steps[number];
     return step.from == operations::formula_source::function && !step.is_uniform &&
@@ -190,7 +190,7 @@ class formula_function {
   value constants_[place_of(steps) + 1]{};
 };
 
-/// The same for a formula that is known at run time only: n places, some at a time. `given[i]` and `results[i]` are
+/// Evaluates a formula that is known at run time only at n places, some at a time. `given[i]` and `results[i]` are
 /// arrays of n numbers, and may be the same ones.
 template <class Arch = default_architecture>
 inline void formula_places(operations::formula_view const& of, tracing::array_view<float const> constants,

@@ -13,7 +13,7 @@
 
 namespace stagecraft::kernels {
 
-/// Where the uniform numbers of a row come from: counters first, first + 1, ... of a key.
+/// The uniform random numbers of a row: counters first, first + 1, ... of a key.
 struct drawn_numbers {
   random_key key{0, 0};
   std::uint64_t first = 0;
@@ -21,7 +21,7 @@ struct drawn_numbers {
 
 namespace detail {
 
-/// Whether a formula reads a number.
+/// True if a formula reads number `place`.
 template <auto const& Formula>
 constexpr bool reads_place(std::size_t place) {
   for (auto const& step : Formula.steps)
@@ -31,8 +31,8 @@ constexpr bool reads_place(std::size_t place) {
 
 }  // namespace detail
 
-/// A formula of `Places` numbers and one that is drawn, as what another kernel does with its results: they are number
-/// `Result`. Up to a register behind the end of the other numbers' arrays may be read.
+/// A formula of `Places` numbers and a random one as another kernel's epilogue, whose sums are number `Result`. Up to a
+/// register after the end of the other numbers' arrays may be read.
 template <auto const& Formula, std::size_t Places, std::size_t Result, class Arch = default_architecture>
 class formula_epilogue {
   using value = batch<Arch>;
@@ -67,8 +67,8 @@ class formula_epilogue {
   drawn_numbers drawn_;
 };
 
-/// The loop of a formula of `Places` numbers at each place, of which those that `Single` has a bit for are one for the
-/// whole row; behind them comes a number that is drawn. What the formula does not read may lie anywhere.
+/// The loop of a formula over a row. It has `Places` numbers at each place, followed by a random one; a number whose
+/// bit is set in `Single` is the same for the whole row. Pointers that the formula does not read may be anything.
 template <auto const& Formula, std::size_t Places, unsigned Single, class Arch = default_architecture>
 class formula_row {
   using value = batch<Arch>;
@@ -76,7 +76,7 @@ class formula_row {
   static constexpr int width = lanes<Arch>;
 
  public:
-  /// y = it, or y += it if Adds, for n places.
+  /// y = f, or y += f if Adds, for n places.
   template <bool Adds>
   [[gnu::always_inline]] static inline void write(pointers const& given, float* y, std::int64_t n,
                                                   drawn_numbers const& drawn = {}) {
@@ -90,7 +90,7 @@ class formula_row {
     else
       write_through(given, y, n, drawn, no_epilogue{}, 0);
   }
-  /// y = it through an epilogue, for n places of which the first is number `element` to the epilogue.
+  /// y = epilogue(f) for n places; the first is number `element` of the epilogue.
   template <class Epilogue>
   [[gnu::always_inline]] static inline void write_through(pointers const& given, float* y, std::int64_t n,
                                                           drawn_numbers const& drawn, Epilogue const& epilogue,
@@ -105,13 +105,13 @@ class formula_row {
         given, n, drawn, [&](value const& result, std::int64_t i) { finish(result, i).store_unaligned(y + i); },
         [&](value const& result, std::int64_t i, int count) { store_first<Arch>(finish(result, i), y + i, count); });
   }
-  /// Adds it to registers, for n places: the sums of several rows.
+  /// Adds f to registers for n places: the sums of several rows.
   [[gnu::always_inline]] static inline void collect(pointers const& given, value* sums, std::int64_t n,
                                                     drawn_numbers const& drawn = {}) {
     auto const add = [&](value const& result, std::int64_t i) { sums[i / width] = sums[i / width] + result; };
     run(given, n, drawn, add, [&](value const& result, std::int64_t i, int) { add(result, i); });
   }
-  /// Its sum over n places.
+  /// The sum of f over n places.
   [[nodiscard]] static float sum(pointers const& given, std::int64_t n, drawn_numbers const& drawn = {}) {
     value total(0.0F);
     run(

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions of one, two or three numbers, on batches of them.
-// The last elements of a row.
+// Functions of one, two or three numbers, on batches of them, and loads of the last elements of a row for them.
 #pragma once
 
 #include <stagecraft/kernels/simd/math.hpp>
@@ -54,7 +53,7 @@ template <class Arch, class F>
   for (int lane = 0; lane < lanes<Arch>; ++lane) x[lane] = f(x[lane], y[lane]);
   return batch<Arch>::load_aligned(x);
 }
-/// 1 or 0.
+/// 1 where the condition holds, else 0.
 template <class Arch>
 [[nodiscard]] inline batch<Arch> indicator(batch_mask<Arch> const& condition) {
   return xsimd::select(condition, batch<Arch>(1.0F), batch<Arch>(0.0F));
@@ -129,7 +128,7 @@ template <operations::function F, class Arch>
     return fused_negative_multiply_add(a, b, c);
 }
 
-/// The same in double, whatever the function is.
+/// f(a, b, c) in double, for all functions.
 [[nodiscard, gnu::always_inline]] inline double function_value(operations::function f, double a, double b, double c) {
   using enum operations::function;
   switch (f) {

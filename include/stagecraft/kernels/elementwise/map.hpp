@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions of one, two or three numbers over whole arrays, with broadcasting.
-// Walks through several arrays of up to eight axes at once, row by row, where each array has strides of its own.
+// Functions of one, two or three numbers over whole arrays, with broadcasting: arrays of up to eight axes are walked
+// through at once, row by row, each with strides of its own.
 #pragma once
 
 #include <stagecraft/kernels/elementwise/row_step.hpp>
@@ -18,7 +18,7 @@ class strided_axes {
   static constexpr int most_axes = 8;
   using offsets = std::array<std::int64_t, Arrays>;
 
-  /// A further axis, inside the ones before. Axes that all arrays run through as if they were one become one.
+  /// Adds an axis inside the ones before. It is merged with the last one if all arrays run through both as through one.
   constexpr void add(std::int64_t length, offsets const& strides) {
     if (length == 1) return;
     if (count_ > 0) {
@@ -34,27 +34,27 @@ class strided_axes {
     strides_[count_++] = strides;
   }
 
-  /// Of the innermost axis, which is a row: its length, and its strides.
+  /// The length of the innermost axis, which is a row, and its strides.
   [[nodiscard]] std::int64_t row_length() const { return count_ > 0 ? lengths_[top()] : 1; }
   [[nodiscard]] offsets row_strides() const { return count_ > 0 ? strides_[top()] : offsets{}; }
 
-  /// Of the axis around it, the rows of a block: its length, and its strides.
+  /// The length of the axis around it, which are the rows of a block, and its strides.
   [[nodiscard]] std::int64_t rows() const { return count_ < 2 ? 1 : lengths_[top() - 1]; }
   [[nodiscard]] offsets strides_of_rows() const { return count_ < 2 ? offsets{} : strides_[top() - 1]; }
 
-  /// Calls `f(offsets)` with where each row begins in each array, in order.
+  /// Calls `f(offsets)` for each row, in order, with its begin in each array.
   template <class F>
   void for_each_row(F const& f) const {
     walk(count_ - 2, f);
   }
-  /// The same for each block of `rows()` rows.
+  /// Calls `f(offsets)` for each block of `rows()` rows.
   template <class F>
   void for_each_block(F const& f) const {
     walk(count_ - 3, f);
   }
 
  private:
-  /// Along this axis and those around it.
+  /// Walks along axis `innermost` and those around it.
   template <class F>
   void walk(int innermost, F const& f) const {
     std::array<std::int64_t, most_axes> index{};
@@ -99,8 +99,8 @@ inline void copy_strided(strided_axes<2, Arch> const& axes, float* y, float cons
   });
 }
 
-/// y = apply(x...) at each place. Array 0 of `axes` is y, the others are the operands; those that the function does not
-/// have may be anything that can be read.
+/// y = apply(x...) at each place. Array 0 of `axes` is y, the others are the operands. Operands that the function does
+/// not have may be any readable memory.
 template <class Arch = default_architecture>
 inline void map_function(operations::function apply, strided_axes<4, Arch> const& axes, float* y,
                          std::array<float*, 3> const& x) {

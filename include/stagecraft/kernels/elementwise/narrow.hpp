@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Floats to and from what 16 bits hold of them: float16 or bfloat16. Keras counterpart: tf.cast.
+// Conversions of floats to and from a 16-bit type, float16 or bfloat16, over whole arrays. Keras counterpart: tf.cast.
 #pragma once
 
 #include <stagecraft/graph/dtype.hpp>
@@ -29,7 +29,7 @@ inline void store_narrow(xsimd::batch<float, Arch> const& x, std::uint16_t* p) {
   else
     store_halves(x, p);
 }
-/// The same of the first `count` numbers, or lanes: nothing behind them is read or written.
+/// `load_narrow` and `store_narrow` of the first `count` numbers: nothing after them is read or written.
 template <dtype Type, class Arch = default_architecture>
 [[nodiscard]] inline batch<Arch> load_first_narrow(std::uint16_t const* p, int count) {
   alignas(64) std::uint16_t numbers[lanes<Arch>] = {};

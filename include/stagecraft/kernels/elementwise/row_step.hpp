@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an operation does along rows: a function at each place, a sum or maximum of a row, or a copy. Each loop is
-// compiled once, and called for some rows after the others.
-// Operations on rows that follow each other: all of them for a few rows, which stay near the processor, then for the
-// next ones. The groups of a loop's first trip are kept for the others.
+// Operations along rows: a function at each place, a sum or maximum of a row, or a copy. Each loop is compiled once,
+// and called for some rows at a time. Operations that follow each other are grouped: all of them are carried out for a
+// few rows, which stay in the cache, then for the next ones. The groups of a loop's first trip are kept for the others.
 #pragma once
 
 #include <stagecraft/kernels/elementwise/function.hpp>
@@ -15,15 +14,15 @@
 
 namespace stagecraft::kernels {
 
-/// An operation on rows of up to three operands that gives rows of one result. It is filled in by who uses it.
+/// An operation on rows of up to three operands with rows of one result. The caller fills it in.
 struct row_step {
-  /// Rows of a tensor: where the first begins, how far behind it the next, and how long they are. A row of length 1
-  /// stands for all places of the result's.
+  /// Rows of a tensor: the begin of the first, the distance to the next, and their length. A row of length 1 stands for
+  /// all places of the result's.
   struct rows {
     float* begin;
     std::int64_t stride, length;
 
-    /// As one row, where they lie behind one another; else length 0.
+    /// True if the rows follow one another without gaps.
     [[nodiscard]] bool is_one() const { return stride == length; }
   };
   static constexpr int most_operands = 3;
@@ -32,12 +31,12 @@ struct row_step {
   kernel run;  ///< rows [first, first + count)
   rows y, x[most_operands];
   int operands;
-  bool is_one_row;  ///< whether several rows may be taken for one that is longer
+  bool is_one_row;  ///< true: several rows may be taken for one that is longer
 };
 
 namespace detail {
 
-/// Functions of which several registers are faster than one after the other, with the same bits.
+/// True for functions that are faster on several registers at once, with the same bits.
 [[nodiscard]] constexpr bool gains_by_interleaving(operations::function f) {
   return f == operations::function::exp || f == operations::function::sigmoid || f == operations::function::tanh;
 }
@@ -51,7 +50,7 @@ inline void function_of_each(batch<Arch> (&x)[Count]) {
     tanh_each(x);
 }
 
-/// y = F(x...) at n places; of operands that `single` says, one number for all of them.
+/// y = F(x...) at n places. An operand for which `single` is true is one number for all places.
 template <operations::function F, class Arch>
 inline void map_row(float* y, float const* const* x, bool const* single, std::int64_t n) {
   constexpr int count = operations::arity(F), width = lanes<Arch>, at_once = 4;
@@ -100,7 +99,7 @@ inline void map_row(float* y, float const* const* x, bool const* single, std::in
   }
 }
 
-/// Rows of at most half a register that lie behind one another: operands that repeat along them, or from row to row,
+/// Maps rows of at most half a register that follow one another: operands that repeat along them, or from row to row,
 /// are written out for many rows, which then are one. `run` is map_row; bits are the same.
 template <class Arch>
 void map_short_rows(row_step const& of, std::int64_t first, std::int64_t count,
@@ -122,7 +121,7 @@ void map_short_rows(row_step const& of, std::int64_t first, std::int64_t count,
       single[k] = x.length == 1 && x.stride == 0;
       if (single[k] || (x.length == n && x.is_one())) {
         from[k] = begin;
-      } else if (x.length == 1) {  // each row overwrites what the one before has written too much
+      } else if (x.length == 1) {  // each row overwrites the surplus of the row before
         for (std::int64_t row = 0; row < rows; ++row) batch<Arch>(begin[row * x.stride]).store_unaligned(to + row * n);
       } else if (x.stride != 0 || is_first) {
         for (std::int64_t row = 0; row < rows; ++row)
@@ -176,29 +175,29 @@ template <class Arch = default_architecture>
   return kernels[static_cast<std::size_t>(apply)];
 }
 
-/// Takes operations one by one, and carries them out when it is told to, or when one does not fit to those before: it
-/// has other rows, or shares memory with one of them in another order. Positions are those of a list, in which
-/// operations that take no steps may stand between others.
+/// Collects operations one by one, and carries them out when `finish` is called, or when one does not fit to those
+/// before: it has other rows, or shares memory with one of them in another order. Positions are those of a list, in
+/// which operations without steps may stand between others.
 template <class Arch = default_architecture>
 class row_groups {
  public:
-  /// A step, and what it is in the later trips of a loop.
+  /// A step, and its change in the later trips of a loop.
   struct member {
     row_step step;
     bool first_trip_only;
     int moved;              ///< -1: nothing; 0: y; 1: the first operand..., whose memory no other step uses
     std::int64_t per_trip;  ///< ...by so many floats
   };
-  /// Where later trips go on.
+  /// The result of repeating a group: the position at which a later trip goes on.
   struct outcome {
     bool is_done;
     std::size_t next;
   };
 
-  /// Whether a group may begin with so many floats. Fewer are near enough as they are.
+  /// True if a group may begin with `floats` floats. Fewer stay in the cache anyway.
   [[nodiscard]] static constexpr bool is_large(std::int64_t floats) { return floats >= 2048; }
 
-  /// Whether operations wait to be carried out.
+  /// True if operations wait to be carried out.
   [[nodiscard]] bool is_open() const { return members_end_ > first_; }
   /// Forgets the groups of a loop; from now on `finish` keeps those of another one, or none.
   void begin(bool keeps) {
@@ -206,7 +205,7 @@ class row_groups {
     kept_ = 0;
     members_end_ = first_ = 0;
   }
-  /// Whether a group takes the operation at a position, which has so many rows. It is carried out later.
+  /// True if the group takes the operation at a position, which has `rows` rows. It is carried out later.
   bool add(member const& next, std::int64_t rows, std::size_t position) {
     if (is_open() && (rows != rows_ || members_end_ - first_ == most_together || !fits(next.step))) finish(position);
     if (!is_open()) {
@@ -218,7 +217,7 @@ class row_groups {
     members_[members_end_++] = next;
     return true;
   }
-  /// Carries out what has been taken; the next operation is at a position.
+  /// Carries out the collected operations; the next operation is at `position`.
   void finish(std::size_t position) {
     if (!is_open()) return;
     run(first_, members_end_, rows_);
@@ -229,7 +228,7 @@ class row_groups {
       members_end_ = first_;
     }
   }
-  /// The group that begins at a position, in a later trip of the loop.
+  /// Repeats the group that begins at a position, in a later trip of the loop.
   outcome repeat(std::size_t position) {
     for (int i = 0; i < kept_; ++i) {
       auto const& again = groups_[i];
@@ -246,7 +245,7 @@ class row_groups {
   }
 
  private:
-  /// What is written and read together of some rows stays in a first-level cache.
+  /// Floats that a group reads and writes at once: they stay in a first-level cache.
   static constexpr std::int64_t near_floats = 6144;
   static constexpr int most_members = 160, most_together = 48, most_kept = 16;
 
@@ -265,7 +264,7 @@ class row_groups {
       for (int k = first; k < last; ++k) members_[k].step.run(members_[k].step, row, std::min(at_once, rows - row));
   }
 
-  /// Whether the operation may be carried out for some rows before those of the group are for others.
+  /// True if the operation may be carried out for some rows before the group's operations are for others.
   [[nodiscard]] bool fits(row_step const& next) const {
     for (int k = first_; k < members_end_; ++k) {
       auto const& before = members_[k].step;
@@ -277,7 +276,7 @@ class row_groups {
     }
     return true;
   }
-  /// Whether a row of one lies in memory of another row of the other.
+  /// True if a row of one lies in memory of another row of the other.
   [[nodiscard]] bool clash(row_step::rows const& a, row_step::rows const& b) const {
     auto const first = a.begin < b.begin ? a : b, second = a.begin < b.begin ? b : a;
     auto const behind = second.begin - first.begin;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows of a table that indices name.
+// Reads of a table's rows by indices.
 #pragma once
 
 #include <stagecraft/kernels/simd/simd.hpp>
@@ -11,7 +11,7 @@ namespace stagecraft::kernels {
 
 /// Whole numbers, each of which names a row of a table of `rows` rows, `width` floats each.
 struct table_indices {
-  /// So many rows ahead are asked for: processors do not guess where the next one lies.
+  /// Rows that are prefetched ahead, since processors do not guess where the next one lies.
   static constexpr std::int64_t rows_ahead = 6;
 
   float const* indices = nullptr;
@@ -22,7 +22,7 @@ struct table_indices {
     float const index = indices[k];
     return index >= 0 && index < static_cast<float>(rows) ? static_cast<std::int64_t>(index) : -1;
   }
-  /// Asks for the row of `table` that index k names, which is read or (if `Writes`) changed soon.
+  /// Prefetches the row of `table` that index k names, which is read or (if `Writes`) changed soon.
   template <bool Writes>
   [[gnu::always_inline]] inline void prefetch(float const* table, std::int64_t k) const {
     constexpr std::int64_t line = 16, most_lines = 16;

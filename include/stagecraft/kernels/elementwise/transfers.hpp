@@ -15,10 +15,11 @@ namespace stagecraft::kernels {
 
 namespace detail {
 
-/// As many floats as are better moved in registers than by the C library, for which compilers take slow instructions.
+/// True if `floats` floats are better moved in registers than by the C library, for which compilers take slow
+/// instructions.
 constexpr bool is_for_registers(std::int64_t floats) { return floats >= 16 && floats <= 1024; }
 
-/// y = x, or y += x, for so many floats.
+/// y = x, or y += x, for `Floats` floats.
 template <std::int64_t Floats, bool Adds, class Arch>
 [[gnu::always_inline]] inline void move_run(float const* x, float* y) {
   if constexpr (!Adds && is_for_registers(Floats))
@@ -36,7 +37,7 @@ template <std::int64_t Floats, class Arch>
 
 enum class axis_kind : unsigned char { own, sum, repeat };
 
-/// One of the walks of a frozen_transfers: what it does to a unit of the result.
+/// One of the walks of a frozen_transfers, applied to a unit of the result.
 template <auto const& Transfers, std::size_t Part, bool Adds, class Arch>
 class unit_transfer {
   using value = batch<Arch>;
@@ -53,7 +54,7 @@ class unit_transfer {
   }
 
  public:
-  /// Where its source for unit `index` of a sample begins, if it writes to that.
+  /// Finds the begin of its source for unit `index` of a sample; false if it does not write to that unit.
   [[nodiscard, gnu::always_inline]] static inline bool find(std::int64_t index, std::int64_t& from) {
     std::int64_t rest = index - part.to / unit;
     from = part.from;
@@ -62,13 +63,13 @@ class unit_transfer {
   /// `to`: the begin of the unit.
   [[gnu::always_inline]] static inline void run(float const* from, float* to) { run_own<0>(from, to + part.to % unit); }
 
-  /// The elements that it writes, if they lie beside each other.
+  /// True if the elements that it writes are neighbours.
   static constexpr bool is_one_run = [] {
     int axes = 0;
     for (int i = 0; i < part.count; ++i) axes += part.axes[i].to > 0 && part.axes[i].to < unit ? 1 : 0;
     return axes == 0 || (axes == 1 && innermost().to == 1);
   }();
-  /// How many units beside each other are the same.
+  /// The number of neighbouring units that are equal.
   static constexpr std::int64_t equal_units = [] {
     for (int i = 0; i < part.count; ++i)
       if (part.axes[i].to == unit && part.axes[i].from == 0) return part.axes[i].length;
@@ -90,7 +91,7 @@ class unit_transfer {
   static constexpr axis_kind kind_of(int axis) {
     return part.axes[axis].sums() ? axis_kind::sum : part.axes[axis].repeats() ? axis_kind::repeat : axis_kind::own;
   }
-  /// Whether elements beside each other come from elements beside each other, outside of units, too.
+  /// True if neighbouring elements come from neighbouring elements, across units, too.
   static constexpr bool has_run = innermost().to == 1 && innermost().from == 1 && unit > 1;
   static constexpr std::int64_t run_length = has_run ? innermost().length : 1;
 
@@ -154,7 +155,7 @@ class unit_transfer {
   }
   static constexpr auto add = [](value const& a, value const& b) { return a + b; };
 
-  /// Along the innermost axis that is summed, sums do not wait for each other.
+  /// A sum along the innermost summed axis, in several partial sums that do not wait for each other.
   template <class Block, int Vectors>
   [[gnu::always_inline]] static inline Block sum_of(float const* x) {
     if constexpr (!has(axis_kind::sum)) {
@@ -190,9 +191,9 @@ class unit_transfer {
 
 }  // namespace detail
 
-/// y (or y +=, if Adds) = what an operations::frozen_transfers says, for a batch; what no walk writes is 0.
-/// `source(part)`: the tensor that a walk reads and the floats of its samples, as a pair. The order of each sum depends
-/// on the walks and the instruction set alone. Items of `part`: units of y.
+/// y = the result of an operations::frozen_transfers for a batch, or y += it if Adds. Elements that no walk writes are
+/// 0. `source(part)`: the tensor that a walk reads and the floats of its samples, as a pair. The order of each sum
+/// depends on the walks and the instruction set alone. Items of `part`: units of y.
 template <auto const& Transfers, int Batch, bool Adds, class Arch = default_architecture, class Source>
 inline void transfer_elements(Source const& source, float* y, share part = {}) {
   constexpr std::size_t parts = Transfers.parts.size();
@@ -209,7 +210,7 @@ inline void transfer_elements(Source const& source, float* y, share part = {}) {
   auto const [first, last] = part.of(Batch * units);
   std::int64_t sample = first / units, index = first % units;
   float *const begin = y + first * unit, *const end = y + last * unit;
-  // Read once, since compilers take them for something that may be written to.
+  // They are read once, since compilers assume that stores may change them.
   auto const sources = [&]<std::size_t... Part>(std::index_sequence<Part...>) {
     return std::array<std::pair<float const*, std::int64_t>, parts>{source(Part)...};
   }(std::make_index_sequence<parts>{});
@@ -240,7 +241,7 @@ inline void transfer_elements(Source const& source, float* y, share part = {}) {
   }
 }
 
-/// Whether that is fast: long sums are those of elements beside each other.
+/// True if that is fast: long sums are over neighbouring elements.
 [[nodiscard]] constexpr bool can_transfer(operations::transfer_list const& list) {
   for (auto const& part : list.parts) {
     std::int64_t terms = 1;

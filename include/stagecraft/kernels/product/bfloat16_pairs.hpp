@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Products of matrices of bfloat16, where the processor multiplies pairs of them: two numbers that are summed one after
-// the other lie in the place of a float, the first in its lower half, and each step of a product adds both. All else is
-// as for floats, but where the processor multiplies tiles of pairs. Keras counterpart: tf.matmul of tf.bfloat16.
+// the other take the place of a float, the first in its lower half, and each step of a product adds both. Everything
+// else is as for floats, unless the processor multiplies tiles of pairs. Keras counterpart: tf.matmul of tf.bfloat16.
 #pragma once
 
 #include <stagecraft/kernels/elementwise/narrow.hpp>
@@ -23,7 +23,7 @@
 
 namespace stagecraft::kernels {
 
-/// Whether an architecture has instructions for it (AVX-512 BF16).
+/// True if an architecture has instructions for products of pairs (AVX-512 BF16).
 #if defined(__AVX512BF16__)
 template <class Arch>
 inline constexpr bool multiplies_bfloat16_pairs = has_avx512<Arch>;
@@ -49,7 +49,7 @@ struct bfloat16_pair_terms {
   }
 };
 
-/// A register of pairs: of each lane of `first` and of `second`.
+/// A register of pairs, each of a lane of `first` and the same lane of `second`.
 template <class Arch>
 [[nodiscard]] inline batch<Arch> pair_up(batch<Arch> const& first, batch<Arch> const& second) {
 #if defined(__AVX512BF16__)
@@ -74,12 +74,12 @@ template <class Arch>
 
 }  // namespace detail
 
-/// Pairs that so many numbers make: the last one may have a zero for its second.
+/// The number of pairs of `numbers` numbers: the last one may have a zero for its second.
 [[nodiscard]] constexpr int pairs_of(int numbers) { return (numbers + 1) / 2; }
 
 namespace detail {
 
-/// `pack_row_pairs` of a matrix whose rows are runs of Run, each of which makes pairs by itself.
+/// `pack_row_pairs` of a matrix whose rows come in runs of Run rows, each of which is paired by itself.
 template <int K, int N, int Run, class Arch>
 inline void pack_pairs_of_runs(float const* w, float* pairs, share part) {
   static_assert(K % Run == 0);
@@ -99,8 +99,8 @@ inline void pack_pairs_of_runs(float const* w, float* pairs, share part) {
     }
 }
 
-/// From what `pack_pairs_of_runs` makes of K x N to a packed_matrix<K, pairs_of(N), Arch> of pairs of columns: the same
-/// numbers, some of whose padding is not written. That of `rows` may be NaN. Items of `part`: pairs of rows.
+/// Turns the result of `pack_pairs_of_runs` for a K x N matrix into a packed_matrix<K, pairs_of(N), Arch> of pairs of
+/// columns. Some of its padding is not written; the padding of `rows` may be NaN. Items of `part`: pairs of rows.
 template <int K, int N, int Run, class Arch>
 inline void turn_pairs_of_runs(float const* rows, float* columns, share part) {
   constexpr int of_run = pairs_of(Run), all = K / Run * of_run, width = lanes<Arch>;
@@ -125,7 +125,7 @@ inline void turn_pairs_of_runs(float const* rows, float* columns, share part) {
   }
 }
 
-/// The same of Groups such matrices, one behind the other.
+/// `pack_pairs_of_runs` of Groups matrices, one after the other.
 template <int K, int N, int Run, int Groups, class Arch>
 inline void pack_pairs_of_groups(float const* w, float* pairs, share part) {
   for (int group = 0; group < Groups; ++group)
@@ -135,14 +135,14 @@ inline void pack_pairs_of_groups(float const* w, float* pairs, share part) {
 
 }  // namespace detail
 
-/// From a packed_matrix<K, N, Arch> of floats to a packed_matrix<pairs_of(K), N, Arch> of pairs of rows. Items of
+/// Packs a packed_matrix<K, N, Arch> of floats into a packed_matrix<pairs_of(K), N, Arch> of pairs of rows. Items of
 /// `part`: pairs of rows.
 template <int K, int N, class Arch = default_architecture>
 inline void pack_row_pairs(float const* w, float* pairs, share part = {}) {
   detail::pack_pairs_of_runs<K, N, K, Arch>(w, pairs, part);
 }
 
-/// From a packed_matrix<pairs_of(K), N, Arch> of pairs of rows to the transposed in pairs of the matrix's columns, a
+/// Transposes a packed_matrix<pairs_of(K), N, Arch> of pairs of rows into pairs of the matrix's columns, a
 /// packed_matrix<pairs_of(N), K, Arch> whose padding is not defined. The padding of `rows` may be NaN, as updates
 /// without an epsilon leave it. Items of `part`: as many pairs of rows as a register has lanes.
 template <int K, int N, class Arch = default_architecture>
@@ -154,7 +154,7 @@ inline void transpose_row_pairs(float const* rows, float* columns, share part = 
   for (auto block = static_cast<int>(first); block < last; ++block) {
     int const row = block * width;
     for (int column = 0; column < N; column += width) {
-      alignas(64) float turned[width * width];  // of each column, the numbers one after the other
+      alignas(64) float turned[width * width];  // the numbers of each column, one after the other
       transpose_block<Arch>(rows + from::index(row, column), from::panel_columns, pairs_of(K) - row, turned, width);
       for (int i = 0; i < width && column + i < N; i += 2)
         for (int k = 2 * row, half = 0; half < 2 && k < K; ++half, k += width) {
@@ -204,8 +204,8 @@ inline void pair_rows_of(Number const* x, float* pairs, share part) {
 
 }  // namespace detail
 
-/// Rows x Columns numbers, row by row, of bfloat16, or floats that are rounded to it, to pairs_of(Rows) x Columns pairs
-/// of rows. Items of `part`: pairs of rows.
+/// Packs Rows x Columns numbers, row by row, of bfloat16, or floats that are rounded to it, into pairs_of(Rows) x
+/// Columns pairs of rows. Items of `part`: pairs of rows.
 template <int Rows, int Columns, class Arch = default_architecture>
 inline void pair_rows(std::uint16_t const* x, float* pairs, share part = {}) {
   detail::pair_rows_of<Rows, Columns, Arch>(x, pairs, part);
@@ -215,7 +215,7 @@ inline void pair_rows(float const* x, float* pairs, share part = {}) {
   detail::pair_rows_of<Rows, Columns, Arch>(x, pairs, part);
 }
 
-/// Rows of an odd number of Columns as `matmul_of_pairs` wants them: each with a zero behind it. Items of `part`: rows.
+/// Pads rows of an odd number of Columns for `matmul_of_pairs`: a zero follows each. Items of `part`: rows.
 template <int Rows, int Columns, class Arch = default_architecture>
 inline void pad_rows(std::uint16_t const* x, std::uint16_t* padded, share part = {}) {
   auto const [first, last] = part.of(Rows);
@@ -230,7 +230,7 @@ inline void pad_rows(float const* x, std::uint16_t* padded, share part = {}) {
   auto const end_row = [](std::uint16_t* row) {  // read as a part of a float
     std::memset(row + Columns, 0, sizeof(std::uint16_t));
   };
-  if constexpr (Columns < 128) {  // rounded together: each row has fewer numbers than a register, or not many more
+  if constexpr (Columns < 128) {  // rows are rounded together: each has fewer numbers than a register, or not many more
     constexpr int together = 256 / Columns;
     for (std::int64_t row = first; row < last; row += together) {
       auto const rows = last - row < together ? last - row : together;
@@ -251,8 +251,8 @@ inline void pad_rows(float const* x, std::uint16_t* padded, share part = {}) {
   }
 }
 
-/// Rows of floats as `matmul_of_pairs` wants them: of bfloat16, each of an odd number of Columns with a zero behind it.
-/// Items of `part`: rows, or 32 numbers.
+/// Rounds rows of floats to bfloat16 for `matmul_of_pairs`: a zero follows each row of an odd number of Columns. Items
+/// of `part`: rows, or 32 numbers.
 template <int Rows, int Columns, class Arch = default_architecture>
 inline void narrow_rows(float const* x, std::uint16_t* to, share part = {}) {
   if constexpr (Columns % 2 != 0) {
@@ -277,7 +277,7 @@ inline void matmul_of_pairs(std::uint16_t const* x, float const* w, float* y, Ep
 }
 
 /// dw (+)= transposed(x) * dy in floats, as `matmul_weight_gradient`, of pairs of rows: x of pairs_of(M) x K, dy
-/// of pairs_of(M) x N, up to a register behind whose ends may be read.
+/// of pairs_of(M) x N. Up to a register after their ends may be read.
 template <int M, int K, int N, bool Accumulate = false, class Arch = default_architecture>
 inline void weight_gradient_of_pairs(float const* x, float const* dy, float* dw, share part = {}) {
   constexpr int pairs = pairs_of(M), rows = pairs < detail::most_copied_rows ? pairs : detail::most_copied_rows;

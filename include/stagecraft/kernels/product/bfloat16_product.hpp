@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Products of row-major matrices of floats whose sizes are known at run time only, rounded to bfloat16 where the
-// processor multiplies pairs of them. Keras counterpart: tf.matmul of what tf.cast makes tf.bfloat16.
+// processor multiplies pairs of them. Keras counterpart: tf.matmul after tf.cast to tf.bfloat16.
 #pragma once
 
 #include <stagecraft/kernels/product/bfloat16_pairs.hpp>
@@ -14,18 +14,18 @@ namespace stagecraft::kernels {
 
 namespace detail {
 
-/// The product of pairs.
+/// The shape of the product of pairs.
 [[nodiscard]] constexpr product_shape of_pairs(product_shape shape) {
   shape.inner = pairs_of(shape.inner);
   return shape;
 }
 
-/// Terms of a row that make pairs from pair `first` on, of `depth` pairs: the last one may have a single term.
+/// The number of terms in `depth` pairs of a row from pair `first` on: the last pair may have a single term.
 [[nodiscard]] constexpr int terms_of_pairs(int inner, int first, int depth) {
   return inner - 2 * first < 2 * depth ? inner - 2 * first : 2 * depth;
 }
 
-/// Pairs of terms of some rows that lie one after the other, `distance` floats apart: `depth` pairs of each.
+/// Pairs the terms of some rows that lie `distance` floats apart: `depth` pairs of each.
 template <class Arch>
 inline void pair_terms(float const* from, std::int64_t distance, int rows, int terms, int depth, float* to) {
   for (int row = 0; row < rows; ++row, from += distance, to += depth) {
@@ -34,7 +34,7 @@ inline void pair_terms(float const* from, std::int64_t distance, int rows, int t
   }
 }
 
-/// The rows of a as pairs: those of a transposed one tile by tile, like `pack_product_left`.
+/// Packs the rows of a as pairs; if a is transposed, tile by tile like `pack_product_left`.
 template <class Arch>
 [[nodiscard]] [[gnu::noinline]] product_left<Arch> pair_product_left(product_shape const& shape, float const* a,
                                                                      int first, int depth, int row, int rows,
@@ -63,7 +63,7 @@ template <class Arch>
   return {packed, 1, tile_rows, tile};
 }
 
-/// Pairs of rows of b from pair `first` on, along the columns from `column` on.
+/// Packs pairs of rows of b from pair `first` on, along the columns from `column` on.
 template <class Arch>
 [[gnu::noinline]] void pair_product_panel(product_shape const& shape, float const* b, int first, int column,
                                           product_panel const& to, float* packed) {
@@ -113,7 +113,7 @@ template <class Arch>
   };
 }
 
-/// y = a b with panels that `fill` says.
+/// y = a b with panels that `fill` makes.
 template <class Arch, class Fill>
 inline void product_of_pair_panels(product_shape const& shape, float const* a, float* y, share const& columns,
                                    product_finish const& finish, Fill const& fill) {
@@ -129,7 +129,7 @@ inline void product_of_pair_panels(product_shape const& shape, float const* a, f
 
 }  // namespace detail
 
-/// Like `pack_product`, in as many floats at most.
+/// Packs b like `pack_product`, into at most as many floats.
 template <class Arch = default_architecture>
 inline void pack_product_of_pairs(product_shape const& shape, float const* b, float* packed) {
   auto const pairs = detail::of_pairs(shape);
@@ -141,7 +141,7 @@ inline void pack_product_of_pairs(product_shape const& shape, float const* b, fl
       column += panel.columns;
     }
 }
-/// Like `packed_product`, with what `pack_product_of_pairs` has packed.
+/// y = a b like `packed_product`, for a b that `pack_product_of_pairs` has packed.
 template <class Arch = default_architecture>
 inline void packed_product_of_pairs(product_shape const& shape, float const* a, float const* packed, float* y,
                                     float* /*workspace*/, product_finish const& finish = {}) {
@@ -153,7 +153,7 @@ inline void packed_product_of_pairs(product_shape const& shape, float const* a, 
       });
 }
 
-/// Like `product`, of operands that are rounded to bfloat16. `workspace` holds `product_workspace` floats.
+/// y = a b like `product`, of operands rounded to bfloat16. `workspace` holds `product_workspace` floats.
 template <class Arch = default_architecture>
 inline void product_of_pairs(product_shape const& shape, float const* a, float const* b, float* y, float* workspace,
                              share const& columns = {}, product_finish const& finish = {}) {
@@ -161,11 +161,12 @@ inline void product_of_pairs(product_shape const& shape, float const* a, float c
                                        detail::pair_panels_of_right<Arch>(shape, b, workspace));
 }
 
-/// Such products, in the place of those of floats.
+/// The functions of such products, which replace those of floats.
 template <class Arch = default_architecture>
 inline constexpr product_functions<Arch> products_of_pairs{&product_of_pairs<Arch>, &pack_product_of_pairs<Arch>,
                                                            &packed_product_of_pairs<Arch>};
-/// Whether they are faster: rounding takes time, too. With `is_packed` b is packed once for several products.
+/// True if such products are faster, since rounding takes time, too. `is_packed`: b is packed once for several
+/// products.
 [[nodiscard]] constexpr bool gains_by_pairs(product_shape const& shape, bool is_packed) {
   return shape.inner >= 16 && (is_packed || shape.rows >= 8);
 }

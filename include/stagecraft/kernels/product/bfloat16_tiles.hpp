@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Products of matrices of bfloat16 where the processor multiplies tiles of them (AMX): blocks of the result stay in the
-// processor's tiles while all products are summed. Matrices lie as in bfloat16_pairs.hpp, which calls this.
-// The registers of AMX, each of which holds a tile of a matrix: what a block of a product does with them, one
-// instruction after the other. The kernel, product/bfloat16_tiles.hpp, takes any type with these members.
+// processor's tiles while all products are summed. Matrices lie as in bfloat16_pairs.hpp, which calls this. `amx_tiles`
+// are the registers, with a function for each instruction; the kernel takes any type with its members.
 #pragma once
 
 #include <stagecraft/kernels/product/matmul_gradient.hpp>
@@ -19,7 +18,7 @@ namespace stagecraft::kernels {
 /// Rows of a tile, and 32-bit numbers in one of them, at most.
 inline constexpr int most_tile_side = 16;
 
-/// How many rows of how many bytes each tile has: the 64 bytes that LDTILECFG reads. A tile without rows is not used.
+/// Rows of each tile and the bytes of a row: the 64 bytes that LDTILECFG reads. A tile without rows is not used.
 struct tile_shapes {
   std::uint8_t palette = 1;
   std::uint8_t start_row = 0;
@@ -31,7 +30,7 @@ static_assert(sizeof(tile_shapes) == 64);
 
 #if defined(__AMX_TILE__) && defined(__AMX_BF16__) && defined(__AVX512BF16__)
 
-/// Whether an architecture has instructions for products of tiles of bfloat16.
+/// True if an architecture has instructions for products of tiles of bfloat16.
 template <class Arch>
 inline constexpr bool multiplies_bfloat16_tiles = has_avx512<Arch>;
 
@@ -79,7 +78,7 @@ class amx_tiles {
   }
 
  private:
-  /// The same address, behind which everything has been written: GCC 12's loads of tiles do not say that they read.
+  /// Returns p after all stores to it are complete: GCC 12's loads of tiles do not say that they read.
   template <class T>
   [[nodiscard, gnu::always_inline]] static inline T const* written(T const* p) noexcept {
     asm volatile("" : "+r"(p) : : "memory");
@@ -107,8 +106,8 @@ namespace stagecraft::kernels::detail {
   return columns;
 }
 
-/// Rows of a block of a result with so many rows: even parts, so that the last one is hardly lower. It begins with rows
-/// that the block before it has, and they are not stored twice: one shape of tiles is enough.
+/// Rows of a block of a result with `rows` rows: even parts, so that the last one is hardly lower. It begins with rows
+/// of the block before it, which are not stored twice: one shape of tiles is enough.
 [[nodiscard]] consteval int block_rows(int rows) {
   int const blocks = (rows + 2 * most_tile_side - 1) / (2 * most_tile_side);
   return (rows + blocks - 1) / blocks;
@@ -117,7 +116,7 @@ namespace stagecraft::kernels::detail {
 /// A block of Rows rows, and up to two tiles of Width columns.
 template <int Rows, int Width>
 struct tile_block {
-  /// Rows of the upper tiles; of the lower ones, if there are any.
+  /// Rows of the upper tiles, and of the lower ones, if there are any.
   static constexpr int upper = Rows > most_tile_side ? (Rows + 1) / 2 : Rows, lower = Rows - upper;
   static constexpr int sums_stride = 2 * Width;
 
@@ -139,7 +138,7 @@ struct tile_block {
     constexpr int whole = Steps / most_tile_side * most_tile_side, rest = Steps - whole;
     for (int step = 0; step < whole; step += most_tile_side)
       add<Columns, LeftStride, RightStride>(tiles, left + step, right + std::ptrdiff_t{step} * RightStride);
-    if constexpr (rest > 0) {  // zeros for the others: what lies behind may be NaN
+    if constexpr (rest > 0) {  // zeros for the others: the numbers after them may be NaN
       alignas(64) float last_left[Rows * most_tile_side] = {}, last_right[most_tile_side * sums_stride] = {};
       for (int row = 0; row < Rows; ++row)
         std::memcpy(last_left + row * most_tile_side, left + std::ptrdiff_t{row} * LeftStride + whole,
@@ -162,7 +161,7 @@ struct tile_block {
     if constexpr (lower > 0) function.template operator()<1, 0>();
     if constexpr (lower > 0 && Columns > 1) function.template operator()<1, 1>();
   }
-  /// The products of as many pairs as a tile has in a row.
+  /// Adds the products of as many pairs as a tile has in a row.
   template <int Columns, int LeftStride, int RightStride, class Tiles>
   static void add(Tiles& tiles, float const* left, float const* right) {
     tiles.template load_left<0>(left, 4L * LeftStride);
@@ -180,10 +179,10 @@ struct tile_block {
   }
 };
 
-/// A result of Rows x Columns in panels of PanelColumns: gives store.operator()<lanes that count>(sum, row, column)
-/// each register of it. `left(row)` is where the rows from that one on begin, LeftStride pairs apart, and is asked once
-/// for each block of rows; `right(panel, column)` where the rows of the right factor begin, from that column of the
-/// panel on, RightStride pairs apart. Items of `part`: blocks, one row of them after the other.
+/// Computes a result of Rows x Columns in panels of PanelColumns: calls store.operator()<valid lanes>(sum, row, column)
+/// for each register of it. `left(row)` returns the begin of the rows from that one on, LeftStride pairs apart, and is
+/// called once for each block of rows; `right(panel, column)` returns the begin of the rows of the right factor, from
+/// that column of the panel on, RightStride pairs apart. Items of `part`: blocks, one row of them after the other.
 template <int Rows, int Steps, int Columns, int PanelColumns, int LeftStride, int RightStride, class Arch, class Tiles,
           class Left, class Right, class Store>
 inline void multiply_in_blocks(share part, Left const& left, Right const& right, Store const& store) {
@@ -242,8 +241,8 @@ inline void multiply_in_tiles(float const* x, float const* w, float* y, Output c
       });
 }
 
-/// dw (+)= transposed(x) * dy in floats, a packed_matrix<K, N, Arch> whose padding becomes 0: M rows of K pairs, and of
-/// N, up to a register behind whose ends may be read.
+/// dw (+)= transposed(x) * dy in floats, a packed_matrix<K, N, Arch> whose padding becomes 0: x has M rows of K pairs,
+/// dy M rows of N. Up to a register after their ends may be read.
 template <int M, int K, int N, bool Accumulate, class Arch, class Tiles>
 inline void weight_gradient_in_tiles(float const* x, float const* dy, float* dw, share part) {
   using layout = packed_matrix<K, N, Arch>;

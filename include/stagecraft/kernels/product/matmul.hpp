@@ -26,7 +26,7 @@ inline constexpr std::int64_t most_read_by_all = 1 << 19;
 /// cache.
 inline constexpr int read_ahead = 512;
 
-/// Stores what the epilogue gives.
+/// Stores the result of the epilogue.
 template <class Epilogue>
 struct store_output {
   Epilogue epilogue;
@@ -37,7 +37,7 @@ struct store_output {
   }
 };
 
-/// Stores what the epilogue gives in a second place, and a function of it in the first.
+/// Stores the result of the epilogue in a second place, and a function of it in the first.
 template <class Epilogue, class Function>
 struct store_two_outputs {
   Epilogue epilogue;
@@ -52,8 +52,8 @@ struct store_two_outputs {
   }
 };
 
-/// What becomes of the sums of a tile whose first element is y[first]: added to the result if `add`, given to `output`
-/// if `last`, else stored.
+/// Stores the sums of a tile whose first element is y[first]: adds them to the result if `add`, passes them to `output`
+/// if `last`, else writes them.
 template <int Vectors, int LastLanes, class Arch, class Stride, class Output>
 struct tile_store {
   float* y;
@@ -84,7 +84,7 @@ struct tile_store {
 };
 
 /// The tiles `first_tile` to `last_tile` of y (+)= left * right, through `output`: M rows of left, one panel of right
-/// of which Columns columns count, the first of them y's `column`. `steps` products are summed.
+/// with Columns valid columns, the first of them y's `column`. `steps` products are summed.
 template <int M, int LeftStride, int PanelColumns, int Columns, int Stride, class Arch, class Terms = float_terms,
           class Output>
 inline void multiply_panel(int first_tile, int last_tile, float const* left, float const* right, int steps, float* y,
@@ -107,12 +107,12 @@ inline void multiply_panel(int first_tile, int last_tile, float const* left, flo
   });
 }
 
-/// Panels that a product with a single row reads side by side: there reading them is all the work, and several streams
-/// are read faster than one. As many as leave registers for what is read.
+/// Panels that a product with a single row reads side by side: reading them is all the work there, and several streams
+/// are read faster than one. Their number leaves registers for the loaded weights.
 template <class Arch>
 inline constexpr int panels_side_by_side = vector_registers<Arch>() == 32 ? 2 : 4;
 
-/// Whether the panels of a matrix that a single row is multiplied with are read side by side.
+/// True if the panels of a matrix that a single row is multiplied with are read side by side.
 template <int N, class Arch>
 inline constexpr bool reads_side_by_side =
     N / packed_matrix<1, N, Arch>::panel_columns > 0 &&
@@ -123,7 +123,8 @@ template <int Panels, int K, int N, class Arch, class Output>
 inline void multiply_side_by_side(float const* x, float const* w, float* y, int column, Output const& output) {
   using layout = packed_matrix<K, N, Arch>;
   constexpr int width = lanes<Arch>, panel = layout::panel_columns, vectors = panel / width;
-  constexpr int steps = vector_registers<Arch>() == 32 || K % 2 != 0 ? 1 : 2;  // of a panel, before the next one's
+  constexpr int steps =
+      vector_registers<Arch>() == 32 || K % 2 != 0 ? 1 : 2;  // steps of a panel before the next panel's
   batch<Arch> sum[Panels][vectors];
 #pragma GCC unroll 4
   for (int p = 0; p < Panels; ++p)

@@ -25,7 +25,7 @@ inline constexpr int transposed_columns = packed_matrix<1, K, Arch>::panel_colum
 /// The most rows of dy of which a weight gradient copies a panel, aligned and padded with zeros, to the stack.
 inline constexpr int most_copied_rows = 256;
 
-/// The first Lanes lanes of x, then zeros, whatever the others are.
+/// x with zeros in all but the first Lanes lanes.
 template <int Lanes, class Arch>
 [[nodiscard]] inline batch<Arch> keep_lanes(batch<Arch> const& x) {
   if constexpr (Lanes == lanes<Arch>) {
@@ -119,7 +119,7 @@ inline void matmul_input_gradient(float const* dy, float const* w, float* worksp
   });
 }
 
-/// The gradient by the left operand, without an epilogue.
+/// The gradient by the left operand; no epilogue is applied.
 template <int M, int K, int N, bool Accumulate = false, class Arch = default_architecture>
 inline void matmul_input_gradient(float const* dy, float const* w, float* workspace, float* dx, share part) {
   matmul_input_gradient<M, K, N, Accumulate, Arch>(dy, w, workspace, dx, no_epilogue{}, part);
@@ -137,16 +137,16 @@ struct store_gradient {
 
 namespace detail {
 
-/// Whether a weight gradient's `finish` takes long, and there are registers for its work beside the sums.
+/// True if a weight gradient's `finish` takes long, and there are registers for its work beside the sums.
 template <class Finish, class Arch>
 inline constexpr bool defers_finish = vector_registers<Arch>() == 32 && requires { requires Finish::takes_long; };
 
-/// The sums of a finished tile, which are dealt with one after the other beside the products of the next tile: the
+/// The sums of a finished tile, which `finish` takes one after the other beside the products of the next tile: the
 /// processor does not look far enough ahead to take roots and divide while it multiplies already.
 template <int Rows, int Vectors, int PanelColumns, int Steps, class Arch, class Finish>
 struct deferred_tile {
   static constexpr int most = Rows * Vectors;
-  /// Steps of the next tile's sums from one call to the next, and sums that a call deals with.
+  /// Calls during the next tile's steps, the steps from one call to the next, and the sums that a call finishes.
   static constexpr int calls = Steps < most ? Steps : most;
   static constexpr int every = Steps / calls;
   static constexpr int together = (most + calls - 1) / calls;
@@ -155,7 +155,7 @@ struct deferred_tile {
   float const* sums;
   float const* next = sums;
   float const* end = sums;
-  int offset = 0;  ///< of the next sum in the gradient
+  int offset = 0;  ///< offset of the next sum in the gradient
 
   void operator()() {
 #pragma GCC unroll 1
@@ -178,7 +178,7 @@ struct deferred_tile {
   }
 };
 
-/// Where the sums of a tile belong: its first one is the gradient's number `first`.
+/// The place of a tile's sums: the first one is the gradient's number `first`.
 template <int Vectors, int PanelColumns, int LastLanes, bool Accumulate, class Arch>
 struct gradient_tile {
   static constexpr int vectors = Vectors, width = lanes<Arch>;
@@ -194,7 +194,7 @@ struct gradient_tile {
   }
 };
 
-/// Keeps them for a deferred_tile.
+/// Keeps the sums of a tile for a deferred_tile.
 template <class Tile>
 struct kept_tile {
   Tile tile;
@@ -206,14 +206,14 @@ struct kept_tile {
   }
 };
 
-/// Whether a gradient with so many columns is summed with its rows in the lanes: a register would be empty to a
-/// quarter.
+/// True if a gradient with `columns` columns is summed with its rows in the lanes, since a quarter of a register would
+/// be empty otherwise.
 template <class Arch>
 [[nodiscard]] consteval bool sums_rows_in_lanes(int rows, int columns) {
   return columns * 4 <= lanes<Arch> * 3 && columns >= 4 && rows >= lanes<Arch>;
 }
 
-/// The weight gradient with few columns: sums tiles of its transposed, and transposes them.
+/// The weight gradient for few columns: sums tiles of the transposed gradient, and transposes them.
 template <int M, int K, int N, bool Accumulate, class Arch, class Terms, class Finish>
 inline void narrow_weight_gradient(float const* x, float const* dy, [[maybe_unused]] float const* dw,
                                    Finish const& finish, share part) {
@@ -251,8 +251,8 @@ inline void narrow_weight_gradient(float const* x, float const* dy, [[maybe_unus
 
 }  // namespace detail
 
-/// Gives every register of dw (+)= transposed(x) * dy to `finish(batch, offset)`, once, with its offset in
-/// packed_matrix<K, N, Arch>; lanes of padding are 0. x: M x K and dy: M x N, row by row; up to a register behind their
+/// Passes every register of dw (+)= transposed(x) * dy to `finish(batch, offset)`, once, with its offset in
+/// packed_matrix<K, N, Arch>; lanes of padding are 0. x: M x K and dy: M x N, row by row; up to a register after their
 /// ends may be read. `finish` may store the gradient, or update the weight there and then so that the gradient is never
 /// written; with a member `static constexpr bool takes_long = true`, because it divides or takes roots, it is called
 /// beside the products that follow. `dw` is read if Accumulate; else it may be null. A thread's share is a range of
@@ -315,11 +315,11 @@ inline void matmul_weight_gradient(float const* x, float const* dy, [[maybe_unus
   });
 }
 
-/// Floats of workspace for a weight gradient of M rows that is given to `finish`: those of the sums over some of them.
+/// Floats of workspace for a weight gradient of M rows that `finish` takes: the sums over some of the rows.
 template <int M, int K, int N, class Arch = default_architecture>
 inline constexpr int weight_gradient_workspace = M > detail::most_copied_rows ? packed_matrix<K, N, Arch>::size : 0;
 
-/// The same of any number of rows, some after the others: what they give stays near the processor. `sums`:
+/// The weight gradient of any number of rows, block by block, so that the sums stay in the cache. `sums`:
 /// `weight_gradient_workspace` floats, or the gradient to which it is added if Accumulate.
 template <int M, int K, int N, bool Accumulate, class Arch = default_architecture, class Finish>
 inline void matmul_weight_gradient_of_rows(float const* x, float const* dy, float* sums, Finish const& finish,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the kernel of a dense layer lies in memory: in panels of a few registers' width, one panel after the other, so
-// that a matrix product reads it front to back and needs no packing step.
-// Several packed matrices that stand side by side in one weight, such as the kernel of a grouped convolution.
+// The memory layout of a dense layer's kernel: panels of a few registers' width, one after the other, so that a matrix
+// product reads it front to back and needs no packing step; and of several such matrices side by side in one weight,
+// such as the kernel of a grouped convolution.
 #pragma once
 
 #include <stagecraft/kernels/product/register_tile.hpp>
@@ -12,10 +12,10 @@ namespace stagecraft::kernels {
 
 namespace detail {
 
-/// Copies to and from a layout that says `rows`, `columns`, `size` and `index(row, column)`.
+/// Copies to and from a layout that has `rows`, `columns`, `size` and `index(row, column)`.
 template <class Layout>
 struct row_major_copies {
-  /// From rows x columns floats, row by row, to `size` packed floats; the padding becomes 0.
+  /// Packs rows x columns floats, row by row, into `size` floats; the padding becomes 0.
   static constexpr void pack(float const* row_major, float* packed) noexcept {
     for (int i = 0; i < Layout::size; ++i) packed[i] = 0.0F;
     for (int row = 0; row < Layout::rows; ++row)
@@ -23,7 +23,7 @@ struct row_major_copies {
         packed[Layout::index(row, column)] = row_major[row * Layout::columns + column];
   }
 
-  /// From `size` packed floats to rows x columns floats, row by row.
+  /// Unpacks `size` packed floats into rows x columns floats, row by row.
   static constexpr void unpack(float const* packed, float* row_major) noexcept {
     for (int row = 0; row < Layout::rows; ++row)
       for (int column = 0; column < Layout::columns; ++column)
@@ -37,8 +37,8 @@ struct row_major_copies {
 ///
 /// Element (row, column) is the float at
 /// `(column / panel_columns) * panel_stride + row * panel_columns + column % panel_columns`. The panel's width depends
-/// on Columns and Arch only, never on the batch size: training and inference share one layout. Lanes behind the last
-/// column and floats behind the last panel are padding. They are 0, and every kernel leaves them 0.
+/// on Columns and Arch only, never on the batch size: training and inference share one layout. Lanes after the last
+/// column and floats after the last panel are padding. They are 0, and every kernel leaves them 0.
 template <int Rows, int Columns, class Arch = default_architecture>
 struct packed_matrix : detail::row_major_copies<packed_matrix<Rows, Columns, Arch>> {
   static_assert(Rows > 0 && Columns > 0);
@@ -54,12 +54,12 @@ struct packed_matrix : detail::row_major_copies<packed_matrix<Rows, Columns, Arc
   /// Floats in all, padding included: a multiple of 64.
   static constexpr int size = (panels * panel_stride + 63) / 64 * 64;
 
-  /// Where element (row, column) lies.
+  /// The index of element (row, column).
   [[nodiscard]] static constexpr int index(int row, int column) noexcept {
     return column / panel_columns * panel_stride + row * panel_columns + column % panel_columns;
   }
-  /// How many of the `width` floats from float i on are elements: those come first. Both are multiples of a register's
-  /// floats.
+  /// The number of elements among the `width` floats from float i on; elements come first. `i` and `width` are
+  /// multiples of a register's floats.
   [[nodiscard]] static constexpr int elements_from(std::int64_t i, int width) noexcept {
     if constexpr (panels * panel_columns == columns && panels * panel_stride == size) return width;
     auto const panel = static_cast<int>(i / panel_stride);
@@ -82,11 +82,11 @@ struct packed_groups : detail::row_major_copies<packed_groups<Rows, Columns, Gro
   /// Floats in all, padding included.
   static constexpr int size = Groups * matrix::size;
 
-  /// Where element (row, column) lies.
+  /// The index of element (row, column).
   [[nodiscard]] static constexpr int index(int row, int column) noexcept {
     return column / matrix::columns * matrix::size + matrix::index(row, column % matrix::columns);
   }
-  /// How many of the `width` floats from float i on are elements: those come first.
+  /// The number of elements among the `width` floats from float i on; elements come first.
   [[nodiscard]] static constexpr int elements_from(std::int64_t i, int width) noexcept {
     return matrix::elements_from(i % matrix::size, width);
   }

@@ -13,7 +13,7 @@
 
 namespace stagecraft::kernels {
 
-/// Sizes of a product, and how its operands lie: y (rows x columns) = a (rows x inner) b (inner x columns).
+/// Sizes of a product and the layouts of its operands: y (rows x columns) = a (rows x inner) b (inner x columns).
 struct product_shape {
   int rows = 0, inner = 0, columns = 0;
   bool transpose_a = false;  ///< a lies as inner x rows
@@ -22,16 +22,16 @@ struct product_shape {
 
 namespace detail {
 
-/// How many terms of all sums are added before the next ones: the part of b that they read stays near the processor.
+/// Terms of all sums that are added before the next ones, so that the part of b that they read stays in the cache.
 inline constexpr int product_depth = 256;
-/// Rows of a that stay near the processor with as many terms: a multiple of those of a tile.
+/// Rows of a that stay in the cache with `product_depth` terms: a multiple of a tile's rows.
 inline constexpr int product_rows_at_once = 96;
 
-/// Rows of a that a tile two registers wide takes at most: as many as leave some for what is read.
+/// The most rows of a that a tile two registers wide takes: they leave some registers for loads.
 template <class Arch>
 inline constexpr int product_tile_rows = has_avx512<Arch> ? 8 : 6;
 
-/// Some rows of a, from one of them on. Those of a transposed a are packed, tile by tile: a row's next term is then
+/// Some rows of a, from one of them on. Rows of a transposed a are packed tile by tile: a row's next term is then
 /// `product_tile_rows` floats further.
 template <class Arch>
 struct product_left {
@@ -54,8 +54,8 @@ template <class Arch>
   return std::int64_t{product_tile_rows<Arch>} * depth + 16;
 }
 
-/// The first `rows` rows of y, along the columns of a panel. Compiled once, as what packs panels is: inlined into each
-/// caller, GCC 12 keeps less of it in registers.
+/// Computes the first `rows` rows of y along the columns of a panel. It is compiled once, like the packing of panels:
+/// inlined into each caller, GCC 12 keeps less of it in registers.
 template <int Vectors, bool Whole, class Arch, class Terms>
 [[gnu::noinline]] void product_rows(product_panel const& b, product_left<Arch> const& a, float* y,
                                     std::int64_t y_stride, int rows, bool adds, product_finish const& finish) {
@@ -72,7 +72,7 @@ template <int Vectors, bool Whole, class Arch, class Terms>
   if constexpr (Vectors == 4) {
     some.template operator()<6>(rows);
   } else {
-    // A tile of few rows takes as long as one of more. (Those of packed rows begin where they have been packed.)
+    // A tile of few rows takes as long as one of more. (Tiles of packed rows begin at their packed rows.)
     constexpr int most = product_tile_rows<Arch>, rest = most == 8 ? 4 : 2, low = most == 8 ? 6 : 4;
     bool const ends_low = a.tile == 0 && rows % most == rest && rows > most;
     some.template operator()<most>(ends_low ? rows - 2 * low : rows);
@@ -83,7 +83,7 @@ template <int Vectors, bool Whole, class Arch, class Terms>
   some.template operator()<1>(rows);
 }
 
-/// Rows [first, first + to.depth) of b, along the columns from `column` on, behind one another.
+/// Packs rows [first, first + to.depth) of b along the columns from `column` on, one after the other.
 template <class Arch>
 [[gnu::noinline]] void pack_product_panel(product_shape const& shape, float const* b, int first, int column,
                                           product_panel const& to, float* packed) {
@@ -117,12 +117,12 @@ template <class Arch>
   }
 }
 
-/// Packs rows of a transposed a: `from` is the first term of the first of them, behind which a's rows have
-/// `rows_behind` floats.
+/// Packs rows of a transposed a: `from` is the first term of the first of them, after which a's rows have `rows_behind`
+/// floats.
 template <class Arch>
 [[nodiscard]] inline product_left<Arch> pack_product_left(product_shape const& shape, float const* from, int rows,
                                                           int depth, int rows_behind, float* packed) {
-  // That many floats are as quick to copy as those of a tile; the next term overwrites what is too much.
+  // `copied` floats are as quick to copy as a tile's rows; the next term overwrites the surplus.
   constexpr int copied = 8, tile_rows = product_tile_rows<Arch>;
   int const last = rows_behind < copied ? 0 : rows_behind - copied + 1;
   int const quick = ((rows < last ? rows : last) + tile_rows - 1) / tile_rows * tile_rows;
@@ -139,15 +139,15 @@ template <class Arch>
   return {packed, 1, tile_rows, tile};
 }
 
-/// Whether rows of a are packed tile by tile: those of a transposed one, unless it is so narrow that its terms stay
-/// near the processor, in many sets of its caches.
+/// True if rows of a are packed tile by tile: those of a transposed a, unless it is so narrow that its terms stay in
+/// many sets of the caches.
 template <class Arch, class Terms = float_terms>
 [[nodiscard]] constexpr bool packs_left(product_shape const& shape) {
   constexpr int most = !std::is_same_v<Terms, float_terms> ? 0 : has_avx512<Arch> ? 256 : 128;
   return shape.transpose_a && shape.rows > most;
 }
 
-/// Whether b is packed: if many rows of y read it, or if it comes from far away; with narrow registers, which read few
+/// True if b is packed: many rows of y read it, or it is too large for a cache; with narrow registers, which read few
 /// floats of a row at a time, also if all rows begin in the same sets of the first-level cache.
 template <class Arch>
 [[nodiscard]] constexpr bool packs_right(product_shape const& shape) {
@@ -157,7 +157,7 @@ template <class Arch>
   return shape.transpose_b || shape.rows > (!is_near ? 15 : is_spread ? 128 : 16);
 }
 
-/// A packed panel of b: of the rows from `first` on, and the columns from `column` up to `end`. With 32 registers tiles
+/// A packed panel of b: the rows from `first` on, and the columns from `column` up to `end`. With 32 registers, tiles
 /// of six rows and four registers read least; narrower panels take the rest.
 template <class Arch, class Terms = float_terms>
 [[nodiscard]] inline product_panel panel_of(product_shape const& shape, int first, int column, int end) {
@@ -166,7 +166,7 @@ template <class Arch, class Terms = float_terms>
   int const depth = shape.inner - first < product_depth ? shape.inner - first : product_depth;
   return {nullptr, width, depth, end - column < width ? end - column : width, true};
 }
-/// Where a panel begins in a packed b.
+/// The begin of a panel in a packed b.
 template <class Arch>
 [[nodiscard]] inline std::int64_t place_of_panel(product_shape const& shape, int first, int column, int depth) {
   constexpr int width = 2 * lanes<Arch>;
@@ -182,8 +182,8 @@ template <class Arch>
          packed_tile_floats<Arch>(shape.inner < product_depth ? shape.inner : product_depth);
 }
 
-/// y = a b, in blocks of terms, as Terms says: `fill(panel, first, column, row)` says where the elements of a panel
-/// are, for the rows of y from `row` on, and `left(first, depth, row, rows)` where those of a are.
+/// y = a b in blocks of Terms' terms. `fill(panel, first, column, row)` sets the place of a panel's elements for the
+/// rows of y from `row` on, and `left(first, depth, row, rows)` returns that of a's elements.
 template <class Arch, class Terms = float_terms, class Left, class Fill>
 inline void product_of_panels(product_shape const& shape, float* y, share const& columns, product_finish const& finish,
                               Left const& left, Fill const& fill) {
@@ -216,7 +216,7 @@ inline void product_of_panels(product_shape const& shape, float* y, share const&
   }
 }
 
-/// Room for the rows that are worked on, and for a register behind them.
+/// Floats for the rows that are worked on, and for a register after them.
 template <class Arch>
 inline constexpr int product_left_floats =
     product_rows_at_once / product_tile_rows<Arch> * static_cast<int>(packed_tile_floats<Arch>(product_depth));
@@ -234,7 +234,7 @@ template <class Arch>
   };
 }
 
-/// The panels of b, packed if `packs_right` says so: just before their first rows, and forgotten where these are all.
+/// The panels of b, packed if `packs_right` says so: just before their first rows, and overwritten after the last.
 template <class Arch>
 [[nodiscard]] inline auto panels_of_right(product_shape const& shape, float const* b, float* workspace) {
   bool const packs = packs_right<Arch>(shape), keeps = shape.rows > product_rows_at_once;

@@ -7,13 +7,13 @@
 
 namespace stagecraft::kernels {
 
-/// Rows of floats: where the first begins, if there are any, and how far behind it the next.
+/// Rows of floats: the begin of the first, null if there are none, and the distance to the next.
 struct product_rows_at {
   float* begin = nullptr;
   std::int64_t stride = 0;
 };
-/// What becomes of a product before it leaves the registers: the same rows of another tensor are added, and the result
-/// is stored a second time.
+/// The last steps on a product in registers: the same rows of another tensor are added, and the result is stored a
+/// second time.
 struct product_finish {
   product_rows_at added, copied;
 
@@ -27,18 +27,18 @@ struct product_finish {
 
 namespace detail {
 
-/// A panel of b: `depth` rows of so many registers, the last of which may have fewer valid columns.
+/// A panel of b: `depth` rows of `stride` floats; only the first `columns` of a row are valid.
 struct product_panel {
   float const* begin = nullptr;
-  std::int64_t stride = 0;  ///< from one row to the next
+  std::int64_t stride = 0;  ///< floats from one row to the next
   int depth = 0;
   int columns = 0;
-  bool whole = false;           ///< whether all lanes of the last register can be read
+  bool whole = false;           ///< true: all lanes of the last register can be read
   float const* next = nullptr;  ///< the panel that is read after this one; null if it is not known or does not lie yet
 };
 
-/// Rows x Vectors registers of y. `adds`: to what is there. `Whole`: as the panel says. `ahead` is what is read next: a
-/// line of it for each row of the panel is called near meanwhile.
+/// Computes Rows x Vectors registers of y. `adds`: adds to y. `Whole` is that of the panel. `ahead` is read next: one
+/// cache line of it is prefetched for each row of the panel.
 template <int Rows, int Vectors, bool Whole, class Arch, class Terms>
 inline void product_tile(product_panel const& b, float const* a, std::int64_t row_step, std::int64_t inner_step,
                          float* y, std::int64_t y_stride, bool adds, product_finish const& finish, float const* ahead) {
@@ -46,7 +46,7 @@ inline void product_tile(product_panel const& b, float const* a, std::int64_t ro
   constexpr int width = lanes<Arch>, line = 16;
   constexpr int before = (Vectors - 1) * width;  // columns of whole registers
   int const rest = b.columns - before < width ? b.columns - before : width;
-  // Asked once, not for each row. With AVX-512 a mask costs nothing.
+  // It is evaluated once, not for each row. With AVX-512 a mask costs nothing.
   bool const is_full = !has_avx512<Arch> && rest == width;
   auto const load_last = [&](float const* row) __attribute__((always_inline)) {
     return is_full ? value::load_unaligned(row + before) : load_first<Arch>(row + before, rest);
@@ -64,8 +64,9 @@ inline void product_tile(product_panel const& b, float const* a, std::int64_t ro
       sums[r][Vectors - 1] = load_last(y + r * y_stride);
     }
   }
-  // Rows lie far apart. Those of the next tile are called near, and what is added and stored at the end, some at a
-  // time.
+  // Rows lie far apart. The rows of the next tile are prefetched, and those that are added and stored at the end, some
+  // at a time.
+
   auto const call_near = [](float const* row) __attribute__((always_inline)) {
 #pragma GCC unroll 4
     for (int column = 0; column < Vectors * width; column += line) __builtin_prefetch(row + column, 1);

@@ -31,7 +31,7 @@ template <class Arch>
 #endif
 }
 
-/// Registers side by side in a panel of a matrix with so many columns: the width with the least padding; among those
+/// Registers side by side in a panel of a matrix with `columns` columns: the width with the least padding; among those
 /// the one whose tiles load least per multiplication.
 template <class Arch>
 [[nodiscard]] consteval int panel_vectors(int columns) {
@@ -45,17 +45,17 @@ template <class Arch>
   return best;
 }
 
-/// The most rows of a tile that is so many registers wide.
+/// The most rows of a tile that is `vectors` registers wide.
 template <class Arch>
 [[nodiscard]] consteval int most_tile_rows(int vectors) {
   int const rows = (vector_registers<Arch>() - vectors - scratch_registers<Arch>()) / vectors;
   return rows < 12 ? rows : 12;
 }
 
-/// How `rows` rows are cut into tiles: `tall` tiles of `height` rows, then `low` tiles of `height - 1`. Heights that
-/// differ by one at most leave no thin remainder, on which loads would cost more than products. A few rows are cut into
-/// equal tiles where these are nearly as high as can be; many into the highest, which read the right factor least
-/// often.
+/// The division of `rows` rows into tiles: `tall` tiles of `height` rows, then `low` tiles of `height - 1`. Heights
+/// that differ by one at most leave no thin remainder, on which loads would cost more than products. Few rows are cut
+/// into equal tiles where these are nearly as high as possible; many rows into the highest, which read the right factor
+/// least often.
 struct row_blocks {
   int height = 0;
   int tall = 0;
@@ -68,8 +68,8 @@ struct row_blocks {
   }
 };
 
-/// From so many rows on, tiles are as high as can be, whatever remains: there are enough of them that what a thin
-/// remainder loses is little beside what equal, but lower, tiles lose by reading the right factor more often.
+/// From this number of rows on, tiles are as high as possible. There are so many of them that a thin remainder costs
+/// little beside equal but lower tiles, which would read the right factor more often.
 inline constexpr int many_rows = 1024;
 
 template <class Arch>
@@ -97,14 +97,15 @@ inline void for_each_tile(int first, int last, Tile const& tile) {
     for (; number < last; ++number) tile.template operator()<Cut.height - 1>(Cut.row(number));
 }
 
-/// Tiles of a panel that is so many columns wide.
+/// Tiles of a panel that is `columns` columns wide.
 template <class Arch>
 [[nodiscard]] consteval int panel_tiles(int rows, int columns) {
   return cut_rows<Arch>(rows, (columns + lanes<Arch> - 1) / lanes<Arch>).tiles();
 }
 
-/// Rows of a thread's share from which on it has these of each panel: it reads all of the right factor, but what it
-/// writes of one product is what it reads of the next one's left factor, and both stay in its second-level cache.
+/// Rows of a thread's share from which on the thread takes these rows of each panel: it reads all of the right factor,
+/// but the rows that it writes of one product are those that it reads of the next one's left factor, and they stay in
+/// its second-level cache.
 inline constexpr int rows_of_share = 64;
 
 /// Calls panel.operator()<columns of the panel>(number of the panel, first tile, last tile) for a thread's share of a
@@ -141,8 +142,8 @@ inline void for_each_panel(share part, Panel const& panel) {
       panel.template operator()<rest>(whole, first > whole_tiles ? first - whole_tiles : 0, last - whole_tiles);
 }
 
-/// Independent sums per element of the tile, each over every so manieth step: as many as hide the latency of the
-/// multiply-add, 4 or 5 cycles on two units, and of reading the right factor, in a small tile.
+/// Independent sums per element of a small tile, over every second, third... step: enough to hide the latency of the
+/// multiply-add, 4 or 5 cycles on two units, and of reading the right factor.
 template <class Arch>
 [[nodiscard]] consteval int interleaved_sums(int rows, int vectors) {
   int const enough = rows == 1 ? 16 : 10;
@@ -180,18 +181,18 @@ struct float_terms {
   }
 };
 
-/// Nothing to do beside the products.
+/// No work beside the products.
 struct no_other_work {
   static constexpr int every = 0;
 
   void finish() {}
 };
 
-/// sum[i][j] = over all steps s, as Terms says: left[i * left_stride + s] * right[s * RightStep + j * lanes ...]; of a
-/// transposed left factor, left[i + s * left_stride]. With Ahead > 0 the right factor is prefetched so many floats
-/// ahead: where a tile has one row, reading it is all the work. Calls finish(i, j, sum[i][j]) for every i in [0, Rows)
-/// and j in [0, Vectors). If OtherWork::every > 0, other() is called each time so many steps have been summed, and
-/// other.finish() behind the last: work that the processor can do beside the products.
+/// sum[i][j] = the sum over all steps s, as defined by Terms, of left[i * left_stride + s] * right[s * RightStep + j *
+/// lanes ...]; for a transposed left factor, left[i + s * left_stride]. With Ahead > 0 the right factor is prefetched
+/// Ahead floats ahead: where a tile has one row, reading it is all the work. Calls finish(i, j, sum[i][j]) for every i
+/// in [0, Rows) and j in [0, Vectors). If OtherWork::every > 0, other() is called after each OtherWork::every steps,
+/// and other.finish() after the last: work that the processor can do beside the products.
 template <int Rows, int Vectors, bool IsLeftTransposed, int RightStep, int Ahead, class Arch, class Terms = float_terms,
           class Stride, class Finish, class OtherWork = no_other_work>
 inline void multiply_tile(float const* left, Stride left_stride, float const* right, int steps, Finish finish,
@@ -273,7 +274,7 @@ using known_stride = std::integral_constant<std::int64_t, Stride>;
   return stride;
 }
 
-/// A tile as a function of its own, which all products of such tiles have in common, whatever their shapes are.
+/// A tile as a function of its own, which all products of such tiles share, whatever their shapes are.
 template <int Rows, int Vectors, bool IsLeftTransposed, int RightStep, int Ahead, class Arch, class Terms, class Finish,
           class OtherWork>
 [[gnu::noinline, gnu::flatten]] void multiply_tile_of_any(float const* left, std::int64_t left_stride,
@@ -283,8 +284,8 @@ template <int Rows, int Vectors, bool IsLeftTransposed, int RightStep, int Ahead
                                                                                 other);
 }
 
-/// Whether a tile is such a function: one of many sums, which leave registers for its strides, and of so many steps
-/// that a call is little beside them; with ten steps it costs a twentieth.
+/// True if a tile is such a function: it has many sums, which leave registers for its strides, and so many steps that a
+/// call costs little beside them; with ten steps it costs a twentieth.
 template <class Arch>
 [[nodiscard]] consteval bool is_shared_tile(int rows, int vectors, int steps) {
   return vector_registers<Arch>() == 32 && rows * vectors >= 16 && rows * vectors * steps >= 1024;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first values of a weight tensor: what an initializer means, given the tensor's shape and a seed.
-// Keras counterpart: tf.keras.initializers (same distributions, other random bits). Not for use in a training step:
-// orthogonal matrices allocate.
+// The first values of a weight tensor by an initializer, the tensor's shape and a seed. Keras counterpart:
+// tf.keras.initializers (same distributions, other random bits). Do not call it in a training step: orthogonal matrices
+// allocate.
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>
@@ -18,7 +18,7 @@
 
 namespace stagecraft::kernels {
 
-/// How many inputs a weight tensor joins to one output, and how many outputs one input reaches.
+/// The number of inputs that a weight tensor joins to one output, and of outputs that one input reaches.
 struct fans {
   double in;
   double out;
@@ -42,7 +42,7 @@ struct fans {
   return static_cast<float>(std::sqrt(-2.0 * std::log(u)) * std::cos(two_pi * v));
 }
 
-/// A number from the standard normal distribution without what lies outside of [-2, 2]: drawn again until it fits.
+/// A number from the standard normal distribution truncated to [-2, 2]: drawn again until it fits.
 [[nodiscard]] inline float random_truncated_normal(random_key const& key, std::uint64_t i) {
   for (std::uint64_t attempt = 0;; ++attempt) {
     float const value = random_normal(key, i + (attempt << 48U));
@@ -53,7 +53,7 @@ struct fans {
 namespace detail {
 
 // The arithmetic below multiplies floats as doubles, which is exact, so that a compiler that fuses multiplication and
-// addition gives the same bits as one that does not.
+// addition computes the same bits as one that does not.
 
 inline void fill_uniform(float* w, std::int64_t n, float low, float high, random_key const& key) {
   double const range = static_cast<float>(static_cast<double>(high) - low);
@@ -139,7 +139,7 @@ inline void fill_orthogonal(float* w, std::int64_t rows, std::int64_t columns, f
   }
 }
 
-/// All but `unit_forget_bias`, for an initializer of a general kind.
+/// Fills a tensor for an initializer of a general kind, `unit_forget_bias` excluded.
 template <initializer_kind Kind>
 void fill_with(initializer const& how, tracing::array_view<int const> shape, random_key const& key, float* w,
                std::int64_t n) {
@@ -182,7 +182,7 @@ void fill_with(initializer const& how, tracing::array_view<int const> shape, ran
 /// Fills the row-major tensor w of the given shape. The values depend on the initializer's own seed if it has one (as
 /// in Keras, equal seeds then give equal values), else on (seed, stream): give each weight of a model another stream.
 ///
-/// One of the user's own has filled w before, by its operations.
+/// An initializer of the user's own has filled w before, by its operations.
 ///
 /// Throws data_error E4090 for an identity that is not a matrix, E4091 for an orthogonal tensor of rank below 2.
 ///

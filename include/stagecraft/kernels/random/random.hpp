@@ -65,8 +65,8 @@ template <class Integer>
   return static_cast<float>(random_bits(key, counter) >> 8U) * 0x1p-24F;
 }
 
-/// A number of mean 0 and standard deviation 1, of the random numbers `counter` and the one behind it: Box and
-/// Muller's.
+/// A number of mean 0 and standard deviation 1 from the random numbers `counter` and `counter` + 1, by the method of
+/// Box and Muller.
 [[nodiscard]] inline float box_muller(random_key const& key, std::uint64_t counter) {
   float const u = random_uniform(key, counter), v = random_uniform(key, counter + 1);
   return std::sqrt(-2.0F * std::log(1.0F - u)) * std::cos(6.28318531F * v);

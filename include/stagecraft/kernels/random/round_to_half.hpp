@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Floats rounded to values of half precision, in place: what is stored as a half without giving up the memory layout
-// of floats. Keras counterpart: tf.cast to tf.float16; rounding at random is Graphcore's stochastic rounding
-// (IPUConfig's floating_point_behaviour.esr).
+// Floats rounded to values of half precision, in place, for tensors of halves that keep the memory layout of floats.
+// Keras counterpart: tf.cast to tf.float16; rounding at random is Graphcore's stochastic rounding (IPUConfig's
+// floating_point_behaviour.esr).
 #pragma once
 
 #include <stagecraft/kernels/random/random.hpp>
@@ -17,7 +17,7 @@
 
 namespace stagecraft::kernels {
 
-/// What becomes of a number that is too large for a half, with its sign: 65504, or NaN.
+/// The value that replaces a number too large for a half: 65504 with its sign, or NaN.
 enum class half_overflow : unsigned char { largest, nan };
 
 namespace detail {
@@ -43,7 +43,7 @@ class half_rounder {
   using integers = xsimd::batch<std::int32_t, Arch>;
 
  public:
-  /// To the nearest half, the even one of two.
+  /// Rounds to the nearest half, the even one of two.
   [[nodiscard]] floats nearest(floats const& x) {
     integers const bits = bit_cast<std::int32_t>(x), size = bits & integers(0x7FFFFFFF);
     // A carry out of the fraction is right in the exponent.
@@ -54,11 +54,11 @@ class half_rounder {
     return finish(bits, size, choose(where_less(size, first_normal()), denormal, normal));
   }
 
-  /// To one of the two neighbours, each with the probability that makes the mean right; `uniform` is from [0, 1).
+  /// Rounds to one of the two neighbours, with probabilities that make the mean right; `uniform` is from [0, 1).
   [[nodiscard]] floats at_random(floats const& x, floats const& uniform) {
     integers const bits = bit_cast<std::int32_t>(x), size = bits & integers(0x7FFFFFFF);
     integers const normal = (size + xsimd::to_int(uniform * floats(8192.0F))) & integers(~0x1FFF);
-    // Multiples of 2^-24, and what is left; all of it is exact.
+    // Multiples of 2^-24 and the remainder; both are exact.
     floats const scaled = bit_cast<float>(size & where_less(size, first_normal())) * floats(0x1p24F);
     floats const below = xsimd::to_float(xsimd::to_int(scaled));
     floats const whole = below + xsimd::select(uniform < scaled - below, floats(1.0F), floats(0.0F));
@@ -86,7 +86,7 @@ class half_rounder {
 
 }  // namespace detail
 
-/// Rounds n floats to the nearest halves, in place. Gives whether one was too large (infinity is). NaN stays NaN.
+/// Rounds n floats to the nearest halves, in place. True if one was too large (infinity is). NaN stays NaN.
 template <half_overflow Overflow, class Arch = default_architecture>
 inline bool round_to_half(float* x, std::int64_t n) {
   detail::half_rounder<Overflow, Arch> rounder;

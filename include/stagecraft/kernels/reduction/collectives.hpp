@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arrays of which each replica has a version become one: reduce-scatter and all-reduce in one memory.
+// Collectives over arrays of which each replica has a version: reduce-scatter and all-reduce in one memory.
 // Counterpart: cross-replica sums of the IPU (Graphcore Communication Library).
 //
 // A replica's array is given by its address, `replicas[r]`, and all have the same size. Each worker does a range of the
-// elements, or one replica's shard. Sums are taken in the order of the replicas, 0 + 1 + 2..., element by element: how
-// many workers there are, and who does which range, changes no bit. Workers wait for each other where a comment says
-// so; that is the caller's part.
+// elements, or one replica's shard. Sums are taken in the order of the replicas, 0 + 1 + 2..., element by element: the
+// number of workers and their ranges change no bit. The caller lets workers wait for each other where a comment says
+// so.
 #pragma once
 
 #include <stagecraft/kernels/simd/simd.hpp>
@@ -25,7 +25,7 @@ template <class Arch = default_architecture>
 
 namespace detail {
 
-/// Reduces the elements of a range, in batches that it gives to store(batch, element, lanes of it that count).
+/// Reduces the elements of a range, and calls store(batch, element, valid lanes) for each batch.
 template <bool Mean, class Arch, class Store>
 inline void reduce_range(float const* const* from, int count, share::range range, Store const& store) {
   using value = batch<Arch>;
@@ -78,9 +78,9 @@ inline void reduce_scatter(float const* const* replicas, int count, float* to, s
   });
 }
 
-/// Every replica's elements of a range become their sum over all replicas, or their mean if Mean. Ranges that do not
-/// overlap may be done at the same time; all workers have to wait for each other before the first one, and before the
-/// results are read.
+/// Replaces every replica's elements of a range by their sum over all replicas, or their mean if Mean. Ranges that do
+/// not overlap may be done at the same time; all workers have to wait for each other before the first one, and before
+/// the results are read.
 template <bool Mean = false, class Arch = default_architecture>
 inline void all_reduce(float* const* replicas, int count, share::range range) {
   detail::reduce_range<Mean, Arch>(replicas, count, range,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sums and maxima along rows and along any axes. The order of additions depends on the shape and the registers' width
-// alone.
-// Sums and maxima of arrays. The order of every sum is fixed by the length and the instruction set.
+// Sums and maxima of arrays, along rows and along any axes. The order of additions depends only on the shape and the
+// instruction set.
 #pragma once
 
 #include <stagecraft/kernels/elementwise/elementwise.hpp>
@@ -42,8 +41,8 @@ struct maximum_of_batches {
   }
 };
 
-/// The batch of partial results of n floats; in eight registers, where there are so many. Nothing is asked for ahead:
-/// the processor does better by itself.
+/// The batch of partial results of n floats, from up to eight registers. Nothing is prefetched: the processor does
+/// better by itself.
 template <class Reduction, class Arch>
 [[nodiscard]] inline batch<Arch> reduce_array(float const* x, std::int64_t n) {
   constexpr int width = lanes<Arch>;
@@ -104,7 +103,7 @@ template <class Arch = default_architecture>
                                           : &detail::reduce_rows<detail::maximum_of_batches<Arch>, Arch>;
 }
 
-/// y = the sums or maxima of x. Array 0 of `axes` is y, with stride 0 along what is reduced; array 1 is x. y has
+/// y = the sums or maxima of x. Array 0 of `axes` is y, with stride 0 along the reduced axes; array 1 is x. y has
 /// `results` elements.
 template <class Arch = default_architecture>
 inline void reduce_axes(operations::reduction by, strided_axes<2, Arch> const& axes, float* y, std::int64_t results,
@@ -114,7 +113,7 @@ inline void reduce_axes(operations::reduction by, strided_axes<2, Arch> const& a
     fill<Arch>(y, by_batches::start, results);
     auto const length = axes.row_length();
     bool const into_one = axes.row_strides()[0] == 0;
-    // Rows that are shorter than a register, all into one: in the order of the rows, as one after the other.
+    // Rows shorter than a register are reduced together, in the order of the rows.
     if (auto const of_rows = axes.strides_of_rows(); !into_one && length < lanes<Arch> && of_rows[0] == 0) {
       auto const count = static_cast<int>(length);
       return axes.for_each_block([&](auto const& at) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Elementary functions of batches of floats: exponentials, logarithms, tanh, erf and what activations make of them.
+// Elementary functions of batches of floats: exponentials, logarithms, tanh, erf and the activations made of them.
 //
 // The reductions of the argument are the classical ones (W. Cody and W. Waite, "Software manual for the elementary
 // functions", 1980; P. Tang's tables for exp, 1989); every polynomial is our own fit for the relative error, with its
-// coefficients rounded to floats one after the other. AVX-512 looks pieces up in registers instead (math_tables.hpp).
+// coefficients rounded to floats one after the other. AVX-512 looks pieces up in registers instead
+// (math_exponential.hpp).
 // Errors are in units in the last place (ulp) of the correctly rounded result; where three numbers are given, they are
 // those of AVX-512, of AVX2 with FMA and of SSE2. They bound what was measured: on every float of [2^-25, 128) and its
 // negative with AVX-512 and AVX2 (on every 7th with SSE2), on samples of every exponent elsewhere. Results below 2^-126
-// are rounded to denormals as well. NaN gives NaN.
+// are rounded to denormals as well. The result of NaN is NaN.
 #pragma once
 
 #include <stagecraft/kernels/simd/math_exponential.hpp>
@@ -48,7 +49,7 @@ template <class Arch>
   return logarithm_of(f, xsimd::select(small, value(0.0F), value(1.0F)));
 }
 
-/// Each x becomes the polynomial of the piece with that number at x. AVX-512 only.
+/// Replaces each x by the polynomial of its piece at x. AVX-512 only.
 template <class Arch, int Terms, int Count>
 inline void evaluate_pieces(float const (&coefficient)[Terms][32], integer_batch<Arch> const (&piece)[Count],
                             batch<Arch> (&x)[Count]) {
@@ -63,7 +64,7 @@ inline void evaluate_pieces(float const (&coefficient)[Terms][32], integer_batch
   for (int i = 0; i < Count; ++i) x[i] = sum[i];
 }
 
-/// x becomes a function of |x| with the sign of x, as its pieces say. AVX-512 only.
+/// Replaces x by a function of |x|, given by its pieces, with the sign of x. AVX-512 only.
 template <class Arch, int Count, int Terms, class Locate>
 inline void evaluate_odd_function(float const (&coefficient)[Terms][32], float largest, Locate const& locate,
                                   batch<Arch> (&x)[Count]) {
@@ -115,8 +116,8 @@ template <class Arch>
 namespace detail {
 
 /// e^x / (1 + e^x), of x in [-87, 87] if IsNormal, else of any x with the same results for those. With x = n ln 2 + r,
-/// e^r = (q + p r) / (q - p r) for polynomials q and p of r^2 (p r / q = tanh(r / 2)), with a relative error of 2e-10:
-/// fewer products than e^r takes, and the division is there anyway.
+/// e^r = (q + p r) / (q - p r) for polynomials q and p of r^2 (p r / q = tanh(r / 2)), with a relative error of 2e-10.
+/// This takes fewer products than e^r, and the division is needed anyway.
 template <bool IsNormal, class Arch>
 [[nodiscard]] inline batch<Arch> sigmoid_quotient(xsimd::batch<float, Arch> const& x) {
   using value = batch<Arch>;
@@ -147,7 +148,7 @@ inline void sigmoid_each(xsimd::batch<float, Arch> (&x)[Count]) {
 #pragma GCC unroll 4
     for (int i = 0; i < Count; ++i) x[i] = x[i] / (value(1.0F) + x[i]);
   } else if (detail::have_normal_exponentials<Arch>(x)) [[likely]] {
-    // One after the other: with 16 registers, interleaved ones would be kept in memory.
+    // Registers follow one another: with 16 registers, interleaved ones would be kept in memory.
 #pragma GCC unroll 4
     for (int i = 0; i < Count; ++i) x[i] = detail::sigmoid_quotient<true>(x[i]);
   } else {
@@ -165,7 +166,7 @@ template <class Arch>
 
 namespace detail {
 
-/// Each x becomes (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, since (1 + tanh(u)) / 2 = sigmoid(2 u).
+/// Replaces each x by (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, since (1 + tanh(u)) / 2 = sigmoid(2 u).
 template <class Arch, int Count>
 inline void gelu_tanh_gate_each(batch<Arch> (&x)[Count]) {
   using value = batch<Arch>;
@@ -282,11 +283,11 @@ template <class Arch>
 
 namespace detail {
 
-/// Each x becomes normal_distribution(|x|) - 1/2, as its pieces say. AVX2 only.
+/// Replaces each x by normal_distribution(|x|) - 1/2, given by its pieces. AVX2 only.
 template <class Arch, int Count>
 inline void normal_distribution_of_size_each(batch<Arch> (&x)[Count]) {
   using value = batch<Arch>;
-  value const magic(rounding_shift);  // and a little less than 1 / width, so that 0 is in the first piece
+  value const magic(rounding_shift);  // the factor is a little less than 1 / width, so that 0 is in the first piece
   value shifted[Count], sum[Count];
 #pragma GCC unroll 4
   for (int i = 0; i < Count; ++i) x[i] = at_most(xsimd::abs(x[i]), value(5.49F)) - value(normal_piece_width / 2);

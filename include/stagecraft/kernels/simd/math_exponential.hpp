@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Exponentials of batches of floats. What math.hpp says of methods and errors holds here, too.
-// Constants of math.hpp: tables that AVX-512 keeps in registers.
+// Exponentials of batches of floats, and the tables of math.hpp that AVX-512 keeps in registers. math.hpp describes the
+// methods and errors.
 //
 // Every number is our own least-squares fit, weighted for the relative error, with the coefficients rounded to floats
 // one after the other. In the first piece, which begins at 0, the coefficient 0 is 0: the error stays relative.
@@ -159,7 +159,7 @@ alignas(64) inline constexpr piecewise_polynomial<4> erf_pieces = {
      0.00577088F,   -6.360007e-04F, -0.0011636126F, -0.0035901614F}};
 
 /// The normal distribution function less 1/2 on 8 pieces of [0, 5.5), in powers of the distance from a piece's middle.
-/// At 5.49, where what is larger is cut off, it is 1/2.
+/// At 5.49, to which larger arguments are limited, it is 1/2.
 alignas(32) inline constexpr float normal_pieces[7][8] = {
     {0.13448285F, 0.3487882F, 0.45717004F, 0.4919414F, 0.49901178F, 0.49992198F, 0.49999607F, 0.49999988F},
     {0.3760546F, 0.2344117F, 0.09108253F, 0.022060689F, 0.0033306659F, 0.000313452F, 1.838998e-05F, 6.8700103e-07F},
@@ -182,7 +182,7 @@ alignas(64) inline constexpr float roots_of_two[16] = {
     1.0F,       1.0442737F, 1.0905077F, 1.1387886F, 1.1892071F, 1.2418578F, 1.2968396F, 1.3542556F,
     1.4142135F, 1.4768262F, 1.5422108F, 1.6104903F, 1.6817929F, 1.7562522F, 1.8340081F, 1.9152066F};
 
-/// What rounding took from 2^(i/16).
+/// 2^(i/16) less its rounded value.
 alignas(64) inline constexpr float roots_of_two_rest[16] = {
     0.0F,          4.83347e-08F,    -1.307754e-08F,  5.3862223e-08F, 3.7976353e-08F,
     4.496838e-08F, -4.0189995e-08F, -1.0123349e-08F, 2.4203235e-08F, -4.500899e-08F,
@@ -204,7 +204,7 @@ template <class Arch, class... Rest>
     return fused_multiply_add(polynomial(x, rest...), x, batch<Arch>(c0));
 }
 
-/// Each sum becomes c0 + c1 x + c2 x^2 + ...
+/// Sets each sum to c0 + c1 x + c2 x^2 + ...
 template <class Arch, int Count, class... Rest>
 inline void polynomial_each(batch<Arch> const (&x)[Count], batch<Arch> (&sum)[Count], float c0, Rest... rest) {
   if constexpr (sizeof...(Rest) == 0) {
@@ -259,7 +259,8 @@ inline void exponentials_with_table(batch<Arch> (&x)[Count]) {
 #pragma GCC unroll 4
   for (int i = 0; i < Count; ++i) x[i] = fused_negative_multiply_add(n[i], value(ln2_low), x[i]);
 #pragma GCC unroll 4
-  for (int i = 0; i < Count; ++i) x[i] = limit_magnitude(x[i], 0.025F);  // counts where n alone decides: far outside
+  for (int i = 0; i < Count; ++i)
+    x[i] = limit_magnitude(x[i], 0.025F);  // changes only results far outside, where n alone decides
 #pragma GCC unroll 4
   for (int i = 0; i < Count; ++i) sum[i] = fused_multiply_add(x[i], value(0.16666847F), value(0.50001633F));
 #pragma GCC unroll 4
@@ -276,11 +277,11 @@ inline void exponentials_with_table(batch<Arch> (&x)[Count]) {
   for (int i = 0; i < Count; ++i) x[i] = scale_by_power(x[i], n[i]);
 }
 
-/// Whether all lanes are in [-87, 87], so that `normal_exponentials` takes them.
+/// True if all lanes are in [-87, 87], so that `normal_exponentials` takes them.
 template <class Arch, int Count>
 [[nodiscard]] inline bool have_normal_exponentials(batch<Arch> const (&x)[Count]) {
   using integer = xsimd::batch<std::int32_t, Arch>;
-  // As integers, which no NaN is lost among.
+  // They are compared as integers, which lose no NaN.
   integer largest = bit_cast<std::int32_t>(xsimd::abs(x[0]));
 #pragma GCC unroll 4
   for (int i = 1; i < Count; ++i) largest = xsimd::max(largest, bit_cast<std::int32_t>(xsimd::abs(x[i])));
@@ -290,7 +291,7 @@ template <class Arch, int Count>
 /// The last bits of y + this are those of the integer that is nearest to y.
 inline constexpr float rounding_shift = 0x1.8p23F;
 
-/// Each x becomes r for x = n ln 2 + r, and `shifted` n + `rounding_shift`.
+/// Replaces each x = n ln 2 + r by r, and sets `shifted` to n + `rounding_shift`.
 template <class Arch, int Count>
 inline void rests_of_ln2(batch<Arch> (&x)[Count], batch<Arch> (&shifted)[Count]) {
   using value = batch<Arch>;
@@ -304,7 +305,7 @@ inline void rests_of_ln2(batch<Arch> (&x)[Count], batch<Arch> (&shifted)[Count])
   for (int i = 0; i < Count; ++i) x[i] = fused_negative_multiply_add(shifted[i] - magic, value(-2.12194440e-4F), x[i]);
 }
 
-/// Each x becomes e^r for x = n ln 2 + r, and `shifted` n + `rounding_shift`.
+/// Replaces each x = n ln 2 + r by e^r, and sets `shifted` to n + `rounding_shift`.
 template <class Arch, int Count>
 inline void exponentials_of_rests(batch<Arch> (&x)[Count], batch<Arch> (&shifted)[Count]) {
   batch<Arch> rest[Count];

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Half precision: floats to and from IEEE binary16, which is kept as std::uint16_t. Only memory holds halves;
-// arithmetic is done in floats. Keras counterpart: tf.cast between tf.float32 and tf.float16.
-// The upper halves of floats, which are kept as std::uint16_t: to and from floats. Only memory holds them; arithmetic
-// is done in floats, but for products of pairs. Keras counterpart: tf.cast between tf.float32 and tf.bfloat16.
+// Conversions of floats to and from narrow types, which are kept as std::uint16_t: IEEE binary16 (halves) and bfloat16.
+// Only memory holds them; arithmetic is done in floats, but for products of pairs of bfloat16. Keras counterpart:
+// tf.cast between tf.float32 and tf.float16 or tf.bfloat16.
 #pragma once
 
 #include <stagecraft/kernels/simd/simd.hpp>
@@ -22,7 +21,7 @@ namespace stagecraft::kernels {
 namespace detail {
 
 #if defined(__F16C__)
-/// Whether the registers of an architecture are those that F16C converts.
+/// True if F16C converts the registers of an architecture.
 template <class Arch>
 inline constexpr bool has_f16c = std::is_base_of_v<xsimd::avx, Arch> && !has_avx512<Arch>;
 #else
@@ -30,14 +29,14 @@ template <class Arch>
 inline constexpr bool has_f16c = false;
 #endif
 
-/// The value of the half in the lower 16 bits of each lane; the upper bits are 0. No step sees or gives a denormal
+/// The value of the half in the lower 16 bits of each lane; the upper bits are 0. No step reads or makes a denormal
 /// float.
 template <class Arch>
 [[nodiscard]] inline xsimd::batch<float, Arch> widen_halves(xsimd::batch<std::int32_t, Arch> const& half) {
   using integer = xsimd::batch<std::int32_t, Arch>;
   integer const magnitude = (half & integer(0x7FFF)) << 13;
   integer const sign = (half & integer(0x8000)) << 16;
-  // Of a denormal, the bits are 2^-14 too little behind an exponent that has been set: an exact difference.
+  // The bits of a denormal, with an exponent set before them, are 2^-14 too much: the difference is exact.
   integer const rebiased = magnitude + integer(112 << 23);
   integer const denormal = bit_cast<std::int32_t>(bit_cast<float>(rebiased + integer(1 << 23)) - 0x1p-14F);
   integer const special = magnitude + integer(224 << 23);
@@ -109,7 +108,7 @@ inline void store_halves(xsimd::batch<float, Arch> const& x, std::uint16_t* p) {
   }
 }
 
-/// `load_halves` of the first `count` halves at p, 0 in the other lanes; reads nothing behind them.
+/// `load_halves` of the first `count` halves at p, 0 in the other lanes; reads nothing after them.
 template <class Arch = default_architecture>
 [[nodiscard]] inline batch<Arch> load_first_halves(std::uint16_t const* p, int count) {
   alignas(64) std::uint16_t halves[lanes<Arch>] = {};
@@ -117,7 +116,7 @@ template <class Arch = default_architecture>
   return load_halves<Arch>(halves);
 }
 
-/// `store_halves` of the first `count` lanes; writes nothing behind them.
+/// `store_halves` of the first `count` lanes; writes nothing after them.
 template <class Arch>
 inline void store_first_halves(xsimd::batch<float, Arch> const& x, std::uint16_t* p, int count) {
   alignas(64) std::uint16_t halves[lanes<Arch>];

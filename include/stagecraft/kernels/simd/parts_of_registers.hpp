@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parts of a register whose number of lanes is a constant, for code that keeps few numbers in registers.
-// A few registers of neighbouring channels, for kernels that do the same at each position of a sample.
+// Parts of a register whose number of lanes is a constant, for code that keeps few numbers in registers, and blocks of
+// a few registers of channels whose last one is such a part, for kernels that do the same at each position of a sample.
 #pragma once
 
 #include <stagecraft/kernels/simd/simd.hpp>
@@ -65,7 +65,7 @@ struct channel_block {
 namespace stagecraft::kernels {
 
 #if defined(__AVX512F__)
-/// Whether half a register does for few lanes: half the bytes of weights, and no mask.
+/// True if few lanes fit into half a register: that takes half the bytes of weights, and no mask.
 template <class Arch>
 inline constexpr bool has_half_registers = has_avx512<Arch>;
 /// Half a register.
@@ -76,7 +76,7 @@ inline constexpr bool has_half_registers = false;
 using half_register = batch<>;
 #endif
 
-/// The lanes of half a register, and zeros or anything else in the others.
+/// A register with the lanes of half a register; the other lanes are unspecified.
 template <class Arch>
 [[nodiscard, gnu::always_inline]] inline batch<Arch> widened(half_register const& x) {
 #if defined(__AVX512F__)

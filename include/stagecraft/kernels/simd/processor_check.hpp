@@ -12,8 +12,8 @@
 #include <cstdlib>
 
 // The instruction sets of x86 that compilers use without being asked for each by name, and that kernels use: what the
-// library calls them, what the compilers' flags do, and what is defined where the flags allow them. The macros end with
-// this header. Their places stand in the files of applications: new ones come last.
+// library calls them, what the compilers' flags do, and the macros that are defined where the flags allow them. The
+// macros of this list end with this header. Files of applications store the sets by their places: new ones come last.
 #define STAGECRAFT_INSTRUCTION_SETS(X)                       \
   X(sse3, "sse3", __SSE3__)                                  \
   X(ssse3, "ssse3", __SSSE3__)                               \
@@ -60,10 +60,11 @@ enum class instruction_set {
 };
 using instruction_sets = std::uint64_t;
 
-// Each translation unit has its own of what stands in this namespace.
+// Each translation unit has its own copy of this namespace.
 namespace {
 
-/// What the flags of this translation unit let the compiler use. (An undefined macro's text is its own name.)
+/// The instruction sets that the flags of this translation unit let the compiler use. (An undefined macro's text is its
+/// own name.)
 [[maybe_unused]] constexpr instruction_sets compiled_instruction_sets = 0
 #define STAGECRAFT_TEXT(macro) #macro
 #define STAGECRAFT_IF_DEFINED(name, flag, macro) \
@@ -91,7 +92,7 @@ namespace {
 
 namespace stagecraft::kernels::detail {
 
-/// How compilers' flags name the instruction sets: -m<name>.
+/// The names of the instruction sets in compilers' flags: -m<name>.
 inline constexpr char const* instruction_set_names[] = {
 #define STAGECRAFT_NAME(name, flag, macro) flag,
     STAGECRAFT_INSTRUCTION_SETS(STAGECRAFT_NAME)
@@ -100,7 +101,7 @@ inline constexpr char const* instruction_set_names[] = {
 
 [[nodiscard]] constexpr instruction_sets only(instruction_set which) { return 1ULL << static_cast<int>(which); }
 
-/// A value of -march that stands for no single processor, and what it needs.
+/// A value of -march that stands for no single processor, and the sets that it needs.
 struct processor_level {
   char const* name;
   instruction_sets sets;
@@ -153,8 +154,8 @@ struct processor_complaint {
   return complaint;
 }
 
-/// Those of the sets `present` that code which needs `needed` may use. `may_use_tiles` is asked where both have the
-/// tiles of AMX: Linux gives them to programs that ask for them, or does not.
+/// The sets of `present` that code which needs `needed` may use. `may_use_tiles` is called where both have the tiles of
+/// AMX, which programs must request from Linux.
 [[nodiscard]] constexpr instruction_sets allowed_instruction_sets(instruction_sets needed, instruction_sets present,
                                                                   bool (*may_use_tiles)()) {
   constexpr instruction_sets tiles = only(instruction_set::amx_tile) | only(instruction_set::amx_bf16);
@@ -162,7 +163,7 @@ struct processor_complaint {
 }
 
 #if defined(STAGECRAFT_CHECKS_PROCESSOR)
-/// What the processor has; of tiles, the operating system has to be asked, too.
+/// The sets that the processor has. Tiles must be requested from the operating system, too.
 [[nodiscard, gnu::cold]] inline instruction_sets instruction_sets_of_processor() {
   __builtin_cpu_init();
   instruction_sets found = 0;
@@ -174,8 +175,8 @@ struct processor_complaint {
 }
 
 /// Asks Linux to let the program and its threads use the tiles of AMX, which programs must do once before they use any:
-/// arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA). False if it does not, or is too old (before 5.16). Source: the
-/// kernel's documentation, "Using XSTATE features in user space applications".
+/// arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA). False if Linux refuses, or is too old (before 5.16). Source:
+/// the kernel's documentation, "Using XSTATE features in user space applications".
 [[nodiscard]] inline bool may_use_tiles() {
 #if defined(__linux__)
   long result = 158;  // the number of arch_prctl
@@ -186,7 +187,8 @@ struct processor_complaint {
 #endif
 }
 
-/// What code that needs the sets `needed` may use of this processor: what it has, and the system lets programs use.
+/// The sets of this processor that code which needs `needed` may use: the processor has them, and the system allows
+/// them.
 [[nodiscard]] inline instruction_sets usable_instruction_sets(instruction_sets needed) {
   return allowed_instruction_sets(needed, instruction_sets_of_processor(), may_use_tiles);
 }
@@ -201,7 +203,7 @@ struct processor_complaint {
 
 namespace {
 
-// Run when the program starts or a shared library is loaded, before what is initialised there by default.
+// Runs when the program starts or a shared library is loaded, before the default initialisation there.
 #if !defined(STAGECRAFT_NO_PROCESSOR_CHECK)
 [[gnu::constructor(101)]] void check_processor() { require_processor(compiled_instruction_sets); }
 #elif defined(__AMX_TILE__)

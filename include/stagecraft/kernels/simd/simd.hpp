@@ -34,8 +34,8 @@ using batch = xsimd::batch<float, Arch>;
 template <class Arch = default_architecture>
 using integer_batch = xsimd::batch<std::uint32_t, Arch>;
 
-/// What comparing batches gives. Do not write `x != x` for NaN: xsimd 8.1 gives false for it on AVX; `xsimd::isnan`
-/// works.
+/// The result of comparing batches. Do not write `x != x` for NaN: xsimd 8.1 returns false for it on AVX;
+/// `xsimd::isnan` works.
 template <class Arch = default_architecture>
 using batch_mask = xsimd::batch_bool<float, Arch>;
 
@@ -59,7 +59,7 @@ template <class Arch>
 inline constexpr bool has_avx2 = false;
 #endif
 
-/// The same numbers, rounded: compilers may not fuse a product with what it is added to behind this.
+/// Returns x. Compilers may not fuse a product before this call with an addition after it, so that it is rounded.
 template <class Arch>
 [[nodiscard]] inline xsimd::batch<float, Arch> rounded(xsimd::batch<float, Arch> x) {
 #if defined(__GNUC__) && defined(__SSE2__)
@@ -130,7 +130,7 @@ template <class Arch>
 }
 
 /// The larger of x and the limit, NaN where x is NaN. (xsimd's max follows the processor before release 14, std::max
-/// from then on; the order of the operands decides what becomes of NaN.)
+/// from then on; the order of the operands decides the result of NaN.)
 template <class Arch>
 [[nodiscard]] inline xsimd::batch<float, Arch> at_least(xsimd::batch<float, Arch> const& x,
                                                         xsimd::batch<float, Arch> const& limit) {
@@ -190,7 +190,7 @@ template <class Arch>
 
 }  // namespace detail
 
-/// The first `count` floats at p, 0 in the other lanes; reads nothing behind them. 0 <= count <= lanes.
+/// The first `count` floats at p, 0 in the other lanes; reads nothing after them. 0 <= count <= lanes.
 template <class Arch = default_architecture>
 [[nodiscard]] inline batch<Arch> load_first(float const* p, int count) {
 #if defined(__AVX512F__)
@@ -211,7 +211,7 @@ template <class Arch = default_architecture>
   }
 }
 
-/// Writes the first `count` lanes of x to p and nothing behind them. 0 <= count <= lanes.
+/// Writes the first `count` lanes of x to p and nothing after them. 0 <= count <= lanes.
 template <class Arch>
 inline void store_first(xsimd::batch<float, Arch> const& x, float* p, int count) {
 #if defined(__AVX512F__)
@@ -252,7 +252,7 @@ template <class Arch>
     return x & bit_cast<float>(xsimd::batch<std::int32_t, Arch>::load_unaligned(detail::first_lanes + 16 - count));
 }
 
-/// The first Count floats at p, `fill` in the other lanes; reads nothing behind them.
+/// The first Count floats at p, `fill` in the other lanes; reads nothing after them.
 template <int Count, class Arch = default_architecture>
 [[nodiscard]] inline batch<Arch> load_lanes_or(float const* p, float fill) {
   static_assert(Count > 0 && Count <= lanes<Arch>);
@@ -295,7 +295,7 @@ inline void prefetch([[maybe_unused]] float const* p) {
 }
 
 /// y[i] = function(batch of x[0][i]...) for i in [0, n). Any y may be one of the x: each batch is read before it is
-/// written. Nothing behind n is read or written; the function sees 0 in the unused lanes of the last batch.
+/// written. Nothing after n is read or written; the function sees 0 in the unused lanes of the last batch.
 template <class Arch, class Function, std::same_as<float const*>... Inputs>
 inline void transform(std::int64_t n, Function const& function, float* y, Inputs... x) {
   constexpr int width = lanes<Arch>;
@@ -327,8 +327,8 @@ inline void transform_each(std::int64_t n, Function const& function, float const
   }
 }
 
-/// The sum of function(batch of x[0][i]...) over i in [0, n), in four partial sums. The function must give 0 where
-/// all its arguments are 0: that is what the unused lanes of the last batch hold.
+/// The sum of function(batch of x[0][i]...) over i in [0, n), in four partial sums. The function must return 0 where
+/// all its arguments are 0, as in the unused lanes of the last batch.
 template <class Arch, class Function, std::same_as<float const*>... Inputs>
 [[nodiscard]] inline float transform_sum(std::int64_t n, Function const& function, Inputs... x) {
   constexpr int width = lanes<Arch>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What elementary functions need of the parts of floats: rounding, exponent, mantissa and sign of a batch, and tables
-// in registers.
+// The parts of floats for elementary functions: rounding, exponent, mantissa and sign of a batch, and tables in
+// registers.
 #pragma once
 
 #include <stagecraft/kernels/simd/simd.hpp>
@@ -53,7 +53,7 @@ template <class Arch>
 }
 
 /// x * 2^n rounded once, for integers n in [-252, 254]. AVX-512 rounds n down to an integer, takes any n (infinities
-/// too: 2^-inf = 0) and gives NaN for n = NaN.
+/// too: 2^-inf = 0) and returns NaN for n = NaN.
 template <class Arch>
 [[nodiscard]] inline xsimd::batch<float, Arch> scale_by_power(xsimd::batch<float, Arch> const& x,
                                                               xsimd::batch<float, Arch> const& n) {
@@ -77,7 +77,7 @@ struct float_parts {
   xsimd::batch<float, Arch> exponent;
 };
 
-/// The parts of a positive float, denormals included. AVX-512 also gives (1, -inf) for 0, (1, inf) for inf, and NaN
+/// The parts of a positive float, denormals included. AVX-512 also returns (1, -inf) for 0, (1, inf) for inf, and NaN
 /// mantissas for NaN and negative numbers; other instruction sets leave the parts of these unspecified.
 template <class Arch>
 [[nodiscard]] inline float_parts<Arch> parts_of(xsimd::batch<float, Arch> const& x) {

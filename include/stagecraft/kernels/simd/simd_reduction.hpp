@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sums and maxima of several registers at once: as many registers as one has lanes give a register of results, for
-// little more than the price of one horizontal sum each.
+// Sums and maxima of several registers at once: as many registers as one has lanes are reduced to a register of
+// results, for little more than the price of one horizontal sum each.
 #pragma once
 
 #include <stagecraft/kernels/simd/simd.hpp>
@@ -15,13 +15,13 @@ namespace stagecraft::kernels {
 
 namespace detail {
 
-/// One register: lane i is what `join` makes of all lanes of rows[i], always in the same order. Overwrites the rows.
+/// A register whose lane i is the reduction of rows[i] by `join`, always in the same order. Overwrites the rows.
 template <class Arch, class Join>
 [[nodiscard]] inline batch<Arch> join_lanes(batch<Arch> (&rows)[lanes<Arch>], Join const& join) {
   constexpr int n = lanes<Arch>;
 #if defined(__AVX512F__)
   if constexpr (has_avx512<Arch>) {
-    // Within 128 bits first: four rows become one, then the quarters of the registers.
+    // Four rows become one within 128 bits, then the quarters of the registers are joined.
     auto const interleave = [&join](__m512 a, __m512 b) {
       return join(batch<Arch>(_mm512_maskz_unpacklo_ps(0xFFFF, a, b)),
                   batch<Arch>(_mm512_maskz_unpackhi_ps(0xFFFF, a, b)));
@@ -64,7 +64,7 @@ template <class Arch>
   return detail::join_lanes<Arch>(rows, [](batch<Arch> const& a, batch<Arch> const& b) { return a + b; });
 }
 
-/// The same of rows in memory: `lanes` registers, aligned, one after the other.
+/// `horizontal_sums` of rows in memory: `lanes` registers, aligned, one after the other.
 template <class Arch>
 [[nodiscard]] inline batch<Arch> horizontal_sums(float const* rows) {
   batch<Arch> loaded[lanes<Arch>];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether there is an infinity or NaN among numbers. Keras counterpart: tf.debugging.check_numerics.
-// NaN among numbers that are compared: the processors' maximum of two drops one of them.
-// Arithmetic without denormal numbers, which processors treat a hundred times as slowly as others.
+// Special floating-point values: the search for infinity and NaN (Keras counterpart: tf.debugging.check_numerics),
+// maxima that keep NaN, which the processors' maximum of two drops, and arithmetic without denormal numbers, which
+// processors treat a hundred times as slowly as others.
 #pragma once
 
 #include <stagecraft/kernels/simd/simd.hpp>
@@ -16,7 +16,7 @@
 
 namespace stagecraft::kernels {
 
-/// What was found.
+/// The special values that were found.
 struct special_values {
   bool infinity = false;
   bool nan = false;
@@ -27,7 +27,7 @@ struct special_values {
   }
 };
 
-/// Looks at n floats. No floating point operation: no status flag of the processor changes.
+/// Searches n floats. It uses no floating-point operation, so that no status flag of the processor changes.
 template <class Arch = default_architecture>
 [[nodiscard]] inline special_values find_special_values(float const* x, std::int64_t n) {
   using integers = xsimd::batch<std::int32_t, Arch>;
@@ -36,7 +36,7 @@ template <class Arch = default_architecture>
   integers infinities(0), nans(0);
   auto const look_at = [&](batch<Arch> const& values) {
     integers const size = bit_cast<std::int32_t>(values) & integers(0x7FFFFFFF);
-    // The sign bit says it: of 0 - 1, and of what is less than a NaN.
+    // The sign bit is the result: that of 0 - 1, and that of a difference to a NaN.
     infinities = infinities | ((size ^ infinite) - integers(1));
     nans = nans | (infinite - size);
   };
@@ -54,7 +54,7 @@ template <class Arch = default_architecture>
 
 namespace stagecraft::kernels {
 
-/// The larger of two in each lane, and NaN where one of them is. Definition: numpy.maximum.
+/// The larger of two numbers in each lane, and NaN where one of them is NaN. Definition: numpy.maximum.
 template <class Arch>
 [[nodiscard]] inline xsimd::batch<float, Arch> larger(xsimd::batch<float, Arch> const& a,
                                                       xsimd::batch<float, Arch> const& b) {
@@ -81,7 +81,7 @@ class lanes_with_nan {
 #endif
       some_ = some_ | (xsimd::select(xsimd::isnan(a), a, value(0.0F)) | xsimd::select(xsimd::isnan(b), b, value(0.0F)));
   }
-  /// Whether there is one in any lane.
+  /// True if any lane has a NaN.
   [[nodiscard]] bool any() const {
 #if defined(__AVX512F__)
     if constexpr (has_avx512<Arch>)
@@ -95,7 +95,8 @@ class lanes_with_nan {
 #endif
       return xsimd::any(xsimd::isnan(some_));
   }
-  /// The numbers, but NaN in these lanes.
+  /// The numbers with NaN in these lanes.
+
   [[nodiscard]] value set_in(value const& x) const {
 #if defined(__AVX512F__)
     if constexpr (has_avx512<Arch>)
@@ -120,7 +121,8 @@ class lanes_with_nan {
 
 namespace stagecraft::kernels {
 
-/// While it lives, numbers below 2^-126 in size are 0 in the arithmetic of the calling thread: results as well as
+/// During its lifetime, numbers below 2^-126 in size are 0 in the arithmetic of the calling thread: results as well as
+
 /// operands. An optimizer's state decays into them where gradients stay 0. TensorFlow's threads do the same. Without an
 /// effect on processors other than x86.
 class flush_denormals {

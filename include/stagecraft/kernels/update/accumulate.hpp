@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The gradients of several micro-batches become one: accumulators of floats or halves.
+// Accumulation of the gradients of several micro-batches, in floats or halves.
 // Keras counterpart: the gradient accumulation of Keras on IPU (GradientAccumulationReductionMethod).
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace stagecraft::kernels {
 
-/// What an accumulator and a gradient are multiplied by before they are added. An accumulator with the factor 0 need
-/// not hold anything.
+/// The factors of an accumulator and a gradient before they are added. An accumulator with the factor 0 may be
+/// uninitialised.
 struct accumulation_factors {
   float accumulated = 1;
   float gradient = 1;
@@ -36,7 +36,7 @@ template <class Arch = default_architecture>
 
 namespace detail {
 
-/// What an accumulator becomes, before it is stored.
+/// The new value of an accumulator, before it is stored.
 template <bool Empty, class Arch, class Load>
 [[nodiscard]] inline xsimd::batch<float, Arch> accumulated(accumulation_factors const& factors, Load const& load,
                                                            xsimd::batch<float, Arch> const& gradient) {
@@ -82,10 +82,10 @@ inline void accumulate_gradient(accumulation_factors const& factors, float const
 }  // namespace detail
 
 /// accumulator = accumulator * factors.accumulated + gradient * factors.gradient, n times. The accumulator holds
-/// floats, or halves (std::uint16_t, half.hpp); with the factor 0 it is not read, and is taken for 0. In floats, both
-/// products and the sum are rounded, each by itself; then the sum is rounded to a half if such are stored. So it is the
-/// same bits for every architecture, and where the gradient was scaled when it was computed. Elementwise: a range may
-/// be split in any way, at multiples of 16 floats for the sake of cache lines.
+/// floats, or halves (std::uint16_t, narrow_floats.hpp); with the factor 0 it is not read, and is taken for 0. In
+/// floats, both products and the sum are rounded, each by itself; then the sum is rounded to a half if such are stored.
+/// So it is the same bits for every architecture, and where the gradient was scaled when it was computed. Elementwise:
+/// a range may be split in any way, at multiples of 16 floats for the sake of cache lines.
 template <class Arch = default_architecture, class Stored>
 inline void accumulate_gradient(accumulation_factors factors, float const* gradient, Stored* accumulator,
                                 std::int64_t n) {

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Weight updates of the optimizers over flat arrays, and as a function of batches for use inside other kernels.
-// Norms that an optimizer's step reads: sums of squares of what they are taken of, over parts of a weight.
-// Updates the rows of a table that indices name, by the sums of their gradients, so that no gradient of the whole table
-// is made.
-// Weight penalties: their value, and their share of the gradient.
-// Keras counterpart: tf.keras.regularizers.L1L2.
+// Weight updates of the optimizers: over flat arrays, as a function of batches inside other kernels, and of the rows of
+// a table that indices name, so that no gradient of the whole table is made; with the norms that an optimizer reads,
+// and weight penalties with their gradients (Keras counterpart: tf.keras.regularizers.L1L2).
 #pragma once
 
 #include <stagecraft/graph/array_view.hpp>
@@ -22,8 +19,8 @@
 
 namespace stagecraft::kernels {
 
-/// What an optimizer's step is given everywhere: the learning rate, the number of the update from 1 on, the factor of
-/// the loss if it changes, and the norms that it reads.
+/// The arguments of an optimizer's step that are equal for all weights: the learning rate, the number of the update
+/// from 1 on, the factor of the loss if it changes, and the norms that it reads.
 template <auto Optimizer>
 [[nodiscard]] inline auto given_everywhere(float learning_rate, std::int64_t step, double const* norms,
                                            float loss_scale = 1) {
@@ -84,7 +81,7 @@ struct updated_weights {
 #pragma GCC unroll 4
     for (int slot = 0; slot < slot_count; ++slot) state[slot].store_unaligned(slots + slot * slot_stride + i);
   }
-  /// The same for the first `count` of them alone.
+  /// One step on the first `count` weights from i on only.
   void step_first(function const& of, std::int64_t i, batch<Arch> const& g, int count) const {
     batch<Arch> weight = load_first<Arch>(w + i, count), state[slot_count + 1];
     for (int slot = 0; slot < slot_count; ++slot) state[slot] = load_first<Arch>(slots + slot * slot_stride + i, count);
@@ -119,10 +116,10 @@ inline void update(float learning_rate, std::int64_t step, float* w, float const
     weights.step_first(function, i, load_first<Arch>(g + i, rest), rest);
 }
 
-/// Adds the squares of what the norms `Which` of an optimizer's step are taken of (detail::norms_of_round) over n
-/// elements of a weight, n a multiple of 16: `sums` has one number for each, in order. Slot number s of weight i is
-/// slots[s * slot_stride + i]. `valid(i)` says how many of a register of elements from i on count; those come first.
-/// All architectures add in the same order.
+/// Adds the sums of squares for the norms `Which` of an optimizer's step (detail::norms_of_round) over n elements of a
+/// weight, n a multiple of 16: `sums` has one number for each, in order. Slot number s of weight i is
+/// slots[s * slot_stride + i]. `valid(i)` returns the number of valid elements in a register from i on; these come
+/// first. All architectures add in the same order.
 template <auto Optimizer, unsigned Which, class Arch = default_architecture, class Valid>
 inline void add_squares(tracing::array_view<double const> given, float const* w, float const* g, float const* slots,
                         std::int64_t slot_stride, std::int64_t n, Valid const& valid, double* sums) {
@@ -161,7 +158,7 @@ inline void add_squares(tracing::array_view<double const> given, float const* w,
   }
 }
 
-/// Which indices name the same row: a chain for each row, in the order of the indices.
+/// Chains of the indices that name the same row, in the order of the indices.
 template <class Arch = default_architecture>
 class row_chains {
  public:
@@ -171,7 +168,8 @@ class row_chains {
   row_chains(table_indices const& of, float* memory)
       : of_(of), first_(reinterpret_cast<std::int32_t*>(memory)), next_(first_ + of.rows) {}
 
-  /// Finds them.
+  /// Finds the chains.
+
   void link() const {
     std::fill_n(first_, of_.rows, end);
     for (std::int64_t k = of_.count; k-- > 0;)
@@ -181,9 +179,9 @@ class row_chains {
       }
   }
 
-  /// Changes each row of `weights` that is named by the sum of its gradients, which lie in the order of the indices.
-  /// Each sum is that of adding them to zeros, index by index. Items of `part`: indices; a row is changed where its
-  /// chain begins.
+  /// Updates each row of `weights` that an index names by the sum of its gradients, which lie in the order of the
+  /// indices. Sums begin with 0 and take them index by index. Items of `part`: indices; the first index of a chain
+  /// updates its row.
   template <auto Optimizer>
   void update(update_function<Optimizer, Arch> const& function, updated_weights<Optimizer, Arch> const& weights,
               float const* gradients, share const& part) const {

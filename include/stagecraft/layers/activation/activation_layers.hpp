@@ -4,7 +4,7 @@
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>
-#include <stagecraft/graph/axis_list.hpp>
+#include <stagecraft/graph/shape.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/initializers/constant.hpp>
 #include <stagecraft/layers/layer.hpp>
@@ -15,7 +15,7 @@ namespace stagecraft::layers {
 /// Keras's keyword arguments of ReLU.
 struct re_lu_options {
   float max_value = -1;  ///< the largest output; negative, like Keras's None: unlimited
-  /// Inputs below the threshold are multiplied by it, measured from the threshold.
+  /// The slope below the threshold, measured from the threshold.
   float negative_slope = 0;
   /// The input from which on the output is the input itself.
   float threshold = 0;
@@ -40,11 +40,9 @@ struct re_lu : layer<re_lu> {
   constexpr explicit re_lu(float max_value) : re_lu(re_lu_options{.max_value = max_value}) {}
   constexpr explicit re_lu(double max_value) : re_lu(static_cast<float>(max_value)) {}
   constexpr explicit re_lu(int max_value) : re_lu(static_cast<float>(max_value)) {}
-  constexpr explicit(false) re_lu(re_lu_options const& options_) : options(options_) {
-    take_base_options(options);
-  }
+  constexpr explicit(false) re_lu(re_lu_options const& options_) : options(options_) { take_base_options(options); }
 
-  /// Anything else: E1025.
+  /// Any other argument: E1025.
   using layer::layer;
   template <class L = re_lu>
   constexpr explicit re_lu(detail::wrong_options, ...) : re_lu() {
@@ -82,7 +80,7 @@ struct leaky_re_lu : layer<leaky_re_lu> {
   constexpr explicit leaky_re_lu(double alpha_) : leaky_re_lu(static_cast<float>(alpha_)) {}
   constexpr explicit leaky_re_lu(int alpha_) : leaky_re_lu(static_cast<float>(alpha_)) {}
 
-  /// Anything else: E1025.
+  /// Any other argument: E1025.
   using layer::layer;
   template <class L = leaky_re_lu>
   constexpr explicit leaky_re_lu(detail::wrong_options, ...) : leaky_re_lu() {
@@ -99,11 +97,11 @@ struct leaky_re_lu : layer<leaky_re_lu> {
 
 /// Keras's keyword arguments of PReLU.
 struct prelu_options {
-  /// The slopes for negative inputs that the layer begins with.
+  /// The initial slopes for negative inputs.
   initializer alpha_initializer = initializers::zeros{};
   /// A penalty on the slopes that is added to the loss: l1, l2 or both.
   regularizer alpha_regularizer = {};
-  /// What the slopes become after each update: non_neg, max_norm and the like.
+  /// The constraint on the slopes after each update: non_neg, max_norm and the like.
   constraint alpha_constraint = {};
   axis_list shared_axes = axis_list::none();  ///< axes along which all elements have one slope: {1, 2} for an image
 #include <stagecraft/layers/common_options.hpp>
@@ -136,7 +134,7 @@ struct prelu : layer<prelu> {
     take_base_options(options);
   }
 
-  /// Anything else: E1025.
+  /// Any other argument: E1025.
   using layer::layer;
   template <class L = prelu>
   constexpr explicit prelu(detail::wrong_options, ...) : prelu() {
@@ -160,7 +158,7 @@ struct prelu : layer<prelu> {
     }
     auto const alpha =
         ops.weight(parameter::with("alpha", alpha_shape(in), alpha_initializer, alpha_regularizer, alpha_constraint));
-    return relu(x) - relu(-x) * alpha;  // as Keras does it, whose gradient at 0 is 0
+    return relu(x) - relu(-x) * alpha;  // Keras's formula, whose gradient at 0 is 0
   }
 
  private:
@@ -186,7 +184,7 @@ struct elu_layer : layer<elu_layer> {
   constexpr explicit elu_layer(double alpha_) : elu_layer(static_cast<float>(alpha_)) {}
   constexpr explicit elu_layer(int alpha_) : elu_layer(static_cast<float>(alpha_)) {}
 
-  /// Anything else: E1025.
+  /// Any other argument: E1025.
   using layer::layer;
   template <class L = elu_layer>
   constexpr explicit elu_layer(detail::wrong_options, ...) : elu_layer() {
@@ -219,7 +217,7 @@ struct thresholded_re_lu : layer<thresholded_re_lu> {
   constexpr explicit thresholded_re_lu(double theta_) : thresholded_re_lu(static_cast<float>(theta_)) {}
   constexpr explicit thresholded_re_lu(int theta_) : thresholded_re_lu(static_cast<float>(theta_)) {}
 
-  /// Anything else: E1025.
+  /// Any other argument: E1025.
   using layer::layer;
   template <class L = thresholded_re_lu>
   constexpr explicit thresholded_re_lu(detail::wrong_options, ...) : thresholded_re_lu() {
@@ -252,14 +250,14 @@ struct softmax_layer : layer<softmax_layer> {
 
   constexpr explicit softmax_layer(int axis_ = -1) : axis(axis_) {}
 
-  /// Anything else: E1025.
+  /// Any other argument: E1025.
   using layer::layer;
   template <class L = softmax_layer>
   constexpr explicit softmax_layer(detail::wrong_options, ...) : softmax_layer(-1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  /// The axis among those of a shape, which has no batch.
+  /// The axis in a shape, which has no batch.
   [[nodiscard]] constexpr int shape_axis(shape const& in) const { return axis < 0 ? in.rank() + axis : axis - 1; }
 
   constexpr auto call(auto& ops, auto x) const {

@@ -12,22 +12,22 @@
 
 namespace stagecraft::layers::detail {
 
-/// What is taken from a score that must not count.
+/// The number that is subtracted from a score that must not count.
 inline constexpr float unseen_score = 1e9F;
 
-/// What several conditions, 1 or 0, leave.
+/// The places where all of several conditions, 1 or 0, hold.
 class seen_places {
  public:
   constexpr void require(operations::tensor condition) { all_ = is_limited() ? all_ * condition : condition; }
-  /// A place of the query, (batch, places), sees nothing where its mask is 0, and nothing sees such a place of the
-  /// value: in scores (batch, places of the query, places of the value).
+  /// A place of the query, (batch, places), sees nothing where its mask is 0, and nothing sees a place of the value
+  /// where its mask is 0. Scores are (batch, places of the query, places of the value).
   constexpr void require_query(operations::tracer& ops, operations::tensor mask) {
     if (mask.list != nullptr) require(ops.reshape(mask, {mask.length(0), mask.length(1), 1}));
   }
   constexpr void require_value(operations::tracer& ops, operations::tensor mask) {
     if (mask.list != nullptr) require(ops.reshape(mask, {mask.length(0), 1, mask.length(1)}));
   }
-  /// A place of the query sees those of the value that are not behind it.
+  /// A place of the query sees the places of the value that are not after it.
   constexpr void require_causal(operations::tracer& ops, int query, int value) {
     operations::extents const places{query, value};
     require(ops.iota(places, 1) <= ops.iota(places, 0));
@@ -39,8 +39,8 @@ class seen_places {
   operations::tensor all_;
 };
 
-/// Scores of which those are -1e9 that are not seen, as single precision has it if 1e9 is taken from them; gradients
-/// are those of the difference. `seen` is broadcast.
+/// The scores, with -1e9 where `seen` is 0: in single precision, the score less 1e9. Gradients are those of the
+/// difference. `seen` is broadcast.
 constexpr operations::tensor hide(operations::tensor scores, operations::tensor seen) {
   return scores + stop_gradient(where(seen, 0.0F, -unseen_score - scores));
 }
@@ -53,27 +53,25 @@ namespace stagecraft::layers {
 template <bool UseScale>
 struct dense_attention_options {
   bool use_scale = UseScale;  ///< whether scores are multiplied by a weight, `scale`
-  bool causal = false;        ///< whether a place of the query sees only the places of the value that are not behind it
+  bool causal = false;        ///< whether a place of the query sees only the places of the value that are not after it
   float dropout = 0;          ///< the share of the attention's weights that training sets to 0
-  bool return_attention_scores =
-      false;  ///< whether the attention's weights are a second output: an argument of the call
+  bool return_attention_scores = false;  ///< whether the attention's weights are a second output
 #include <stagecraft/layers/common_options.hpp>
 };
 
-/// What attention and additive_attention have in common. Keras counterpart: BaseDenseAttention.
-/// softmax(scores) value, where `Derived::scores(ops, query, key)` says how well each place of the query fits each of
-/// the key. Inputs: the query, the value, and the key if it is not the value.
+/// softmax(scores) value, where `Derived::scores(ops, query, key)` returns how well each place of the query fits each
+/// place of the key. Inputs: the query, the value, and the key if it is not the value.
 ///
-/// Shapes (places, features), (other places, features); result (places, features of the value). Cost: those of the
-/// products. Errors: E1001 inputs; E1013 dropout; E1041 inputs of another rank; E1070 lengths that differ.
-/// Masks: places of the value that are masked are not seen; the result is 0 at places of the query that are.
+/// Shapes (places, features), (other places, features); result (places, features of the value). Cost: the products.
+/// Errors: E1001 inputs; E1013 dropout; E1041 inputs of another rank; E1070 lengths that differ. Masks: masked places
+/// of the value are not seen; the result is 0 at masked places of the query.
 template <class Derived, bool UseScale>
 struct dense_attention
     : option_layer<Derived, dense_attention_options<UseScale>, &dense_attention_options<UseScale>::use_scale> {
   static constexpr bool supports_masking = true;
   static constexpr int masked_inputs = 2, most_outputs = 2;
 
-  tracing::step_masks masks;  ///< of its first call; the library finds them
+  tracing::step_masks masks;  ///< masks of its first call, which the library finds
 
   using option_layer<Derived, dense_attention_options<UseScale>,
                      &dense_attention_options<UseScale>::use_scale>::option_layer;

@@ -20,7 +20,7 @@ constexpr bool is_attended(axis_list const& axes, int axis) {
     if (each == axis) return true;
   return false;
 }
-/// The batch, the axes that are not attended, those that are, and the features.
+/// The order of axes: the batch, axes that are not attended, attended axes, features.
 constexpr axis_list attended_last(operations::extents const& from, axis_list const& axes) {
   axis_list order(0);
   for (int axis = 1; axis + 1 < from.rank; ++axis)
@@ -29,7 +29,7 @@ constexpr axis_list attended_last(operations::extents const& from, axis_list con
   order.axes[order.count++] = from.rank - 1;
   return order;
 }
-/// (samples, places, features), where what is not attended is samples.
+/// x as (samples, places, features); axes that are not attended count as samples.
 constexpr operations::tensor as_places(operations::tracer& ops, operations::tensor x, axis_list const& axes) {
   if (x.rank() == 3) return x;
   int places = 1;
@@ -37,7 +37,7 @@ constexpr operations::tensor as_places(operations::tracer& ops, operations::tens
   int const features = x.length(-1), samples = static_cast<int>(x.shape().size() / places / features);
   return ops.reshape(ops.transpose(x, attended_last(x.shape(), axes)), {samples, places, features});
 }
-/// The inverse: a tensor with the axes of `from`, and features of its own.
+/// The inverse of as_places: a tensor with the axes of `from`, and features of its own.
 constexpr operations::tensor as_before(operations::tracer& ops, operations::tensor x, operations::extents const& from,
                                        axis_list const& axes) {
   if (from.rank == 3) return x;
@@ -51,7 +51,7 @@ constexpr operations::tensor as_before(operations::tracer& ops, operations::tens
   moved[-1] = x.length(-1);
   return ops.transpose(ops.reshape(x, moved), back);
 }
-/// (batch, axes that are not attended, heads, those of the query that are, those of the key).
+/// The extents of scores: (batch, axes that are not attended, heads, attended axes of the query, those of the key).
 constexpr operations::extents scores_shape(operations::extents const& query, operations::extents const& key,
                                            axis_list const& axes, int heads) {
   operations::extents result{query[0]};
@@ -81,16 +81,16 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of MultiHeadAttention, and of its call.
 struct multi_head_attention_options {
-  /// The length of a head's values; 0: that of its keys.
+  /// The length of a head's values; 0: the length of its keys.
   int value_dim = 0;
   /// The share of the attention's weights that training sets to 0.
   float dropout = 0;
   /// Whether the four products have weights `bias`.
   bool use_bias = true;
-  /// The length of the result's last axis; 0: that of the query's.
+  /// The length of the result's last axis; 0: the length of the query's.
   int output_shape = 0;
   /// The axes whose places see each other: the batch is axis 0, the features are -1 (from the end, Keras counts an axis
-  /// of heads as well). The others are as more samples. None: all but the batch and the features.
+  /// of heads as well). Other axes count as samples. None: all axes but the batch and the features.
   axis_list attention_axes = axis_list::none();
   /// The values that the kernels begin with.
   initializer kernel_initializer = initializers::glorot_uniform{};
@@ -102,11 +102,11 @@ struct multi_head_attention_options {
   regularizer bias_regularizer = {};
   /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
   regularizer activity_regularizer = {};
-  /// What the kernels become after each update: non_neg, max_norm and the like.
+  /// The constraint on the kernels after each update: non_neg, max_norm and the like.
   constraint kernel_constraint = {};
-  /// What the biases become after each update: non_neg, max_norm and the like.
+  /// The constraint on the biases after each update: non_neg, max_norm and the like.
   constraint bias_constraint = {};
-  /// Whether a place of the query sees only the places of the value that are not behind it.
+  /// Whether a place of the query sees only the places of the value that are not after it.
   bool use_causal_mask = false;
   /// Whether the last input is a mask (places of the query, places of the value): 1 where a place may be seen, else 0.
   bool attention_mask = false;
@@ -122,10 +122,10 @@ struct multi_head_attention_options {
 /// Shapes (places, features), (other places, ...), where places have one axis or several. Result: (places, features of
 /// the query). Weights, each a kernel and
 /// a bias: query and key (features, num_heads, key_dim), value (features, num_heads, value_dim), attention_output
-/// (num_heads, value_dim, features). Cost: those of the products. Errors: E1001 inputs; E1012 a size below 1; E1013
-/// dropout; E1041 inputs of another rank, or of so many axes that the scores have more than 8, and masks of steps where
-/// places have several axes; E1061 attention_axes; E1070 places that differ. Masks: a place of the query that is masked
-/// sees nothing, and nothing sees such places of the value and the key. Definition: Keras API,
+/// (num_heads, value_dim, features). Cost: the products. Errors: E1001 inputs; E1012 a size below 1; E1013
+/// dropout; E1041 inputs of another rank, or scores of more than 8 axes, and masks of steps where
+/// places have several axes; E1061 attention_axes; E1070 places that differ. Masks: a masked place of the query sees
+/// nothing, and nothing sees masked places of the value and the key. Definition: Keras API,
 /// layers/attention_layers/multi_head_attention; Vaswani and others, 2017.
 struct multi_head_attention : layer<multi_head_attention> {
   static constexpr bool supports_masking = true;
@@ -139,7 +139,7 @@ struct multi_head_attention : layer<multi_head_attention> {
   int key_dim = 1;
   using arguments = argument_list<&multi_head_attention::num_heads, &multi_head_attention::key_dim>;
   multi_head_attention_options options;
-  tracing::step_masks masks;  ///< of its first call; the library finds them
+  tracing::step_masks masks;  ///< masks of its first call, which the library finds
 
   constexpr multi_head_attention(detail::whole_number num_heads_, detail::whole_number key_dim_,
                                  multi_head_attention_options const& options_ = {})
@@ -147,7 +147,7 @@ struct multi_head_attention : layer<multi_head_attention> {
     take_base_options(options);
   }
 
-  /// Nothing, or anything else: E1025.
+  /// No argument, or any other: E1025.
   template <class L = multi_head_attention>
   constexpr multi_head_attention() : multi_head_attention(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -205,7 +205,7 @@ struct multi_head_attention : layer<multi_head_attention> {
     for (int axis = 1; axis + 1 < x.rank() && options.attention_axes.count == 0; ++axis) axes.axes[axes.count++] = axis;
     return axes;
   }
-  /// Masks of the inputs, the mask among them, and causality.
+  /// Combines the masks of the inputs, the input that is a mask, and causality.
   constexpr detail::seen_places seen_by_query(operations::tracer& ops, tensor_list in, std::size_t given,
                                               mask_list const& counts, operations::extents const& places,
                                               operations::extents const& scores) const {

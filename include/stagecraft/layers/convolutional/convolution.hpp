@@ -20,7 +20,7 @@ struct convolution_options {
   stagecraft::padding padding = stagecraft::padding::valid;
   /// The distance between neighbouring elements of the window; 1: there are no gaps.
   Size dilation_rate = 1;
-  int groups = 1;  ///< so many convolutions side by side, each of its own channels and filters
+  int groups = 1;  ///< number of convolutions side by side, each with its own channels and filters
   /// Whether the layer has weights `bias`, one per output channel, which are added to the result.
   bool use_bias = true;
   /// The values that the kernel begins with.
@@ -33,9 +33,9 @@ struct convolution_options {
   regularizer bias_regularizer = {};
   /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
   regularizer activity_regularizer = {};
-  /// What the kernel becomes after each update: non_neg, max_norm and the like.
+  /// The constraint on the kernel after each update: non_neg, max_norm and the like.
   constraint kernel_constraint = {};
-  /// What the bias becomes after each update: non_neg, max_norm and the like.
+  /// The constraint on the bias after each update: non_neg, max_norm and the like.
   constraint bias_constraint = {};
 #include <stagecraft/layers/common_options.hpp>
 };
@@ -111,7 +111,7 @@ struct conv1d : convolution<conv1d, int> {
 
   using convolution::convolution;
 
-  /// Nothing, or anything else: E1025.
+  /// No argument, or any other: E1025.
   template <class L = conv1d>
   constexpr conv1d() : convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -140,7 +140,7 @@ struct conv2d : convolution<conv2d, size_2d> {
 
   using convolution::convolution;
 
-  /// Nothing, or anything else: E1025.
+  /// No argument, or any other: E1025.
   template <class L = conv2d>
   constexpr conv2d() : convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

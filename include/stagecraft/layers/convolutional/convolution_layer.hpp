@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What all convolution layers have in common: a window that slides along one or two axes, a bias and an activation.
+// The base of convolution layers: a window that slides along one or two axes, a bias and an activation.
 // Keras counterpart: the base class of tf.keras.layers.Conv1D and its like.
 #pragma once
 
@@ -30,14 +30,14 @@ struct convolution_layer : layer<Derived> {
   stagecraft::activation activation = linear;
   Options options;
 
-  /// The window's way along the width of an input, or of one whose width is given.
+  /// How the window slides along the width of an input.
   [[nodiscard]] constexpr sliding_window columns(int width) const {
     if constexpr (is_2d)
       return {width, kernel_size.width, options.strides.width, options.dilation_rate.width, options.padding};
     else
       return {width, kernel_size, options.strides, options.dilation_rate, options.padding};
   }
-  /// The window along the height.
+  /// How the window slides along the height.
   [[nodiscard]] constexpr sliding_window rows(int height) const {
     if constexpr (is_2d)
       return {height, kernel_size.height, options.strides.height, options.dilation_rate.height, options.padding};
@@ -82,7 +82,7 @@ struct convolution_layer : layer<Derived> {
       return true;
     return false;
   }
-  /// Whether each channel can become so many: E1036.
+  /// Whether each channel can become `multiplier` channels: E1036.
   [[nodiscard]] static constexpr bool check_multiplier(auto& ops, auto x, int multiplier) {
     if (multiplier >= 1 && 1LL * multiplier * x.length(-1) <= shape::longest) return true;
     if (multiplier < 1)
@@ -103,7 +103,7 @@ struct convolution_layer : layer<Derived> {
       ops.error(1034, "has a window of ", along.extent(), " steps, which does not fit into an input of ", in);
     return false;
   }
-  /// The shape of an output of so many channels.
+  /// The shape of an output of `channels` channels.
   [[nodiscard]] constexpr shape output_of(shape const& in, int channels) const {
     auto result = in;
     int const rank = in.rank();
@@ -129,7 +129,7 @@ struct convolution_layer : layer<Derived> {
     else
       return {kernel_size, inputs, outputs};
   }
-  /// Each channel of x by itself, with its part of a kernel (kernel_size..., channels, outputs of each).
+  /// Convolves each channel of x by itself, with its part of a kernel (kernel_size..., channels, outputs of each).
   constexpr auto convolve_channels(auto& ops, auto x, parameter const& kernel) const {
     auto filter = operations::extents::of(kernel.shape);
     filter[-1] *= filter[-2];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Convolutions whose kernel is another one at each place: tf.keras.layers.LocallyConnected1D and LocallyConnected2D.
+// Convolutions with another kernel at each place: tf.keras.layers.LocallyConnected1D and LocallyConnected2D.
 #pragma once
 
 #include <stagecraft/graph/growing_array.hpp>
@@ -21,12 +21,12 @@ struct locally_connected_options {
   regularizer bias_regularizer = {};    ///< a penalty on the bias that is added to the loss: l1, l2 or both
   /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
   regularizer activity_regularizer = {};
-  constraint kernel_constraint = {};  ///< what the kernel becomes after each update: non_neg, max_norm and the like
-  constraint bias_constraint = {};    ///< what the bias becomes after each update: non_neg, max_norm and the like
+  /// The constraint on the kernel after each update: non_neg, max_norm and the like.
+  constraint kernel_constraint = {};
+  constraint bias_constraint = {};  ///< the constraint on the bias after each update: non_neg, max_norm and the like
 #include <stagecraft/layers/common_options.hpp>
 };
 
-/// What locally_connected1d and locally_connected2d have in common: all but the number of axes.
 /// A convolution with a kernel and a bias of its own for each place of the output; channels last. Keras's
 /// implementation 1.
 ///
@@ -50,7 +50,7 @@ struct locally_connected_layer : window_layer<Derived, Size, locally_connected_o
                        detail::sample_shape(x)),
              x;
     int const rows = static_cast<int>(out.size() / batch / outputs), taps = static_cast<int>(over.size());
-    // What each window sees of one tap after the other: (places, batch, taps * channels).
+    // The inputs of each window, tap after tap: (places, batch, taps * channels).
     tracing::growing_array<operations::tensor> seen;
     for (int tap = 0; tap < taps; ++tap) {
       auto part = x;

@@ -31,15 +31,16 @@ struct depthwise_conv2d_options {
   regularizer bias_regularizer = {};
   /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
   regularizer activity_regularizer = {};
-  /// What the depthwise kernel becomes after each update: non_neg, max_norm and the like.
+  /// The constraint on the depthwise kernel after each update: non_neg, max_norm and the like.
   constraint depthwise_constraint = {};
-  /// What the bias becomes after each update: non_neg, max_norm and the like.
+  /// The constraint on the bias after each update: non_neg, max_norm and the like.
   constraint bias_constraint = {};
 #include <stagecraft/layers/common_options.hpp>
 };
 
 /// A convolution of each channel by itself: tf.keras.layers.DepthwiseConv2D.
-/// Channel c of the input gives the channels c * depth_multiplier, ... of the output, by a kernel of one channel each.
+/// Channel c of the input becomes the channels c * depth_multiplier, ... of the output, by a kernel of one channel
+/// each.
 ///
 /// Shape: (height, width, channels) to (new height, new width, channels * depth_multiplier), the new lengths as in
 /// conv2d. Weights: depthwise_kernel (height, width, channels, depth_multiplier), bias (channels * depth_multiplier).
@@ -66,7 +67,7 @@ struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d, depthwise
                              depthwise_conv2d_options const& options_ = {})
       : depthwise_conv2d(options_, kernel_size_, activation_) {}
 
-  /// Nothing, or anything else: E1025.
+  /// No argument, or any other: E1025.
   template <class L = depthwise_conv2d>
   constexpr depthwise_conv2d() : depthwise_conv2d(size_2d(1)) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -121,11 +122,11 @@ struct separable_convolution_options {
   regularizer bias_regularizer = {};
   /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
   regularizer activity_regularizer = {};
-  /// What the depthwise kernel becomes after each update: non_neg, max_norm and the like.
+  /// The constraint on the depthwise kernel after each update: non_neg, max_norm and the like.
   constraint depthwise_constraint = {};
-  /// What the pointwise kernel becomes after each update: non_neg, max_norm and the like.
+  /// The constraint on the pointwise kernel after each update: non_neg, max_norm and the like.
   constraint pointwise_constraint = {};
-  /// What the bias becomes after each update: non_neg, max_norm and the like.
+  /// The constraint on the bias after each update: non_neg, max_norm and the like.
   constraint bias_constraint = {};
 #include <stagecraft/layers/common_options.hpp>
 };
@@ -174,8 +175,8 @@ struct separable_convolution : convolution_layer<Derived, Size, separable_convol
     }
     return x;
   }
-  /// Floats that a batch keeps of sums + bias, if that is wanted, in whole cache lines; then comes what the first step
-  /// gives.
+  /// Floats that a batch keeps for sums + bias, if they are wanted, in whole cache lines; the result of the first step
+  /// follows.
   [[nodiscard]] constexpr long long kept_sums(shape const& in, int batch, bool sums) const {
     long long const floats = static_cast<long long>(batch) * base::output_of(in, filters).size();
     return sums ? (floats + 15) / 16 * 16 : 0;
@@ -204,7 +205,7 @@ struct separable_conv1d : separable_convolution<separable_conv1d, int> {
 
   using separable_convolution::separable_convolution;
 
-  /// Nothing, or anything else: E1025.
+  /// No argument, or any other: E1025.
   template <class L = separable_conv1d>
   constexpr separable_conv1d() : separable_convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -232,7 +233,7 @@ struct separable_conv2d : separable_convolution<separable_conv2d, size_2d> {
 
   using separable_convolution::separable_convolution;
 
-  /// Nothing, or anything else: E1025.
+  /// No argument, or any other: E1025.
   template <class L = separable_conv2d>
   constexpr separable_conv2d() : separable_convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

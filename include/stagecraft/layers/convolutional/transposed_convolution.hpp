@@ -18,15 +18,17 @@ struct transposed_convolution_options {
   Size strides = 1;  ///< how far the window moves from one input to the next
   /// `valid`: windows lie inside the output; `same`: they reach beyond it, so that stride 1 keeps the size.
   stagecraft::padding padding = stagecraft::padding::valid;
-  Size output_padding = -1;  ///< Keras's None unless it is given
+  Size output_padding = -1;  ///< Keras's None by default
   Size dilation_rate = 1;    ///< the distance between neighbouring elements of the window; 1: there are no gaps
   bool use_bias = true;      ///< whether the layer has weights `bias`, one per filter, which are added to the result
   initializer kernel_initializer = initializers::glorot_uniform{};  ///< the values that the kernel begins with
   initializer bias_initializer = initializers::zeros{};             ///< the values that the bias begins with
   regularizer kernel_regularizer = {};  ///< a penalty on the kernel that is added to the loss: l1, l2 or both
   regularizer bias_regularizer = {};    ///< a penalty on the bias that is added to the loss: l1, l2 or both
-  constraint kernel_constraint = {};    ///< what the kernel becomes after each update: non_neg, max_norm and the like
-  constraint bias_constraint = {};      ///< what the bias becomes after each update: non_neg, max_norm and the like
+  /// The constraint on the kernel after each update: non_neg, max_norm and the like.
+  constraint kernel_constraint = {};
+  /// The constraint on the bias after each update: non_neg, max_norm and the like.
+  constraint bias_constraint = {};
 #include <stagecraft/layers/common_options.hpp>
 };
 
@@ -88,7 +90,7 @@ struct conv2d_transpose_options {
   size_2d strides = 1;
   /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
   stagecraft::padding padding = stagecraft::padding::valid;
-  size_2d output_padding = no_output_padding;  ///< Keras's None unless it is given
+  size_2d output_padding = no_output_padding;  ///< Keras's None by default
   /// The distance between neighbouring elements of the window; 1: there are no gaps.
   size_2d dilation_rate = 1;
   /// Whether the layer has weights `bias`, one per output channel, which are added to the result.
@@ -103,9 +105,9 @@ struct conv2d_transpose_options {
   regularizer bias_regularizer = {};
   /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
   regularizer activity_regularizer = {};
-  /// What the kernel becomes after each update: non_neg, max_norm and the like.
+  /// The constraint on the kernel after each update: non_neg, max_norm and the like.
   constraint kernel_constraint = {};
-  /// What the bias becomes after each update: non_neg, max_norm and the like.
+  /// The constraint on the bias after each update: non_neg, max_norm and the like.
   constraint bias_constraint = {};
 #include <stagecraft/layers/common_options.hpp>
 
@@ -118,9 +120,9 @@ struct conv2d_transpose_options {
 ///
 /// Shape: (height, width, channels) to (new height, new width, filters). With k = dilation_rate * (kernel_size - 1) +
 /// 1, each of the new lengths is
-/// - without output_padding: length * strides with padding::same, length * strides + max(k - strides, 0) with
+/// - without output_padding, length * strides with padding::same, length * strides + max(k - strides, 0) with
 ///   padding::valid;
-/// - with it: (length - 1) * strides + k - 2 * p + output_padding, where p is k / 2 rounded down with padding::same and
+/// - with it, (length - 1) * strides + k - 2 * p + output_padding, where p is k / 2 rounded down with padding::same and
 ///   0 with padding::valid.
 /// Weights: kernel (height, width, filters, channels), bias (filters). Cost: 2 FLOPs per weight of the kernel and place
 /// of the input, 1 per output for the bias.
@@ -149,7 +151,7 @@ struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d, conv2d_tr
                              conv2d_transpose_options const& options_ = {})
       : conv2d_transpose(options_, filters_, kernel_size_, activation_) {}
 
-  /// Nothing, or anything else: E1025.
+  /// No argument, or any other: E1025.
   template <class L = conv2d_transpose>
   constexpr conv2d_transpose() : conv2d_transpose(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

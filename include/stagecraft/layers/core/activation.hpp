@@ -21,7 +21,7 @@ struct activation : layer<activation> {
 
   constexpr explicit activation(stagecraft::activation function_) : function(function_) {}
 
-  /// Nothing, or anything else: E1025.
+  /// No argument, or any other: E1025.
   template <class L = activation>
   constexpr activation() : activation(linear) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

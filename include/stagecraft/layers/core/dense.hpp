@@ -27,9 +27,9 @@ struct dense_options {
   regularizer bias_regularizer = {};
   /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
   regularizer activity_regularizer = {};
-  /// What the kernel becomes after each update: non_neg, max_norm and the like.
+  /// The constraint on the kernel after each update: non_neg, max_norm and the like.
   constraint kernel_constraint = {};
-  /// What the bias becomes after each update.
+  /// The constraint on the bias after each update: non_neg, max_norm and the like.
   constraint bias_constraint = {};
 #include <stagecraft/layers/common_options.hpp>
 };
@@ -54,12 +54,12 @@ struct dense : layer<dense> {
 
   constexpr explicit(false) dense(detail::whole_number units_) : dense(dense_options{}, units_, linear) {}
   constexpr dense(detail::whole_number units_, dense_options const& options_) : dense(options_, units_, linear) {}
-  // A template, since inside templates Clang takes `{.name = "..."}` for an activation, too.
+  // It is a template, since inside templates Clang takes `{.name = "..."}` for an activation, too.
   template <std::convertible_to<stagecraft::activation> Activation>
   constexpr dense(detail::whole_number units_, Activation activation_, dense_options const& options_ = {})
       : dense(options_, units_, activation_) {}
 
-  /// Nothing, or anything else: E1025.
+  /// No argument, or any other: E1025.
   template <class L = dense>
   constexpr dense() : dense(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

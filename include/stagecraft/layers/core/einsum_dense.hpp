@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/text.hpp>
-#include <stagecraft/graph/axis_list.hpp>
+#include <stagecraft/graph/shape.hpp>
 #include <stagecraft/initializers/constant.hpp>
 #include <stagecraft/initializers/variance_scaling.hpp>
 #include <stagecraft/layers/layer.hpp>
@@ -15,15 +15,14 @@
 
 namespace stagecraft::layers::detail {
 
-/// What an equation such as "abc,cd->abd" says of an input and a kernel: einsum_dense.
-/// The axes of input, kernel and output as one letter each, where digits stand for those of an ellipsis. It exists
-/// while the compiler traces a layer. Extents: operations::extents; a template, so that programs without such a layer
-/// do not compile its functions.
+/// An equation such as "abc,cd->abd": the axes of input, kernel and output as one letter each, with digits for the axes
+/// of an ellipsis. It exists while the compiler traces a layer. `Extents` is operations::extents; it is a template so
+/// that programs without such a layer do not compile its functions.
 template <class Extents>
 class einsum_equation {
  public:
   fixed_name input, kernel, output;
-  std::string_view problem;  ///< what is wrong; empty: nothing
+  std::string_view problem;  ///< the error; empty: none
 
   constexpr einsum_equation(std::string_view equation, std::string_view bias_axes, Extents const& of_input,
                             shape const& of_output) {
@@ -69,7 +68,8 @@ class einsum_equation {
     return ops.transpose(ops.reshape(product, all), order_of(found, {output}));
   }
 
-  /// Of the axes of the output from the first that has one on, 1 along those that have none.
+  /// The shape of the bias: the lengths of the output from the first axis in `bias_axes` on, 1 along axes that are not
+  /// in it.
   [[nodiscard]] constexpr shape bias_shape(std::string_view bias_axes) const {
     shape result;
     for (char const axis : output.view())
@@ -152,7 +152,7 @@ class einsum_equation {
     if (problem.empty() && bias_axes.find(input.view().front()) != bias_axes.npos)
       problem = "the batch is no axis of the bias";
   }
-  /// Lengths from output_shape, which leaves out the `first` axes in front, and those of an ellipsis at the end.
+  /// Takes lengths from output_shape, which leaves out the first `first` axes and axes of an ellipsis at the end.
   constexpr void take_output(shape const& of_output, int first) {
     auto const axes = output.view().substr(at(first));
     if (of_output.rank() != static_cast<int>(axes.size()) - trailing_) {
@@ -178,7 +178,7 @@ class einsum_equation {
 
 namespace stagecraft::layers {
 
-/// Keras's keyword arguments of EinsumDense behind the activation.
+/// Keras's keyword arguments of EinsumDense after the activation.
 struct einsum_dense_options {
   fixed_name bias_axes = {};  ///< the letters of the output along which the bias differs; empty: there is no bias
   initializer kernel_initializer = initializers::glorot_uniform{};  ///< the values that the kernel begins with
@@ -187,17 +187,18 @@ struct einsum_dense_options {
   regularizer bias_regularizer = {};    ///< a penalty on the bias that is added to the loss: l1, l2 or both
   /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
   regularizer activity_regularizer = {};
-  constraint kernel_constraint = {};  ///< what the kernel becomes after each update: non_neg, max_norm and the like
-  constraint bias_constraint = {};    ///< what the bias becomes after each update: non_neg, max_norm and the like
+  /// The constraint on the kernel after each update: non_neg, max_norm and the like.
+  constraint kernel_constraint = {};
+  constraint bias_constraint = {};  ///< the constraint on the bias after each update: non_neg, max_norm and the like
 #include <stagecraft/layers/common_options.hpp>
 };
 
 /// output = activation(einsum(equation, input, kernel) + bias): `einsum_dense{"abc,cd->abd", {12, 64}}`, where each
 /// letter is an axis, the first one the batch. "...b,bc->...c" leaves the axes in front as they are, and
-/// "ab...,bc->ac..." those behind; `output_shape` has the other axes of the output, without the batch, and -1 (Keras's
-/// None) for those of the input.
+/// "ab...,bc->ac..." those at the end; `output_shape` has the other axes of the output, without the batch, and -1
+/// (Keras's None) for those of the input.
 ///
-/// Weights: kernel, of the axes that the equation gives it, and, with `bias_axes`, bias. Cost: a product. Errors:
+/// Weights: kernel, with the axes of the equation, and, with `bias_axes`, bias. Cost: a product. Errors:
 /// E1001; E1124 an equation that is none, or does not fit the input and `output_shape`. Definition: Keras API,
 /// layers/experimental/EinsumDense.
 struct einsum_dense : argument_layer<einsum_dense, einsum_dense_options> {
@@ -213,7 +214,7 @@ struct einsum_dense : argument_layer<einsum_dense, einsum_dense_options> {
   constexpr einsum_dense(std::string_view equation_, shape const& output_shape_,
                          einsum_dense_options const& options_ = {})
       : argument_layer(with{}, options_), equation(equation_), output_shape(output_shape_) {}
-  // A template, since inside templates Clang takes `{.name = "..."}` for an activation, too.
+  // It is a template, since inside templates Clang takes `{.name = "..."}` for an activation, too.
   template <std::convertible_to<stagecraft::activation> Activation>
   constexpr einsum_dense(std::string_view equation_, shape const& output_shape_, Activation activation_,
                          einsum_dense_options const& options_ = {})

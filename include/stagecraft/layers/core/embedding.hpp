@@ -18,17 +18,18 @@ struct embedding_options {
   regularizer embeddings_regularizer = {};
   /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
   regularizer activity_regularizer = {};
-  /// What the table becomes after each update: non_neg, max_norm and the like.
+  /// The constraint on the table after each update: non_neg, max_norm and the like.
   constraint embeddings_constraint = {};
-  /// Whether 0 is no word, but fills up sequences: layers behind leave such steps out, as behind `masking`.
+  /// Whether 0 is no word, but fills up sequences: later layers leave such steps out, as after `masking`.
   bool mask_zero = false;
-  /// How many parts of the table are looked up one after the other, with less memory on an IPU: Graphcore's option.
+  /// Number of parts of the table that are looked up one after the other, with less memory on an IPU: Graphcore's
+  /// option.
   int serialization_factor = 1;
 #include <stagecraft/layers/common_options.hpp>
 };
 
 /// output = the rows of a table that the input names. The input holds whole numbers from 0 to input_dim - 1, in any
-/// element type; a number outside gives zeros (TensorFlow: an error on processors, zeros on graphics cards).
+/// element type; a number outside returns zeros (TensorFlow: an error on processors, zeros on graphics cards).
 ///
 /// Shape: (...) to (..., output_dim). Weights: embeddings (input_dim, output_dim). Cost: none forward.
 /// Errors: E1012 if a dimension is below 1; E1078 if serialization_factor does not divide input_dim; E1041 with
@@ -50,7 +51,7 @@ struct embedding : layer<embedding> {
     take_base_options(options);
   }
 
-  /// Nothing, or anything else: E1025.
+  /// No argument, or any other: E1025.
   template <class L = embedding>
   constexpr embedding() : embedding(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

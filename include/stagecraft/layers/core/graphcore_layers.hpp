@@ -14,7 +14,7 @@
 
 namespace stagecraft {
 
-/// Along which axis serial_dense divides its product (rows, features) * (features, units), in Graphcore's words.
+/// The axis along which serial_dense divides its product (rows, features) * (features, units), in Graphcore's words.
 enum class serialization_dimension : unsigned char {
   input_columns,              ///< the rows of a sample
   input_rows_kernel_columns,  ///< the features: parts are added
@@ -25,7 +25,7 @@ enum class serialization_dimension : unsigned char {
 
 namespace stagecraft::layers {
 
-/// Graphcore's keyword arguments of SerialDense behind the positional ones.
+/// Graphcore's keyword arguments of SerialDense after the positional ones.
 struct serial_dense_options {
   stagecraft::activation activation = linear;  ///< the function of the sums
   bool use_bias = true;  ///< whether the layer has weights `bias`, one per unit, which are added to the products
@@ -35,13 +35,14 @@ struct serial_dense_options {
   regularizer bias_regularizer = {};    ///< a penalty on the bias that is added to the loss: l1, l2 or both
   /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
   regularizer activity_regularizer = {};
-  constraint kernel_constraint = {};  ///< what the kernel becomes after each update: non_neg, max_norm and the like
-  constraint bias_constraint = {};    ///< what the bias becomes after each update: non_neg, max_norm and the like
+  /// The constraint on the kernel after each update: non_neg, max_norm and the like.
+  constraint kernel_constraint = {};
+  constraint bias_constraint = {};  ///< the constraint on the bias after each update: non_neg, max_norm and the like
 #include <stagecraft/layers/common_options.hpp>
 };
 
 /// A dense layer whose product is made in parts, one after the other: SerialDense of Graphcore's Keras layers.
-/// What dense computes, in `serialization_factor` products one after the other: less memory while they are made, more
+/// It computes the result of dense in `serialization_factor` products, one after the other, with less memory and more
 /// time.
 ///
 /// Shape: (..., features) to (..., units). Weights: kernel (features, units), bias (units). Cost: that of dense.
@@ -108,12 +109,12 @@ struct serial_dense : argument_layer<serial_dense, serial_dense_options> {
   }
 };
 
-/// A tensor that recomputation finds kept: ipu_tensorflow_addons.keras.layers.RecomputationCheckpoint.
-/// Gives what it gets. Where a pipeline stage's forward steps are carried out again before its backward steps, piece by
+/// A tensor that is kept for recomputation: ipu_tensorflow_addons.keras.layers.RecomputationCheckpoint.
+/// Returns its input. Where a pipeline stage's forward steps are carried out again before its backward steps, piece by
 /// piece (`recomputation_mode::recompute_and_backpropagate_interleaved`), a piece ends here: the tensor is kept from
-/// the forward pass, and what lies behind it is recomputed and done with before what lies in front of it. So a long
-/// stage needs less memory at a time. In the other recomputation modes, without recomputation and at inference it
-/// changes nothing, and results are the same bits in all of them.
+/// the forward pass, and the steps after it are recomputed and finished before those in front of it. So a long stage
+/// needs less memory at a time. In other recomputation modes, without recomputation and at inference it changes
+/// nothing, and all of them have the same bits.
 ///
 /// Shape unchanged. No weights, no cost: the output is the input's memory. May be called on any number of tensors, one
 /// at a time, where Graphcore's layer also takes several in a structure. Errors: E1001 for more than one tensor.
@@ -132,16 +133,16 @@ struct recomputation_checkpoint : layer<recomputation_checkpoint> {
 struct capture_upstream_gradients_options {
   /// The layer's name in summaries and errors, and that of the gradient; empty: made from the class, as in Keras.
   fixed_name name = {};
-  bool trainable = true;  ///< false changes nothing: gradients are captured wherever they come by
+  bool trainable = true;  ///< false changes nothing: gradients are captured all the same
 };
 
 /// Lets programs and loss scaling see a gradient on its way back. Graphcore counterpart:
 /// keras.ipu.layers.CaptureUpstreamGradients, CaptureActivationGradients.
-/// Gives what it gets, and keeps the gradient of that: `trainer.captured_gradients<"tag">()` is the one of the last
-/// weight update, summed (or meant) over its micro-batches and replicas as gradients of weights are, and
-/// als_optimizer counts it. Where Graphcore's wrappers take a layer, this stands behind it: `dense{8},
-/// capture_upstream_gradients{}, activation{relu}` is CaptureUpstreamGradients(Dense(8)) and, as it stands before the
-/// activation, CaptureActivationGradients(Dense(8, "relu")).
+/// Returns its input, and keeps the input's gradient: `trainer.captured_gradients<"tag">()` returns that of the last
+/// weight update, summed (or meant) over its micro-batches and replicas as gradients of weights are, and als_optimizer
+/// counts it. Where Graphcore's wrappers take a layer, this stands after it: `dense{8}, capture_upstream_gradients{},
+/// activation{relu}` is CaptureUpstreamGradients(Dense(8)) and, as it stands before the activation,
+/// CaptureActivationGradients(Dense(8, "relu")).
 ///
 /// Shape unchanged. It keeps a tensor of a whole batch as a weight of its own, beside the optimizer's numbers for it,
 /// which files and counts leave out. Errors: E1001; E1087 in a model whose inputs fix no batch size

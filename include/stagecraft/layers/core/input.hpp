@@ -19,7 +19,7 @@ struct input : tracing::layer_base {
 
   shape dimensions;
   dtype type = dtype::float32;
-  int batch_size = 0;  ///< what the training's must be; 0: any
+  int batch_size = 0;  ///< the batch size that a training must have; 0: any
 
   template <std::integral... Dimensions>
     requires(sizeof...(Dimensions) >= 1)
@@ -28,7 +28,7 @@ struct input : tracing::layer_base {
                            int batch_size_ = 0)
       : tracing::layer_base{name}, dimensions(dimensions_), type(type_), batch_size(batch_size_) {}
 
-  /// Nothing, or anything else: E1025.
+  /// No argument, or any other: E1025.
   template <class L = input>
   constexpr input() : input(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -42,13 +42,13 @@ struct input : tracing::layer_base {
     return model.input(dimensions, layer_name, type, batch_size);
   }
 
-  /// The same input with Keras's `name` argument.
+  /// A copy with Keras's `name` argument.
   [[nodiscard]] constexpr input named(std::string_view name) const { return input(dimensions, type, name, batch_size); }
-  /// The same input with Keras's `dtype` argument.
+  /// A copy with Keras's `dtype` argument.
   [[nodiscard]] constexpr input of_type(dtype new_type) const {
     return input(dimensions, new_type, layer_name, batch_size);
   }
-  /// The same input with Keras's `batch_size` argument: E4029 where a training has another one, E1029 where another
+  /// A copy with Keras's `batch_size` argument: E4029 where a training has another one, E1029 where another
   /// input has. Summaries show it in place of None.
   [[nodiscard]] constexpr input of_batch_size(int size) const {
     return input(dimensions, type, layer_name, size < 1 ? -1 : size);

@@ -17,8 +17,8 @@ struct lambda_options {
 ///     lambda{[](auto x) { return square(x); }}
 ///     lambda{[](auto& ops, auto x) { return x - ops.mean(x, -1); }}
 ///
-/// Its words are those of a layer's `call` (operations/tracer.hpp); the batch is axis 0. No weights, as in Keras.
-/// Errors: E1070 what does not fit. Definition: Keras API, layers/core_layers/lambda.
+/// f has the functions of a layer's `call` (operations/tracer.hpp); the batch is axis 0. No weights, as in Keras.
+/// Errors: E1070 for tensors that do not fit. Definition: Keras API, layers/core_layers/lambda.
 template <class F>
 struct lambda : layer<lambda<F>> {
   static constexpr std::string_view class_name = "Lambda";

@@ -14,14 +14,13 @@ struct masking_options {
   fixed_name name = {};
 };
 
-/// Steps all of whose features are `mask_value` become 0, and the layers behind leave them out: recurrent ones keep
+/// Steps all of whose features are `mask_value` become 0, and later layers leave them out: recurrent ones keep
 /// their state there. The mask goes along through layers that keep the steps of a sequence (dense, dropout,
 /// activations, normalizations, sums and their like, time_distributed, recurrent layers with `return_sequences`).
 ///
-/// Shape: (steps, features) to the same. No weights. Errors: E1041 an input of another rank; E1073 a layer that would
-/// have to take the mask into account, and cannot; E4093 an output of a trained model whose mask does not follow
-/// from an input of the model.
-/// Definition: Keras API, layers/core_layers/masking.
+/// Shape: (steps, features) to the same. No weights. Errors: E1041 an input of another rank; E1073 a layer that cannot
+/// take the mask into account; E4093 an output of a trained model whose mask does not follow from an input of the
+/// model. Definition: Keras API, layers/core_layers/masking.
 struct masking : option_layer<masking, masking_options, &masking_options::mask_value> {
   static constexpr bool supports_masking = true;
   static constexpr std::string_view class_name = "Masking";

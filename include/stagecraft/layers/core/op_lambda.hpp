@@ -3,7 +3,7 @@
 // Keras counterpart: TFOpLambda and SlicingOpLambda.
 #pragma once
 
-#include <stagecraft/graph/slice.hpp>
+#include <stagecraft/graph/symbolic_tensor.hpp>
 #include <stagecraft/layers/broadcast.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <concepts>
@@ -16,9 +16,8 @@ enum class tensor_operator : unsigned char { add, subtract, multiply, divide, ne
 
 namespace layers {
 
-/// Arithmetic on symbolic tensors: a + b, 2 * a, -a, a += b. Keras makes a layer of each, a TFOpLambda.
-/// One operator between two tensors, or a tensor and a number. Not called by name: `a + b`, `1 - a`. `-a` is a layer of
-/// its own, too: the product with -1.
+/// An operator between two tensors, or a tensor and a number: `a + b`, `1 - a`, `a += b`. Programs do not name it. `-a`
+/// is a layer of its own, too: the product with -1.
 ///
 /// Shapes as TensorFlow broadcasts them: tensors of one rank (the batch is an axis), whose axes are equal or 1; the
 /// merging layers also take tensors of different ranks. No weights.
@@ -35,7 +34,7 @@ struct tf_op_lambda : layer<tf_op_lambda<Operator>> {
   static constexpr int no_number = -1;
 
   float number = 0;
-  int number_place = no_number;  ///< which operand the number is
+  int number_place = no_number;  ///< the operand that is the number
 
   static constexpr int least_inputs = 1, most_inputs = 2;
 
@@ -73,7 +72,7 @@ namespace stagecraft::layers::detail {
 
 template <class T>
 concept Number = std::integral<T> || std::floating_point<T>;
-// Of the number's own type, so that nothing is compiled before there is one.
+// It is a template on the number's type, so that nothing is compiled before there is one.
 template <tensor_operator Operator>
 constexpr symbolic_tensor operate(first_tensor const& tensor, Number auto number, int place) {
   layers::tf_op_lambda<Operator> operation;
@@ -85,7 +84,7 @@ constexpr symbolic_tensor operate(first_tensor const& tensor, Number auto number
 template <class T>
 concept Operand = Number<T> || std::derived_from<T, symbolic_tensor>;
 
-/// The variable in front of +=. Converting to it, the compiler fills in the line.
+/// The variable in front of +=; the conversion to it records the source line.
 struct tensor_variable {
   symbolic_tensor& tensor;
   source_line where;
@@ -99,7 +98,7 @@ struct tensor_variable {
 
 namespace stagecraft {
 
-// Found by the tensors that they are called with. Templates, so that a program that has none need not compile them.
+// These are found by argument-dependent lookup. They are templates, so that programs without them do not compile them.
 constexpr symbolic_tensor operator+(detail::first_tensor a, std::derived_from<symbolic_tensor> auto b) {
   return layers::tf_op_lambda<tensor_operator::add>{}(a, b);
 }
@@ -141,7 +140,7 @@ constexpr symbolic_tensor operator-(detail::first_tensor a) {
   return detail::operate<Negative>(a, -1, 1);
 }
 
-// As in Python, the variable stands for the result from then on; other copies of it stand for what they did.
+// As in Python, the variable stands for the result from then on; other copies of it do not change.
 constexpr symbolic_tensor& operator+=(detail::tensor_variable a, detail::Operand auto b) {
   return a.tensor = a.value() + b;
 }
@@ -157,11 +156,10 @@ constexpr symbolic_tensor& operator/=(detail::tensor_variable a, detail::Operand
 
 namespace layers {
 
-/// A part of a symbolic tensor, x[{sc::all(), sc::slice(1, 3)}]. Keras makes a layer of it, a SlicingOpLambda.
-/// A slice of a tensor. Not called by name: Python's `x[:, 1:3]` is `x[{sc::all(), sc::slice(1, 3)}]`. The first entry
-/// is that of the batch, which is taken as it is: `sc::all()` or `sc::ellipsis()`. Slices have step 1.
+/// A slice of a tensor. Programs do not name it: Python's `x[:, 1:3]` is `x[{sc::all(), sc::slice(1, 3)}]`. The first
+/// entry is for the batch, which stays as it is: `sc::all()` or `sc::ellipsis()`. Slices have step 1.
 ///
-/// Shape: each sliced axis as long as the slice; that of a number goes away. No weights.
+/// Shape: a sliced axis is as long as the slice; an axis with a number goes away. No weights.
 /// Errors: E1065 an axis or element that is not there; E1066 the batch, or a step.
 /// Definition: Keras, layers/core, SlicingOpLambda.
 struct slicing_op_lambda : layer<slicing_op_lambda> {
@@ -170,7 +168,7 @@ struct slicing_op_lambda : layer<slicing_op_lambda> {
 
   tracing::slice_list list;
 
-  /// What is taken of each axis of a sample.
+  /// The part of an axis of a sample that is taken.
   struct part {
     slice::elements axis[shape::max_rank]{};
     bool keeps[shape::max_rank]{};

@@ -22,18 +22,18 @@ struct concatenate : layer<concatenate> {
 
   constexpr explicit(false) concatenate(int axis_ = -1) : axis(axis_) {}
 
-  /// Anything else: E1025.
+  /// Any other argument: E1025.
   using layer::layer;
   template <class L = concatenate>
   constexpr explicit concatenate(detail::wrong_options, ...) : concatenate(-1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  /// Steps that do not count do not count behind it; but not where sequences are joined end to end.
+  /// The mask passes to the output, unless sequences are joined end to end.
   [[nodiscard]] constexpr bool passes_mask() const { return !takes_no_mask(); }
   [[nodiscard]] constexpr bool takes_no_mask() const { return axis == 1 || axis == -2; }
 
-  /// The axis among those of a shape, which has no batch.
+  /// The axis in a shape, which has no batch.
   [[nodiscard]] constexpr int shape_axis(shape const& in) const { return axis < 0 ? in.rank() + axis : axis - 1; }
 
   constexpr auto call(auto& ops, tensor_list in) const {

@@ -2,7 +2,7 @@
 // Sums of products along an axis of each of two inputs: tf.keras.layers.Dot.
 #pragma once
 
-#include <stagecraft/graph/axis_list.hpp>
+#include <stagecraft/graph/shape.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/option_layer.hpp>
 
@@ -17,7 +17,7 @@ struct dot_options {
 /// For each sample, sums of a[.., k, ..] * b[.., k, ..], where k runs along an axis of each. `axes` is one for both or
 /// {of a, of b}; they count as in Keras: the batch is axis 0, -1 is the last.
 ///
-/// Shape: the other axes of a, then those of b; (1) if there are none. No weights. Cost: a product. Errors: E1001;
+/// Shape: the other axes of a, then those of b; (1) if there are none. No weights. Cost: one product. Errors: E1001;
 /// E1074 axes that do not fit. Definition: Keras API, layers/merging_layers/dot.
 struct dot : argument_layer<dot, dot_options> {
   static constexpr std::string_view class_name = "Dot";
@@ -54,7 +54,7 @@ struct dot : argument_layer<dot, dot_options> {
   static constexpr bool is_axis(auto x, int axis) {
     return x.rank() <= axis_list::capacity && x.shape().has(axis) && x.shape().from_front(axis) > 0;
   }
-  /// (batch, other axes together, axis), and the batch and these axes.
+  /// x as (batch, other axes together, axis), and the extents of the batch and the other axes.
   constexpr auto axis_last(auto& ops, auto x, int axis) const {
     struct {
       decltype(x) rows;

@@ -30,7 +30,7 @@ struct merge : layer<Derived> {
       }
       result = merged.result;
     }
-    auto const aligned = [&](operations::tensor x) {  // the batch stays in front of new axes
+    auto const aligned = [&](operations::tensor x) {  // the batch stays in front of the new axes
       operations::extents own = x.shape();
       while (own.rank <= result.rank()) own.insert(1, 1);
       return ops.reshape(x, own);

@@ -2,7 +2,7 @@
 // Normalises each channel over the batch: tf.keras.layers.BatchNormalization.
 #pragma once
 
-#include <stagecraft/graph/axis_list.hpp>
+#include <stagecraft/graph/shape.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/initializers/constant.hpp>
 #include <stagecraft/layers/layer.hpp>
@@ -14,7 +14,7 @@ namespace stagecraft::layers {
 struct batch_normalization_options {
   /// The axis of the channels; negative numbers count from the end.
   int axis = -1;
-  double momentum = 0.99;  ///< a double, since what counts is its difference from 1
+  double momentum = 0.99;  ///< a double, since its difference from 1 counts
   /// A small number that is added to the variance, so that nothing is divided by 0.
   float epsilon = 1e-3F;
   /// Whether the layer has weights `beta`, which are added to the result.
@@ -33,9 +33,9 @@ struct batch_normalization_options {
   regularizer beta_regularizer = {};
   /// A penalty on `gamma` that is added to the loss: l1, l2 or both.
   regularizer gamma_regularizer = {};
-  /// What `beta` becomes after each update: non_neg, max_norm and the like.
+  /// The constraint on `beta` after each update: non_neg, max_norm and the like.
   constraint beta_constraint = {};
-  /// What `gamma` becomes after each update: non_neg, max_norm and the like.
+  /// The constraint on `gamma` after each update: non_neg, max_norm and the like.
   constraint gamma_constraint = {};
 #include <stagecraft/layers/common_options.hpp>
 };
@@ -49,8 +49,8 @@ struct batch_normalization_options {
 /// variance, of n - 1 of n values, for inputs of rank 4 or 5 (with the batch) whose axis is 1 or the last; in all other
 /// cases, and for the output always, it is the variance of n.
 ///
-/// With `.trainable = false` the layer works as in prediction while the model is trained: by its moving statistics,
-/// which stay as they are.
+/// If `trainable` is false, the layer works as in prediction while the model is trained: it uses its moving statistics,
+/// which do not change.
 ///
 /// Shape unchanged. Weights: gamma, beta, moving_mean, moving_variance (channels each). Cost: 2 FLOPs per element.
 /// Errors: E1050 axis; E1052 momentum; E1053 epsilon. Definition: Keras API, layers/normalization_layers.
@@ -70,14 +70,14 @@ struct batch_normalization : layer<batch_normalization> {
     take_base_options(options);
   }
 
-  /// Anything else: E1025.
+  /// Any other argument: E1025.
   using layer::layer;
   template <class L = batch_normalization>
   constexpr explicit batch_normalization(detail::wrong_options, ...) : batch_normalization() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  /// The axis among those of a shape, which has no batch.
+  /// The axis in a shape, which has no batch.
   [[nodiscard]] constexpr int shape_axis(shape const& in) const {
     return options.axis < 0 ? in.rank() + options.axis : options.axis - 1;
   }
@@ -120,8 +120,8 @@ struct batch_normalization : layer<batch_normalization> {
                                              .shape = each,
                                              .initializer = options.moving_variance_initializer,
                                              .trainable = false});
-    if constexpr (requires { x.mapped(); }) return x;  // shapes alone are asked for
-    operations::extents beside(1);                     // numbers of each channel, beside x
+    if constexpr (requires { x.mapped(); }) return x;  // only shapes are traced
+    operations::extents beside(1);                     // extents of numbers of each channel, aligned with x
     axis_list others = axis_list::none();
     others.axes[others.count++] = 0;
     for (int axis = 0; axis < in.rank(); ++axis) {

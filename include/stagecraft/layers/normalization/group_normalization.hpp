@@ -12,7 +12,7 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of GroupNormalization.
 struct group_normalization_options {
-  /// In how many groups the channels are divided, in their order; -1: each channel is one.
+  /// Number of groups into which the channels are divided, in their order; -1: each channel is one.
   int groups = 32;
   /// The axis of the channels, Graphcore's channels_axis; negative numbers count from the end.
   int axis = -1;
@@ -23,7 +23,7 @@ struct group_normalization_options {
 };
 
 /// output = (input - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and variance of each sample and group
-/// of channels, over all places. The same while training and in prediction.
+/// of channels, over all places. Training and prediction compute the same.
 ///
 /// Shape unchanged. Weights: gamma, beta, both (channels). Cost: about 7 FLOPs per element. Errors: E1050 for an axis
 /// that the input does not have, or the batch; E1071 if the groups do not divide the channels. Definition: Keras API,
@@ -43,7 +43,7 @@ struct group_normalization : layer<group_normalization> {
     take_base_options(options);
   }
 
-  /// Anything else: E1025.
+  /// Any other argument: E1025.
   using layer::layer;
   template <class L = group_normalization>
   constexpr explicit group_normalization(detail::wrong_options, ...) : group_normalization() {
@@ -62,12 +62,12 @@ struct group_normalization : layer<group_normalization> {
       ops.error(1071, "has ", groups, " groups, which do not divide the ", channels, " channels of its input");
       return x;
     }
-    // (batch, places, groups, channels of a group); strided: (batch, places, channels of a group, groups). And the
-    // places of the axes behind the channels.
+    // (batch, places, groups, channels of a group); strided: (batch, places, channels of a group, groups). The places
+    // of axes after the channels follow.
     bool const is_strided = options.strided_channel_grouping, is_last = along == x.rank() - 1;
     int const inner = is_strided ? groups : channels / groups;
     int before = 1, after = 1;
-    operations::extents beside(1);  // the channels' numbers, beside x
+    operations::extents beside(1);  // extents of the channels' numbers, aligned with x
     for (int axis = 1; axis < x.rank(); ++axis) {
       beside.push_back(axis == along ? channels : 1);
       if (axis != along) (axis < along ? before : after) *= x.length(axis);

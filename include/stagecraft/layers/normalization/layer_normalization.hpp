@@ -2,7 +2,7 @@
 // Normalises each sample along one axis or several: tf.keras.layers.LayerNormalization.
 #pragma once
 
-#include <stagecraft/graph/axis_list.hpp>
+#include <stagecraft/graph/shape.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/initializers/constant.hpp>
 #include <stagecraft/layers/layer.hpp>
@@ -15,11 +15,12 @@ struct layer_normalization_options {
   /// The axes that are normalized together, in any order; negative numbers count from the end.
   axis_list axis = -1;
 #include <stagecraft/layers/normalization/scale_options.hpp>
+
 #include <stagecraft/layers/common_options.hpp>
 };
 
 /// output = (input - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and variance over `axis`: any axes of a
-/// sample, such as {1, 2} or {-3, 2} of images. The same while training and in prediction.
+/// sample, such as {1, 2} or {-3, 2} of images. Training and prediction compute the same.
 ///
 /// Shape unchanged. Weights: gamma, beta, both of the lengths of the axes in the order in which `axis` names them; as
 /// in Keras, their numbers are those of the axes from the front to the back, whatever that order is. Cost: 7 FLOPs per
@@ -32,7 +33,7 @@ struct layer_normalization : layer<layer_normalization> {
   static constexpr std::string_view usage =
       "layer_normalization{}, layer_normalization{axis} or layer_normalization{{.axis = {1, 2}, .name = ...}}"sv;
 
-  /// Whether kernels of its own carry out its steps, where it normalizes rows.
+  /// Kernels of its own carry out its steps where it normalizes rows.
   static constexpr auto steps_by = layer_kernel::layer_normalization;
 
   layer_normalization_options options;
@@ -43,7 +44,7 @@ struct layer_normalization : layer<layer_normalization> {
     take_base_options(options);
   }
 
-  /// Anything else: E1025.
+  /// Any other argument: E1025.
   using layer::layer;
   template <class L = layer_normalization>
   constexpr explicit layer_normalization(detail::wrong_options, ...) : layer_normalization() {
@@ -87,7 +88,7 @@ struct layer_normalization : layer<layer_normalization> {
   [[nodiscard]] constexpr long long flops(layer_inputs const& in) const { return 7LL * in[0].size(); }
 
  private:
-  /// An axis among those of a sample; below 0 for the batch.
+  /// The index of an axis in a sample's shape; below 0 for the batch.
   static constexpr int place_of(int axis, shape const& in) { return axis < 0 ? in.rank() + axis : axis - 1; }
 
   constexpr bool has_axes(auto& ops, shape const& in) const {
@@ -117,7 +118,7 @@ struct layer_normalization : layer<layer_normalization> {
       if (place_of(options.axis.axes[i], in) != in.rank() - options.axis.count + i) return false;
     return true;
   }
-  /// A weight's shape beside the input: no number moves, as in Keras.
+  /// A weight's extents, aligned with the input: no number moves, as in Keras.
   constexpr operations::extents beside(shape const& in) const {
     operations::extents result(1);
     for (int i = 0; i < in.rank(); ++i) result.push_back(1);

@@ -16,7 +16,7 @@ initializer gamma_initializer = initializers::ones{};
 regularizer beta_regularizer = {};
 /// A penalty on `gamma` that is added to the loss: l1, l2 or both.
 regularizer gamma_regularizer = {};
-/// What `beta` becomes after each update: non_neg, max_norm and the like.
+/// The constraint on `beta` after each update: non_neg, max_norm and the like.
 constraint beta_constraint = {};
-/// What `gamma` becomes after each update: non_neg, max_norm and the like.
+/// The constraint on `gamma` after each update: non_neg, max_norm and the like.
 constraint gamma_constraint = {};

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Divides by the length along axes: tf.keras.layers.UnitNormalization.
+// Divides by the Euclidean norm along axes: tf.keras.layers.UnitNormalization.
 #pragma once
 
-#include <stagecraft/graph/axis_list.hpp>
+#include <stagecraft/graph/shape.hpp>
 #include <stagecraft/layers/option_layer.hpp>
 
 namespace stagecraft::layers {
 
 /// Keras's keyword arguments of UnitNormalization.
 struct unit_normalization_options {
-  axis_list axis = -1;  ///< along which axes the squares are added; 0 is the batch, -1 the last
+  axis_list axis = -1;  ///< the axes along which squares are added; 0 is the batch, -1 the last
 #include <stagecraft/layers/common_options.hpp>
 };
 
-/// output = input / sqrt(the sum of its squares along the axes), of which at least 1e-12 counts.
+/// output = input / sqrt(max(sum of its squares along the axes, 1e-12)).
 ///
 /// Shape unchanged, no weights. Errors: E1001; E1050 for an axis that the input does not have.
 /// Definition: Keras API, layers/normalization_layers/unit_normalization.

@@ -11,12 +11,10 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of the global pooling layers.
 struct global_pooling_options {
-  bool keepdims = false;  ///< the axes that are reduced stay, with a length of 1
+  bool keepdims = false;  ///< whether the reduced axes stay, with length 1
 #include <stagecraft/layers/common_options.hpp>
 };
 
-/// What the layers have in common that reduce all positions of an image, a sequence or a volume. Keras counterpart: the
-/// base classes GlobalPooling1D and its like of tf.keras.layers.GlobalAveragePooling2D and its like.
 /// Base of global_average_pooling1d, global_max_pooling1d and those of two and three axes. Axes is 4 for volumes, 3 for
 /// images, 2 for sequences; channels are the last axis (`data_format="channels_last"`).
 ///
@@ -31,7 +29,7 @@ struct global_pooling_layer : layer<Derived> {
     this->take_base_options(options);
   }
 
-  /// Anything else: E1025.
+  /// Any other argument: E1025.
   using layer<Derived>::layer;
   template <class L = Derived>
   constexpr explicit global_pooling_layer(detail::wrong_options, ...) : global_pooling_layer() {
@@ -105,8 +103,7 @@ struct global_max_pooling3d : global_pooling_layer<global_max_pooling3d, 4> {
 };
 
 /// The mean of each channel of a sequence: tf.keras.layers.GlobalAveragePooling1D.
-/// The mean of each channel over all positions; of a sequence with masked steps, over those that count (NaN if none
-/// does, as in Keras).
+/// If the sequence has masked steps, only steps that count do so in the mean (NaN if there are none, as in Keras).
 ///
 /// Shape: (steps, channels) to (channels), or (1, channels) with keepdims. No weights. Errors: see
 /// global_pooling_layer. Definition: Keras API, layers/pooling_layers/global_average_pooling1d.
@@ -116,7 +113,7 @@ struct global_average_pooling1d : global_pooling_layer<global_average_pooling1d,
   static constexpr std::string_view usage =
       "global_average_pooling1d{} or global_average_pooling1d{{.keepdims = true, .name = ...}}"sv;
 
-  tracing::step_masks masks;  ///< of its first call; the library finds them
+  tracing::step_masks masks;  ///< masks of its first call, which the library finds
 
   [[nodiscard]] static constexpr bool passes_mask() { return false; }
 

@@ -13,7 +13,7 @@
 
 namespace stagecraft::layers {
 
-/// Keras's keyword arguments of the pooling layers behind `pool_size`. Size is size_2d, or int along one axis.
+/// Keras's keyword arguments of the pooling layers after `pool_size`. Size is size_2d, or int along one axis.
 template <class Size>
 struct pooling_options {
   Size strides = 0;  ///< 0, like Keras's None: the size of the pool
@@ -22,8 +22,6 @@ struct pooling_options {
 #include <stagecraft/layers/common_options.hpp>
 };
 
-/// What the layers have in common that reduce a window which slides over an image or a sequence. Keras counterpart: the
-/// base classes Pooling1D and Pooling2D of tf.keras.layers.MaxPooling2D and its like.
 /// Base of max_pooling1d, max_pooling2d, average_pooling1d and average_pooling2d. Size is size_2d, or int for a
 /// sequence, which counts as an image of height 1. Channels are the last axis (`data_format="channels_last"`).
 ///
@@ -43,11 +41,11 @@ struct pooling_layer : layer<Derived> {
 
   constexpr pooling_layer() : pooling_layer(Size(2)) {}
   constexpr explicit(false) pooling_layer(Size pool_size_) : pooling_layer(pool_size_, pooling_options<Size>{}) {}
-  // GCC 12 hesitates between the conversion of an int to a size_2d and the constructor that takes anything.
+  // GCC 12 finds the conversion of an int to a size_2d and the constructor for any argument ambiguous.
   template <std::same_as<int> Both>
     requires is_2d
   constexpr explicit(false) pooling_layer(Both both) : pooling_layer(Size(both)) {}
-  // In parentheses, `max_pooling2d({2, 3})`, braces could stand for a copied layer as well.
+  // In parentheses, `max_pooling2d({2, 3})`, braces could also mean a copied layer.
   constexpr explicit pooling_layer(int const (&each)[2])
     requires is_2d
       : pooling_layer(Size(each[0], each[1])) {}
@@ -63,21 +61,21 @@ struct pooling_layer : layer<Derived> {
   constexpr pooling_layer(Size pool_size_, Strides strides_, pooling_options<Size> const& options = {})
       : pooling_layer(pool_size_, pooling_options<Size>{strides_, options.padding, options.name}) {}
 
-  /// Anything else: E1025.
+  /// Any other argument: E1025.
   using layer<Derived>::layer;
   template <class L = Derived>
   constexpr explicit pooling_layer(detail::wrong_options, ...) : pooling_layer(Size(2)) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  /// The window's way along the height of an input of this shape; along one step if it is a sequence.
+  /// How the window slides along the height of an input of this shape; a sequence has height 1.
   [[nodiscard]] constexpr sliding_window rows(shape const& in) const {
     if constexpr (is_2d)
       return {.input = in[0], .window = pool_size.height, .stride = strides.height, .padding = padding};
     else
       return {};
   }
-  /// The same along the width of an image, or the steps of a sequence.
+  /// How the window slides along the width of an image, or the steps of a sequence.
   [[nodiscard]] constexpr sliding_window columns(shape const& in) const {
     if constexpr (is_2d)
       return {.input = in[1], .window = pool_size.width, .stride = strides.width, .padding = padding};
@@ -190,7 +188,6 @@ struct average_pooling2d : pooling_layer<average_pooling2d, size_2d> {
   static constexpr auto pool(auto& ops, auto x, operations::windows const& over) { return ops.average_pool(x, over); }
 };
 
-/// What max_pooling3d and average_pooling3d have in common. Keras counterpart: Pooling3D.
 /// `Derived::pool` of each window of a volume, channel by channel. Channels are the last axis.
 ///
 /// Shape: (depth, height, width, channels) to (new depth, new height, new width, channels). Defaults: pool_size 2,

@@ -2,8 +2,8 @@
 // Layers that prepare numbers and categories: tf.keras.layers.Normalization, Discretization and CategoryEncoding.
 #pragma once
 
-#include <stagecraft/graph/axis_list.hpp>
 #include <stagecraft/graph/growing_array.hpp>
+#include <stagecraft/graph/shape.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/initializers/constant.hpp>
 #include <stagecraft/layers/count_limit.hpp>
@@ -15,20 +15,20 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of Normalization.
 struct normalization_options {
-  /// The axes whose elements have a mean and a variance of their own, in any order, which weights have ascending;
-  /// `axis_list::none()`: one for all. 0 is the batch, -1 the last.
+  /// The axes whose elements have a mean and a variance of their own, in any order; weights have them in ascending
+  /// order. `axis_list::none()`: one mean for all. 0 is the batch, -1 the last.
   axis_list axis = -1;
-  number_list mean = {};      ///< the mean, or one for each element of the axes; without it, a weight
-  number_list variance = {};  ///< the variance likewise
+  number_list mean = {};      ///< the mean, or one for each element of the axes; empty: a weight
+  number_list variance = {};  ///< the variance, or one for each element of the axes
 #include <stagecraft/layers/common_options.hpp>
 };
 
 /// Brings inputs to mean 0 and variance 1, by statistics of the data: tf.keras.layers.Normalization.
-/// output = (input - mean) / sqrt(variance), of which at least 1e-7 counts.
+/// output = (input - mean) / max(sqrt(variance), 1e-7).
 ///
 /// Shape unchanged. Weights, if `mean` is not given: mean, variance, both of the lengths of the axes, and count (),
-/// which training does not change: `trainer.adapt<"name">(data)` makes them. Cost: 2 FLOPs per element. Errors: E1001;
-/// E1050 for an axis that the input does not have, or the batch; E1075 for a mean without variance, of another
+/// which training does not change: `trainer.adapt<"name">(data)` computes them. Cost: 2 FLOPs per element. Errors:
+/// E1001; E1050 for an axis that the input does not have, or the batch; E1075 for a mean without variance, of another
 /// length, or of more than 32 numbers. Definition: Keras API, layers/preprocessing_layers/numerical/normalization.
 struct normalization : option_layer<normalization, normalization_options, &normalization_options::axis> {
   static constexpr std::string_view class_name = "Normalization";
@@ -37,7 +37,7 @@ struct normalization : option_layer<normalization, normalization_options, &norma
 
   using option_layer::option_layer;
 
-  /// `axis` of a batch with `rank` axes, each one once, counted from the front.
+  /// The axes of `axis` in a batch with `rank` axes, each once, counted from the front.
   [[nodiscard]] constexpr axis_list ascending_axes(int rank) const {
     auto result = axis_list::none();
     for (int axis = 0; axis < rank; ++axis) {
@@ -92,17 +92,17 @@ struct normalization : option_layer<normalization, normalization_options, &norma
 
 /// Keras's keyword arguments of Discretization.
 struct discretization_options {
-  number_list bin_boundaries = {};  ///< where ranges begin, in ascending order; up to 32
-  int num_bins = 0;       ///< or how many ranges there are, whose boundaries are a weight: see adapt of a trainer
-  float epsilon = 0.01F;  ///< how exactly adapt follows the data; smaller is more exact and slower
+  number_list bin_boundaries = {};  ///< the begins of the ranges in ascending order; up to 32
+  int num_bins = 0;                 ///< or the number of ranges, whose boundaries are a weight: see a trainer's adapt
+  float epsilon = 0.01F;            ///< how exactly adapt follows the data; smaller is more exact and slower
 #include <stagecraft/layers/common_options.hpp>
 };
 
-/// In which of several ranges numbers lie: tf.keras.layers.Discretization.
-/// output = how many boundaries are not above the input: 0 below the first one. No gradient flows through it.
+/// The number of the range in which each number lies: tf.keras.layers.Discretization.
+/// output = the number of boundaries that are not above the input: 0 below the first one. No gradient flows through it.
 ///
 /// Shape unchanged; whole numbers as floats, which embedding and category_encoding take. Weights: with `num_bins`
-/// bin_boundaries (num_bins - 1), which training does not change; `trainer.adapt<"name">(data)` makes them. Cost: 2
+/// bin_boundaries (num_bins - 1), which training does not change; `trainer.adapt<"name">(data)` computes them. Cost: 2
 /// FLOPs for each element and boundary. Errors: E1001; E1075 without boundaries, if they do not ascend or are more than
 /// 32, or if both are given. Definition: Keras API, layers/preprocessing_layers/numerical/discretization.
 struct discretization : option_layer<discretization, discretization_options, &discretization_options::bin_boundaries> {
@@ -146,26 +146,26 @@ struct discretization : option_layer<discretization, discretization_options, &di
 
 namespace stagecraft {
 
-/// What category_encoding makes of the numbers of a sample.
+/// The vectors that category_encoding makes of a sample's numbers.
 enum class output_mode : unsigned char {
   multi_hot,  ///< one vector for all of them, with ones at their places
   one_hot,    ///< a vector for each; a last axis of length 1 becomes the vector
-  count,      ///< one vector that says how often each occurs, or the sum of the weights
+  count,      ///< one vector of how often each number occurs, or of the sums of its weights
 };
 
 }  // namespace stagecraft
 
 namespace stagecraft::layers {
 
-/// Keras's keyword arguments of CategoryEncoding behind the number of tokens.
+/// Keras's keyword arguments of CategoryEncoding after the number of tokens.
 struct category_encoding_options {
-  stagecraft::output_mode output_mode = output_mode::multi_hot;  ///< what becomes of several numbers
+  stagecraft::output_mode output_mode = output_mode::multi_hot;  ///< the vectors that several numbers become
 #include <stagecraft/layers/common_options.hpp>
 };
 
 /// Whole numbers as vectors of ones and zeros: tf.keras.layers.CategoryEncoding.
-/// A one for each number of a sample at its place among `num_tokens`; a number outside has none (TensorFlow: an error).
-/// With `count`, a second input of the same shape weighs the numbers. No gradient flows to the numbers.
+/// Each number of a sample becomes a one at its place among `num_tokens`; a number outside has none (TensorFlow: an
+/// error). With `count`, a second input of the same shape weighs the numbers. No gradient flows to the numbers.
 ///
 /// Shape: (numbers) to (num_tokens); with one_hot (..., num_tokens). No weights. Errors: E1001; E1012 without tokens;
 /// E1041 for an input of another number of axes. Definition: Keras API, layers/preprocessing_layers/categorical.

@@ -11,8 +11,8 @@
 
 namespace stagecraft {
 
-/// Keras's `factor` arguments of layers that change images at random.
-/// What a factor is drawn from: `0.2` is {-0.2, 0.2}.
+/// Keras's `factor` arguments of layers that change images at random: the range that a factor is drawn from. `0.2` is
+/// {-0.2, 0.2}.
 struct factor_range {
   float lower = 0;
   float upper = 0;
@@ -23,7 +23,7 @@ struct factor_range {
   constexpr factor_range(double lower_, double upper_)
       : lower(static_cast<float>(lower_)), upper(static_cast<float>(upper_)) {}
 
-  /// Whether all of it lies between these.
+  /// Whether the range lies in [least, most].
   [[nodiscard]] constexpr bool is_within(float least, float most) const noexcept {
     return lower >= least && lower <= upper && upper <= most;
   }
@@ -32,18 +32,18 @@ struct factor_range {
 
 namespace layers {
 
-/// Keras's keyword arguments of RandomCrop behind the sizes.
+/// Keras's keyword arguments of RandomCrop after the sizes.
 struct random_crop_options {
-  std::uint64_t seed = 0;  ///< what random numbers are drawn from; 0: the trainer's seed
+  std::uint64_t seed = 0;  ///< the seed of random numbers; 0: the trainer's seed
 #include <stagecraft/layers/common_options.hpp>
 };
 
 /// Random parts of images while training: tf.keras.layers.RandomCrop.
-/// While training, the part of the images that begins at a place that is drawn, one for a batch. At inference the
+/// While training, the part begins at a random place, one for a batch. At inference the
 /// images are resized until one side fits, and their middle is kept.
 ///
 /// Shape: (rows, columns, channels) to (height, width, channels). No weights. Errors: E1001; E1041 for an input of
-/// another number of axes; E1045 if it is no part of the image.
+/// another number of axes; E1045 if the part does not fit into the image.
 /// Definition: Keras API, layers/preprocessing_layers/image_augmentation/random_crop.
 struct random_crop : argument_layer<random_crop, random_crop_options> {
   static constexpr std::string_view class_name = "RandomCrop";
@@ -73,7 +73,8 @@ struct random_crop : argument_layer<random_crop, random_crop_options> {
       auto const resized = resizing(tall, wide).call(ops, x);
       return ops.slice(ops.slice(resized, 1, (tall - height) / 2, height), 2, (wide - width) / 2, width);
     }
-    auto const part = [&](int count, int of) {  // (count, of): 1 where an element of the part is one of all
+    auto const part = [&](int count,
+                          int of) {  // (count, of): 1 where an element of the part is that element of the image
       auto const begin = floor(ops.uniform({1, 1}, options.seed) * static_cast<float>(of - count + 1));
       return equal(ops.iota({count, 1}, 0) + begin, ops.iota({1, of}, 1));
     };
@@ -85,7 +86,7 @@ struct random_crop : argument_layer<random_crop, random_crop_options> {
 
 }  // namespace layers
 
-/// Which sides of an image may change places.
+/// The sides of an image that may change places.
 enum class flip_mode : unsigned char { horizontal_and_vertical, horizontal, vertical };
 
 namespace layers {
@@ -93,7 +94,7 @@ namespace layers {
 /// Keras's keyword arguments of RandomFlip.
 struct random_flip_options {
   flip_mode mode = flip_mode::horizontal_and_vertical;  ///< left and right, top and bottom, or both
-  std::uint64_t seed = 0;                               ///< what random numbers are drawn from; 0: the trainer's seed
+  std::uint64_t seed = 0;                               ///< the seed of random numbers; 0: the trainer's seed
 #include <stagecraft/layers/common_options.hpp>
 };
 
@@ -125,9 +126,9 @@ struct random_flip : option_layer<random_flip, random_flip_options, &random_flip
   }
 };
 
-/// Keras's keyword arguments of RandomContrast behind the factor.
+/// Keras's keyword arguments of RandomContrast after the factor.
 struct random_contrast_options {
-  std::uint64_t seed = 0;  ///< what random numbers are drawn from; 0: the trainer's seed
+  std::uint64_t seed = 0;  ///< the seed of random numbers; 0: the trainer's seed
 #include <stagecraft/layers/common_options.hpp>
 };
 

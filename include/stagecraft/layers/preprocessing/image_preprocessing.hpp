@@ -10,10 +10,11 @@
 
 namespace stagecraft::layers {
 
-/// Keras's keyword arguments of Resizing behind the sizes.
+/// Keras's keyword arguments of Resizing after the sizes.
 struct resizing_options {
-  stagecraft::interpolation interpolation = interpolation::bilinear;  ///< how pixels follow from those of the input
-  /// Whether the largest part in the middle that has the sides of the new size is taken first, so that nothing is
+  /// How pixels are computed from those of the input.
+  stagecraft::interpolation interpolation = interpolation::bilinear;
+  /// Whether the largest part in the middle with the new size's aspect ratio is cut out first, so that nothing is
   /// stretched.
   bool crop_to_aspect_ratio = false;
 #include <stagecraft/layers/common_options.hpp>
@@ -21,7 +22,8 @@ struct resizing_options {
 
 /// Images of another height and width: tf.keras.layers.Resizing.
 /// Each pixel is a weighted mean of the pixels around its place, whose weights are a function of their distances: a
-/// product with a matrix along each axis. Centres lie at halves; beyond the ends is nothing, and weights add up to 1.
+/// product with a matrix along each axis. Centres of pixels lie at halves; there is nothing beyond the ends, and
+/// weights add up to 1.
 ///
 /// Shape: (rows, columns, channels) to (height, width, channels). No weights. Cost: two products. Errors: E1001; E1012
 /// for a size below 1; E1041 for an input of another number of axes.
@@ -58,12 +60,12 @@ struct resizing : argument_layer<resizing, resizing_options> {
   }
 
  private:
-  /// At most `wanted` places of an axis.
+  /// The middle of an axis, at most `wanted` places.
   static constexpr auto middle(auto& ops, auto x, int axis, long long wanted) {
     int const length = x.length(axis), count = wanted < 1 ? 1 : wanted < length ? static_cast<int>(wanted) : length;
     return ops.slice(x, axis, (length - count) / 2, count);
   }
-  /// What share of each of `to` places each of `from` places has: (to, from).
+  /// The weights of each of `from` places in each of `to` places: (to, from).
   constexpr auto shares(auto& ops, int from, int to) const {
     float const scale = static_cast<float>(from) / static_cast<float>(to);
     auto const at = ops.iota({to, 1}, 0), source = ops.iota({1, from}, 1);
@@ -96,18 +98,18 @@ struct resizing : argument_layer<resizing, resizing_options> {
                      within(2, ((-7.0F / 18 * d + 2.0F) * d - 10.0F / 3) * d + 16.0F / 9));
       case interpolation::lanczos3: return lanczos(3);
       case interpolation::lanczos5: return lanczos(5);
-      case interpolation::gaussian: return within(1.499999F, exp(d * d * -2.0F));  // at 1.5 it does not end in 0
+      case interpolation::gaussian: return within(1.499999F, exp(d * d * -2.0F));  // it is not 0 at 1.5
       default: return within(1, 1.0F - d);
     }
   }
 };
 
 /// The middle of an image: tf.keras.layers.CenterCrop.
-/// Keeps `height` rows and `width` columns from the middle of an image; where a border is odd, one less is cut before
-/// it than after it.
+/// Keeps `height` rows and `width` columns from the middle of an image; if the difference is odd, one more is cut at
+/// the end.
 ///
 /// Shape: (rows, columns, channels) to (height, width, channels). No weights, no arithmetic. Errors: E1001; E1041 for
-/// an input of another number of axes; E1045 if it is no part of the image. Definition: Keras API,
+/// an input of another number of axes; E1045 if the part does not fit into the image. Definition: Keras API,
 /// layers/preprocessing_layers/image_preprocessing/center_crop.
 struct center_crop : layer<center_crop> {
   static constexpr std::string_view class_name = "CenterCrop";
@@ -118,7 +120,7 @@ struct center_crop : layer<center_crop> {
 
   constexpr center_crop(detail::whole_number height_, detail::whole_number width_) : height(height_), width(width_) {}
 
-  /// Nothing, or anything else: E1025.
+  /// No argument, or any other: E1025.
   template <class L = center_crop>
   constexpr center_crop() : center_crop(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -141,9 +143,9 @@ struct center_crop : layer<center_crop> {
   }
 };
 
-/// Keras's keyword arguments of Rescaling behind the scale.
+/// Keras's keyword arguments of Rescaling after the scale.
 struct rescaling_options {
-  float offset = 0;  ///< what is added to the product
+  float offset = 0;  ///< a number that is added to the product
 #include <stagecraft/layers/common_options.hpp>
 };
 

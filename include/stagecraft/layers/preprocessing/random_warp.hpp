@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Layers that see images through a random map of their places while training.
-// Keras counterpart: RandomRotation, RandomTranslation and RandomZoom of tf.keras.layers; what they share: `transform`
-// in layers/preprocessing/image_preprocessing.
+// Keras counterpart: RandomRotation, RandomTranslation and RandomZoom of tf.keras.layers; their base: `transform` in
+// layers/preprocessing/image_preprocessing.
 #pragma once
 
 #include <stagecraft/layers/interpolation.hpp>
@@ -12,7 +12,7 @@
 
 namespace stagecraft {
 
-/// What lies beyond the borders of an image (a b c d).
+/// How an image (a b c d) continues beyond its borders.
 enum class fill_mode : unsigned char {
   reflect,   ///< d c b a, a b c d, d c b a
   constant,  ///< a number everywhere
@@ -26,18 +26,18 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of RandomTranslation, RandomRotation and RandomZoom.
 struct random_warp_options {
-  stagecraft::fill_mode fill_mode = fill_mode::reflect;               ///< what lies beyond the borders
-  stagecraft::interpolation interpolation = interpolation::bilinear;  ///< between pixels, or the `nearest` one
-  std::uint64_t seed = 0;  ///< what random numbers are drawn from; 0: the trainer's seed
+  stagecraft::fill_mode fill_mode = fill_mode::reflect;  ///< how an image continues beyond its borders
+  /// `bilinear` between pixels, or the `nearest` pixel.
+  stagecraft::interpolation interpolation = interpolation::bilinear;
+  std::uint64_t seed = 0;  ///< the seed of random numbers; 0: the trainer's seed
   float fill_value = 0;    ///< the number beyond the borders, with fill_mode::constant
 #include <stagecraft/layers/common_options.hpp>
 };
 
-/// What random_translation, random_rotation and random_zoom have in common: each image is seen through a map of its
-/// places. Keras counterpart: `transform` in layers/preprocessing/image_preprocessing.
+/// Base of random_translation, random_rotation and random_zoom, which see each image through a map of its places.
 /// While training, pixel (row, column) of an image is that of the input at `derived().places(ops, row, column)`, two
-/// tensors that broadcast to (batch, height, width); numbers are drawn for each image. At inference the input passes
-/// unchanged.
+/// tensors that broadcast to (batch, height, width); each image has random numbers of its own. At inference the input
+/// passes unchanged.
 ///
 /// Shape: (height, width, channels), unchanged. No weights. Cost: some 30 FLOPs per element. Errors: E1001; E1041 for
 /// an input of another number of axes; E1046 for another interpolation; E1076 for a factor out of its range.
@@ -59,18 +59,18 @@ struct random_warp_layer : argument_layer<Derived, random_warp_options> {
   }
 
  protected:
-  /// The images, and places in them.
+  /// The sizes of the images, and places in them.
   struct image {
     int batch, height, width;
 
     [[nodiscard]] constexpr auto row(auto& ops) const { return ops.iota({1, height, 1}, 1); }
     [[nodiscard]] constexpr auto column(auto& ops) const { return ops.iota({1, 1, width}, 2); }
-    /// A number from a range for each image.
+    /// A random number from a range for each image.
     [[nodiscard]] constexpr auto drawn(auto& ops, factor_range const& from, std::uint64_t seed) const {
       return ops.uniform({batch, 1, 1}, seed) * (from.upper - from.lower) + from.lower;
     }
   };
-  /// The rows and columns of the input that pixels are.
+  /// The rows and columns of the input that the pixels of the output show.
   template <class Tensor>
   struct place {
     Tensor row, column;
@@ -79,7 +79,7 @@ struct random_warp_layer : argument_layer<Derived, random_warp_options> {
   place(Tensor, Tensor) -> place<Tensor>;
 
  private:
-  /// A place along an axis of some length, as the fill mode has it.
+  /// A place along an axis of some length, mapped by the fill mode.
   [[nodiscard]] constexpr auto mapped(auto at, int length) const {
     auto const last = static_cast<float>(length - 1), all = static_cast<float>(length);
     auto const kept = [&](auto inside) { return stagecraft::maximum(stagecraft::minimum(inside, last), 0.0F); };
@@ -123,7 +123,7 @@ struct random_warp_layer : argument_layer<Derived, random_warp_options> {
 };
 
 /// Turns images by random angles while training: tf.keras.layers.RandomRotation.
-/// Turns each image about its middle by a share of 360 degrees that is drawn, counter-clockwise where it is positive;
+/// Turns each image about its middle by a random share of 360 degrees, counter-clockwise if it is positive;
 /// see random_warp_layer. Definition: Keras API, layers/preprocessing_layers/image_augmentation/random_rotation.
 struct random_rotation : random_warp_layer<random_rotation> {
   static constexpr std::string_view class_name = "RandomRotation";
@@ -149,7 +149,7 @@ struct random_rotation : random_warp_layer<random_rotation> {
 };
 
 /// Moves images by random distances while training: tf.keras.layers.RandomTranslation.
-/// Moves each image down and to the right by shares of its height and width that are drawn; see random_warp_layer.
+/// Moves each image down and to the right by random shares of its height and width; see random_warp_layer.
 /// Factors lie between -1 and 1. Definition: Keras API, layers/preprocessing_layers/image_augmentation.
 struct random_translation : random_warp_layer<random_translation> {
   static constexpr std::string_view class_name = "RandomTranslation";
@@ -175,9 +175,9 @@ struct random_translation : random_warp_layer<random_translation> {
 };
 
 /// Makes what images show larger or smaller at random while training: tf.keras.layers.RandomZoom.
-/// Zooms each image about its middle by 1 + a factor that is drawn: out where it is positive, in where it is negative;
-/// see random_warp_layer. Without a width_factor, one number for both axes. Factors lie between -1 and 1.
-/// Definition: Keras API, layers/preprocessing_layers/image_augmentation/random_zoom.
+/// Zooms each image about its middle by 1 + a random factor: out if it is positive, in if it is negative; see
+/// random_warp_layer. If there is no width_factor, both axes have one number. Factors lie between -1 and 1. Definition:
+/// Keras API, layers/preprocessing_layers/image_augmentation/random_zoom.
 struct random_zoom : random_warp_layer<random_zoom> {
   static constexpr std::string_view class_name = "RandomZoom";
   static constexpr std::string_view usage =
@@ -185,7 +185,7 @@ struct random_zoom : random_warp_layer<random_zoom> {
       "3, ...}}"sv;
 
   factor_range height_factor, width_factor;
-  bool keeps_shapes = true;  ///< one number for both axes
+  bool keeps_shapes = true;  ///< whether both axes have one number
   using arguments = argument_list<&random_zoom::height_factor, &random_zoom::width_factor>;
 
   constexpr explicit random_zoom(factor_range const& both, random_warp_options const& options_ = {})

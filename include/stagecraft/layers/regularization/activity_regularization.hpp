@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the activities of a layer add to the loss: the layer that stands after others, and the one that users write.
+// Penalties on the activities of layers: the layer that stands after others, and the one that users write.
 // Keras counterpart: activity_regularizer, add_loss of a model, tf.keras.layers.ActivityRegularization.
 #pragma once
 
@@ -9,10 +9,9 @@
 
 namespace stagecraft::layers {
 
-/// What the activities of a layer add to the loss. Keras counterpart: activity_regularizer, and add_loss of a model.
-/// The penalty on an output, of each sample by itself: l1 * sum|x| + l2 * sum x^2; without factors the mean of x. Users
-/// do not write it: it stands behind the call of a layer with `activity_regularizer`, has that layer's name, and
-/// neither a stage nor a line in summaries.
+/// The penalty on an output, for each sample: l1 * sum|x| + l2 * sum x^2, or the mean of x. Users do not write it: it
+/// stands after the call of a layer with `activity_regularizer`, has that layer's name, and neither a stage nor a line
+/// in summaries.
 ///
 /// Shape: any to (1). Its mean over the batch is added to the loss.
 struct activity_penalty : layer<activity_penalty> {
@@ -22,7 +21,7 @@ struct activity_penalty : layer<activity_penalty> {
 
   float l1 = 0;         ///< the factor of the sum of absolute values
   float l2 = 0;         ///< the factor of the sum of squares
-  bool is_mean = true;  ///< the mean of x, in place of them
+  bool is_mean = true;  ///< whether it is the mean of x, in place of the sums
 
   constexpr activity_penalty() = default;
   constexpr activity_penalty(float l1_, float l2_) : l1(l1_), l2(l2_), is_mean(false) {}

@@ -10,14 +10,14 @@
 
 namespace stagecraft::layers::detail {
 
-/// Whether noise of this shape can be repeated to that of an input; an empty one always.
+/// Whether noise of this shape can be broadcast to the shape of an input; an empty shape always can.
 constexpr bool noise_fits(auto const& x, shape const& noise) {
   if (noise.rank() == 0) return true;
   bool fits = x.rank() == noise.rank() + 1;
   for (int axis = 0; fits && axis < noise.rank(); ++axis) fits = noise[axis] == 1 || noise[axis] == x.shape()[axis + 1];
   return fits;
 }
-/// The shape that is drawn for an input, with its batch.
+/// The extents of the random numbers for an input, batch included.
 constexpr auto noise_of(auto const& x, shape const& noise) {
   auto of = x.shape();
   for (int axis = 0; axis < noise.rank(); ++axis) of[axis + 1] = noise[axis];
@@ -29,7 +29,7 @@ constexpr auto noise_of(auto const& x, shape const& noise) {
 namespace stagecraft::layers {
 
 /// While training, each element is 0 with probability `rate`, and multiplied by 1 / (1 - rate) otherwise; at inference
-/// the input passes unchanged. Shape unchanged, no weights. Which elements are dropped follows from the trainer's seed
+/// the input passes unchanged. Shape unchanged, no weights. The dropped elements follow from the trainer's seed
 /// (or `seed`, unless 0), the call and the step, not from threads.
 ///
 /// `dropout{0.2F, sc::shape{1, 1, 1}}` is Keras's `Dropout(0.2, noise_shape=(None, 1, 1, 1))`: elements along axes of
@@ -43,7 +43,7 @@ struct dropout : layer<dropout> {
   static constexpr bool follows_shapes = true;  ///< its rules are found by shapes alone
 
   float rate = 0;
-  /// Keras's option without the samples: for each axis its length, or 1 where elements are dropped together. Empty:
+  /// Keras's option without the batch: for each axis its length, or 1 if elements along it are dropped together. Empty:
   /// each element by itself.
   shape noise_shape = {};
   using arguments = argument_list<&dropout::rate, &dropout::noise_shape>;
@@ -57,7 +57,7 @@ struct dropout : layer<dropout> {
   constexpr dropout(double rate_, shape const& noise_shape_, std::uint64_t seed_ = 0)
       : dropout(static_cast<float>(rate_), noise_shape_, seed_) {}
 
-  /// Nothing, or anything else: E1025.
+  /// No argument, or any other: E1025.
   template <class L = dropout>
   constexpr dropout() : dropout(0.5F) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -82,10 +82,8 @@ struct dropout : layer<dropout> {
   }
 };
 
-/// What spatial_dropout1d, spatial_dropout2d and spatial_dropout3d have in common. Keras counterpart: the base class of
-/// tf.keras.layers.SpatialDropout1D and its like.
 /// While training, each channel of a sample is 0 with probability `rate` at all positions, and multiplied by
-/// 1 / (1 - rate) otherwise; at inference the input passes unchanged. Which channels are dropped follows from the
+/// 1 / (1 - rate) otherwise; at inference the input passes unchanged. The dropped channels follow from the
 /// trainer's seed (or `seed`, unless 0), the call and the step, not from threads. Axes is 4 for volumes, 3 for
 /// images, 2 for sequences.
 ///
@@ -104,7 +102,7 @@ struct spatial_dropout_layer : layer<Derived> {
   constexpr explicit spatial_dropout_layer(int rate_, std::uint64_t seed_ = 0)
       : spatial_dropout_layer(static_cast<float>(rate_), seed_) {}
 
-  /// Nothing, or anything else: E1025.
+  /// No argument, or any other: E1025.
   template <class L = Derived>
   constexpr spatial_dropout_layer() : spatial_dropout_layer(0.5F) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

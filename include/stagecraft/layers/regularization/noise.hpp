@@ -10,10 +10,9 @@
 
 namespace stagecraft::layers {
 
-/// What gaussian_noise, gaussian_dropout and alpha_dropout have in common.
-/// While training, `Derived::noisy(ops, x)`; at inference the input passes unchanged. Which numbers are drawn follows
-/// from the trainer's seed (or `seed`, unless 0), the call and the step, not from threads. `amount` is what Derived
-/// says: a number from 0 to below `Below`.
+/// While training, `Derived::noisy(ops, x)`; at inference the input passes unchanged. The random numbers follow from
+/// the trainer's seed (or `seed`, unless 0), the call and the step, not from threads. `amount` is Derived's option: a
+/// number from 0 to below `Below`.
 ///
 /// Shape unchanged, no weights. Errors: E1001; E1013 for an amount out of its range.
 template <class Derived, int Below>
@@ -30,7 +29,7 @@ struct noise_layer : layer<Derived> {
   constexpr explicit noise_layer(int amount_, std::uint64_t seed_ = 0)
       : noise_layer(static_cast<float>(amount_), seed_) {}
 
-  /// Nothing, or anything else: E1025.
+  /// No argument, or any other: E1025.
   template <class L = Derived>
   constexpr noise_layer() : noise_layer(0) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -50,12 +49,12 @@ struct noise_layer : layer<Derived> {
   }
 
  protected:
-  /// Whether what else Derived is made from fits the input.
+  /// Whether Derived's other options fit the input.
   static constexpr bool fits(auto&, auto) { return true; }
 };
 
 /// Adds normal random numbers while training: tf.keras.layers.GaussianNoise.
-/// While training, input + a number of mean 0 and this standard deviation for each element; see noise_layer.
+/// While training, a random number of mean 0 and this standard deviation is added to each element; see noise_layer.
 /// Definition: Keras API, layers/regularization_layers/gaussian_noise.
 struct gaussian_noise : noise_layer<gaussian_noise, 1000000> {
   static constexpr std::string_view class_name = "GaussianNoise";
@@ -67,9 +66,9 @@ struct gaussian_noise : noise_layer<gaussian_noise, 1000000> {
 };
 
 /// Multiplies by normal random numbers while training: tf.keras.layers.GaussianDropout.
-/// While training, input * a number of mean 1 and standard deviation sqrt(rate / (1 - rate)) for each element, which
-/// have the deviation that dropout has; see noise_layer.
-/// Definition: Keras API, layers/regularization_layers/gaussian_dropout; Srivastava and others, 2014.
+/// While training, each element is multiplied by a random number of mean 1 and standard deviation sqrt(rate / (1 -
+/// rate)), as large as dropout's; see noise_layer. Definition: Keras API,
+/// layers/regularization_layers/gaussian_dropout; Srivastava and others, 2014.
 struct gaussian_dropout : noise_layer<gaussian_dropout, 1> {
   static constexpr std::string_view class_name = "GaussianDropout";
   static constexpr std::string_view usage = "gaussian_dropout{rate} or gaussian_dropout{rate, seed}"sv;
@@ -83,16 +82,16 @@ struct gaussian_dropout : noise_layer<gaussian_dropout, 1> {
 };
 
 /// A dropout that keeps mean and variance, for networks with selu: tf.keras.layers.AlphaDropout.
-/// While training, each element is with probability `rate` what selu gives far below 0; then all are scaled and shifted
-/// so that inputs of mean 0 and variance 1 keep these; see noise_layer. A noise_shape is that of dropout (E1013).
-/// Definition: Keras API, layers/regularization_layers/alpha_dropout; Klambauer and others, 2017.
+/// While training, each element becomes selu's limit far below 0 with probability `rate`; then all are scaled and
+/// shifted so that inputs of mean 0 and variance 1 keep both; see noise_layer. A noise_shape is that of dropout
+/// (E1013). Definition: Keras API, layers/regularization_layers/alpha_dropout; Klambauer and others, 2017.
 struct alpha_dropout : noise_layer<alpha_dropout, 1> {
   static constexpr std::string_view class_name = "AlphaDropout";
   static constexpr std::string_view usage =
       "alpha_dropout{rate}, alpha_dropout{rate, seed} or "
       "alpha_dropout{rate, sc::shape{1, 1, 1}}"sv;
 
-  /// Keras's option without the samples: for each axis its length, or 1 where elements are dropped together. Empty:
+  /// Keras's option without the batch: for each axis its length, or 1 if elements along it are dropped together. Empty:
   /// each element by itself.
   shape noise_shape = {};
   using arguments = argument_list<&alpha_dropout::amount, &alpha_dropout::noise_shape>;

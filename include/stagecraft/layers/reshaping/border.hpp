@@ -7,7 +7,7 @@
 
 namespace stagecraft {
 
-/// Cells before and behind one axis; one number stands for both: `2` is `{2, 2}`.
+/// Cells before and after one axis; one number stands for both: `2` is `{2, 2}`.
 struct border {
   int before = 0;
   int after = 0;
@@ -27,7 +27,6 @@ struct border {
   }
 };
 
-/// Keras's `padding` and `cropping` arguments of layers that add or remove cells around an image or a sequence.
 /// Cells around an image: `1` on all sides, `{1, 2}` above and below, left and right, or `{{top, bottom}, {left,
 /// right}}`, as in Keras.
 struct border_2d {
@@ -53,8 +52,6 @@ struct border_2d {
   }
 };
 
-
-/// Keras's `padding` and `cropping` arguments of layers that add or remove cells around a volume.
 /// Cells around a volume: `1` on all sides, `{1, 2, 3}` on both sides of each axis, or three pairs, as in Keras.
 struct border_3d {
   border along[3];

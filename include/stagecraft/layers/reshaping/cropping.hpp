@@ -9,7 +9,7 @@
 namespace stagecraft::layers {
 
 /// Removes the ends of a sequence: tf.keras.layers.Cropping1D.
-/// Removes the ends of a sequence. Default: 1 on each side.
+/// Default: 1 on each side.
 ///
 /// Shape: (steps, channels) to (new steps, channels). No weights, no arithmetic.
 /// Channels are the last axis (`data_format="channels_last"`).
@@ -28,7 +28,7 @@ struct cropping1d : layer<cropping1d> {
   constexpr explicit cropping1d(int const (&each)[2]) : cropping1d(border(each[0], each[1])) {}
   constexpr explicit cropping1d(border const& cropping_) : cropping(cropping_) {}
 
-  /// Anything else: E1025.
+  /// Any other argument: E1025.
   using layer::layer;
   template <class L = cropping1d>
   constexpr explicit cropping1d(detail::wrong_options, ...) : cropping1d() {
@@ -50,7 +50,7 @@ struct cropping1d : layer<cropping1d> {
 };
 
 /// Removes the margins of an image: tf.keras.layers.Cropping2D.
-/// Removes the margins of an image. Default: nothing.
+/// Default: nothing.
 ///
 /// Shape: (height, width, channels) to (new height, new width, channels). No weights, no arithmetic.
 /// Channels are the last axis (`data_format="channels_last"`).
@@ -72,7 +72,7 @@ struct cropping2d : layer<cropping2d> {
       : cropping2d(border_2d({each[0][0], each[0][1]}, {each[1][0], each[1][1]})) {}
   constexpr explicit cropping2d(border_2d const& cropping_) : cropping(cropping_) {}
 
-  /// Anything else: E1025.
+  /// Any other argument: E1025.
   using layer::layer;
   template <class L = cropping2d>
   constexpr explicit cropping2d(detail::wrong_options, ...) : cropping2d() {
@@ -96,7 +96,7 @@ struct cropping2d : layer<cropping2d> {
 };
 
 /// Removes the borders of a volume: tf.keras.layers.Cropping3D.
-/// Removes the borders of a volume. Default: 1 on each side.
+/// Default: 1 on each side.
 ///
 /// Shape: (depth, height, width, channels) to other lengths. No weights, no arithmetic. Channels are the last axis.
 /// Errors: E1001; E1041 for an input of another number of axes; E1044 for a negative number; E1045 if nothing is left.
@@ -115,7 +115,7 @@ struct cropping3d : layer<cropping3d> {
   constexpr explicit cropping3d(int const (&each)[3][2])
       : cropping({each[0][0], each[0][1]}, {each[1][0], each[1][1]}, {each[2][0], each[2][1]}) {}
 
-  /// Anything else: E1025.
+  /// Any other argument: E1025.
   using layer::layer;
   template <class L = cropping3d>
   constexpr explicit cropping3d(detail::wrong_options, ...) : cropping3d() {

@@ -25,7 +25,7 @@ struct reshape : layer<reshape> {
   constexpr explicit reshape(Dimensions... dimension) : target(dimension...) {}
   constexpr explicit reshape(shape const& target_) : target(target_) {}
 
-  /// Nothing, or anything else: E1025.
+  /// No argument, or any other: E1025.
   template <class L = reshape>
   constexpr reshape() : reshape(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -60,7 +60,7 @@ struct reshape : layer<reshape> {
   }
 };
 
-/// All axes but the batch become one: tf.keras.layers.Flatten.
+/// Joins all axes but the batch: tf.keras.layers.Flatten.
 /// Shape: (a, b, ...) to (a * b * ...). No weights, no cost: the output is the input's memory.
 struct flatten : layer<flatten> {
   static constexpr std::string_view class_name = "Flatten";
@@ -86,7 +86,7 @@ struct permute : layer<permute> {
     requires(sizeof...(Dims) >= 1)
   constexpr explicit permute(Dims... each) : dims(each...) {}
 
-  /// Nothing, or anything else: E1025.
+  /// No argument, or any other: E1025.
   template <class L = permute>
   constexpr permute() : permute(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -111,8 +111,7 @@ struct permute : layer<permute> {
   }
 };
 
-/// The same vector at each step of a sequence: tf.keras.layers.RepeatVector.
-/// Repeats its input n times.
+/// Repeats a vector n times, as the steps of a sequence: tf.keras.layers.RepeatVector.
 ///
 /// Shape: (features) to (n, features). No weights, no arithmetic. Errors: E1001; E1012 if n is below 1; E1041 for an
 /// input of another number of axes. Definition: Keras API, layers/reshaping_layers/repeat_vector.
@@ -125,7 +124,7 @@ struct repeat_vector : layer<repeat_vector> {
 
   constexpr explicit repeat_vector(detail::whole_number n_) : n(n_) {}
 
-  /// Nothing, or anything else: E1025.
+  /// No argument, or any other: E1025.
   template <class L = repeat_vector>
   constexpr repeat_vector() : repeat_vector(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

@@ -11,7 +11,7 @@
 namespace stagecraft::layers {
 
 /// Repeats each step of a sequence: tf.keras.layers.UpSampling1D.
-/// Repeats each step of a sequence `size` times (default 2).
+/// Each step is repeated `size` times (default 2).
 ///
 /// Shape: (steps, channels) to (size * steps, channels). No weights, no arithmetic.
 /// Errors: E1001; E1041 for an input of another number of axes; E1046 for a size below 1.
@@ -25,7 +25,7 @@ struct up_sampling1d : layer<up_sampling1d> {
 
   constexpr explicit up_sampling1d(int size_ = 2) : size(size_) {}
 
-  /// Anything else: E1025.
+  /// Any other argument: E1025.
   using layer::layer;
   template <class L = up_sampling1d>
   constexpr explicit up_sampling1d(detail::wrong_options, ...) : up_sampling1d(2) {
@@ -43,7 +43,7 @@ struct up_sampling1d : layer<up_sampling1d> {
   }
 };
 
-/// Keras's keyword arguments of UpSampling2D behind `size`.
+/// Keras's keyword arguments of UpSampling2D after `size`.
 struct up_sampling2d_options {
   /// Whether pixels are repeated (`nearest`) or interpolated (`bilinear`).
   stagecraft::interpolation interpolation = interpolation::nearest;
@@ -76,7 +76,7 @@ struct up_sampling2d : layer<up_sampling2d> {
     take_base_options(options);
   }
 
-  /// Anything else: E1025.
+  /// Any other argument: E1025.
   using layer::layer;
   template <class L = up_sampling2d>
   constexpr explicit up_sampling2d(detail::wrong_options, ...) : up_sampling2d() {
@@ -102,11 +102,11 @@ struct up_sampling2d : layer<up_sampling2d> {
   }
 
  private:
-  /// The largest factor between pixels: each place between two of them is an operation of its own.
+  /// The largest bilinear factor: each place between two pixels is an operation of its own.
   static constexpr int most_bilinear = 256;
 
-  /// Each place becomes `factor` places, between it and the one before or after, with half-pixel centres; beyond the
-  /// ends are the outermost places.
+  /// Each place becomes `factor` places, interpolated with the place before or after it, with half-pixel centres; the
+  /// outermost places continue beyond the ends.
   static constexpr auto interpolated(auto& ops, auto x, int axis, int factor) {
     int const length = x.length(axis);
     auto const wide = ops.concatenate({ops.slice(x, axis, 0, 1), x, ops.slice(x, axis, length - 1, 1)}, axis);
@@ -143,7 +143,7 @@ struct up_sampling3d : layer<up_sampling3d> {
   constexpr explicit up_sampling3d(int all) : size(all) {}
   constexpr explicit up_sampling3d(int const (&each)[3]) : size(each[0], each[1], each[2]) {}
 
-  /// Anything else: E1025.
+  /// Any other argument: E1025.
   using layer::layer;
   template <class L = up_sampling3d>
   constexpr explicit up_sampling3d(detail::wrong_options, ...) : up_sampling3d() {

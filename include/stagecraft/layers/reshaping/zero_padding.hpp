@@ -8,8 +8,8 @@
 
 namespace stagecraft::layers {
 
-/// Puts zeros before and behind a sequence: tf.keras.layers.ZeroPadding1D.
-/// Puts zeros before and behind a sequence. Default: 1 on each side.
+/// Puts zeros before and after a sequence: tf.keras.layers.ZeroPadding1D.
+/// Default: 1 on each side.
 ///
 /// Shape: (steps, channels) to (new steps, channels). No weights, no arithmetic.
 /// Channels are the last axis (`data_format="channels_last"`).
@@ -27,7 +27,7 @@ struct zero_padding1d : layer<zero_padding1d> {
   constexpr explicit zero_padding1d(int const (&each)[2]) : zero_padding1d(border(each[0], each[1])) {}
   constexpr explicit zero_padding1d(border const& padding_) : padding(padding_) {}
 
-  /// Anything else: E1025.
+  /// Any other argument: E1025.
   using layer::layer;
   template <class L = zero_padding1d>
   constexpr explicit zero_padding1d(detail::wrong_options, ...) : zero_padding1d() {
@@ -46,7 +46,7 @@ struct zero_padding1d : layer<zero_padding1d> {
 };
 
 /// Puts zeros around an image: tf.keras.layers.ZeroPadding2D.
-/// Puts zeros around an image. Default: 1 on each side.
+/// Default: 1 on each side.
 ///
 /// Shape: (height, width, channels) to (new height, new width, channels). No weights, no arithmetic.
 /// Channels are the last axis (`data_format="channels_last"`).
@@ -67,7 +67,7 @@ struct zero_padding2d : layer<zero_padding2d> {
       : zero_padding2d(border_2d({each[0][0], each[0][1]}, {each[1][0], each[1][1]})) {}
   constexpr explicit zero_padding2d(border_2d const& padding_) : padding(padding_) {}
 
-  /// Anything else: E1025.
+  /// Any other argument: E1025.
   using layer::layer;
   template <class L = zero_padding2d>
   constexpr explicit zero_padding2d(detail::wrong_options, ...) : zero_padding2d() {
@@ -87,7 +87,7 @@ struct zero_padding2d : layer<zero_padding2d> {
 };
 
 /// Puts zeros around a volume: tf.keras.layers.ZeroPadding3D.
-/// Puts zeros around a volume. Default: 1 on each side.
+/// Default: 1 on each side.
 ///
 /// Shape: (depth, height, width, channels) to other lengths. No weights, no arithmetic. Channels are the last axis.
 /// Errors: E1001; E1041 for an input of another number of axes; E1044 for a negative number.
@@ -106,7 +106,7 @@ struct zero_padding3d : layer<zero_padding3d> {
   constexpr explicit zero_padding3d(int const (&each)[3][2])
       : padding({each[0][0], each[0][1]}, {each[1][0], each[1][1]}, {each[2][0], each[2][1]}) {}
 
-  /// Anything else: E1025.
+  /// Any other argument: E1025.
   using layer::layer;
   template <class L = zero_padding3d>
   constexpr explicit zero_padding3d(detail::wrong_options, ...) : zero_padding3d() {

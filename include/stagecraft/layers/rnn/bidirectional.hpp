@@ -10,13 +10,13 @@
 
 namespace stagecraft::layers {
 
-/// Keras's `merge_mode`: what becomes of the two results.
+/// Keras's `merge_mode`: how the two results become one.
 enum class merge_mode : unsigned char {
   concat,
   sum,
   mul,
   ave,
-  none  ///< nothing: a call has both, `y.all[0]` and `y.all[1]`
+  none  ///< they stay apart: a call has both, `y.all[0]` and `y.all[1]`
 };
 
 /// Keras's keyword arguments of Bidirectional.
@@ -27,14 +27,14 @@ struct bidirectional_options {
 };
 
 /// `recurrent` once as it is, and once from the other end with weights of its own, or another layer, `backward_layer`,
-/// from there: `bidirectional{lstm{8}, lstm{4, {.go_backwards = true}}}`. A sequence of the second one is turned round
-/// before both are merged. Sequences have zeros where steps are masked, as in Keras.
+/// from there: `bidirectional{lstm{8}, lstm{4, {.go_backwards = true}}}`. The second result, if it is a sequence, is
+/// reversed before both are merged. Sequences have zeros where steps are masked, as in Keras.
 ///
 /// Shape: (steps, features) to that of `recurrent`, twice as wide with `concat`, and two of them with `none`; if
 /// `recurrent` has `return_state`, its states forward and then backward as well. Called on x and all these states, it
-/// begins with them. Weights: those of both, named "forward_lstm/kernel" and "backward_lstm/kernel". Cost: that of
-/// both. Errors: those of `recurrent`; E1125 if a backward_layer does not differ from it in `go_backwards`, or differs
-/// in `return_sequences`, `return_state`, `stateful`, the number of states, `dtype`, `on_host` or `trainable`.
+/// begins with them. Weights: those of both layers, named "forward_lstm/kernel" and "backward_lstm/kernel". Cost: both
+/// layers. Errors: those of `recurrent`; E1125 if a backward_layer does not differ from it in `go_backwards`, or
+/// differs in `return_sequences`, `return_state`, `stateful`, the number of states, `dtype`, `on_host` or `trainable`.
 /// Definition: Keras API, layers/recurrent_layers/bidirectional.
 template <class Recurrent, class Backward = Recurrent>
   requires requires(Recurrent const& each, Backward const& other) {
@@ -48,7 +48,7 @@ struct bidirectional : recurrent_layer<layer<bidirectional<Recurrent, Backward>>
       "bidirectional{lstm{units}}, bidirectional{lstm{units}, {.merge_mode = merge_mode::sum, .name = ...}} or "
       "bidirectional{lstm{units}, lstm{units, {.go_backwards = true}}}"sv;
 
-  static constexpr std::size_t states = Recurrent::state_count;  ///< of each direction
+  static constexpr std::size_t states = Recurrent::state_count;  ///< states of each direction
 
   Recurrent recurrent;
   Backward backward;                ///< Keras's `backward_layer`
@@ -73,7 +73,7 @@ struct bidirectional : recurrent_layer<layer<bidirectional<Recurrent, Backward>>
 
   [[nodiscard]] constexpr bool passes_mask() const { return recurrent.passes_mask(); }
   static constexpr int most_outputs = 2 + 2 * states, named_outputs = 1 + 2 * states;
-  /// How many outputs a call has, and how many of them, the first ones, are sequences or their ends.
+  /// Number of outputs of a call, and number of those, the first ones, that are sequences or their last steps.
   [[nodiscard]] constexpr int output_count() const {
     return masked_outputs() + (recurrent.options.return_state ? static_cast<int>(2 * states) : 0);
   }
@@ -100,7 +100,7 @@ struct bidirectional : recurrent_layer<layer<bidirectional<Recurrent, Backward>>
       result.states[i] = to_the_end.states[i];
       result.states[states + i] = to_the_front.states[i];
     }
-    if (mask.list != nullptr && recurrent.options.return_sequences) {  // here Keras gives zeros for steps left out
+    if (mask.list != nullptr && recurrent.options.return_sequences) {  // here Keras returns zeros for masked steps
       auto const counts = ops.reshape(mask, {mask.length(0), mask.length(1), 1});
       auto const in_order = recurrent.options.go_backwards ? ops.flip(counts, 1) : counts;
       forward = forward * in_order;

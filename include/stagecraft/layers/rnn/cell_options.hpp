@@ -8,11 +8,11 @@ regularizer kernel_regularizer = {};
 regularizer recurrent_regularizer = {};
 /// A penalty on the bias that is added to the loss.
 regularizer bias_regularizer = {};
-/// What the kernel becomes after each update.
+/// The constraint on the kernel after each update.
 constraint kernel_constraint = {};
-/// What the recurrent kernel becomes after each update.
+/// The constraint on the recurrent kernel after each update.
 constraint recurrent_constraint = {};
-/// What the bias becomes after each update.
+/// The constraint on the bias after each update.
 constraint bias_constraint = {};
 /// The share of the inputs' elements that training sets to 0, the same in all steps.
 float dropout = 0;

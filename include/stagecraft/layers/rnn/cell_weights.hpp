@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What simple_rnn_cell, lstm_cell and gru_cell have in common: weights and dropout.
+// Weights and dropout of simple_rnn_cell, lstm_cell and gru_cell.
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>
@@ -12,7 +12,7 @@
 
 namespace stagecraft::layers::detail {
 
-/// Weights kernel, recurrent_kernel and bias of a cell, in Keras's order, and what it drops. Errors: E1012, E1013.
+/// Weights kernel, recurrent_kernel and bias of a cell, in Keras's order, and its dropout. Errors: E1012, E1013.
 struct cell_weights {
   operations::tensor kernel, recurrent_kernel, bias, recurrent_bias, drawn_inputs, drawn_states;
   float input_rate = 0, state_rate = 0;
@@ -48,7 +48,7 @@ struct cell_weights {
     auto const product = ops.matmul(dropped(x, drawn_inputs, input_rate), kernel);
     return bias.list == nullptr ? product : product + bias;
   }
-  /// What the recurrent kernel is multiplied by.
+  /// The state that the recurrent kernel is multiplied by.
   constexpr auto seen(auto h) const { return dropped(h, drawn_states, state_rate); }
 
  private:

@@ -18,15 +18,16 @@ namespace stagecraft::layers {
 template <class Size>
 struct conv_lstm_options {
   Size strides = 1;  ///< how far the window over the inputs moves from one output to the next
-  /// `valid`: windows lie inside the inputs; `same`: zeros are added around them. Those over states are `same`.
+  /// `valid`: windows lie inside the inputs; `same`: zeros are added around them. Windows over states are `same`.
   stagecraft::padding padding = stagecraft::padding::valid;
   Size dilation_rate = 1;                    ///< the distance between neighbouring elements of the window over inputs
-  stagecraft::activation activation = tanh;  ///< the function of what a step has computed
-  stagecraft::activation recurrent_activation = hard_sigmoid;       ///< the function of the gates
+  stagecraft::activation activation = tanh;  ///< the activation of new states
+  stagecraft::activation recurrent_activation = hard_sigmoid;       ///< the activation of the gates
   bool use_bias = true;                                             ///< whether the layer has weights `bias`
   initializer kernel_initializer = initializers::glorot_uniform{};  ///< the values that the kernel begins with
-  initializer recurrent_initializer = initializers::orthogonal{};   ///< those of the recurrent kernel
-  initializer bias_initializer = initializers::zeros{};             ///< those of the bias
+  /// The values that the recurrent kernel begins with.
+  initializer recurrent_initializer = initializers::orthogonal{};
+  initializer bias_initializer = initializers::zeros{};  ///< the values that the bias begins with
   bool unit_forget_bias =
       true;  ///< whether the bias of the forget gate begins with ones, whatever bias_initializer says
   regularizer kernel_regularizer = {};     ///< a penalty on the kernel that is added to the loss
@@ -34,20 +35,18 @@ struct conv_lstm_options {
   regularizer bias_regularizer = {};       ///< a penalty on the bias that is added to the loss
   /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
   regularizer activity_regularizer = {};
-  constraint kernel_constraint = {};     ///< what the kernel becomes after each update
-  constraint recurrent_constraint = {};  ///< what the recurrent kernel becomes after each update
-  constraint bias_constraint = {};       ///< what the bias becomes after each update
+  constraint kernel_constraint = {};     ///< the constraint on the kernel after each update
+  constraint recurrent_constraint = {};  ///< the constraint on the recurrent kernel after each update
+  constraint bias_constraint = {};       ///< the constraint on the bias after each update
   bool return_sequences = false;         ///< whether the result is the output of all steps, or of the last one
-  bool return_state = false;  ///< whether the states after the last step are outputs as well, behind the result
+  bool return_state = false;  ///< whether the states after the last step are outputs as well, after the result
   bool go_backwards = false;  ///< whether to begin at the end; a sequence has the order of the steps that were made
   bool stateful = false;      ///< whether a batch begins with the states after the one before: see recurrent_layer
   float dropout = 0;  ///< the share of the inputs' elements that training sets to 0, the same ones in all steps of time
-  float recurrent_dropout = 0;  ///< the same for the state that the recurrent kernel is applied to
+  float recurrent_dropout = 0;  ///< the share of the state's elements that training sets to 0
 #include <stagecraft/layers/common_options.hpp>
 };
 
-/// What conv_lstm1d, conv_lstm2d and conv_lstm3d have in common: all but the number of axes. Keras counterpart:
-/// ConvLSTM.
 /// Long short-term memory whose products are convolutions: see lstm for its formulas.
 ///
 /// Shape: (steps, lengths..., channels) to (new lengths..., filters), or (steps, ...) with `return_sequences`; with

@@ -17,7 +17,7 @@
 namespace stagecraft::layers::detail {
 
 /// The next state from the products p of the input and the state before; `h` is that state as the recurrent kernel sees
-/// it. `recurrent_bias` counts with `reset_after` alone.
+/// it. `recurrent_bias` is read only with `reset_after`.
 constexpr auto gru_state(auto& ops, auto const& options, int units, auto p, auto before, auto h, auto recurrent_kernel,
                          auto recurrent_bias) {
   auto const a = options.activation;
@@ -47,28 +47,28 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of GRU.
 struct gru_options {
-  /// The function of what a step has computed.
+  /// The activation of new states.
   stagecraft::activation activation = tanh;
-  /// The function of the gates.
+  /// The activation of the gates.
   stagecraft::activation recurrent_activation = sigmoid;
 #include <stagecraft/layers/rnn/recurrent_initializers.hpp>
+
 #include <stagecraft/layers/rnn/recurrent_options.hpp>
   /// Whether the reset gate comes after the product with the recurrent kernel, which then has a bias of its own.
   bool reset_after = true;
-  /// Graphcore's `options` of a PopnnGRU: what emulated IPUs plan otherwise for the products of forward steps than the
-  /// machine's and the stage's options of products say. Errors: E3004, E3005 as of these.
+  /// Graphcore's `options` of a PopnnGRU: on emulated IPUs they override the machine's and the stage's options of
+  /// products in forward steps. Errors: E3004, E3005.
   stage_poplar_options options = {};
-  /// The same for backward steps.
+  /// Graphcore's `options` for the products of backward steps.
   stage_poplar_options options_bwd = {};
 #include <stagecraft/layers/common_options.hpp>
 };
 
-/// A gated recurrent unit. With p = x * kernel + bias and q = h * recurrent_kernel in the parts z, r and g:
+/// A gated recurrent unit, with p = x * kernel + bias and q = h * recurrent_kernel in the parts z, r and g:
 /// h = u h + (1 - u) a(p_g + s(p_r + q_r) q_g) with u = s(p_z + q_z), step by step from h = 0, where a is `activation`
-/// and s `recurrent_activation`. With `reset_after` q has a bias, too; without it q_g is (s(p_r + q_r) h) *
-/// recurrent_kernel_g.
-/// Steps that are masked leave the state as it is (layers/core/masking.hpp).
-/// Called on x and h, it begins with this in place of 0.
+/// and s `recurrent_activation`. If `reset_after`, q has a bias, too; else q_g is (s(p_r + q_r) h) *
+/// recurrent_kernel_g. Masked steps leave the state as it is (layers/core/masking.hpp). Called on x and h, it begins
+/// with this in place of 0.
 ///
 /// Shape: (steps, features) to (units), or (steps, units) with `return_sequences`; with
 /// `return_state` h (units) after the last step as well. Weights: kernel (features, 3 *
@@ -89,7 +89,7 @@ struct gru : recurrent_layer<layer<gru>, gru, 1> {
     take_base_options(options);
   }
 
-  /// Nothing, or anything else: E1025.
+  /// No argument, or any other: E1025.
   template <class L = gru>
   constexpr gru() : gru(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -116,11 +116,12 @@ struct gru : recurrent_layer<layer<gru>, gru, 1> {
 
 /// Keras's keyword arguments of GRUCell.
 struct gru_cell_options {
-  stagecraft::activation activation = tanh;               ///< the function of what a step has computed
-  stagecraft::activation recurrent_activation = sigmoid;  ///< the function of the gates
+  stagecraft::activation activation = tanh;               ///< the activation of new states
+  stagecraft::activation recurrent_activation = sigmoid;  ///< the activation of the gates
 #include <stagecraft/layers/rnn/recurrent_initializers.hpp>
+
 #include <stagecraft/layers/rnn/cell_options.hpp>
-  bool reset_after = true;      ///< whether the reset gate acts on the product with the recurrent kernel, or before it
+  bool reset_after = true;  ///< whether the reset gate acts on the product with the recurrent kernel, or before it
 };
 
 /// A step of a gated recurrent unit, for rnn: tf.keras.layers.GRUCell.

@@ -31,25 +31,25 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of LSTM.
 struct lstm_options {
-  /// The function of what a step has computed.
+  /// The activation of new states.
   stagecraft::activation activation = tanh;
-  /// The function of the gates.
+  /// The activation of the gates.
   stagecraft::activation recurrent_activation = sigmoid;
 #include <stagecraft/layers/rnn/recurrent_initializers.hpp>
   /// Whether the bias of the forget gate begins with ones, whatever bias_initializer says.
   bool unit_forget_bias = true;
 #include <stagecraft/layers/rnn/recurrent_options.hpp>
-  /// Graphcore's `options` of a PopnnLSTM: what emulated IPUs plan otherwise for the products of forward steps than the
-  /// machine's and the stage's options of products say. Errors: E3004, E3005 as of these.
+  /// Graphcore's `options` of a PopnnLSTM: on emulated IPUs they override the machine's and the stage's options of
+  /// products in forward steps. Errors: E3004, E3005.
   stage_poplar_options options = {};
-  /// The same for backward steps.
+  /// Graphcore's `options` for the products of backward steps.
   stage_poplar_options options_bwd = {};
 #include <stagecraft/layers/common_options.hpp>
 };
 
-/// Long short-term memory. With z = x * kernel + h * recurrent_kernel + bias in the parts i, f, g and o:
+/// Long short-term memory, with z = x * kernel + h * recurrent_kernel + bias in the parts i, f, g and o:
 /// c = r(f) c + r(i) a(g) and h = r(o) a(c), step by step from 0, where a is `activation` and r `recurrent_activation`.
-/// Steps that are masked leave the state as it is (layers/core/masking.hpp).
+/// Masked steps leave the state as it is (layers/core/masking.hpp).
 /// Called on x and h and c, it begins with these in place of 0.
 ///
 /// Shape: (steps, features) to (units), or (steps, units) with `return_sequences`; with
@@ -71,7 +71,7 @@ struct lstm : recurrent_layer<layer<lstm>, lstm, 2> {
     take_base_options(options);
   }
 
-  /// Nothing, or anything else: E1025.
+  /// No argument, or any other: E1025.
   template <class L = lstm>
   constexpr lstm() : lstm(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -100,8 +100,8 @@ struct lstm : recurrent_layer<layer<lstm>, lstm, 2> {
 
 /// Keras's keyword arguments of LSTMCell.
 struct lstm_cell_options {
-  stagecraft::activation activation = tanh;               ///< the function of what a step has computed
-  stagecraft::activation recurrent_activation = sigmoid;  ///< the function of the gates
+  stagecraft::activation activation = tanh;               ///< the activation of new states
+  stagecraft::activation recurrent_activation = sigmoid;  ///< the activation of the gates
 #include <stagecraft/layers/rnn/recurrent_initializers.hpp>
   bool unit_forget_bias = true;  ///< whether the forget gate's bias begins with ones, whatever bias_initializer says
 #include <stagecraft/layers/rnn/cell_options.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What simple_rnn, lstm and gru share: weights, dropout, and the loop over time.
+// Weights, dropout and the loop over time of simple_rnn, lstm and gru.
 #pragma once
 
 #include <stagecraft/activations/activation_call.hpp>
@@ -10,7 +10,8 @@
 
 namespace stagecraft::layers::detail {
 
-/// x with a share of its elements 0 and the others larger, or x itself. The same elements in each step of time.
+/// x with a share of its elements set to 0 and the others scaled, or x itself. All steps of time drop the same
+/// elements.
 constexpr operations::tensor call_dropout(operations::tracer& ops, operations::tensor x, float rate,
                                           operations::extents const& mask_shape) {
   if (!ops.training() || rate == 0.0F) return x;
@@ -20,7 +21,7 @@ constexpr operations::tensor call_dropout(operations::tracer& ops, operations::t
 
 /// A recurrent layer's loop: weights kernel, recurrent_kernel and bias, in Keras's order, each as wide as `gates` times
 /// `units`; the products with the kernel of all steps at once; then `cell(projected, states, recurrent_product)` for
-/// one step after the other. `bias_rows`: 2 if products with the recurrent kernel have a bias of their own.
+/// one step after the other. `bias_rows` is 2 if products with the recurrent kernel have a bias of their own.
 template <std::size_t States, class Options>
 class recurrence {
  public:
@@ -49,15 +50,15 @@ class recurrence {
     if (ops.training() && options.recurrent_dropout != 0.0F) drawn_ = ops.uniform({batch_, units});
   }
 
-  /// The result, where `cell(z, states)` gives the next states from the projected inputs z of a step; state 0 is what
-  /// the layer gives. It begins with the states `given`, with those that are kept, or with zeros.
+  /// Runs the loop, where `cell(z, states)` returns the next states from the projected inputs z of a step; state 0 is
+  /// the layer's output. It begins with the states `given`, with kept states, or with zeros.
   template <class Cell>
   constexpr recurrent_result<States> run(tensor_list given, Cell const& cell) const {
     first_states<States> const initial(*ops_, given, options_->stateful,
                                        [&](std::size_t) { return operations::extents{batch_, units_}; });
     return loop_over_steps(*ops_, projected_, mask_, initial, *options_, cell);
   }
-  /// What the recurrent kernel is multiplied by.
+  /// The state that the recurrent kernel is multiplied by.
   [[nodiscard]] constexpr operations::tensor dropped(operations::tensor state) const {
     if (drawn_.list == nullptr) return state;
     return where(drawn_ < options_->recurrent_dropout, 0.0F, state * (1.0F / (1.0F - options_->recurrent_dropout)));
@@ -83,7 +84,7 @@ class recurrence {
       return has_possible_options();
     return false;
   }
-  /// E3004, E3005: those of Poplar, if the layer has such.
+  /// Checks Poplar's options, if the layer has some: E3004, E3005.
   [[nodiscard]] constexpr bool has_possible_options() const {
     if constexpr (requires { options_->options_bwd; })
       for (auto const* const each : {&options_->options, &options_->options_bwd}) {

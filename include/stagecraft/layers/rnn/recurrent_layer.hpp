@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What layers with a loop over time have in common: masks, states that go in and come out. Keras counterpart: RNN.
+// The base of layers with a loop over time: masks, first and last states. Keras counterpart: RNN.
 #pragma once
 
 #include <stagecraft/layers/layer.hpp>
@@ -10,12 +10,12 @@
 
 namespace stagecraft::layers::detail {
 
-/// What a loop over time gives: its output, and each state after the last step.
+/// The results of a loop over time: its output, and each state after the last step.
 template <std::size_t States>
 struct recurrent_result {
   operations::tensor output;
   std::array<operations::tensor, States> states{};
-  operations::tensor second{};  ///< a second output, of what goes in both directions and merges nothing
+  operations::tensor second{};  ///< a second output, of a bidirectional layer that merges nothing
 };
 
 }  // namespace stagecraft::layers::detail
@@ -26,27 +26,27 @@ namespace layers {
 
 /// Base of recurrent layers of `States` states, between them and Base. `Derived::run(ops, x, mask, initial)` is the
 /// loop: steps where the mask (batch, steps) is 0 leave the states as they are; `initial` are the first states, or
-/// nothing for zeros. The layer is called on x, or on x and all first states: Keras's `initial_state`. With
+/// no tensor for zeros. The layer is called on x, or on x and all first states: Keras's `initial_state`. With
 /// `options.return_state` it has 1 + States outputs. With `options.stateful` the states after the last step are those
 /// that the next batch begins with, sample by sample, in training, evaluation and prediction, from micro-batch to
 /// micro-batch: Keras's `stateful`. The model's inputs fix the batch size (input{...}.of_batch_size(32)), batches are
-/// full (E4019), and there are no replicas (E2069); `reset_states` sets the states to zeros. Gradients end at a batch's
-/// begin. States are no weights: get_weights, counts and files do not have them.
-/// Errors: E1085 another number of states; E1087 no batch size, E1088 first states that a stateful layer is given.
+/// full (E4019), and there are no replicas (E2069); `reset_states` sets the states to zeros. Gradients stop at the
+/// begin of a batch. States are no weights: get_weights, counts and files do not have them. Errors: E1085 another
+/// number of states; E1087 no batch size, E1088 first states that a stateful layer is given.
 template <class Base, class Derived, int States>
 struct recurrent_layer : Base {
   static constexpr bool supports_masking = true;
   static constexpr int state_count = States, most_outputs = 1 + States;
 
-  tracing::step_masks masks;  ///< of its first call; the library finds them
+  tracing::step_masks masks;  ///< masks of its first call, which the library finds
 
   using Base::Base;
 
   [[nodiscard]] constexpr bool passes_mask() const { return self().options.return_sequences; }
-  /// How many outputs a call has.
+  /// Number of outputs of a call.
   [[nodiscard]] constexpr int output_count() const { return self().options.return_state ? most_outputs : 1; }
 
-  /// Called on x and, if they are given, all first states, in the `call` of another layer.
+  /// The call inside another layer's `call`: on x and, if given, all first states.
   template <std::same_as<operations::tensor>... More>
   constexpr operations::tensor call(operations::tracer& ops, operations::tensor x, More... first) const {
     operations::tensor const in[]{x, first...};
@@ -82,8 +82,8 @@ struct first_states {
   std::array<operations::tensor, States> each{};
   bool are_zeros = false, are_kept = false;
 
-  /// Those that are given, those after the batch before if the layer is stateful, or zeros, of the shape `of(index)`.
-  /// Errors: E1085, E1088.
+  /// Takes the given states, the states after the batch before if the layer is stateful, or zeros of the shape
+  /// `of(index)`. Errors: E1085, E1088.
   template <class Shape>
   constexpr first_states(operations::tracer& ops, tensor_list given, bool stateful, Shape const& of)
       : are_zeros(given.empty() && !stateful), are_kept(given.empty() && stateful) {
@@ -105,7 +105,7 @@ struct first_states {
       each[i] = ops.full(expected, 0);
     }
   }
-  /// What the next batch begins with.
+  /// Keeps the states that the next batch begins with.
   constexpr void keep(operations::tracer& ops, std::array<operations::tensor, States> const& last) const {
     for (std::size_t i = 0; are_kept && i < States; ++i) ops.update(each[i], last[i]);
   }
@@ -128,7 +128,7 @@ constexpr recurrent_result<States> loop_over_steps(operations::tracer& ops, oper
     initial.keep(ops, done.last);
     return {options.return_sequences ? done.all[output] : done.last[output], done.last};
   }
-  // Up to the first step that counts the output is 0, and not what the state begins with.
+  // Until the first step that counts, the output is 0, not the first state.
   std::array<operations::tensor, States + 1> with_output{};
   for (std::size_t i = 0; i < States; ++i) with_output[i] = initial.each[i];
   with_output[States] = ops.full(initial.each[output].shape(), 0);

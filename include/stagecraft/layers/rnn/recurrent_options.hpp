@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Options that gru, lstm and simple_rnn share: penalties, constraints, dropout, and what becomes of states and outputs.
+// Options that gru, lstm and simple_rnn share: penalties, constraints, dropout, and the handling of states and outputs.
 // Read again each time, inside the braces of a struct: see layers/common_options.hpp.
 
 /// A penalty on the kernel that is added to the loss: l1, l2 or both.
@@ -10,11 +10,11 @@ regularizer recurrent_regularizer = {};
 regularizer bias_regularizer = {};
 /// A penalty on the output that is added to the loss, divided by the batch size: l1, l2 or both.
 regularizer activity_regularizer = {};
-/// What the kernel becomes after each update: non_neg, max_norm and the like.
+/// The constraint on the kernel after each update: non_neg, max_norm and the like.
 constraint kernel_constraint = {};
-/// What the recurrent kernel becomes after each update: non_neg, max_norm and the like.
+/// The constraint on the recurrent kernel after each update: non_neg, max_norm and the like.
 constraint recurrent_constraint = {};
-/// What the bias becomes after each update: non_neg, max_norm and the like.
+/// The constraint on the bias after each update: non_neg, max_norm and the like.
 constraint bias_constraint = {};
 /// The share of the input's elements that training sets to 0, the same ones in all steps of time.
 float dropout = 0;

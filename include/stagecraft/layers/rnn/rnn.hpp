@@ -12,9 +12,10 @@
 namespace stagecraft::layers {
 
 /// Several cells as one, of which each reads the output of the one before it: tf.keras.layers.StackedRNNCells.
-/// A cell of rnn that carries out its cells one after the other in each step: `rnn{stacked_rnn_cells{lstm_cell{8},
-/// gru_cell{4}}}`. Its states are those of all; its output is that of the last. Weights are named as in Keras,
-/// "lstm_cell/kernel", "lstm_cell_1/kernel". Definition: Keras API, layers/recurrent_layers/stacked_rnn_cells.
+/// It is a cell of rnn that carries out its cells one after the other in each step:
+/// `rnn{stacked_rnn_cells{lstm_cell{8}, gru_cell{4}}}`. Its states are those of all; its output is that of the last.
+/// Weights are named as in Keras, "lstm_cell/kernel", "lstm_cell_1/kernel". Definition: Keras API,
+/// layers/recurrent_layers/stacked_rnn_cells.
 template <class First, class... Rest>
 struct stacked_rnn_cells {
   static constexpr std::string_view name = "stacked_rnn_cells";
@@ -58,7 +59,7 @@ struct stacked_rnn_cells<Cell> {
   constexpr explicit stacked_rnn_cells(Cell const& first_) : first(first_) {}
 
   [[nodiscard]] constexpr int state_size(int index) const { return first.state_size(index); }
-  /// `Before`: the cells before it, after whose number it is named.
+  /// `Before` are the cells before it, whose number its name follows.
   template <class... Before>
   constexpr auto build(auto& ops, operations::extents const& of_step) const {
     constexpr int same = (0 + ... + (std::is_same_v<Before, Cell> ? 1 : 0));
@@ -75,7 +76,7 @@ stacked_rnn_cells(Cells...) -> stacked_rnn_cells<Cells...>;
 
 namespace stagecraft::layers::detail {
 
-/// How many states a cell has; 1 of what is none.
+/// Number of a cell's states; 1 for a type that is no cell.
 template <class Cell>
 inline constexpr int states_of_cell = [] {
   if constexpr (requires { Cell::states; })
@@ -90,18 +91,18 @@ namespace stagecraft {
 
 namespace layers {
 
-/// Keras's keyword arguments of RNN behind the cell.
+/// Keras's keyword arguments of RNN after the cell.
 struct rnn_options {
   bool return_sequences = false;  ///< whether the result is the output of all steps, or of the last one
-  bool return_state = false;      ///< whether the states after the last step are outputs as well, behind the result
+  bool return_state = false;      ///< whether the states after the last step are outputs as well, after the result
   bool go_backwards = false;      ///< whether to begin at the end; a sequence has the order of the steps that were made
   bool stateful = false;          ///< whether a batch begins with the states after the one before: see recurrent_layer
 #include <stagecraft/layers/common_options.hpp>
 };
 
-/// Carries out a cell for one step of a sequence after the other, from states of zeros. Cells of the library are
-/// simple_rnn_cell, lstm_cell, gru_cell and stacked_rnn_cells; one of your own says how many states it has, how long
-/// they are, and makes its weights before the loop:
+/// Carries out a cell for each step of a sequence, beginning with zeros. Cells of the library are
+/// simple_rnn_cell, lstm_cell, gru_cell and stacked_rnn_cells; a cell of your own has the number of its states, their
+/// sizes, and a `build` that makes its weights before the loop:
 ///
 ///     struct minimal_cell {
 ///       static constexpr std::string_view name = "minimal_cell";
@@ -117,8 +118,8 @@ struct rnn_options {
 ///
 /// The output is the first state, or that which `Cell::output` names. Shape: (steps, features) to the state's, or
 /// (steps, ...) with `return_sequences`; with `return_state` all states after the last step as well. Called on x and
-/// all states, it begins with these. Errors: those of the cell; E1041 an input of another rank; E1077 what is no cell;
-/// E1085 initial states that do not fit; E1087, E1088 of stateful layers. Definition: Keras API,
+/// all states, it begins with these. Errors: those of the cell; E1041 an input of another rank; E1077 a type that is no
+/// cell; E1085 initial states that do not fit; E1087, E1088 of stateful layers. Definition: Keras API,
 /// layers/recurrent_layers/rnn.
 template <class Cell>
 struct rnn : recurrent_layer<layer<rnn<Cell>>, rnn<Cell>, detail::states_of_cell<Cell>> {

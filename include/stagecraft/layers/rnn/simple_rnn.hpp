@@ -16,15 +16,17 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of SimpleRNN.
 struct simple_rnn_options {
-  /// The function of what a step has computed.
+  /// The activation of new states.
   stagecraft::activation activation = tanh;
 #include <stagecraft/layers/rnn/recurrent_initializers.hpp>
+
 #include <stagecraft/layers/rnn/recurrent_options.hpp>
+
 #include <stagecraft/layers/common_options.hpp>
 };
 
 /// h = activation(x * kernel + h * recurrent_kernel + bias), step by step from h = 0.
-/// Steps that are masked leave the state as it is (layers/core/masking.hpp).
+/// Masked steps leave the state as it is (layers/core/masking.hpp).
 /// Called on x and h, it begins with this in place of 0.
 ///
 /// Shape: (steps, features) to (units), or (steps, units) with `return_sequences`; with
@@ -47,7 +49,7 @@ struct simple_rnn : recurrent_layer<layer<simple_rnn>, simple_rnn, 1> {
     take_base_options(options);
   }
 
-  /// Nothing, or anything else: E1025.
+  /// No argument, or any other: E1025.
   template <class L = simple_rnn>
   constexpr simple_rnn() : simple_rnn(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -73,8 +75,9 @@ struct simple_rnn : recurrent_layer<layer<simple_rnn>, simple_rnn, 1> {
 
 /// Keras's keyword arguments of SimpleRNNCell.
 struct simple_rnn_cell_options {
-  stagecraft::activation activation = tanh;  ///< the function of what a step has computed
+  stagecraft::activation activation = tanh;  ///< the activation of new states
 #include <stagecraft/layers/rnn/recurrent_initializers.hpp>
+
 #include <stagecraft/layers/rnn/cell_options.hpp>
 };
 

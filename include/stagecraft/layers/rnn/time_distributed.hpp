@@ -13,14 +13,13 @@ struct time_distributed_options {
 #include <stagecraft/layers/common_options.hpp>
 };
 
-/// `each` for every step of its input, with the same weights: the steps of all samples are samples to it, as in a Keras
-/// model whose batch size is not fixed. It takes any layer of one input, one of your own as well; for several of them,
-/// or those of a model, each gets a time_distributed of its own.
+/// Applies `each` to every step of its input, with the same weights: the steps of all samples are its samples, as in a
+/// Keras model whose batch size is not fixed. It takes any layer of one input, one of your own as well; several layers
+/// get a time_distributed each.
 ///
-/// Shape: (steps, ...) to (steps, the shape that `each` gives). Weights: those of `each`, under its names. Cost: that
-/// of `each` for each step. Errors: those of `each`; E1072 where it is no layer; E1089 a stateful one; E1101 where it
-/// adds to the loss; E1041 without an axis behind the steps. Definition: Keras API,
-/// layers/recurrent_layers/time_distributed.
+/// Shape: (steps, ...) to (steps, output shape of `each`). Weights: those of `each`, under its names. Cost: `each`, for
+/// each step. Errors: those of `each`; E1072 if it is no layer; E1089 if it is stateful; E1101 if it adds to the loss;
+/// E1041 without an axis after the steps. Definition: Keras API, layers/recurrent_layers/time_distributed.
 template <class Each>
 struct time_distributed : layer<time_distributed<Each>> {
   static constexpr bool supports_masking = true;
@@ -80,7 +79,7 @@ struct time_distributed : layer<time_distributed<Each>> {
   }
 };
 
-/// What is no layer cannot be distributed: E1072.
+/// E1072 for a type that is no layer.
 template <class Other>
   requires(!Layer<Other>)
 struct time_distributed<Other> : layer<time_distributed<Other>> {

@@ -20,7 +20,7 @@ struct extents {
     requires(sizeof...(Lengths) >= 1 && sizeof...(Lengths) <= max_rank)
   constexpr explicit(false) extents(Lengths... length)
       : lengths{static_cast<int>(length)...}, rank(sizeof...(Lengths)) {}
-  /// More of them: E1126.
+  /// More than eight axes: E1126.
   template <std::integral... Lengths>
     requires(sizeof...(Lengths) > max_rank)
   constexpr explicit(false) extents(Lengths...) : lengths{stagecraft::detail::too_many_entries} {
@@ -28,7 +28,7 @@ struct extents {
         stagecraft::detail::report<stagecraft::detail::too_many_entries_problem<extents, sizeof...(Lengths)>>());
   }
 
-  /// The extents of `batch` samples, behind each other along axis 0.
+  /// The extents of `batch` samples, one after the other along axis 0.
   [[nodiscard]] static constexpr extents of_batch(int batch, shape const& sample) {
     extents result(batch);
     for (int const length : sample) result.push_back(length);
@@ -46,7 +46,7 @@ struct extents {
   [[nodiscard]] constexpr int& operator[](int axis) { return lengths[axis < 0 ? axis + rank : axis]; }
   [[nodiscard]] constexpr int const* begin() const noexcept { return lengths; }
   [[nodiscard]] constexpr int const* end() const noexcept { return lengths + rank; }
-  /// How many elements; `uncounted` if no long long counts them.
+  /// Number of elements; `uncounted` if it does not fit into a long long.
   [[nodiscard]] constexpr long long size() const noexcept {
     long long product = 1;
     for (int i = 0; i < rank; ++i)
@@ -54,7 +54,7 @@ struct extents {
     return product;
   }
   static constexpr long long uncounted = __LONG_LONG_MAX__;
-  /// Whether this stands for lengths that had their error.
+  /// Whether these lengths stand for ones whose error was reported.
   [[nodiscard]] constexpr bool already_reported() const noexcept {
     return rank == 0 && lengths[0] == stagecraft::detail::too_many_entries;
   }
@@ -73,7 +73,7 @@ struct extents {
 
   /// Whether `axis`, counted from the end if negative, exists.
   [[nodiscard]] constexpr bool has(int axis) const noexcept { return axis >= -rank && axis < rank; }
-  /// The same axis, counted from the front.
+  /// The number of an axis, counted from the front.
   [[nodiscard]] constexpr int from_front(int axis) const noexcept { return axis < 0 ? axis + rank : axis; }
 
   /// Length of an axis of this, broadcast to `wider`: 1 where this has none.

@@ -27,21 +27,20 @@ struct iota {
   int axis = 0;
 };
 
-/// What `random` draws from.
+/// The distribution that `random` draws from.
 enum class random_distribution : unsigned char {
   uniform,  ///< from [0, 1)
   normal,   ///< mean 0, standard deviation 1
 };
 
-/// Numbers that are drawn anew in each step, from the stream of the call.
+/// Random numbers, drawn anew in each step from the stream of the call.
 struct random {
   random_distribution distribution = random_distribution::uniform;
-  std::uint64_t seed = 0;  ///< 0: that of the program
+  std::uint64_t seed = 0;  ///< 0: the program's seed
 };
 
-/// Writing a weight.
-/// Of a weight, a value and a copy of the weight: the weight has the value when the forward step has ended. All reads
-/// see the old one: a backward step, which comes later, those of the copy.
+/// Writes a weight. Operands: the weight, a value, and a copy of the weight. The weight has the value when the forward
+/// step has ended; until then all operations read the old one. The backward step, which comes later, reads the copy.
 struct update {};
 
 }  // namespace stagecraft::operations

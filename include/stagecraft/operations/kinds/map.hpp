@@ -12,7 +12,7 @@ enum class function : unsigned char {
   identity,
   negative,
   absolute,
-  sign,  ///< -1, 0 or 1; NaN of NaN
+  sign,  ///< -1, 0 or 1; NaN for NaN
   floor,
   exp,
   log,
@@ -24,7 +24,7 @@ enum class function : unsigned char {
   tanh,
   sigmoid,
   erf,
-  // of two
+  // functions of two numbers
   add,
   subtract,
   multiply,
@@ -35,14 +35,14 @@ enum class function : unsigned char {
   less,
   less_equal,
   equal,
-  // of three
+  // functions of three numbers
   select,                 ///< the second where the first is not 0, else the third
   multiply_add,           ///< a b + c, rounded once; so are the two below
   multiply_subtract,      ///< a b - c
   negative_multiply_add,  ///< c - a b
 };
 
-/// How many there are.
+/// Number of functions.
 inline constexpr int function_count = static_cast<int>(function::negative_multiply_add) + 1;
 
 [[nodiscard]] constexpr int arity(function f) noexcept { return f < function::add ? 1 : f < function::select ? 2 : 3; }
@@ -59,7 +59,7 @@ inline constexpr int function_count = static_cast<int>(function::negative_multip
   }
 }
 
-/// As the profile and errors name it, in Keras's words.
+/// Its name in profiles and errors, in Keras's words.
 [[nodiscard]] constexpr std::string_view name(function f) noexcept {
   constexpr std::string_view names[]{"identity",
                                      "negative",

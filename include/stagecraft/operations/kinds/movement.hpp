@@ -6,7 +6,7 @@
 
 namespace stagecraft::operations {
 
-/// The same elements in the same order, with other extents.
+/// Changes the extents; elements stay in their order.
 struct reshape {};
 
 /// Repeats what is 1 long, or missing in front, as `map` does.
@@ -23,7 +23,7 @@ struct transpose {
   }
 };
 
-/// Every `step`-th element along an axis, from `begin` on; backwards, if it is negative. How many, its extents say.
+/// Every `step`-th element along an axis, from `begin` on; backwards if `step` is negative. The extents say how many.
 struct slice {
   int axis = 0;
   int begin = 0;
@@ -37,16 +37,16 @@ struct pad {
   int step = 1;
 };
 
-/// Its operands one behind the other along an axis.
+/// Its operands, one after the other along an axis.
 struct concatenate {
   int axis = 0;
 };
 
-/// Of a table and indices: the table's rows (places of axis 0) that the indices name, (indices..., row...). An index
-/// outside of the table gives zeros.
+/// Operands: a table and indices. Returns the table's rows (places of axis 0) that the indices name, (indices...,
+/// row...), and zeros for an index outside of the table.
 struct gather {};
 
-/// The gradient of `gather`: of rows and indices, a table of zeros to which each row is added where its index says.
+/// The gradient of `gather`. Operands: rows and indices. Each row is added to a table of zeros at its index.
 struct scatter_add {};
 
 }  // namespace stagecraft::operations

@@ -11,24 +11,24 @@
 #include <stagecraft/operations/kinds/windows.hpp>
 
 // All kinds of operation, for the lists below: their names are those of the structs.
-#define STAGECRAFT_OPERATIONS(EACH)                                                                        \
-  EACH(input)                                                                                              \
-  EACH(weight)                                                                                             \
-  EACH(constant)                                                                                           \
-  EACH(iota)                                                                                               \
-  EACH(random)                                                                                             \
-  EACH(map)                                                                                                \
-  EACH(reduce)                                                                                             \
-  EACH(product)                                                                                            \
-  EACH(convolution)                                                                                        \
-  EACH(convolution_input_gradient) EACH(convolution_filter_gradient) EACH(pooling) EACH(pooling_gradient)  \
-      EACH(reshape) EACH(broadcast) EACH(transpose) EACH(slice) EACH(pad) EACH(concatenate) EACH(gather)   \
-          EACH(scatter_add) EACH(update) EACH(loop) EACH(carry) EACH(next) EACH(at) EACH(stack) EACH(last) \
-              EACH(loop_end) EACH(composite)
+#define STAGECRAFT_OPERATIONS(EACH)                                                                                    \
+  EACH(input)                                                                                                          \
+  EACH(weight)                                                                                                         \
+  EACH(constant)                                                                                                       \
+  EACH(iota)                                                                                                           \
+  EACH(random)                                                                                                         \
+  EACH(map)                                                                                                            \
+  EACH(reduce)                                                                                                         \
+  EACH(product)                                                                                                        \
+  EACH(convolution)                                                                                                    \
+  EACH(convolution_input_gradient)                                                                                     \
+  EACH(convolution_filter_gradient) EACH(pooling) EACH(pooling_gradient) EACH(reshape) EACH(broadcast) EACH(transpose) \
+      EACH(slice) EACH(pad) EACH(concatenate) EACH(gather) EACH(scatter_add) EACH(update) EACH(loop) EACH(carry)       \
+          EACH(next) EACH(at) EACH(stack) EACH(last) EACH(loop_end) EACH(composite)
 
 namespace stagecraft::operations {
 
-/// Any of the operations. It does what std::variant does, and costs a program that includes it half the time.
+/// Any of the operations. Works as std::variant does, but takes half the time to compile.
 class operation {
   enum class kind : unsigned char {
 #define STAGECRAFT_EACH(name) name,
@@ -62,17 +62,17 @@ class operation {
   STAGECRAFT_OPERATIONS(STAGECRAFT_EACH)
 #undef STAGECRAFT_EACH
 
-  /// Whether it is of this type.
+  /// Whether the operation has this type.
   template <class What>
   [[nodiscard]] constexpr bool is() const {
     return kind_ == kind_of(tag<What>);
   }
-  /// It as this type, which it must be.
+  /// The operation as this type, which it must have.
   template <class What>
   [[nodiscard]] constexpr What const& as() const {
     return of(tag<What>);
   }
-  /// It as this type, or null.
+  /// The operation as this type, or null.
   template <class What>
   [[nodiscard]] constexpr What const* if_is() const {
     return is<What>() ? &of(tag<What>) : nullptr;
@@ -81,10 +81,10 @@ class operation {
   [[nodiscard]] constexpr What* if_is() {
     return is<What>() ? &of(tag<What>) : nullptr;
   }
-  /// Which of the types it is, counted from 0.
+  /// The number of its type, from 0.
   [[nodiscard]] constexpr int index() const { return static_cast<int>(kind_); }
 
-  /// f of it as its type.
+  /// Calls f with the operation as its type.
   template <class F>
   constexpr decltype(auto) visit(F&& f) const {
     switch (kind_) {
@@ -109,8 +109,8 @@ class operation {
 /// An operation at its place in a list. It reads only what stands before it.
 struct node {
   operation what;
-  extents shape;          ///< of its result
-  int first_operand = 0;  ///< in the list of operands
+  extents shape;          ///< extents of the result
+  int first_operand = 0;  ///< index in the list of operands
   int operand_count = 0;
   bool has_gradient = true;  ///< whether gradients flow through it
 };

@@ -6,15 +6,13 @@
 
 namespace stagecraft::operations {
 
-/// Options of a product of matrices.
-/// Both transposes of a product, as in tf.linalg.matmul.
+/// Which operands of a product are transposed, as in tf.linalg.matmul.
 struct matmul_options {
   bool transpose_a = false;  ///< whether the last two axes of a change places first
-  bool transpose_b = false;  ///< whether those of b do
+  bool transpose_b = false;  ///< whether the last two axes of b change places first
 };
 
-/// Products of matrices, one for each place of the axes before the last two.
-/// a b along the last two axes, each operand transposed if it says so; the axes before them broadcast.
+/// The product a b over the last two axes, each operand transposed if its member says so; axes before them broadcast.
 struct product {
   bool transpose_a = false;
   bool transpose_b = false;

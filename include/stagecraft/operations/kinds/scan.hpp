@@ -8,53 +8,55 @@
 
 namespace stagecraft::operations {
 
-/// A loop begins.
+/// The begin of a loop.
 struct loop {
   static constexpr int most_nested = 4;
 
   int trips = 0;
 };
 
-/// A state: of the loop and its first value. In later trips it is what `next` has said.
+/// A state. Operands: the loop, and the state's value in the first trip. In later trips it has the value of `next`.
 struct carry {};
 
-/// Of the loop, a carry and its value in the next trip.
+/// The next value of a state. Operands: the loop, a carry, and its value in the next trip.
 struct next {};
 
-/// Of the loop and a tensor from outside: its elements at this trip's place of an axis, which goes away.
+/// Operands: the loop and a tensor from outside. Returns the tensor's elements at this trip's place of an axis, which
+/// goes away.
 struct at {
   int axis = 0;
   bool reversed = false;  ///< the first trip takes the last place
 };
 
-/// Of the loop and a tensor from inside: those of all trips, along a new axis. Read outside only.
+/// Operands: the loop and a tensor from inside. Returns the tensors of all trips along a new axis, for operations
+/// outside.
 struct stack {
   int axis = 0;
-  bool reversed = false;  ///< the first trip gives the last place
+  bool reversed = false;  ///< the first trip fills the last place
 };
 
-/// Of the loop and a carry: its value after the last trip. Stands behind the loop's end.
+/// Operands: the loop and a carry. Returns the state after the last trip. It stands after the loop's end.
 struct last {};
 
-/// The end of a loop, which it names: the next trip begins, or what stands behind it.
+/// The end of the loop that it names: the next trip begins, or the operation after the loop.
 struct loop_end {};
-
 
 class composite_gradient;
 
 /// Appends the gradients of a composite's operands to the list, by `give`.
 using gradient_rule = void (*)(composite_gradient&);
 
-/// A named group of operations that a machine may carry out as a whole.
-/// Of its result and the tensors that it is a function of: the operations from `first` to here. A machine that knows
-/// the name carries them out at once; one that does not carries out what is inside.
+/// A named group: the operations from `first` to here. Operands: its result, and the tensors that it is a function of.
+/// A machine that knows the name carries out the group at once; another one carries out the operations inside.
 struct composite {
   std::string_view name;
   int first = 0;
-  gradient_rule rule = nullptr;  ///< where the gradient of what is inside would lose digits or time
-  bool is_gradient = false;  ///< of what the name says: its operands are what that reads, then its result's gradient
+  gradient_rule rule = nullptr;  ///< for groups whose operations' gradients would lose digits or time
+  /// Whether it is the gradient of the named function: operands are those of the function, then the gradient of its
+  /// result.
+  bool is_gradient = false;
   static constexpr int most_numbers = 3;
-  float numbers[most_numbers]{};  ///< what it is a function of beside tensors, in an order that its name knows
+  float numbers[most_numbers]{};  ///< its arguments beside tensors, in an order that the name implies
 };
 
 }  // namespace stagecraft::operations

@@ -12,15 +12,15 @@ struct window {
   int size = 1;
   int stride = 1;
   int dilation = 1;
-  int before = 0;  ///< places of padding in front
-  int after = 0;   ///< and behind
+  int before = 0;  ///< places of padding before the first element
+  int after = 0;   ///< places of padding after the last element
 
-  /// How many windows there are along an axis of `length` places; below 1 if not one fits.
+  /// Number of windows along an axis of `length` places; below 1 if none fits.
   [[nodiscard]] constexpr int count(int length) const {
     int const free = length + before + after - ((size - 1) * dilation + 1);
     return free < 0 ? 0 : free / stride + 1;
   }
-  /// Keras's `padding="same"`: as many windows as strides, and the odd place of padding behind.
+  /// Keras's `padding="same"`: as many windows as strides, and an odd place of padding at the end.
   [[nodiscard]] static constexpr window same(int length, int size, int stride = 1, int dilation = 1) {
     int const windows = (length + stride - 1) / stride;
     int const reach = (windows - 1) * stride + (size - 1) * dilation + 1;
@@ -31,8 +31,7 @@ struct window {
   friend constexpr bool operator==(window const&, window const&) = default;
 };
 
-/// Windows that convolutions and poolings slide along the axes between the batch and the channels.
-/// One for each axis between the batch and the channels, at most three.
+/// A window for each axis between the batch and the channels, at most three.
 struct windows {
   static constexpr int max_count = 3;
   window along[max_count]{};
@@ -66,9 +65,9 @@ struct windows {
   friend constexpr bool operator==(windows const&, windows const&) = default;
 };
 
-/// Convolutions and their two gradients, over one to three axes.
-/// Of (batch, places..., channels) with a filter (window..., channels / groups, filters): tf.nn.convolution, channels
-/// last. The filters of group g see the channels of group g; a depthwise convolution has as many groups as channels.
+/// A convolution of (batch, places..., channels) with a filter (window..., channels / groups, filters):
+/// tf.nn.convolution, channels last. The filters of group g see the channels of group g; a depthwise convolution has as
+/// many groups as channels.
 struct convolution {
   operations::windows windows;
   int groups = 1;
@@ -85,24 +84,23 @@ struct convolution {
   }
 };
 
-/// Of a gradient (batch, windows..., filters) with the filter: what Keras's transposed convolutions compute, too. Its
-/// extents are those of the convolution's input.
+/// The gradient of a convolution's input, from a gradient (batch, windows..., filters) and the filter. Keras's
+/// transposed convolutions compute the same.
 struct convolution_input_gradient {
   operations::windows windows;
   int groups = 1;
 };
 
-/// Of the convolution's input with a gradient of its output. Its extents are those of the filter.
+/// The gradient of a convolution's filter, from the input and a gradient of the output.
 struct convolution_filter_gradient {
   operations::windows windows;
   int groups = 1;
 };
 
-/// What a window becomes. Padding counts in neither, as in Keras.
+/// The number that a window becomes. Padding counts in neither, as in Keras.
 enum class pooling_kind : unsigned char { max, average };
 
-/// Poolings and their gradient, over one to three axes.
-/// Of (batch, places..., channels), for each channel.
+/// A pooling of (batch, places..., channels), each channel by itself.
 struct pooling {
   pooling_kind kind = pooling_kind::max;
   operations::windows windows;
@@ -110,8 +108,8 @@ struct pooling {
   [[nodiscard]] constexpr long long flops(extents const& out) const { return out.size() * windows.size(); }
 };
 
-/// Of the pooling's input, its output and a gradient of its output. The first maximum of a window gets all of its
-/// gradient.
+/// The gradient of a pooling's input, from its input, its output and a gradient of the output. The first maximum of a
+/// window gets all of its gradient.
 struct pooling_gradient {
   pooling_kind kind = pooling_kind::max;
   operations::windows windows;

@@ -9,12 +9,12 @@
 
 namespace stagecraft::operations {
 
-/// A product and the operations that it carries out with its own; -1 where there is none.
+/// A product and the operations that it carries out together with it; -1 where there is none.
 struct product_join {
   int product = -1;
   int sum = -1;        ///< the map that adds something to the product: what is computed
-  int added = -1;      ///< what is added: of the product's shape, or one row for all
-  int read_from = -1;  ///< the tensor of all trips of which `added` is one, if it is read there alone
+  int added = -1;      ///< the tensor that is added: of the product's shape, or one row for all
+  int read_from = -1;  ///< the tensor of all trips of which `added` is one trip, if nothing else reads it
   int stack = -1;      ///< what stores the result for each trip of a loop
 
   /// Whether the product carries out this operation.
@@ -36,7 +36,7 @@ class product_joins {
     for (std::size_t i = 0; i < order.size(); ++i) {
       positions_[order[i]] = static_cast<int>(i);
       auto const& here = list.node_of(order[i]);
-      // A group is its result; what it is a function of is read inside of it.
+      // A group reads its result alone; the operations inside it read its arguments.
       int const reads = here.what.is<composite>() ? 1 : here.operand_count;
       for (int k = 0; k < reads; ++k) ++readers_[list.operand(order[i], k)];
     }
@@ -51,7 +51,7 @@ class product_joins {
   }
 
  private:
-  /// `behind`: what comes after the product in its segment.
+  /// `behind`: the operations after the product in its segment.
   template <class IsFree>
   constexpr void join(int id, tracing::array_view<int const> behind, IsFree const& is_free) {
     product_join made{id};
@@ -82,7 +82,7 @@ class product_joins {
     if (read != nullptr && added == shape && read->axis < 2 && readers_[other] == 1 && is_free(other))
       made.read_from = list_->operand(other, 1);
   }
-  /// Whether a value is there when the product runs.
+  /// Whether a value exists when the product runs.
   [[nodiscard]] constexpr bool is_before(int id, int product) const {
     while (is_alias(list_->node_of(id).what) && positions_[id] >= 0) id = list_->operand(id, 0);
     return positions_[id] < positions_[product];

@@ -11,7 +11,7 @@ namespace stagecraft::operations {
 enum class segment_kind : unsigned char {
   whole,      ///< one operation after the other, on whole tensors
   product,    ///< one large product, whose columns may be divided
-  by_sample,  ///< all of its operations for some samples, then for others
+  by_sample,  ///< all operations for some samples, then for others
 };
 
 /// Operations [begin, end) of a step's order.
@@ -30,13 +30,13 @@ struct segment {
   return operand.rank > 0 && operand.rank == of.shape.rank && operand[0] == of.shape[0];
 }
 
-/// The segments of a step of a batch. What lies behind one another along axis 0 is divided: a part of the samples is a
-/// part of each tensor whose axis 0 is a multiple of the batch.
+/// The segments of a step of a batch. Tensors are divided along axis 0: some of the samples are a part of each tensor
+/// whose axis 0 is a multiple of the batch.
 ///
 /// Operations that see the whole batch come first if they need nothing of the samples, such as the negative of a
 /// weight, and last if nothing of the samples needs them, such as the gradient of a weight.
 class step_segments {
-  // Before their callers: see tracer.
+  // These stand above their callers: see tracer.
   /// Whether an operation takes a whole tensor for which `is_incomplete(source)`.
   template <class Incomplete>
   [[nodiscard]] constexpr bool reads_as_a_whole(int begin, int end, Incomplete const& is_incomplete) const {
@@ -58,10 +58,10 @@ class step_segments {
   }
 
  public:
-  tracing::growing_array<int> order;  ///< of the operations
+  tracing::growing_array<int> order;  ///< the operations in their order
   tracing::growing_array<segment> segments;
 
-  /// `batch`: 1 or less if nothing is to be divided.
+  /// `batch` is 1 or less if nothing is to be divided.
   constexpr step_segments(operation_list const& list, tracing::growing_array<int> const& order_of_list, int batch)
       : order(order_of_list), list_(&list), batch_(batch), made_in_(list.nodes.size(), -1) {
     if (batch > 1) sort();
@@ -77,7 +77,7 @@ class step_segments {
   }
 
  private:
-  /// Products with less are not worth waiting for another thread.
+  /// Products of fewer FLOPs are not worth waiting for another thread.
   static constexpr long long large_flops = 1 << 18;
 
   [[nodiscard]] constexpr int count() const { return static_cast<int>(order.size()); }
@@ -90,7 +90,7 @@ class step_segments {
     tracing::growing_array<int> sorted[3];
     for (int i = 0, end = 0; i < count(); i = end) {
       end = end_of(i);
-      // Behind what it reads.
+      // An operation stands after those that it reads.
       turn when = turn::first;
       bool has_work = false;
       for (int k = i; k < end; ++k) {
@@ -114,7 +114,7 @@ class step_segments {
     for (auto const& part : sorted) order.insert(order.end(), part.begin(), part.end());
   }
 
-  /// Behind this operation, or behind the loop that begins here.
+  /// The position after this operation, or after the loop that begins here.
   [[nodiscard]] constexpr int end_of(int position) const {
     if (!node_at(position).what.is<loop>()) return position + 1;
     int const begin = id_at(position);
@@ -129,7 +129,7 @@ class step_segments {
     auto const& what = node_at(position).what;
     return is_alias(what) || what.is<input>() || what.is<weight>() || what.is<constant>() || what.is<update>();
   }
-  /// What computes a value.
+  /// The operation that computes a value.
   [[nodiscard]] constexpr int source_of(int id) const {
     while (is_alias(list_->node_of(id).what)) id = list_->operand(id, list_->node_of(id).what.is<last>() ? 1 : 0);
     return id;

@@ -7,9 +7,9 @@
 
 namespace stagecraft::operations {
 
-/// Both steps of a differentiated trace. What is cheap (maps, movement, random numbers) is computed again in the
-/// backward step; sums, products, rows of tables and the states of loops are kept, or what becomes of them if the
-/// backward step reads that alone and it is not larger.
+/// Both steps of a differentiated trace. Cheap operations (maps, movement, random numbers) are computed again in the
+/// backward step. Sums, products, rows of tables and states of loops are kept, or a function of them, if the backward
+/// step reads nothing but that and it is not larger.
 class steps {
  public:
   tracing::growing_array<int> forward, backward;  ///< operations in their order
@@ -19,10 +19,11 @@ class steps {
     int weight, copy;
   };
   tracing::growing_array<old_weight> old_weights;
-  bool backward_reads_output = false;  ///< the value of the call's output, which is not kept once more
+  /// Whether the backward step reads the call's output, which is not kept once more.
+  bool backward_reads_output = false;
 
-  /// `trains`: with a backward step. The gradients of some inputs may be unwanted: then `whole` are the steps with all
-  /// of them, and the backward step reads nothing that these do not keep.
+  /// `trains`: whether there is a backward step. If gradients of some inputs are unwanted, `whole` are the steps with
+  /// all gradients, and the backward step reads only values that `whole` keeps.
   constexpr steps(trace const& traced, bool trains, steps const* whole = nullptr) : traced_(&traced) {
     auto const count = traced.list.nodes.size();
     tracing::growing_array<char> live(count, 0);
@@ -63,7 +64,7 @@ class steps {
   }
 
  private:
-  /// What a step does with an operation, if anything.
+  /// Marks of an operation: the step computes it, or reads its result.
   static constexpr char computed = 1, read = 2;
 
   constexpr void find_backward(tracing::growing_array<char>& live) {
@@ -71,12 +72,12 @@ class steps {
       if (id >= 0) need(id, live, true);
     close_loops(live, true);
   }
-  /// How many operands of an operation a step reads. A group is its result; the tensors that it is a function of are
-  /// those of what is inside. An update reads the copy for the backward step alone.
+  /// How many operands of an operation a step reads. A group reads its result alone, since the operations inside it
+  /// read its arguments. An update reads the copy for the backward step alone.
   [[nodiscard]] static constexpr int reads_of(node const& of) {
     return of.what.is<composite>() ? 1 : of.what.is<update>() ? 2 : of.operand_count;
   }
-  /// Finds what is kept in place of a value that the backward step reads for it alone. Returns whether there is any.
+  /// Finds functions of kept values that can be kept in their place. Returns whether there are any.
   constexpr bool find_results(tracing::growing_array<char> const& live) {
     auto const& list = traced_->list;
     tracing::growing_array<int> readers(traced_->forward_count, 0), reader(traced_->forward_count, -1);
@@ -103,7 +104,7 @@ class steps {
     }
     return found;
   }
-  /// What has the output's elements in the same order, if something computes them.
+  /// Finds the operation that computes the output's elements in their order, if there is one.
   constexpr void find_output() {
     is_output_.assign(traced_->forward_count, 0);
     int source = traced_->outputs[0];
@@ -129,7 +130,7 @@ class steps {
         return traced_->list.operand(other, 2);
     return -1;
   }
-  /// Marks what `id` needs, whose operands stand before it.
+  /// Marks the operations that `id` needs; its operands stand before it.
   constexpr void need(int id, tracing::growing_array<char>& live, bool is_backward) {
     tracing::growing_array<int> open{id};
     while (!open.empty()) {
@@ -156,10 +157,10 @@ class steps {
       for (int i = 0; i < reads; ++i) open.push_back(traced_->list.operand(next, i));
     }
   }
-  /// A loop that gives something runs with all of its states.
+  /// A loop with a result that is read runs with all of its states.
   constexpr void close_loops(tracing::growing_array<char>& live, bool is_backward) {
     int const first = is_backward ? traced_->forward_count : 0;
-    tracing::growing_array<int> ends;  // and what states become
+    tracing::growing_array<int> ends;  // and the values that states become
     for (int id = first; id < traced_->list.size(); ++id) {
       auto const& what = traced_->list.node_of(id).what;
       if (what.is<next>() || what.is<loop_end>()) ends.push_back(id);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the steps of a traced layer read and keep, without the places of their values.
+// The values that the steps of a traced layer read and keep, without their places in memory.
 #pragma once
 
 #include <stagecraft/operations/plan/value_places.hpp>
@@ -10,10 +10,11 @@ namespace stagecraft::operations {
 /// Differentiates the trace, if the layer trains.
 struct traced_needs {
   bool backward_reads_input = false, backward_reads_output = false;
-  bool is_view = false;          ///< the output is the only input, in the same order, and so are their gradients
-  bool adds_exactly = false;     ///< each element of an input's gradient is one of the output's, or its negative, or 0
+  bool is_view = false;  ///< the output is the only input, in the same order, and so are their gradients
+  /// Each element of an input's gradient is an element of the output's gradient, or its negative, or 0.
+  bool adds_exactly = false;
   std::int64_t kept_floats = 0;  ///< from the forward step to the backward step
-  unsigned updated_weights = 0;  ///< a bit for each that the forward step writes
+  unsigned updated_weights = 0;  ///< a bit for each weight that the forward step writes
   /// A bit for each weight whose gradient is a sum of rows of the output's gradient, where an input names them.
   unsigned row_gradients = 0;
 
@@ -54,7 +55,7 @@ struct traced_needs {
     for (int const input : traced.inputs) is_input = is_input || input == indices;
     return is_input && source_of(traced, traced.list.operand(id, 0), false) == traced.seeds[0];
   }
-  /// What an operation takes its elements from: in their order, or moved, or their negatives.
+  /// The operation whose elements these are: in their order or, if `moves`, moved or negated.
   [[nodiscard]] static constexpr int source_of(trace const& traced, int id, bool moves) {
     while (true) {
       auto const& what = traced.list.node_of(id).what;

@@ -13,7 +13,7 @@ namespace stagecraft::operations {
 /// A weight's new value, which a forward step writes when it has ended.
 struct weight_update {
   int weight = 0;
-  int value = 0;  ///< the operation
+  int value = 0;  ///< the operation that computes the new value
 };
 
 /// How long the arrays of a frozen plan are.
@@ -25,7 +25,7 @@ struct plan_sizes {
 template <plan_sizes Sizes>
 struct frozen_plan;
 
-/// Exists in constant evaluation; `frozen_plan` is what is kept of it.
+/// A plan that exists in constant evaluation; `frozen_plan` is its constant.
 struct traced_plan {
   static constexpr plan_sizes usual_sizes{320, 512, 128, 192, 8, 8, 8, 8, 8, 16};
   template <plan_sizes Sizes>
@@ -33,16 +33,17 @@ struct traced_plan {
 
   trace traced;
   tracing::growing_array<int> forward, backward;                  ///< operations in their order
-  tracing::growing_array<place> forward_places, backward_places;  ///< of the values of all operations
+  tracing::growing_array<place> forward_places, backward_places;  ///< places of all operations' values
   tracing::growing_array<segment> forward_segments, backward_segments;
   tracing::growing_array<product_join> forward_joins, backward_joins;
   tracing::growing_array<weight_update> updates;
-  std::int64_t kept_floats = 0;                                        ///< from the forward step to the backward step
+  /// Floats kept from the forward step to the backward step.
+  std::int64_t kept_floats = 0;
   std::int64_t forward_workspace = 0, backward_workspace = 0;          ///< floats
   std::int64_t forward_sample_floats = 0, backward_sample_floats = 0;  ///< for each sample that is worked on
-  /// `wanted`: whether the gradient of an input (then of a weight) is wanted; all are, if it is empty. What is kept
-  /// does not depend on it. `written`: whether it may be written where it belongs, in place of being added to what is
-  /// there; none are, if it is empty. `batch`: how many samples may be worked on one after the other; 1: not at all.
+  /// `wanted`: which gradients of inputs (then of weights) are wanted; all if it is empty. The kept values do not
+  /// depend on it. `written`: which gradients overwrite their memory in place of being added to it; none if it is
+  /// empty. `batch`: number of samples that may be worked on one after the other; 1: samples are not divided.
   constexpr traced_plan(trace&& of, bool trains, tracing::array_view<bool const> wanted = {}, int batch = 1,
                         tracing::array_view<bool const> written = {})
       : traced(std::move(of)) {
@@ -100,7 +101,7 @@ struct traced_plan {
   }
 };
 
-/// What `traced_plan` is, without memory of its own to manage: usable as a constexpr variable.
+/// A `traced_plan` in arrays of fixed length: usable as a constexpr variable.
 template <plan_sizes Sizes>
 struct frozen_plan {
   static constexpr std::size_t backward_values = Sizes.backward == 0 ? 0 : Sizes.nodes;
@@ -149,7 +150,7 @@ struct frozen_plan {
         backward_sample_floats(from.backward_sample_floats) {}
 };
 
-/// The same without its lengths in its type.
+/// A view of a plan, whose type does not depend on lengths.
 struct plan_view {
   tracing::array_view<node const> nodes;
   tracing::array_view<int const> operands;

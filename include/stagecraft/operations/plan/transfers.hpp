@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A computation that only moves, repeats, scales and sums elements of its inputs, such as padding, slices or the mean
-// of all places: as a few walks through memory.
+// of all places: as few walks through memory.
 #pragma once
 
 #include <stagecraft/graph/frozen.hpp>
@@ -13,8 +13,8 @@
 
 namespace stagecraft::operations {
 
-/// So many elements, and floats from one to the next where they go to and where they come from: 0 where they are summed
-/// or repeated.
+/// An axis of a walk: number of elements, and the strides in floats in the destination and in the source; a stride is 0
+/// where elements are summed or repeated.
 struct transfer_axis {
   std::int64_t length = 1, to = 0, from = 0;
 
@@ -28,7 +28,7 @@ struct transfer {
 
   int input = 0;
   float factor = 1;
-  std::int64_t to = 0, from = 0;  ///< where it begins in both
+  std::int64_t to = 0, from = 0;  ///< offsets of the first element in the destination and the source
   int count = 0;
   transfer_axis axes[most_axes]{};  ///< the outermost first
 
@@ -38,14 +38,14 @@ struct transfer {
     axes[count++] = axis;
     return true;
   }
-  /// Elements that it writes.
+  /// Number of elements that it writes.
   [[nodiscard]] constexpr std::int64_t written() const {
     std::int64_t product = 1;
     for (int i = 0; i < count; ++i) product *= axes[i].sums() ? 1 : axes[i].length;
     return product;
   }
-  /// Splits axes where each `length` elements of the result, from `begin` on, are taken as one; false if one goes
-  /// across.
+  /// Splits axes at every `length` elements of the result, counted from `begin`; false if an axis goes across such a
+  /// border.
   constexpr bool split_at(std::int64_t length) {
     std::int64_t last = to % length;
     for (int i = 0; i < count; ++i) {
@@ -61,15 +61,15 @@ struct transfer {
     }
     return last < length;
   }
-  /// The other way round: a gradient.
+  /// The walk from destination to source: a gradient.
   [[nodiscard]] constexpr transfer reversed() const {
     transfer result = *this;
     std::swap(result.to, result.from);
     for (auto& axis : result.axes) std::swap(axis.to, axis.from);
     return result;
   }
-  /// Axes in the order of where they go to, those that are summed last; neighbours are one where they can be, but for
-  /// axes inside and outside of `unit`.
+  /// Sorts axes by their strides in the destination, summed axes last, and joins neighbours where possible, but never
+  /// axes inside of `unit` with axes outside.
   constexpr void arrange(std::int64_t unit) {
     auto const is_before = [](transfer_axis const& a, transfer_axis const& b) {
       return a.to != b.to ? a.to > b.to : a.from > b.from;
@@ -100,12 +100,12 @@ struct transfer_list {
   template <std::size_t Parts>
   using frozen = frozen_transfers<Parts>;
 
-  tracing::growing_array<transfer> parts;  ///< of a sample
-  std::int64_t sample = 0;                 ///< its elements
-  std::int64_t unit = 0;                   ///< so many elements are written together: a part of the sample's
+  tracing::growing_array<transfer> parts;  ///< walks of one sample
+  std::int64_t sample = 0;                 ///< elements of one sample
+  std::int64_t unit = 0;                   ///< number of elements that are written together; it divides the sample's
   bool overlaps = false;                   ///< whether an element may be written by several walks, which are added
 
-  /// `parts`: of a batch.
+  /// Makes walks of one sample from those of a batch.
   constexpr transfer_list(tracing::growing_array<transfer>&& of_batch, bool overlaps_, std::int64_t sample_,
                           std::int64_t row)
       : parts(std::move(of_batch)), sample(sample_), unit(sample_), overlaps(overlaps_) {
@@ -147,11 +147,11 @@ struct transfer_list {
   }
 };
 
-/// Looks whether a trace is such a computation.
+/// Finds out whether a trace is such a computation.
 class transfers {
  public:
   bool holds = false;
-  tracing::growing_array<transfer> parts;  ///< of a sample
+  tracing::growing_array<transfer> parts;  ///< walks of one sample
 
   constexpr explicit transfers(trace const& of) : traced_(&of) {
     if (of.list.problem.failed() || of.outputs.size() != 1) return;
@@ -160,7 +160,7 @@ class transfers {
     for (transfer& part : parts) leave_batch(part);
   }
 
-  /// The walks that write the result, whose sample has rows of so many elements.
+  /// The walks that write the result, whose samples have rows of `row` elements.
   [[nodiscard]] constexpr transfer_list forward(std::int64_t row) const {
     return {tracing::growing_array<transfer>(parts), false, sample_of(traced_->outputs[0]), row};
   }
@@ -262,7 +262,7 @@ class transfers {
     while (shape[axis] == 1 || stride(shape, axis) > to) ++axis;
     return axis;
   }
-  /// To places of an axis of a longer tensor.
+  /// Moves walks to places of an axis of a longer tensor.
   constexpr tracing::growing_array<transfer> moved(tracing::growing_array<transfer>&& all, extents const& shape,
                                                    extents const& wide, int axis, int begin, int step) {
     std::int64_t strides[extents::max_rank]{};
@@ -276,7 +276,6 @@ class transfers {
     for (transfer& each : all) {
       for (int i = 0; i < shape.rank; ++i)
         if (!each.split_at(stride(shape, i) * shape[i])) return fail();
-      // From its first place on, as far as it goes along the axis.
       transfer_axis* along = nullptr;
       std::int64_t first = each.to / own % shape[axis], last = first;
       for (int i = 0; i < each.count; ++i) {
@@ -312,7 +311,7 @@ class transfers {
     return result;
   }
 
-  /// Of all samples it keeps one; the batch must be the outermost axis of both tensors.
+  /// Keeps one sample of all; the batch must be the outermost axis of both tensors.
   constexpr void leave_batch(transfer& part) {
     int const batch = shape_of(traced_->outputs[0])[0];
     std::int64_t const sample = sample_of(traced_->outputs[0]), source = sample_of(traced_->inputs[part.input]);
@@ -345,7 +344,7 @@ struct frozen_transfers {
   std::int64_t sample, unit;
   bool overlaps;
 
-  /// The transfers are made of a transfer_list, or of transfers with another length.
+  /// Copies a transfer_list, or frozen transfers of another length.
   constexpr explicit frozen_transfers(auto const& of)
       : parts(stagecraft::detail::array_of<Parts>(of.parts)), sample(of.sample), unit(of.unit), overlaps(of.overlaps) {}
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the values of a step lie: in the tensors that the layer is given, in what is kept, or in a workspace whose
-// parts are used again as soon as nobody reads them.
+// Where the values of a step lie: in the layer's inputs, in the kept values, or in a workspace whose parts are used
+// again as soon as nothing reads them.
 #pragma once
 
 #include <stagecraft/graph/array_view.hpp>
@@ -21,13 +21,13 @@ enum class storage : unsigned char {
   weight,
   output,
   output_gradient,
-  gradient,  ///< that of input, then weight, `index`: the step's result
+  gradient,  ///< the gradient of input, then weight, `index`: a result of the step
   kept,
   workspace,
-  samples  ///< of the samples that are worked on: `offset` floats for each of them behind the begin
+  samples  ///< memory of the samples that are worked on: `offset` floats for each of them after the begin
 };
 
-/// A value's memory: of which tensor, and how many floats behind its begin.
+/// A value's memory: its tensor, and the offset in floats.
 struct place {
   storage in = storage::nowhere;
   int index = 0;
@@ -37,14 +37,14 @@ struct place {
 /// The places of all values of one step.
 class value_places {
  public:
-  tracing::growing_array<place> places;  ///< of each operation; `nowhere` if the step does not compute it
+  tracing::growing_array<place> places;  ///< a place for each operation; `nowhere` if the step does not compute it
   std::int64_t workspace = 0;            ///< floats
   std::int64_t sample_floats = 0;        ///< floats for each sample that is worked on
   tracing::growing_array<product_join> joins;
 
-  /// `written`: whether the gradient of an input (then of a weight) is to be written to its memory, where others are
-  /// added to what is there, or unwanted. `order`: the operations of the step; `results`: what is read when it has
-  /// ended; `carried_out`: both steps.
+  /// `written`: whether the gradient of an input (then of a weight) overwrites its memory, is added to it, or is
+  /// unwanted. `order`: the operations of the step; `results`: values that are read after it; `carried_out`: both
+  /// steps.
   constexpr value_places(trace const& traced, tracing::growing_array<int> const& order,
                          tracing::growing_array<int> const& results, steps const& carried_out, bool is_forward,
                          tracing::growing_array<segment> const& segments, int batch,
@@ -85,12 +85,12 @@ class value_places {
   }
 
  private:
-  /// So many floats, rounded up to whole cache lines.
+  /// `floats`, rounded up to whole cache lines.
   static constexpr std::int64_t rounded(std::int64_t floats) { return (floats + 15) / 16 * 16; }
   [[nodiscard]] constexpr std::int64_t floats_of(int id) const { return rounded(list_->node_of(id).shape.size()); }
   [[nodiscard]] constexpr bool runs(int id) const { return positions_[id] >= 0; }
 
-  /// The operation whose memory this one's value is.
+  /// The operation in whose memory the value of `id` lies.
   [[nodiscard]] constexpr int root(int id) const {
     while (true) {
       auto const& what = list_->node_of(id).what;
@@ -103,7 +103,7 @@ class value_places {
         return id;
     }
   }
-  /// What a state is handed to.
+  /// The next value of a state.
   [[nodiscard]] constexpr int next_of(int state) const {
     for (int const id : *order_)
       if (list_->node_of(id).what.is<next>() && list_->operand(id, 1) == state) return id;
@@ -164,7 +164,7 @@ class value_places {
     for (int const id : *order_)
       for (int i = 0; i < list_->node_of(id).operand_count; ++i) read_at(list_->operand(id, i), positions_[id]);
     for (int const id : results) read_at(id, static_cast<int>(order_->size()));
-    // What a product computes lies there from then on.
+    // A product's result lies in the memory of its join from then on.
     for (auto const& join : joins)
       for (auto& life : lives)
         if (join.sum >= 0 && life.id == root(join.sum)) life.first = positions_[join.product];
@@ -173,8 +173,7 @@ class value_places {
       for (auto const& loop : loops) {
         bool const begins_inside = life.first > loop.first && life.first < loop.last;
         bool const is_read_inside = life.last > loop.first && life.last < loop.last;
-        // What a trip computes and reads is no matter of other trips; what stays from trip to trip lives in all of
-        // them.
+        // A value that one trip computes and reads does not concern other trips; one that stays lives in all of them.
         if (begins_inside && !stays(life.id)) continue;
         if (begins_inside) life.first = loop.first;
         if ((begins_inside || is_read_inside) && life.last < loop.last) life.last = loop.last;
@@ -184,8 +183,8 @@ class value_places {
     assign(lives, false, workspace);
     assign(lives, true, sample_floats);
   }
-  /// A value of one segment that works sample by sample exists for the samples that are worked on. Others of such
-  /// segments live as long as these, in which parts of the batch come in any order.
+  /// A value of one segment that works sample by sample exists for the samples that are worked on. Other values of such
+  /// segments live as long as the segments, since parts of the batch come in any order.
   constexpr void fit_to_segments(lifetime& life) const {
     auto const divided_at = [&](int position) -> segment const* {
       for (segment const& each : *segments_)
@@ -202,12 +201,13 @@ class value_places {
     if (first != nullptr) life.first = first->begin;
     if (last != nullptr) life.last = last->end - 1;
   }
-  /// Gives memory to the values whose lives are of one kind.
+  /// Assigns memory to the values whose lives are of one kind.
   constexpr void assign(tracing::growing_array<lifetime> const& lives, bool of_samples, std::int64_t& floats) {
     tracing::growing_array<block> blocks;
     for (auto const& life : lives) {
       if (life.is_of_samples != of_samples) continue;
-      // The first block that is free by then; few steps count more here than few floats, since compilers limit them.
+      // Takes the first free block: compilers limit the steps of constant evaluation, so few steps count more than few
+      // floats.
       std::size_t chosen = 0;
       while (chosen < blocks.size() && (blocks[chosen].last >= life.first || blocks[chosen].floats < life.floats))
         ++chosen;

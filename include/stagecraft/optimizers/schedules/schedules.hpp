@@ -16,7 +16,7 @@ struct exponential_decay {
   float initial_learning_rate = 0;
   /// Updates in which the rate is multiplied by `decay_rate` once. At least 1 (E4089).
   int decay_steps = 0;
-  /// What the rate is multiplied by.
+  /// The number that the rate is multiplied by.
   float decay_rate = 0;
   /// Whether the exponent is a whole number, so that the rate falls in steps.
   bool staircase = false;
@@ -75,7 +75,7 @@ struct polynomial_decay {
   float end_learning_rate = 0.0001F;
   /// The power; 1: a line.
   float power = 1;
-  /// Whether the rate goes up again behind decay_steps, to fall more slowly.
+  /// Whether the rate goes up again after decay_steps, to fall more slowly.
   bool cycle = false;
 
   constexpr operator learning_rate() const {  // NOLINT(google-explicit-constructor): used as an option of optimizers
@@ -101,10 +101,10 @@ struct polynomial_decay {
 ///
 ///     .learning_rate = schedules::piecewise_constant_decay{.boundaries = {30, 60}, .values = {0.1F, 0.01F, 0.001F}}
 ///
-/// At most eight boundaries; those behind the last one are 0.
+/// At most eight boundaries; those after the last one are 0.
 struct piecewise_constant_decay {
   static constexpr int most = 8;
-  /// After how many updates, less one, the rate changes.
+  /// The numbers of updates, less one, after which the rate changes.
   int boundaries[most]{};
   /// The rates, one more than boundaries.
   float values[most + 1]{};
@@ -160,8 +160,7 @@ struct cosine_decay {
 
 /// A learning rate that falls along half waves, each longer and lower than the last one. Keras:
 /// tf.keras.optimizers.schedules.CosineDecayRestarts.
-/// As cosine_decay, which begins again when it has ended: each time `t_mul` times as long, from `m_mul` times the
-/// height.
+/// cosine_decay, which begins again when it has ended: each time `t_mul` times as long, from `m_mul` times the height.
 struct cosine_decay_restarts {
   /// The rate of the first update; not 0.
   float initial_learning_rate = 0;
@@ -169,7 +168,7 @@ struct cosine_decay_restarts {
   int first_decay_steps = 0;
   /// The factor by which a wave is longer than the one before it.
   float t_mul = 2;
-  /// The factor by which it is higher.
+  /// The factor by which a wave is higher than the one before it.
   float m_mul = 1;
   /// The lowest rate, as a share of the first one.
   float alpha = 0;
@@ -183,9 +182,9 @@ struct cosine_decay_restarts {
     constexpr operations::tensor operator()(update_tracer& ops, operations::tensor initial,
                                             float const* numbers) const {
       ops.check_at_least_one("first_decay_steps", numbers[0]);
-      auto const waves = (ops.step() - 1) / numbers[0];  // of the length of the first one
+      auto const waves = (ops.step() - 1) / numbers[0];  // waves as long as the first one
       float const longer = numbers[1];
-      // A little more, so that rounding does not delay a restart.
+      // A little is added, so that rounding does not delay a restart.
       auto const wave =
           longer == 1 ? floor(waves) : floor(log(waves * (longer - 1) + 1) / log(number(*waves.list, longer)) + 1e-9F);
       auto const length = pow(longer, wave);
@@ -196,12 +195,12 @@ struct cosine_decay_restarts {
   };
 };
 
-/// A learning rate that rises before it follows another schedule: what optimizers of large models begin with.
+/// A learning rate that rises before it follows another schedule, for optimizers of large models.
 /// Counterpart: WarmUp of TensorFlow's model garden.
-/// n / warmup_steps times the initial rate for the first `warmup_steps` updates, n = 0, 1, ...; then what
-/// `learning_rate` says, which counts all updates.
+/// n / warmup_steps times the initial rate for the first `warmup_steps` updates, n = 0, 1, ...; then the rate of
+/// `learning_rate`, which counts all updates.
 struct linear_warmup {
-  /// The rate afterwards: a number or a schedule.
+  /// The rate after these updates: a number or a schedule.
   stagecraft::learning_rate learning_rate = {};
   /// The number of updates during which the rate rises.
   int warmup_steps = 0;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Graphcore's PipelineSchedule.
+// Graphcore's RecomputationMode: what a backward pass finds of its stage's forward pass.
+// What a device of a pipeline does with one micro-batch, in the order in which it happens within one slot.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <string_view>
 
 namespace stagecraft {
@@ -23,5 +26,70 @@ enum class schedule : unsigned char { grouped, interleaved, sequential };
 
 inline constexpr schedule grouped = schedule::grouped;
 inline constexpr schedule interleaved = schedule::interleaved;
+
+/// What a backward pass finds of its stage's forward pass. `none`: all that it reads was kept. With the others, only
+/// the inputs of the stage were kept, and the layers' forward steps are carried out again, those with a state of their
+/// own (batch normalization) excepted:
+/// - `recompute_then_backpropagate`: all of them before the backward steps, one slot before the backward pass;
+/// - `recompute_and_backpropagate_interleaved`: those behind the stage's last `recomputation_checkpoint`, then their
+///   backward steps, then those behind the checkpoint before it...; the tensors at the checkpoints are kept, too;
+/// - `automatic`: the second for the sequential schedule, else the first.
+/// The last stage's backward pass follows its forward pass at once, and nothing before it is recomputed, except what
+/// lies before its last checkpoint.
+/// Graphcore switches recomputation on with IPUConfig.allow_recompute; here a mode other than `none` does.
+enum class recomputation_mode : unsigned char {
+  none,
+  automatic,
+  recompute_then_backpropagate,
+  recompute_and_backpropagate_interleaved
+};
+
+[[nodiscard]] constexpr std::string_view name(recomputation_mode mode) noexcept {
+  switch (mode) {
+    case recomputation_mode::automatic: return "automatic";
+    case recomputation_mode::recompute_then_backpropagate: return "recompute_then_backpropagate";
+    case recomputation_mode::recompute_and_backpropagate_interleaved: return "recompute_and_backpropagate_interleaved";
+    default: return "none";
+  }
+}
+
+}  // namespace stagecraft
+
+namespace stagecraft::pipeline {
+
+/// The mode that `automatic` stands for in a schedule; any other mode is itself.
+[[nodiscard]] constexpr recomputation_mode mode_in(schedule order, recomputation_mode mode) noexcept {
+  if (mode != recomputation_mode::automatic) return mode;
+  return order == schedule::sequential ? recomputation_mode::recompute_and_backpropagate_interleaved
+                                       : recomputation_mode::recompute_then_backpropagate;
+}
+
+}  // namespace stagecraft::pipeline
+
+namespace stagecraft {
+
+/// - `infeed`: the device of the first stage takes a micro-batch from the host;
+/// - `backward`, `forward`: a stage's pass over a micro-batch;
+/// - `recompute`: a stage's forward steps are carried out again, for the backward pass of the next slot; or right
+/// before
+///   that pass, see `timetable`;
+/// - `send`: what the pass has computed is copied to the device of the next pass;
+/// - `outfeed`: the device of the last stage gives results to the host;
+/// - `weight_update`: once per device, after all micro-batches.
+enum class pass_kind : unsigned char { infeed, backward, forward, recompute, send, outfeed, weight_update };
+
+/// "forward", "weight update"...
+constexpr std::string_view to_string(pass_kind kind) {
+  switch (kind) {
+    case pass_kind::infeed: return "infeed";
+    case pass_kind::backward: return "backward";
+    case pass_kind::forward: return "forward";
+    case pass_kind::recompute: return "recompute";
+    case pass_kind::send: return "send";
+    case pass_kind::outfeed: return "outfeed";
+    case pass_kind::weight_update: return "weight update";
+  }
+  return "";
+}
 
 }  // namespace stagecraft

@@ -1,16 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which device of a pipeline works on which micro-batch when: Graphcore's PipelineSchedule.Grouped, Interleaved and
 // Sequential, known to the compiler.
+// Where a stage of a pipeline is: its device, and whether another stage works at the same time.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/array_view.hpp>
-#include <stagecraft/pipeline/schedule/placed_stage.hpp>
-#include <stagecraft/pipeline/schedule/recomputation_mode.hpp>
-#include <stagecraft/pipeline/schedule/rotations.hpp>
 #include <stagecraft/pipeline/schedule/schedule.hpp>
 #include <stagecraft/pipeline/schedule/timetable_steps.hpp>
 #include <cstddef>
 #include <initializer_list>
+
+namespace stagecraft::pipeline {
+
+/// A stage as a timetable sees it.
+struct placed_stage {
+  int device = 0;
+  /// Whether it works in the slots of the stage before it, which is on another device: Graphcore's list of functions in
+  /// place of a stage.
+  bool is_beside = false;
+};
+
+}  // namespace stagecraft::pipeline
 
 namespace stagecraft {
 

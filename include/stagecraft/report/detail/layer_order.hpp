@@ -9,17 +9,17 @@
 
 namespace stagecraft::reports {
 
-/// Where a node of a layered layout has to stand.
+/// The layer in which a node of a layered layout must stand.
 enum class node_place : unsigned char { anywhere, first, last };
 
 /// A piece of an edge: from an item of one layer to an item of the next.
 struct link_record {
   int from, to;
-  double from_offset, to_offset;  // from the items' middles
+  double from_offset, to_offset;  // distances from the items' middles
 };
 
-/// Reorders the items of each layer: to the means of their neighbours, in the layer before and behind in turn, and by
-/// exchanging neighbours where that removes crossings. Keeps the best order that it has seen.
+/// Reorders the items of each layer: to the means of their neighbours, in the layer before and the layer after in turn,
+/// and by exchanging neighbours where that removes crossings. Keeps the best order that it has seen.
 class layer_order {
  public:
   layer_order() = default;
@@ -125,7 +125,7 @@ class layer_order {
     }
   }
 
-  std::vector<std::vector<int>>* layers_ = nullptr;  // while it works
+  std::vector<std::vector<int>>* layers_ = nullptr;  // the layers, while it works
   std::vector<std::vector<neighbour>> above_, below_;
   std::vector<int> positions_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Places for the nodes of a directed graph without circles, in layers: each edge leads to a later layer. Nodes stand as
-// near to what they are connected with as their neighbours allow, and the longest way through the graph is straight.
+// Places for the nodes of a directed acyclic graph, in layers: each edge leads to a later layer. Nodes stand as near to
+// connected nodes as their neighbours allow, and the longest path through the graph is straight.
 // (Sugiyama, Tagawa, Toda 1981; the straight lines are the blocks of Brandes and Köpf 2001.)
 #pragma once
 
@@ -29,12 +29,12 @@ struct layout_spacing {
 /// Nodes are added with their sizes, then edges, then `arrange` gives them their places.
 class layered_layout {
  public:
-  /// A node, and what it needs to know of its size. First and last nodes stand in the first or last layer.
+  /// Adds a node of a size; returns its number. First and last nodes stand in the first or last layer.
   int add_node(double across, double along, node_place place = node_place::anywhere) {
     nodes_.push_back({across, along, place, 0});
     return static_cast<int>(nodes_.size()) - 1;
   }
-  /// An edge between two nodes; it begins and ends so far from the nodes' middles.
+  /// Adds an edge between two nodes, which begins and ends at these offsets from the nodes' middles.
   void add_edge(int from, int to, double from_offset = 0, double to_offset = 0) {
     edges_.push_back({from, to, from_offset, to_offset});
   }
@@ -79,20 +79,20 @@ class layered_layout {
     int from, to;
     double from_offset, to_offset;
     std::vector<layout_point> way{};
-    std::vector<int> wire{};  // the items that it passes
+    std::vector<int> wire{};  // items that the edge passes
   };
-  /// What stands in a layer: a node, or a wire that passes it.
+  /// An item of a layer: a node, or a wire that passes it.
   struct item_record {
     int layer = 0;
     double across = 0;  // its middle
-    double half = 0;    // of its width
-    int path = 0;       // nodes on the longest way through it
+    double half = 0;    // half of its width
+    int path = 0;       // nodes on the longest path through it
     bool is_wire = false;
     int block = -1;
-    double shift = 0;  // of its middle from the block's
+    double shift = 0;  // offset of its middle from the block's
   };
 
-  /// Each node is one layer behind the last of its inputs; what has no inputs is one layer before its first consumer.
+  /// Each node is one layer after the last of its inputs; a node without inputs is one layer before its first consumer.
   void find_layers() {
     for (int e = 0; e < edge_count(); ++e) {
       nodes_[edges_[e].from].outputs.push_back(e);
@@ -120,7 +120,7 @@ class layered_layout {
     layers_.assign(last + 1, {});
   }
 
-  /// Longest ways through each node, in nodes.
+  /// Lengths of the longest paths through each node, in nodes.
   std::vector<int> longest_paths() const {
     std::vector<int> before(nodes_.size(), 1), behind(nodes_.size(), 1);
     for (int const n : topological_)
@@ -137,11 +137,11 @@ class layered_layout {
     auto const paths = longest_paths();
     items_.clear();
     for (int n = 0; n < size(); ++n) items_.push_back({nodes_[n].layer, 0, nodes_[n].across / 2, paths[n], false});
-    // In the order in which the nodes were added, which is nearly right most of the time.
+    // Nodes begin in the order in which they were added, which is nearly right most of the time.
     std::vector<char> entered(nodes_.size(), 0);
     for (int n = 0; n < size(); ++n) layers_[nodes_[n].layer].push_back(n);
     for (int n = 0; n < size(); ++n) {
-      std::vector<std::pair<double, std::vector<int>>> wires;  // of each output
+      std::vector<std::pair<double, std::vector<int>>> wires;  // wires of each output
       for (int const e : nodes_[n].outputs) {
         auto& edge = edges_[e];
         std::size_t w = 0;
@@ -218,7 +218,7 @@ class layered_layout {
     }
   }
 
-  /// How much two items should stand in one line. 0: they need not, so that equal branches lie on both sides.
+  /// The priority of placing two items in one line. 0: none, so that equal branches lie on both sides.
   long priority(link_record const& own, auto const& below, auto const& above) const {
     auto const& from = items_[own.from];
     auto const& to = items_[own.to];
@@ -232,15 +232,15 @@ class layered_layout {
     return 2'000'000 + path;
   }
 
-  /// From the middle of an item's block to that of its right neighbour's.
+  /// The distance from the middle of an item's block to that of its right neighbour's.
   [[nodiscard]] double distance(int left, int right) const {
     auto const &a = items_[left], &b = items_[right];
     return a.half + b.half + a.shift - b.shift +
            (a.is_wire || b.is_wire ? spacing_.beside_wire : spacing_.between_nodes);
   }
 
-  /// First as far left as possible, then each block goes to the middle of what it is connected with, as far as its
-  /// neighbours let it.
+  /// Places blocks as far left as possible; then each goes to the middle of the blocks that it is connected with, as
+  /// far as its neighbours let it.
   void place_blocks() {
     std::vector<std::vector<std::pair<int, double>>> left(blocks_.size()), right(blocks_.size());
     std::vector<int> missing(blocks_.size(), 0);

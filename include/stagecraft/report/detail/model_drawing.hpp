@@ -21,7 +21,7 @@ namespace stagecraft::reports {
   return node.first_stage == node.last_stage ? text : text + '-' + std::to_string(node.last_stage);
 }
 
-/// What stands in a box: a name and a class, and a second line about tensors.
+/// The text of a box: a name and a class, and a second line about tensors.
 struct model_label {
   std::string name, class_name, tensors;
 
@@ -61,14 +61,14 @@ class model_drawing {
 
  private:
   static constexpr double margin = 20, text = 12, small_text = 10.5, box_height = 27, line_height = 16;
-  // Around the layers of a nested model: its title above, and at the other sides.
+  // The margins of a frame around the layers of a nested model: above, for its title, and at the other sides.
   static constexpr double frame_title = 34, frame_side = 12;
 
   /// The places of one level's nodes. In layouts, (across, along) is (x, y) downwards and (y, x) to the right.
   struct frame {
     layered_layout layout;
     double across = 0, along = 0;
-    std::vector<double> inputs, outputs;  // how far across a nested model takes and gives its tensors
+    std::vector<double> inputs, outputs;  // places across the frame where a nested model's tensors enter and leave
   };
   [[nodiscard]] model_level const& level(int number) const { return nodes_.levels()[number]; }
   [[nodiscard]] double before_across() const { return downwards_ ? frame_side : frame_title; }
@@ -113,7 +113,7 @@ class model_drawing {
     auto const& title = frame_text(level(number).model);
     double const needed = text_width(title, text, true) + 2 * frame_side;
     own.across += before_across() + frame_side;
-    own.along += before_along();  // behind the last layer there is room enough, above the places of the outputs
+    own.along += before_along();  // after the last layer there is room enough, above the places of the outputs
     double& width = downwards_ ? own.across : own.along;
     width = std::max(width, needed);
     for (int i = 0; i < own.layout.size(); ++i) {
@@ -123,7 +123,7 @@ class model_drawing {
       if (kind == model_node::node_kind::output) own.outputs.push_back(place);
     }
   }
-  /// Of a nested model's input or output from the middle of its frame.
+  /// The offset of a nested model's input or output from the middle of its frame.
   [[nodiscard]] double offset(int number, std::vector<double> const& places, int place) const {
     return places[place] - frames_[number].across / 2;
   }
@@ -132,7 +132,7 @@ class model_drawing {
     return std::string(info.name.view()) + " " + std::string(info.class_name);
   }
 
-  /// A level's boxes, with the place where its layout begins.
+  /// Draws a level's boxes; (x, y) is the begin of its layout.
   void draw_level(int number, double x, double y) {
     auto const& own = frames_[number];
     auto const& layout = own.layout;
@@ -161,7 +161,7 @@ class model_drawing {
     draw_level(node.level, x - width / 2 + frame_side, y - height / 2 + frame_title);
   }
 
-  /// Over the arrows that lead into the frame.
+  /// Draws the title of a frame over the arrows that lead into it.
   void draw_frame_title(model_node const& node, double x, double y) {
     auto const& own = frames_[node.level];
     double const left = x - (downwards_ ? own.across : own.along) / 2,
@@ -203,7 +203,7 @@ class model_drawing {
     auto const& arrow = level(number).arrows[edge];
     auto const& to = level(number).nodes[arrow.to];
     std::vector<layout_point> way(frames_[number].layout.way(edge).begin(), frames_[number].layout.way(edge).end());
-    // Through a nested model's frame, to the box that takes the tensor.
+    // The arrow goes through a nested model's frame to the box that takes the tensor.
     if (to.level >= 0) way.back().along += before_along();
     text_writer d;
     auto const write = [&](char command, std::initializer_list<layout_point> points) {
@@ -258,7 +258,7 @@ class model_drawing {
     for (int stage = 0; stage < model_.stage_count; ++stage) width += 20 + text_width(stage_entry(stage), 11) + 16;
     return width;
   }
-  /// The colours of the stages, in lines. Where they end.
+  /// Draws the colours of the stages, in lines; returns the y where they end.
   double draw_legend(double width) {
     double x = margin, y = 54;
     for (int stage = 0; stage < model_.stage_count; ++stage) {

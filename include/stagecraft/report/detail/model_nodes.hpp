@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a picture of a model shows: boxes for calls of layers and for nested models, level by level, and the arrows
-// between them.
-// The options of a model's picture: the arguments of Keras's plot_model.
+// The contents of a model's picture: boxes for calls of layers and for nested models, level by level, the arrows
+// between them, and the options (the arguments of Keras's plot_model).
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>
@@ -21,20 +20,20 @@ namespace stagecraft {
 /// The direction in which a model's picture is read: from top to bottom or from left to right.
 enum class rankdir : unsigned char { tb, lr };
 
-/// Names and defaults are Keras's. Its `dpi` has no meaning here: the picture has no pixels.
+/// Options of a model's picture, with Keras's names and defaults. Its `dpi` has no meaning here: the picture has no
+/// pixels.
 struct plot_model_options {
-  /// Whether each box has its layer's input and output shapes.
+  /// True: each box shows its layer's input and output shapes.
   bool show_shapes = false;
-  /// Whether each box has its layer's type of numbers.
+  /// True: each box shows its layer's dtype.
   bool show_dtype = false;
-  /// Whether each box has its layer's name.
+  /// True: each box shows its layer's name.
   bool show_layer_names = true;
-  /// Whether the picture is read from top to bottom or from left to right.
+  /// The direction in which the picture is read: tb from top to bottom, lr from left to right.
   stagecraft::rankdir rankdir = stagecraft::rankdir::tb;
-  /// Whether nested models are frames with their own layers, or one box each.
+  /// True: nested models are frames with their own layers; false: one box each.
   bool expand_nested = false;
-  /// The names of the first and the last layer, or nested model, that are shown of the model, in Keras's order; empty:
-  /// all are.
+  /// The names of the first and the last layer, or nested model, that the picture shows, in Keras's order; empty: all.
   struct layers {
     std::string_view first = {}, last = {};
   } layer_range = {};
@@ -47,7 +46,7 @@ namespace stagecraft::reports {
 /// A model that is drawn.
 struct drawn_model {
   graph_view const& graph;
-  tracing::array_view<int const> stages;  ///< per call; empty: it has none
+  tracing::array_view<int const> stages;  ///< the stage of each call; empty: the model has no stages
   tracing::array_view<int const> devices;
   int stage_count = 0;
 
@@ -61,19 +60,19 @@ struct drawn_model {
 /// A box of a picture.
 struct model_node {
   enum class node_kind : unsigned char {
-    call,    // of a layer
+    call,    // a call of a layer
     model,   // a nested model
-    input,   // where a nested model takes a tensor
-    output,  // where a nested model gives one; not drawn
+    input,   // an input of a nested model
+    output,  // an output of a nested model; not drawn
   };
   node_kind kind = node_kind::call;
   int index = 0;          ///< the call, the nested model, or the number of the input or output
-  std::string name = {};  ///< as Keras prints it; with its node index if the layer is called more than once
+  std::string name = {};  ///< the name that Keras prints, and a node index if the layer is called more than once
   std::string class_name = {};
-  std::string type = {};    ///< of its first output
+  std::string type = {};    ///< dtype of its first output
   std::string shapes = {};  ///< "(None, 28, 28) → (None, 784)"
   int first_stage = unassigned, last_stage = unassigned;
-  int level = -1;  ///< of an expanded nested model, in model_nodes::levels
+  int level = -1;  ///< index in model_nodes::levels of an expanded nested model
 };
 
 /// An arrow between two nodes of one level; `output` and `input` are the numbers of the outputs and inputs of nested
@@ -105,7 +104,7 @@ class model_nodes {
     if (!options.layer_range.first.empty() || !options.layer_range.last.empty()) keep(options.layer_range);
   }
 
-  /// The first one is the model's own.
+  /// All levels; the first is the model's own.
   [[nodiscard]] std::vector<model_level> const& levels() const { return levels_; }
 
  private:
@@ -115,7 +114,7 @@ class model_nodes {
   }
   [[nodiscard]] nested_model_info const& nested(int model) const { return graph_.nested_models[model]; }
 
-  /// Where a level finds a tensor.
+  /// The node and output that a level takes a tensor from.
   struct source {
     int node = -1;
     int output = 0;
@@ -155,7 +154,7 @@ class model_nodes {
       int const stage_before = model_.stage(call);
       model_arrow const arrow{from.node, from.output, to, input,
                               stage_before != unassigned && stage != unassigned && stage != stage_before};
-      // Once is enough where a call takes a tensor twice.
+      // One arrow is enough where a call takes a tensor twice.
       if (std::find(level.arrows.begin(), level.arrows.end(), arrow) == level.arrows.end())
         level.arrows.push_back(arrow);
     };

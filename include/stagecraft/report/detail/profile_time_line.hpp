@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The time line of a profile: what IPUs do in each slot, one thing after the other.
+// The time line of a profile: the activities of IPUs in each slot, one after the other.
 #pragma once
 
 #include <stagecraft/ipu/profile/slot_times.hpp>
@@ -23,7 +23,7 @@ struct profile_work {
   operation_cost cost;
 };
 
-/// Slots are added in their order.
+/// Makes a time line from slots, which are added in their order.
 class profile_time_line_maker {
  public:
   explicit profile_time_line_maker(timetable const& table) : table_(table) {}
@@ -57,7 +57,7 @@ class profile_time_line_maker {
     slot_cycles_.push_back(now_ - begin);
   }
 
-  /// The last `period` slots come again, so often.
+  /// Says that the last `period` slots are repeated `times` times.
   void leave_out(std::int64_t times, int period, int micro_batches) {
     std::int64_t cycles = 0;
     for (int i = 0; i < period; ++i) cycles += slot_cycles_[slot_cycles_.size() - 1 - static_cast<std::size_t>(i)];
@@ -67,7 +67,7 @@ class profile_time_line_maker {
     count_on(static_cast<int>(times) * micro_batches);
   }
 
-  /// From here on, micro-batches have so much higher numbers than in the timetable.
+  /// From here on, the numbers of micro-batches are higher than in the timetable by `micro_batches`.
   void count_on(int micro_batches) { added_micro_batches_ += micro_batches; }
 
   template <std::size_t Devices>
@@ -98,7 +98,7 @@ class profile_time_line_maker {
     pass_profile const* pass;
     std::vector<profile_work> work;
   };
-  /// What is being done.
+  /// The pass, stage, micro-batch and layer of an event.
   struct activity {
     pass_kind kind = pass_kind::forward;
     int stage = -1, micro_batch = -1, layer = -1;
@@ -126,7 +126,7 @@ class profile_time_line_maker {
     add(cycle_kind::idle, time - now_);
   }
 
-  /// Adds what is left to see of transfers, of which I/O tiles do some while the others compute.
+  /// Adds the part of transfers that I/O tiles do not carry out while the others compute.
   void add_visible(cycle_kind kind, std::int64_t cycles) {
     auto& hidden = kind == cycle_kind::host ? hidden_host_ : hidden_streaming_;
     auto const behind = std::min(cycles, hidden);
@@ -143,7 +143,7 @@ class profile_time_line_maker {
     last_.layer = -1;
   }
 
-  /// What comes for the next slot's passes, and goes of those before.
+  /// Adds the transfers from the host for the next slot's passes, and to the host for those of the slot before.
   template <class PassTimes>
   void add_overlapped_transfers(int slot, PassTimes const& times) {
     for (int pass = 0; pass < table_.stages(); ++pass) {
@@ -170,7 +170,7 @@ class profile_time_line_maker {
     auto const begin = now_;
     if (!ahead) add(cycle_kind::inter_ipu, own->gather_cycles);
     add_steps(work, false);
-    // What is left is the exchange with I/O tiles.
+    // The remainder is the exchange with I/O tiles.
     add(cycle_kind::exchange, begin + times[pass].own.work - now_);
     last_.kind = pass_kind::outfeed;
     if (pass != 0) add_visible(cycle_kind::host, times[pass].own.host);
@@ -191,7 +191,8 @@ class profile_time_line_maker {
   profile_time_line line_;
   activity last_;
   std::int64_t now_ = 0;
-  std::int64_t hidden_host_ = 0, hidden_streaming_ = 0;  ///< of the transfers of a device in a slot, what is left
+  std::int64_t hidden_host_ = 0,
+               hidden_streaming_ = 0;  ///< cycles of a device's hidden transfers in a slot that are left
   int device_ = 0;
   int added_micro_batches_ = 0;
 };

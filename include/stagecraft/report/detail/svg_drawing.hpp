@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A drawing of boxes, lines and text, written as SVG: on a white sheet, or a dark one where the page is.
-// The colours of pictures, on a light and on a dark page.
-// What charts have in common: an area with axes, stacked steps, a legend.
+// Drawings of boxes, lines and text, written as SVG on a light or a dark sheet as the page is; their colours; and the
+// parts of charts: an area with axes, stacked steps, a legend.
 #pragma once
 
 #include <stagecraft/report/detail/text_writer.hpp>
@@ -26,7 +25,7 @@ struct hue {
   color_pair tint, strong;
 };
 
-/// What tells micro-batches and stages apart. They follow each other again when there are more.
+/// The hues that tell micro-batches and stages apart. They repeat when there are more.
 inline constexpr hue hues[]{
     {{"#cfe3fb", "#14345a"}, {"#1f6fcb", "#2a74c9"}},  // blue
     {{"#fde0c0", "#55300f"}, {"#b9520f", "#b9591b"}},  // orange
@@ -49,7 +48,7 @@ inline constexpr color_pair grid_color{"#d8dee4", "#30363d"};
 inline constexpr color_pair gray_color{"#57606a", "#5f6872"};
 inline constexpr color_pair white_color{"#ffffff", "#ffffff"};
 
-/// How wide a text is at most, in pixels, in a font as wide as DejaVu Sans. The reader's font is not known.
+/// The largest width of a text in pixels, in a font as wide as DejaVu Sans. The reader's font is not known.
 [[nodiscard]] constexpr double text_width(std::string_view text, double size, bool bold = false) {
   double width = 0;  // in hundredths of the size
   while (!text.empty()) {
@@ -75,7 +74,7 @@ inline constexpr color_pair white_color{"#ffffff", "#ffffff"};
 
 enum class text_anchor : unsigned char { start, middle, end };
 
-/// How a text looks. `color` is the name of a class of the drawing's style: ink, faint, white.
+/// The style of a text. `color` is the name of a class of the drawing's style: ink, faint, white.
 struct text_style {
   double size = 12;
   std::string_view color = "ink";
@@ -85,12 +84,12 @@ struct text_style {
 
 /// Elements in the order in which they are drawn. Colours are the names of classes, so that they can follow the page:
 /// `sheet`, `panel`, `ink`, `faint`, `line`, `grid`, `gray`, `white`, `t0`, `t1`, ... for tints and `s0`, ... for
-/// strong hues. Areas and text have the name itself, lines and outlines the name with `-edge` behind it.
+/// strong hues. Areas and text have the name itself, lines and outlines the name followed by `-edge`.
 class svg_drawing {
  public:
   explicit svg_drawing(std::string title) : title_(std::move(title)) {}
 
-  /// With an outline if `color` is two classes: "t0 s0-edge".
+  /// Draws a box, with an outline if `color` is two classes: "t0 s0-edge".
   void box(double x, double y, double width, double height, std::string_view color, double radius = 0) {
     body_ << "<rect x=\"" << x << "\" y=\"" << y << "\" width=\"" << width << "\" height=\"" << height << '"';
     if (radius > 0) body_ << " rx=\"" << radius << '"';
@@ -100,14 +99,14 @@ class svg_drawing {
     begin_text(x, y, style);
     body_.xml(text) << "</text>\n";
   }
-  /// One line in two colours, with a space of `gap` between them (spaces at a seam get lost).
+  /// Draws one line in two colours, with a space of `gap` between them (spaces at a seam get lost).
   void text(double x, double y, std::string_view text, std::string_view more, std::string_view more_color,
             text_style const& style = {}, double gap = 5) {
     begin_text(x, y, style);
     body_.xml(text) << "<tspan dx=\"" << gap << "\" font-weight=\"normal\" class=\"" << more_color << "\">";
     body_.xml(more) << "</tspan></text>\n";
   }
-  /// Turned to be read from below.
+  /// Draws a text that is turned to be read from below.
   void upright_text(double x, double y, std::string_view text, text_style const& style = {}) {
     body_ << "<g transform=\"translate(" << x << ' ' << y << ") rotate(-90)\">";
     this->text(0, 0, text, style);
@@ -124,7 +123,7 @@ class svg_drawing {
     if (width != 1) body_ << " stroke-width=\"" << width << '"';
     body_ << "/>\n";
   }
-  /// A text that the reader's pointer finds on what is drawn from here to `end_hint`.
+  /// Begins a hint: the reader's pointer shows the text on all elements from here to `end_hint`.
   void begin_hint(std::string_view text) {
     body_ << "<g><title>";
     body_.xml(text) << "</title>\n";
@@ -165,7 +164,7 @@ class svg_drawing {
     body_ << '>';
   }
 
-  /// Whether an element of the body may be of a class: it stands between quotes or spaces.
+  /// True if an element of the body may have a class: its name stands between quotes or spaces.
   static bool uses(std::string_view body, std::string_view name) {
     for (auto at = body.find(name); at != std::string_view::npos; at = body.find(name, at + 1)) {
       auto const delimits = [&](std::size_t place) { return body[place] == '"' || body[place] == ' '; };
@@ -224,7 +223,7 @@ struct chart_area {
   [[nodiscard]] double y_of(double up) const { return y + height - height * up / most_up; }
 };
 
-/// Lines across at each tick of the bytes, with their numbers.
+/// Draws lines across at each tick of the bytes, with their numbers.
 inline void draw_bytes_axis(svg_drawing& drawing, chart_area const& area) {
   auto const most = static_cast<std::int64_t>(area.most_up);
   auto const distance = tick_distance(most, 4, true);
@@ -250,7 +249,7 @@ inline void draw_bytes_axis(svg_drawing& drawing, chart_area const& area) {
   return path.take();
 }
 
-/// Coloured squares with names, from left to right, in as many lines as it takes. Returns where the next thing begins.
+/// An entry of a legend, which is drawn from left to right in as many lines as it needs.
 struct legend_entry {
   std::string_view color;
   std::string name;
@@ -271,7 +270,7 @@ inline double draw_legend(svg_drawing& drawing, double left, double right, doubl
   return y + 20;
 }
 
-/// A dashed line at the memory that a tile has, with its name, where it lies within the area.
+/// Draws a dashed line, with its name, at the memory that a tile has, if it lies within the area.
 inline void draw_room(svg_drawing& drawing, chart_area const& area, std::int64_t room) {
   if (room <= 0 || static_cast<double>(room) > area.most_up) return;
   double const y = area.y_of(static_cast<double>(room));
@@ -283,7 +282,7 @@ inline void draw_room(svg_drawing& drawing, chart_area const& area, std::int64_t
   drawing.text(right - width / 2, y + 4, label, {.size = 11, .anchor = text_anchor::middle, .bold = true});
 }
 
-/// The top of an axis that shows `most` bytes: with the room, unless that is far above.
+/// The top of an axis that shows `most` bytes, and the room of a tile unless that is far above.
 [[nodiscard]] inline double bytes_scale(std::int64_t most, std::int64_t room) {
   auto const top = room > 0 && most * 2 >= room ? std::max(most, room) : most;
   return std::max(1.0, static_cast<double>(top) * 1.12);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tables of text with columns that stand below each other, and what reports say first.
+// Tables of text with aligned columns, and the facts at the begin of reports.
 #pragma once
 
 #include <stagecraft/report/detail/text_writer.hpp>
@@ -14,7 +14,7 @@
 
 namespace stagecraft::reports {
 
-/// Without control characters, which a terminal obeys, and without what is no character.
+/// A text in which U+FFFD replaces control characters, which a terminal obeys, and bytes that are no character.
 [[nodiscard]] inline std::string printable(std::string_view text) {
   std::string result;
   while (!text.empty()) {
@@ -29,14 +29,15 @@ namespace stagecraft::reports {
   return result;
 }
 
-/// The characters of a text: what it takes on a terminal, as far as they are as wide as Latin ones.
+/// The number of characters of a text: its width on a terminal, as far as they are as wide as Latin ones.
 [[nodiscard]] inline std::size_t columns_of(std::string_view text) {
   std::size_t count = 0;
   for (char const c : text) count += (static_cast<unsigned char>(c) & 0xc0U) != 0x80 ? 1 : 0;
   return count;
 }
 
-/// `share` of `width` as #. What is more than nothing has one; with `is_padded` the rest are points.
+/// A bar of `share` times `width` characters #. A share above 0 has at least one; `is_padded` fills the rest with
+/// points.
 [[nodiscard]] inline std::string bar(double share, int width, bool is_padded) {
   int length = share > 0 ? static_cast<int>(share * width + 0.5) : 0;
   if (share > 0 && length == 0) length = 1;
@@ -84,7 +85,7 @@ class text_table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-/// What a report says first: names and values.
+/// The facts at the begin of a report: names and values.
 [[nodiscard]] inline std::vector<std::pair<std::string, std::string>> facts_of(profile_data const& data) {
   auto const& machine = data.machine;
   auto const& totals = data.totals;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text of pictures and traces while it is written: numbers that no locale changes, characters that XML and JSON give a
-// meaning of their own.
-// Files of text that the library writes: pictures and traces.
-// Quantities as people read them: three digits and a unit.
-// What traces in the format of Chrome's trace viewer have in common. Definition: Google's "Trace Event Format".
+// The text of pictures, reports and traces: numbers that follow no locale, characters escaped for XML and JSON,
+// quantities with three digits and a unit, events of Chrome's trace viewer (Google's "Trace Event Format"), and writing
+// of files.
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>
@@ -19,8 +17,8 @@
 
 namespace stagecraft::reports {
 
-/// Writes a whole file. `function` is what errors call the function that the user called.
-/// Throws file_error E5050 with the system's reason; nothing but what was written so far is left of the file.
+/// Writes a whole file. Errors name `function` as the function that the user called.
+/// Throws file_error E5050 with the system's reason; the file then holds only what was written so far.
 inline void write_text_file(std::string const& path, std::string_view text, std::string_view function) {
   auto const fail = [&](char const* what) {
     auto const* const reason = std::strerror(errno);
@@ -37,7 +35,7 @@ inline void write_text_file(std::string const& path, std::string_view text, std:
   }
 }
 
-/// The name of a file does not tell what to write: E5051. `endings` are those that do.
+/// Throws file_error E5051: the name of a file does not say what to write. `endings` are the endings that do.
 [[noreturn]] inline void throw_unknown_ending(std::string const& path, std::string_view endings,
                                               std::string_view function) {
   throw file_error("E5051", std::string(function) + ": cannot tell from the name '" + path +
@@ -46,7 +44,7 @@ inline void write_text_file(std::string const& path, std::string_view text, std:
 
 using diagnostics::character_length;
 
-/// What stands for bytes that are no character: U+FFFD.
+/// U+FFFD, which stands for bytes that are no character.
 inline constexpr std::string_view no_character = "\xef\xbf\xbd";
 
 /// A text that grows.
@@ -66,7 +64,7 @@ class text_writer {
     return *this;
   }
   text_writer& operator<<(int number) { return *this << static_cast<long long>(number); }
-  /// With at most one digit behind the point: coordinates need no more.
+  /// Appends a number with at most one digit after the point: coordinates need no more.
   text_writer& operator<<(double number) {
     auto const tenths = static_cast<long long>(number * 10 + (number < 0 ? -0.5 : 0.5));
     if (tenths < 0) *this << '-';
@@ -76,7 +74,7 @@ class text_writer {
     return *this;
   }
 
-  /// As the text of an XML element, or between double quotes as the value of an attribute.
+  /// Appends a text escaped for an XML element, or for the value of an attribute between double quotes.
   text_writer& xml(std::string_view text) {
     while (!text.empty()) {
       std::size_t const length = character_length(text);
@@ -99,7 +97,7 @@ class text_writer {
     return *this;
   }
 
-  /// Between double quotes, as JSON and DOT have them.
+  /// Appends a text between double quotes, escaped for JSON and DOT.
   text_writer& quoted(std::string_view text) {
     *this << '"';
     while (!text.empty()) {
@@ -156,11 +154,11 @@ class text_writer {
   return (scaled == 0 ? "" : sign) + text;
 }
 
-/// In the largest of some units, each `base` times the one before, of which there is at least one.
+/// A number in the largest of `count` units, each `base` times the one before, of which there is at least one.
 [[nodiscard]] inline std::string with_unit(double number, double base, std::string_view const* units, int count) {
   int unit = 0;
   double const magnitude = number < 0 ? -number : number;
-  double limit = base - 0.5;  // what is not rounded up to the next unit
+  double limit = base - 0.5;  // smaller numbers are not rounded up to the next unit
   double scale = 1;
   while (unit + 1 < count && magnitude >= limit * scale) {
     scale *= base;
@@ -180,7 +178,7 @@ class text_writer {
   static constexpr std::string_view units[]{"", "k", "M", "G", "T", "P"};
   return with_unit(count, 1000, units, 6);
 }
-/// With all of its digits before the point up to a million: "5.2", "1,802", "12.3 M".
+/// A rate with all of its digits before the point up to a million: "5.2", "1,802", "12.3 M".
 [[nodiscard]] inline std::string rate_text(double rate) {
   return rate >= 999.5 && rate < 999'999 ? grouped_digits(static_cast<std::int64_t>(rate + 0.5)) : count_text(rate);
 }
@@ -205,7 +203,7 @@ class text_writer {
   return text + " %";
 }
 
-/// `part` of `whole`, from 0 on; 0 where there is no whole.
+/// `part` / `whole`; 0 if `whole` is 0.
 [[nodiscard]] inline double share_of(std::int64_t part, std::int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
 }
@@ -224,19 +222,19 @@ static_assert(tick_distance(638'976, 5, true) == 131'072 && tick_distance(0, 5, 
 /// Writes events, one per line, each in a row (`tid`) of a process (`pid`).
 class trace_writer {
  public:
-  /// Begins a trace. `about` are the members of an object: what else there is to say.
+  /// Begins a trace. `about` are the members of the object `otherData`.
   explicit trace_writer(std::string_view about) {
     text_ << "{\"displayTimeUnit\": \"ns\", \"otherData\": {" << about << "}, \"traceEvents\": [";
   }
 
   void name_process(int process, int row, std::string_view name) { this->name("process_name", process, row, name); }
-  /// Rows stand in the order of their numbers.
+  /// Names a row. Rows stand in the order of their numbers.
   void name_row(int process, int row, std::string_view name) {
     this->name("thread_name", process, row, name);
     begin(process, row, "thread_sort_index", "M") << ", \"args\": {\"sort_index\": " << row << "}}";
   }
 
-  /// An event without its end: `, "args": {...}}` follows.
+  /// Begins an event; the caller appends `, "args": {...}}`.
   text_writer& event(int process, int row, std::string_view name, std::string_view category, std::int64_t begin_ps,
                      std::int64_t duration_ps) {
     begin(process, row, name, "X") << ", \"cat\": ";
@@ -262,7 +260,7 @@ class trace_writer {
     first_ = false;
     return text_.quoted(name) << ", \"ph\": \"" << phase << "\", \"pid\": " << process << ", \"tid\": " << row;
   }
-  /// The format's unit. Behind the point are the nanoseconds, and picoseconds if there are any.
+  /// Appends microseconds, the format's unit. Nanoseconds follow the point, and picoseconds if there are any.
   void microseconds(std::int64_t picoseconds) {
     if (picoseconds < 0) picoseconds = 0;
     text_ << static_cast<long long>(picoseconds / 1'000'000) << '.';

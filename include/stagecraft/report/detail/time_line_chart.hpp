@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Charts of time: what each IPU does when, and on what it spends its cycles.
+// Charts of time: the activities of each IPU over time, and its cycles by purpose.
 #pragma once
 
 #include <stagecraft/report/detail/svg_drawing.hpp>
@@ -15,7 +15,7 @@
 
 namespace stagecraft::reports {
 
-/// Draws two rows for each IPU: the passes, in the colours of a timetable's micro-batches, and what takes the time.
+/// Draws two rows for each IPU: the passes, in the colours of a timetable's micro-batches, and the uses of the time.
 class time_line_chart {
  public:
   time_line_chart(profile_data const& data, profile_report_options const& options)
@@ -23,7 +23,7 @@ class time_line_chart {
     std::size_t shown = 0;
     for (auto const& slot : data.time_line.slots)
       for (auto const& span : cut_.spans) shown += slot.begin >= span.begin && slot.end <= span.end ? 1 : 0;
-    // Wide enough for the names of most passes; a page scrolls.
+    // The width is enough for the names of most passes; a page scrolls.
     double const per_slot = data.trains && data.schedule == schedule::grouped ? 80 : 44;
     width_ = std::max(least_width, per_slot * static_cast<double>(shown));
     scale_ = cut_.cycles() > 0 ? (width_ - gap_width * gaps()) / static_cast<double>(cut_.cycles()) : 0;
@@ -46,7 +46,7 @@ class time_line_chart {
  private:
   static constexpr double left = 84, row = 62, gap_width = 44, least_width = 1016;
 
-  /// So many that the ramp-up of a pipeline with many stages is shown, and a part of what comes then.
+  /// The number of slots that shows the ramp-up of a pipeline with many stages, and some slots after it.
   static int slots_of(profile_data const& data, profile_report_options const& options) {
     if (options.max_slots <= 0) return 0;
     return std::max(options.max_slots, std::min(data.timetable().ramp_up_slots(), 64) + 8);
@@ -101,7 +101,7 @@ class time_line_chart {
         pass.pass == pass_kind::infeed || pass.pass == pass_kind::outfeed || pass.pass == pass_kind::send;
     bool const strong = pass.pass == pass_kind::backward || pass.micro_batch < 0;
     auto const number = std::max(pass.micro_batch, 0);
-    // As in a timetable.
+    // Colours are those of a timetable.
     std::string color = moves                  ? "grid"
                         : pass.micro_batch < 0 ? "gray"
                         : strong               ? strong_class(number)
@@ -118,7 +118,8 @@ class time_line_chart {
     drawing_.end_hint();
   }
 
-  /// What takes the time, in columns of a pixel: each has its uses one above the other, by their parts of its time.
+  /// Draws the uses of the time in columns of a pixel: each has its uses one above the other, by their parts of its
+  /// time.
   void draw_uses(std::vector<time_line_pass> const& passes, std::size_t span, double y) {
     auto const& own = cut_.spans[span];
     double const x = x_of_span(span), width = x_in(span, own.end) - x;
@@ -200,7 +201,7 @@ class time_line_chart {
   double width_ = 0, scale_ = 0, top_ = 0;
 };
 
-/// Draws a bar for each IPU: on what it spends the cycles of a weight update.
+/// Draws a bar for each IPU: the cycles of a weight update by purpose.
 class cycles_chart {
  public:
   explicit cycles_chart(profile_data const& data) : data_(data), drawing_("Cycles by use") {}

@@ -16,7 +16,7 @@ struct time_line_cut {
   std::vector<profile_span> spans;
   int slots_left_out = 0;
 
-  /// At most `max_slots` slots, at least three quarters of them at the begin; 0: as many as there are.
+  /// Keeps at most `max_slots` slots, at least three quarters of them at the begin; 0: all.
   time_line_cut(profile_time_line const& line, int max_slots) : slots_left_out(line.slots_left_out) {
     auto gap = line.left_out;
     auto const count = line.slots.size(), shown = static_cast<std::size_t>(std::max(max_slots, 0));
@@ -45,7 +45,7 @@ struct time_line_cut {
   [[nodiscard]] bool is_cut() const { return slots_left_out > 0 || spans.size() > 1; }
 };
 
-/// What an IPU does for one micro-batch in a slot, or its weight update: neighbouring events of the same pass.
+/// A pass of an IPU over one micro-batch in a slot, or its weight update: neighbouring events of the same pass.
 struct time_line_pass {
   pass_kind pass = pass_kind::forward;
   int stage = -1, micro_batch = -1;
@@ -72,8 +72,8 @@ struct time_line_pass {
   return result;
 }
 
-/// As in a timetable: "F3", "B3", "R3", "U"; "F3.1" for stage 1 of an IPU with several. What moves data is "in 3",
-/// "out 3" and "send 3".
+/// The name of a pass as in a timetable: "F3", "B3", "R3", "U"; "F3.1" for stage 1 of an IPU with several. Transfers
+/// are "in 3", "out 3" and "send 3".
 [[nodiscard]] inline std::string pass_label(pass_kind pass, int stage, int micro_batch, bool names_stage) {
   auto const number = micro_batch < 0 ? std::string() : std::to_string(micro_batch);
   auto const behind = names_stage && stage >= 0 ? "." + std::to_string(stage) : std::string();
@@ -90,7 +90,7 @@ struct time_line_pass {
   return {};
 }
 
-/// Whether an IPU has several stages, which labels then name.
+/// True if an IPU has several stages, which labels then name.
 [[nodiscard]] inline bool has_several_stages(profile_data const& data, int ipu) {
   return std::count(data.device_of_stage.begin(), data.device_of_stage.end(), ipu) > 1;
 }

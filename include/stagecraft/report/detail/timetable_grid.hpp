@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A timetable cut into the cells that pictures of it show.
-// The options of a timetable's pictures.
+// A timetable cut into the cells that pictures of it show, and the options of these pictures.
 #pragma once
 
 #include <stagecraft/pipeline/schedule/timetable.hpp>
@@ -13,9 +12,9 @@ namespace stagecraft {
 
 /// Options of `timetable_text`, `timetable_svg` and `plot_timetable`.
 struct timetable_picture_options {
-  /// Above the picture; empty: the schedule.
+  /// The title above the picture; empty: the schedule.
   std::string title = {};
-  /// So many slots are shown at most: of a longer timetable, as many of the first as of the last ones. 0: all.
+  /// The most slots that are shown; a longer timetable shows as many of the first as of the last ones. 0: all.
   int max_slots = 64;
 };
 
@@ -23,7 +22,7 @@ struct timetable_picture_options {
 
 namespace stagecraft::reports {
 
-/// What a slot belongs to.
+/// The phase of a pipeline that a slot belongs to.
 enum class timetable_phase : unsigned char { ramp_up, steady, ramp_down, update };
 
 [[nodiscard]] constexpr timetable_phase phase_of(timetable const& table, int slot) {
@@ -42,13 +41,13 @@ enum class timetable_phase : unsigned char { ramp_up, steady, ramp_down, update 
   }
 }
 
-/// One thing that a device does in a slot. It takes the part from `begin` to `end` of the slot's width.
+/// One activity of a device in a slot. It takes the part from `begin` to `end` of the slot's width.
 struct timetable_cell {
   std::string label;  ///< "F3": forward of micro-batch 3; "F3.1": in stage 1, where the device has several
   timetable_step step;
   double begin = 0, end = 1;
 
-  /// Whether it comes from the host or goes there, beside what is computed.
+  /// True for a transfer from or to the host beside the passes.
   [[nodiscard]] bool moves() const { return step.kind == pass_kind::infeed || step.kind == pass_kind::outfeed; }
 };
 
@@ -58,8 +57,8 @@ struct timetable_column {
   int hidden = 0;
 };
 
-/// What pictures show of a timetable: recomputation, backward and forward passes, and the weight update in a slot
-/// behind them; and what comes and goes, where it has slots of its own.
+/// The cells of a timetable: recomputation, backward and forward passes, and the weight update in a slot after them;
+/// also transfers from and to the host where these have slots of their own.
 class timetable_grid {
  public:
   timetable_grid(timetable const& table, timetable_picture_options const& options) : table_(table) {
@@ -82,10 +81,10 @@ class timetable_grid {
   }
 
   [[nodiscard]] timetable const& table() const { return table_; }
-  /// With the slot of the weight update, if there is one.
+  /// The number of slots, that of the weight update included.
   [[nodiscard]] int slots() const { return table_.slots() + (table_.trains() ? 1 : 0); }
   [[nodiscard]] std::vector<timetable_column> const& columns() const { return columns_; }
-  /// What a column belongs to; where slots are left out, what the one in the middle of them does.
+  /// The phase of a column; where slots are left out, that of the slot in their middle.
   [[nodiscard]] timetable_phase phase(std::size_t column) const {
     auto const& own = columns_[column];
     return phase_of(table_, own.slot >= 0 ? own.slot : columns_[column - 1].slot + (own.hidden + 1) / 2);
@@ -150,7 +149,7 @@ class timetable_grid {
     text[0] = static_cast<char>(text[0] - 'a' + 'A');
     return text;
   }
-  /// Whether there are cells of this kind.
+  /// True if there are cells of this kind.
   [[nodiscard]] bool shows(pass_kind kind) const {
     switch (kind) {
       case pass_kind::backward:
@@ -159,7 +158,7 @@ class timetable_grid {
       default: return is_shown(kind);
     }
   }
-  /// Whether a device has several stages, which the labels of its cells then name.
+  /// True if a device has several stages, which the labels of its cells then name.
   [[nodiscard]] bool names_stages() const {
     for (int device = 0; device < table_.devices(); ++device)
       if (stage_count(device) > 1) return true;
@@ -222,7 +221,7 @@ class timetable_grid {
       if (step.kind == pass_kind::forward && step.stage == stage) return place;
       ++place;
     }
-    return place;  // what is recomputed for the next slot comes last
+    return place;  // recomputation for the next slot comes last
   }
 
   timetable const& table_;

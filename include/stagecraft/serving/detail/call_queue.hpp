@@ -2,7 +2,7 @@
 // Calls that wait for a place in a batch.
 #pragma once
 
-#include <stagecraft/serving/detail/call_record.hpp>
+#include <stagecraft/serving/reply.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace stagecraft::serving::detail {
 
 using call_pointer = std::shared_ptr<call_record>;
 
-/// Samples of a call in a batch.
+/// The samples of one call in a batch: `count` of them from `first` on.
 struct batch_part {
   call_pointer call;
   std::int64_t first = 0;
@@ -23,15 +23,15 @@ struct batch_part {
 };
 using call_batch = std::vector<batch_part>;
 
-/// In the order of their coming; a call that has filled a batch and has more samples goes behind the others, so that a
-/// large one keeps nobody waiting for longer than a batch. Not locked: its owner does that.
+/// Calls in the order of their arrival. A call that has filled a batch and has more samples goes to the end, so that a
+/// large call delays the others by one batch at most. The owner locks.
 class call_queue {
  public:
   [[nodiscard]] bool empty() const noexcept { return calls_.empty(); }
-  /// Whether samples wait whose calls have others in batches: they have waited before.
+  /// True if a call waits of which some samples are in batches already.
   [[nodiscard]] bool has_begun() const noexcept { return begun_ > 0; }
   [[nodiscard]] std::size_t size() const noexcept { return calls_.size(); }
-  /// Samples that are in no batch yet.
+  /// The number of samples that are in no batch yet.
   [[nodiscard]] std::int64_t samples() const noexcept { return samples_; }
   [[nodiscard]] call_record const& front() const { return *calls_.front(); }
 
@@ -42,14 +42,14 @@ class call_queue {
     begun_ += own.given > 0 ? 1 : 0;
   }
 
-  /// Drops calls in front that nobody waits for any more, and returns how many.
+  /// Drops calls at the front that are abandoned or late, and returns their number.
   std::int64_t drop_left(serving_clock::time_point now) {
     std::int64_t dropped = 0;
     while (!calls_.empty()) {
       auto const& call = calls_.front();
       bool const is_late = call->deadline <= now;
       if (!call->abandoned && !is_late) break;
-      if (is_late) call->finish(call_failure::of_time());
+      if (is_late) (void)call->finish(call_failure::of_time());
       (void)pop();
       ++dropped;
     }
@@ -71,16 +71,17 @@ class call_queue {
     }
   }
 
-  /// Gives up the calls with samples in batches whose outputs are not there yet.
-  void take_in_program(std::vector<call_pointer>& to) {
-    take_if(to, [](call_record const& call) { return call.given > call.done; });
+  /// Removes the calls that have samples in batches without outputs, and finishes them with `why`. Returns how many had
+  /// no answer before. Like the next two functions, it needs no memory.
+  std::int64_t fail_in_servable(call_failure const& why) noexcept {
+    return fail_if(why, [](call_record const& call) { return call.given > call.done; });
   }
-  /// Gives up the calls of which nothing is in a batch.
-  void take_waiting(std::vector<call_pointer>& to) {
-    take_if(to, [](call_record const& call) { return call.given == 0; });
+  /// Removes and finishes the calls of which no sample is in a batch.
+  std::int64_t fail_waiting(call_failure const& why) noexcept {
+    return fail_if(why, [](call_record const& call) { return call.given == 0; });
   }
-  void take_all(std::vector<call_pointer>& to) {
-    take_if(to, [](call_record const&) { return true; });
+  std::int64_t fail_all(call_failure const& why) noexcept {
+    return fail_if(why, [](call_record const&) { return true; });
   }
 
  private:
@@ -92,14 +93,16 @@ class call_queue {
     return call;
   }
   template <class Condition>
-  void take_if(std::vector<call_pointer>& to, Condition const& is_taken) {
-    for (auto left = calls_.size(); left > 0; --left) {
-      auto call = pop();
-      if (is_taken(*call))
-        to.push_back(std::move(call));
-      else
-        push(std::move(call));
-    }
+  std::int64_t fail_if(call_failure const& why, Condition const& is_failed) noexcept {
+    std::int64_t failed = 0;
+    std::erase_if(calls_, [&](call_pointer const& call) {
+      if (!is_failed(*call)) return false;
+      samples_ -= call->samples - call->given;
+      begun_ -= call->given > 0 ? 1 : 0;
+      failed += call->finish(why) ? 1 : 0;
+      return true;
+    });
+    return failed;
   }
 
   std::deque<call_pointer> calls_;

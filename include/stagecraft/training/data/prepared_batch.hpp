@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/host/steps/host_memory.hpp>
+#include <stagecraft/engine/policy/pass_memory.hpp>
 #include <array>
 #include <cstddef>
 #include <cstring>

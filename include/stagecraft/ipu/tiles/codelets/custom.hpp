@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A step of a user's own layer on tile 0 of an emulated IPU: ipu/tasks/custom.hpp.
-// A call of a user's own layer on one tile: the constants of the host's call, with tensors in the memory of the tile.
+// A step of a user's own layer on tile 0 of an emulated IPU (ipu/tasks/custom.hpp): it sees the constants of the host's
+// call, with tensors in the memory of the tile.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/host/steps/host_memory.hpp>
+#include <stagecraft/engine/policy/pass_memory.hpp>
+#include <stagecraft/engine/policy/weight_storage.hpp>
 #include <stagecraft/host/steps/operation.hpp>
-#include <stagecraft/host/steps/weight_layout.hpp>
 #include <stagecraft/ipu/tasks/custom.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
 #include <algorithm>
@@ -65,7 +65,7 @@ struct tile_call : Call {
     work(*this);
   }
 
-  host_memory memory;
+  pass_memory memory;
 
  private:
   tensors_type tensors_;

@@ -25,6 +25,14 @@ class task_runner {
   memory allocate(int tiles, std::int64_t elements, dtype type) {
     return machine_.allocate_on(tiles, type, [&](int) { return elements; });
   }
+  memory allocate(equal_shares const& shares, dtype type) {
+    return machine_.allocate_on(shares.tiles_used(), type, [&](int tile) { return shares.of(tile); });
+  }
+  memory home(int tiles, int tensor) {
+    memory pieces;
+    for (int tile = 0; tile < tiles; ++tile) pieces.push_back(machine_.home(tensor, tile));
+    return pieces;
+  }
   template <class Runs>
   memory receive(equal_shares const& shares, int input, std::int64_t width, Runs const& runs) {
     memory copies = machine_.allocate_on(shares.tiles_used(), step().input_of(task_, input).type,

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The memory of a pass: what its steps find at run time, by how long it lasts.
+#pragma once
+
+#include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/threads/share.hpp>
+#include <stagecraft/threads/sharing_team.hpp>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace stagecraft::engine {
+
+/// A block of zeros, aligned for every architecture, with room to read (not to write) one register beyond its end.
+class aligned_block {
+ public:
+  /// No memory at all.
+  aligned_block() = default;
+  explicit aligned_block(long long floats) : size_(static_cast<std::size_t>(floats)) {
+    auto const bytes = (size_ + slack) * sizeof(float);
+    data_ = static_cast<float*>(::operator new(bytes, alignment));
+    std::memset(data_, 0, bytes);
+  }
+  /// The memory keeps its place.
+  aligned_block(aligned_block&& other) noexcept
+      : size_(std::exchange(other.size_, 0)),
+        data_(std::exchange(other.data_, nullptr)),
+        owners_(std::exchange(other.owners_, nullptr)) {}
+  aligned_block& operator=(aligned_block&& other) noexcept {
+    std::swap(size_, other.size_);
+    std::swap(data_, other.data_);
+    std::swap(owners_, other.owners_);
+    return *this;
+  }
+  ~aligned_block() {
+    if (owners_ != nullptr) {
+      if (owners_->fetch_sub(1, std::memory_order_acq_rel) > 1) return;
+      delete owners_;
+    }
+    ::operator delete(data_, alignment);
+  }
+
+  /// Another block on the same memory, which lasts as long as one of its blocks. Only one thread at a time calls it.
+  [[nodiscard]] aligned_block share() {
+    if (owners_ == nullptr) owners_ = new std::atomic<int>(1);
+    aligned_block other;
+    owners_->fetch_add(1, std::memory_order_relaxed);
+    other.size_ = size_;
+    other.data_ = data_;
+    other.owners_ = owners_;
+    return other;
+  }
+  /// Whether another block has this memory, too. When the last other block is gone, this thread sees all that was
+  /// written through it.
+  [[nodiscard]] bool is_shared() const noexcept {
+    return owners_ != nullptr && owners_->load(std::memory_order_acquire) > 1;
+  }
+
+  [[nodiscard]] float* data() const noexcept { return data_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] bool holds(float const* element) const noexcept {
+    return reinterpret_cast<std::uintptr_t>(element) - reinterpret_cast<std::uintptr_t>(data_) < size_ * sizeof(float);
+  }
+
+ private:
+  static constexpr std::size_t slack = 64;
+  static constexpr std::align_val_t alignment{64};
+
+  std::size_t size_ = 0;
+  float* data_ = nullptr;
+  std::atomic<int>* owners_ = nullptr;  // null until the memory is shared
+};
+
+/// Base of what a policy keeps for the steps of a device (ExecutionPolicy::begin_pass).
+struct machine_memory {};
+
+/// Where a device's numbers lie. Lasts as long as the session.
+struct device_memory {
+  float* block = nullptr;  ///< the plan's tensors
+  float* weights = nullptr;
+  float* gradients = nullptr;
+  std::uint16_t* halves = nullptr;   ///< gradients that are accumulated in half precision, in their layout
+  float* widened = nullptr;          ///< room for a step's tensors as floats, where they are stored in 16 bits
+  float* slots = nullptr;            ///< the optimizer's state: one copy of the weights' layout after the other
+  float const* prepared = nullptr;   ///< what the policy has made of the weights once (step_weights)
+  float* first_workspace = nullptr;  ///< the first thread's workspace; null if there is one thread only
+  machine_memory* machine = nullptr;
+};
+
+/// The numbers of one micro-batch or weight update. Lasts as long as its pass, or as the update.
+struct pass_numbers {
+  std::uint64_t seed = 1;
+  std::uint64_t step = 0;        ///< training steps before this one: tells the dropout masks of two steps apart
+  std::int64_t micro_batch = 0;  ///< counts from the beginning of an execution: tells the places of a ring apart
+  int accumulated = 0;           ///< micro-batches of this weight update before this one
+  std::int64_t update = 1;       ///< number of the weight update that this step belongs to, from 1
+  float learning_rate = 0;
+  float loss_scale = 1;            ///< the factor of the losses, if it changes
+  float const* samples = nullptr;  ///< an input that may stay where the caller has it
+  int valid_samples = 0;           ///< samples of this step; the rest of the batch only fills it
+};
+
+/// What the update of one weight reads besides. Lasts as long as that.
+struct weight_numbers {
+  double const* norms = nullptr;  ///< as the optimizer reads them
+};
+
+/// One thread's part of a step. Its share lasts as long as one call of `divide`.
+struct thread_part {
+  float* workspace = nullptr;              ///< of this thread alone; what threads share stands before it
+  sharing_team::member* member = nullptr;  ///< null if there is one thread only
+  kernels::share share = {};               ///< the part of the work
+};
+
+/// What a step finds at run time, on one thread. All else is constant.
+struct pass_memory : device_memory, pass_numbers, weight_numbers, thread_part {
+  /// A workspace that all threads of a step see.
+  [[nodiscard]] float* shared_workspace() const { return first_workspace != nullptr ? first_workspace : workspace; }
+};
+
+/// Floats of workspace that a step needs on a thread. The last `own` of `all` are seen by no other thread.
+struct workspace_size {
+  long long all = 0, own = 0;
+
+  [[nodiscard]] constexpr workspace_size or_more(workspace_size const& other) const {
+    return {all < other.all ? other.all : all, own < other.own ? other.own : own};
+  }
+};
+
+/// Where a loss's gradient goes: `to`, or, if something is there already, `scratch`, from where it is added.
+struct loss_gradient {
+  float* to = nullptr;  ///< null: nobody wants it
+  float* scratch = nullptr;
+};
+
+/// Where the optimizer's state of a range of a weight lies.
+struct optimizer_state {
+  float* slots = nullptr;
+  long long stride = 0;  ///< from one number of a weight's state to the next
+};
+
+/// Calls `part(memory)` for the shares of the work that fall to this thread, and waits until all are done. With one
+/// thread only, the share is all of the work.
+template <class Part>
+void divide_work(pass_memory const& memory, Part const& part) {
+  if (memory.member == nullptr) return part(memory);
+  memory.member->divide([&](int number) {
+    pass_memory own = memory;
+    own.share = {number, memory.member->pieces()};
+    part(own);
+  });
+}
+
+}  // namespace stagecraft::engine

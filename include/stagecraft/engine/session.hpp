@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Runs models: each device's passes in the order of the timetable, on as many threads as the machine has, as its policy
+// carries them out. All memory is taken when the session is made; no step allocates.
+#pragma once
+
+#include <stagecraft/description/job_on.hpp>
+#include <stagecraft/description/replicas.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/diagnostics/throw_error.hpp>
+#include <stagecraft/engine/pipeline_memory.hpp>
+#include <stagecraft/engine/pipeline_pass.hpp>
+#include <stagecraft/engine/pipeline_run.hpp>
+#include <stagecraft/engine/policy/execution_policy.hpp>
+#include <stagecraft/engine/policy/weight_storage.hpp>
+#include <stagecraft/engine/step_plan.hpp>
+#include <stagecraft/engine/trace.hpp>
+#include <stagecraft/engine/training_progress.hpp>
+#include <stagecraft/kernels/reduction/collectives.hpp>
+#include <stagecraft/kernels/simd/special_values.hpp>
+#include <stagecraft/threads/owned.hpp>
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace stagecraft::engine {
+
+/// Weights, optimizer state and executions of a model's replicas, each with a device for every stage that the
+/// assignment names; a model without stages is one stage on one device. The threads of a machine share the devices:
+/// there are several to one, which then divide its steps among them, or several devices to one thread. Results have the
+/// bits of the same model without stages, for any schedule and any number of threads.
+///
+/// Between two passes on different devices there are bounded rings in the receiver's memory, guarded by a count of each
+/// pass: nothing is locked or allocated. What a layer, `feed` or `results` throws ends the execution on all threads and
+/// comes out; weight updates are carried out whole or not at all.
+template <class Job>
+class session : public session_shape<typename Job::described> {
+ public:
+  using architecture = typename Job::machine::architecture;
+  using shape_type = session_shape<typename Job::described>;
+  using policy = policy_of<typename Job::machine>;
+  static constexpr int replicas = Job::replicas;
+  using sizes = pipeline_sizes<Job, replicas>;
+  using memory_type = pipeline_memory<sizes>;
+  template <execution_mode Mode, int Pass>
+  using plan = step_plan<typename Job::template in<Mode>, Pass>;
+  using first_plan = plan<sizes::main_mode, 0>;
+  template <int Call>
+  using plan_of_call = plan<execution_mode::inference, stage_of_graph_call<typename Job::model>(Call)>;
+  using step_weights = typename policy::template step_weights<plan<execution_mode::inference, 0>, plan_of_call>;
+  static constexpr int devices = sizes::devices;
+  /// The threads that work.
+  static constexpr int threads = sizes::threads;
+  using shape_type::batch, shape_type::graph, shape_type::outputs, shape_type::output_count;
+  static_assert(ExecutionPolicy<policy, first_plan, sizes>);
+
+  [[gnu::cold]] explicit session(std::uint64_t seed = first_plan::training.seed)
+      : seed_(seed), learning_rate_(sizes::learning_rate) {
+    for (int i = 0; i < replicas; ++i) {
+      replicas_[i] = owned<memory_type>(new memory_type(i, workspace_floats, widened_floats));
+      pointers_[i] = replicas_[i].get();
+    }
+    initialize_weights(seed);
+    begin_run();
+    if constexpr (workers > 1) team_ = owned<thread_team>(new thread_team(workers, threads));
+    for (int worker = 0; worker < workers; ++worker) teams_[worker] = {sizes::threads_of_worker(worker), threads};
+  }
+
+  /// One execution: `steps` micro-batches of each replica, with stages a multiple of those of a weight update (else
+  /// data_error E4070). `feed(to, replica, step)` fills each, on a thread of the replica's first stage; `results(view)`
+  /// sees its losses and predictions, on one of the last stage, before the backward steps. Both are called in the order
+  /// of the steps for each replica, and perhaps at the same time for several. They may wait; if they have a member
+  /// `cancel`, it is called once when another thread has failed, and ends what they wait for.
+  template <class Feed, class Results>
+  void train(int steps, Feed const& feed, Results const& results) {
+    if (sizes::stages > 1 && steps % accumulation_steps != 0)
+      throw_data_error("E4070", "steps: expected a multiple of the %d micro-batches of a weight update, found %d",
+                       accumulation_steps, steps);
+    auto all = execution(feed, results, true);
+    if constexpr (sizes::scales_losses)  // an execution that has failed may have changed some of them
+      for (auto* const replica : pointers_)
+        for (auto& scale : replica->loss_scales.of_device) scale = pointers_[0]->loss_scales.of_device[0];
+    all.first_step = steps_;
+    steps_ += static_cast<std::uint64_t>(steps) * replicas;
+    run<execution_mode::training>(all, steps);
+  }
+  /// The same without training.
+  template <class Feed, class Results>
+  void test(int steps, Feed const& feed, Results const& results) {
+    run<execution_mode::inference>(execution(feed, results, true), steps);
+  }
+  /// Forward passes alone.
+  template <class Feed, class Results>
+  void predict(int steps, Feed const& feed, Results const& results) {
+    run<execution_mode::inference>(execution(feed, results, false), steps);
+  }
+
+  /// One micro-batch of the first replica, forward: a stage after the other, without queues. By the caller's thread
+  /// alone, without locks, but for a model without stages on several threads, which divide its steps.
+  template <class Feed, class Results>
+  void call(Feed const& feed, Results const& results) {
+    if (weights_changed_ || (sizes::keeps_copies && sizes::trains)) begin_run();
+    auto all = execution(feed, results, false);
+    all.team = nullptr;
+    for (auto& count : pointers_[0]->done) count.reset();
+    auto const run_stages = [all, own = pointers_[0]](device_thread const& self) {
+      return [&]<std::size_t... Stage>(std::index_sequence<Stage...>) {
+        return (pipeline_pass<session, execution_mode::inference, static_cast<int>(Stage)>::run(all, *own, 0, self) &&
+                ...);
+      }(std::make_index_sequence<sizes::stages>{});
+    };
+    if constexpr (sizes::stages == 1) {
+      teams_[0].run(0, run_stages);
+    } else {
+      kernels::flush_denormals const flush;
+      run_stages(device_thread{});
+    }
+  }
+
+  /// Whether `call(x, y)` can run the model: its forward steps alone, on one thread and floats, from one input to one
+  /// output.
+  static constexpr bool calls_alone = [] {
+    if constexpr (sizes::stages == 1 && sizes::workers == 1)
+      return pipeline_pass<session, execution_mode::inference, 0>::runs_alone;
+    else
+      return false;
+  }();
+  /// One micro-batch of the first replica, forward, by the caller's thread: the steps and nothing else. `x` and `y`
+  /// hold the whole batch. Denormal numbers are what the caller's thread has set.
+  void call(float const* x, float* y)
+    requires calls_alone
+  {
+    if (weights_changed_) [[unlikely]]
+      begin_run();
+    pipeline_pass<session, execution_mode::inference, 0>::call(*pointers_[0], alone_, x, y);
+  }
+
+  /// All replicas get the weights of the first one. Called before the first execution of a run, and by `call`.
+  void begin_run() {
+    if (!replicas_[0]->weights.is_shared()) policy::template given_weights<first_plan>(replicas_[0]->weights.data());
+    for (int i = 1; i < replicas; ++i)
+      std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
+    for (auto& replica : replicas_) replica->copied.fill(0);
+    if (!std::exchange(weights_changed_, false)) return;
+    step_weights_.derive(replicas_[0]->weights.data());
+    if constexpr (calls_alone) {
+      auto const& own = *replicas_[0];
+      alone_ = {device_memory{.block = own.blocks[0].data(),
+                              .weights = step_weights::replaces_weights ? step_weights_.weights() : own.weights.data(),
+                              .prepared = step_weights_.prepared()},
+                pass_numbers{.seed = seed_, .valid_samples = batch}, weight_numbers{},
+                thread_part{.workspace = own.workspaces[0].data()}};
+    }
+  }
+  /// Takes the weights of another session, in the same memory; copies of them, if the model keeps states among them.
+  void share_weights_of(session& other) {
+    other.begin_run();
+    replicas_[0]->share_weights_of(*other.replicas_[0], graph.is_stateful());
+    weights_changed_ = true;
+  }
+  /// Forgets micro-batches whose weights have not been updated yet.
+  void begin_accumulation() { accumulated_ = 0; }
+
+  [[nodiscard]] float learning_rate() const { return learning_rate_; }
+  void set_learning_rate(float rate) { learning_rate_ = rate; }
+  /// By what losses are multiplied before gradients are found.
+  [[nodiscard]] float loss_scale() const
+    requires(sizes::trains)
+  {
+    constexpr float scale = loss_scale_of(first_plan::training.optimizer);
+    if constexpr (sizes::scales_losses)
+      return scale * replicas_[0]->loss_scales.of_device[0].scale;
+    else
+      return scale;
+  }
+
+  /// The stored weights of one parameter of the first replica.
+  [[nodiscard]] float* weight(std::size_t parameter) {
+    weights_changed_ = replicas_[0]->may_change_weights();
+    return replicas_[0]->weights.data() + layout::storage.offset[parameter];
+  }
+  [[nodiscard]] float const* weight(std::size_t parameter) const {
+    return replicas_[0]->weights.data() + layout::storage.offset[parameter];
+  }
+  /// Copies a parameter from or to its own, row-major shape. All replicas have it after the next `begin_run`.
+  template <std::size_t Parameter>
+  void read_weight(float* row_major) const {
+    layout::template read<Parameter>(replicas_[0]->weights.data(), row_major);
+  }
+  template <std::size_t Parameter>
+  void write_weight(float const* row_major) {
+    weights_changed_ = replicas_[0]->may_change_weights();
+    layout::template write<Parameter>(row_major, replicas_[0]->weights.data());
+  }
+  template <std::size_t Parameter>
+  static constexpr bool is_packed = weight_layout<typename Job::model, architecture>::template is_packed<Parameter>;
+  template <std::size_t Parameter>
+  using packed = typename weight_layout<typename Job::model, architecture>::template packed<Parameter>;
+
+  /// Copies one of the numbers that the optimizer keeps with each element of a parameter, from or to its row-major
+  /// shape; of all replicas, each of which may hold a part.
+  template <std::size_t Parameter>
+  void read_optimizer_slot(int slot, float* row_major) const {
+    aligned_block const stored(sizes::weights.size[Parameter]);
+    for_each_state_part<Parameter>(slot, [&](float const* part, auto elements) {
+      std::copy_n(part, elements.last - elements.first, stored.data() + elements.first);
+    });
+    layout::template unpack<Parameter>(stored.data(), row_major);
+  }
+  template <std::size_t Parameter>
+  void write_optimizer_slot(int slot, float const* row_major) {
+    aligned_block const stored(sizes::weights.size[Parameter]);
+    layout::template pack<Parameter>(row_major, stored.data());
+    for_each_state_part<Parameter>(slot, [&](float* part, auto elements) {
+      std::copy_n(stored.data() + elements.first, elements.last - elements.first, part);
+    });
+  }
+
+  /// How far training has come. What is set forgets micro-batches whose weights have not been updated yet.
+  [[nodiscard]] training_progress progress() const {
+    training_progress result{.seed = seed_, .steps = steps_, .updates = updates_, .learning_rate = learning_rate_};
+    if constexpr (sizes::scales_losses) {
+      auto const& scale = replicas_[0]->loss_scales.of_device[0];
+      result.loss_scale = scale.scale;
+      result.good_steps = scale.good_steps;
+      result.overflowed = scale.overflowed;
+    }
+    return result;
+  }
+  void set_progress(training_progress const& from) {
+    seed_ = from.seed;
+    steps_ = from.steps;
+    updates_ = from.updates;
+    learning_rate_ = from.learning_rate;
+    if constexpr (sizes::scales_losses)  // the others take over what the first has
+      replicas_[0]->loss_scales.of_device[0] = {
+          .scale = from.loss_scale, .good_steps = from.good_steps, .overflowed = from.overflowed};
+    begin_accumulation();
+  }
+
+  /// What the emulated IPUs of a replica have done.
+  [[nodiscard]] auto const& counted(int replica = 0) const
+    requires requires(memory_type const& own) { own.of_policy.counted; }
+  {
+    return replicas_[replica]->of_policy.counted;
+  }
+
+  /// The tiles of a device, where steps run tile by tile.
+  [[nodiscard]] auto const& tiles(int device, int replica = 0) const
+    requires requires(memory_type const& own) { own.of_policy.devices; } && (Job::machine::checked)
+  {
+    return *replicas_[replica]->of_policy.devices[device];
+  }
+
+  /// From now on, what each thread does is recorded there; null: no more.
+  void record(trace* to) {
+    trace_ = to;
+    if (to != nullptr) to->reserve(workers);
+  }
+
+  /// What a step needs.
+  static constexpr workspace_size workspace = [] {
+    workspace_size largest;
+    auto const add = [&]<execution_mode Mode, std::size_t... Pass>(std::index_sequence<Pass...>) {
+      ((largest = largest.or_more(pipeline_pass<session, Mode, static_cast<int>(Pass)>::workspace_floats())), ...);
+    };
+    add.template operator()<sizes::main_mode>(std::make_index_sequence<std::size_t{sizes::passes}>{});
+    add.template operator()<execution_mode::inference>(std::make_index_sequence<std::size_t{sizes::stages}>{});
+    return largest;
+  }();
+  /// From the workspace of a thread to that of the next one.
+  static constexpr long long own_workspace_floats = (workspace.own + 15) / 16 * 16;
+  /// What the threads of a device have for a step.
+  static constexpr long long workspace_floats = [] {
+    long long const floats = workspace.all + (sizes::threads_of_device - 1) * own_workspace_floats;
+    if constexpr (shape_type::has_losses)
+      return std::max(floats, policy::template update_workspace<first_plan>());
+    else
+      return floats;
+  }();
+
+  /// What each device has for a step's tensors as floats, where they are stored in 16 bits.
+  static constexpr long long widened_floats = policy::template widened_floats<first_plan>();
+
+ private:
+  using layout = weight_layout<typename Job::model, architecture>;
+  using execution_type = pipeline_execution<session>;
+  static constexpr int workers = sizes::workers;
+  static constexpr int accumulation_steps = sizes::options.accumulation_steps();
+
+  void initialize_weights(std::uint64_t seed) {
+    if constexpr (sizes::trains) {
+      // Gradients are not in use yet: their memory takes the values before they are packed.
+      initialize_weights(seed, replicas_[0]->gradients.data());
+    } else {
+      aligned_block const unpacked(layout::storage.floats);
+      initialize_weights(seed, unpacked.data());
+    }
+  }
+  /// `scratch` has the size of the weights, and is left with zeros.
+  void initialize_weights(std::uint64_t seed, float* scratch) {
+    [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
+      [[maybe_unused]] int const done[]{0, (initialize_weight<Parameter>(seed, scratch), 0)...};
+    }(std::make_index_sequence<layout::storage.count>{});
+  }
+  template <std::size_t Parameter>
+  void initialize_weight(std::uint64_t seed, float* scratch) {
+    policy::template initial_values<first_plan, Parameter>(seed, scratch);
+    layout::template write<Parameter>(scratch, replicas_[0]->weights.data());
+    std::fill_n(scratch, graph.parameters[Parameter].size(), 0.0F);
+  }
+
+  /// each(part, elements) for each replica's part of one of a parameter's numbers.
+  template <std::size_t Parameter, class Each>
+  void for_each_state_part(int slot, Each const& each) const {
+    constexpr auto offset = sizes::state_offset(Parameter);
+    for (int i = 0; i < replicas; ++i) {
+      auto elements = kernels::share::range{0, sizes::weights.size[Parameter]};
+      if constexpr (sizes::shards_state) elements = kernels::shard_of(elements.last, i, replicas);
+      each(replicas_[i]->state.data() + offset + slot * sizes::all_state_floats, elements);
+    }
+  }
+
+  template <class Feed, class Results>
+  execution_type execution(Feed const& feed, Results const& results, bool has_targets) {
+    execution_type all;
+    all.feed = &feed;
+    all.call_feed = [](void const* what, pipeline_feed<session> const& to, int replica, int step) {
+      (*static_cast<Feed const*>(what))(to, replica, step);
+    };
+    all.results = &results;
+    all.call_results = [](void const* what, step_view<session> const& view) {
+      (*static_cast<Results const*>(what))(view);
+    };
+    all.cancel = [](execution_type const& what) noexcept {
+      if constexpr (requires(Feed const& f) { f.cancel(); }) static_cast<Feed const*>(what.feed)->cancel();
+      if constexpr (requires(Results const& r) { r.cancel(); }) static_cast<Results const*>(what.results)->cancel();
+    };
+    all.has_targets = has_targets;
+    if constexpr (workers > 1) all.team = team_.get();
+    all.seed = seed_;
+    all.updates = updates_;
+    all.accumulated = accumulated_;
+    all.learning_rate = learning_rate_;
+    all.record = trace_;
+    all.shared_weights = replicas_[0]->weights.data();
+    all.step_weights = step_weights_.weights();
+    all.prepared_weights = step_weights_.prepared();
+    return all;
+  }
+
+  template <execution_mode Mode>
+  void run(execution_type const& all, int steps) {
+    for (auto& replica : replicas_)
+      for (auto& count : replica->done) count.reset();
+    pipeline_run<session, Mode> const work(all, pointers_, steps, done_);
+    try {
+      if constexpr (workers > 1) {
+        auto work_of = [&](int worker) { teams_[worker].run(worker, work); };
+        team_->run(work_of, [&] { all.cancel(all); });
+      } else {
+        teams_[0].run(0, work);
+      }
+    } catch (...) {
+      count_finished();
+      throw;
+    }
+    count_finished();
+  }
+  void count_finished() {
+    auto const done = std::exchange(done_, {});
+    updates_ += done.updates;
+    accumulated_ = static_cast<int>((accumulated_ + done.micro_batches) % accumulation_steps);
+  }
+
+  owned<memory_type> replicas_[replicas];
+  std::array<memory_type*, static_cast<std::size_t>(replicas)> pointers_{};
+  std::uint64_t seed_;
+  std::uint64_t steps_ = 0;  // of training, of all replicas
+  std::int64_t updates_ = 0;
+  int accumulated_ = 0;    // micro-batches of the weight update to come
+  execution_counts done_;  // of the execution that runs
+  float learning_rate_;
+  step_weights step_weights_;
+  pass_memory alone_;  // of `call(x, y)`
+  bool weights_changed_ = true;
+  trace* trace_ = nullptr;
+  // At the end: they stop before what late threads look at is gone.
+  struct no_team {};
+  [[no_unique_address]] std::conditional_t<(workers > 1), owned<thread_team>, no_team> team_;
+  device_threads<sizes::threads_of_device> teams_[workers];
+};
+
+/// The session of a model, whose description is that which holds on the machine.
+template <Model M, auto Training, class Machine>
+using session_of = session<job_on<M, Training, Machine>>;
+
+}  // namespace stagecraft::engine

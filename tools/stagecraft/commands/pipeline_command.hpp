@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `stagecraft pipeline`: an exported model is divided into pipeline stages.
+#pragma once
+
+#include "pipeline/pipeline_search.hpp"
+
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace stagecraft::tool {
+
+struct pipeline_command {
+  pipeline_job job;
+  std::string pipeline_cfg;  ///< JSON, or a file with it
+
+  /// Errors are those of read_pipeline_configuration and find_pipeline.
+  void run() const;
+};
+
+/// Adds the command to the program.
+void add_pipeline_command(CLI::App& app);
+
+}  // namespace stagecraft::tool

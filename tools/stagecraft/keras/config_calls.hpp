@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The calls of layers in the configuration of a functional model: lists in Keras 2, objects in Keras 3.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace stagecraft::tool {
+
+using nlohmann::json;
+
+/// The origin of a tensor: a layer's name, and the numbers of its call and output.
+struct history {
+  std::string layer;
+  int node = 0, output = 0;
+};
+
+/// A call as it stands in a configuration.
+struct config_call {
+  int layer = 0;
+  std::vector<history> inputs;
+  json options = json::object();
+};
+
+/// Reads calls. Throws file_error: E5063 what they are is not known.
+class config_calls {
+ public:
+  explicit config_calls(std::string const& file) : file_(file) {}
+
+  /// One call of a layer.
+  [[nodiscard]] config_call read_node(json const& node, int layer, std::string const& name) const;
+  /// Lists of tensors, or one of them: [["x", 0, 0], ...] or ["x", 0, 0].
+  [[nodiscard]] std::vector<history> read_ends(json const& content, char const* key, std::string const& model) const;
+
+ private:
+  [[noreturn]] void wrong(std::string const& what) const;
+
+  std::string const& file_;
+};
+
+}  // namespace stagecraft::tool

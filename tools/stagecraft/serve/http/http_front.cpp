@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "serve/http/http_front.hpp"
+
+#include "serve/http/http_loop.hpp"
+#include "serve/http/worker_pool.hpp"
+
+#include <stagecraft/diagnostics/exceptions.hpp>
+#include <algorithm>
+#include <cctype>
+#include <exception>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <openssl/ssl.h>
+#include <sys/resource.h>
+#include <utility>
+
+namespace stagecraft::tool {
+
+namespace {
+
+[[noreturn]] void refuse(std::string const& text) { throw file_error("E5096", text); }
+
+std::string read_token(std::string const& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string token{std::istreambuf_iterator<char>(file), {}};
+  while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) token.pop_back();
+  if (!file || token.empty()) refuse(path + ": has no token");
+  return token;
+}
+
+/// In a time that does not say how much of it is the same.
+bool is_same(std::string_view a, std::string_view b) {
+  unsigned differences = a.size() == b.size() ? 0 : 1;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    differences |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b.empty() ? 0 : b[i % b.size()]);
+  return differences == 0;
+}
+
+/// What follows "Bearer", in letters of any size; empty if it is another scheme.
+std::string_view bearer_token(std::string_view authorization) {
+  constexpr std::string_view scheme = "bearer";
+  if (authorization.size() <= scheme.size() || authorization[scheme.size()] != ' ') return {};
+  if (!std::equal(scheme.begin(), scheme.end(), authorization.begin(),
+                  [](unsigned char a, unsigned char b) { return a == std::tolower(b); }))
+    return {};
+  authorization.remove_prefix(scheme.size());
+  authorization.remove_prefix(std::min(authorization.find_first_not_of(' '), authorization.size()));
+  return authorization;
+}
+
+/// Has the system give as many descriptors as it may, and returns how many connections that lets be.
+std::size_t raise_descriptors(std::size_t wanted) {
+  constexpr std::size_t others = 64;  // files of models, and the server's own
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+  (void)::getrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_cur == RLIM_INFINITY) return wanted;
+  auto const given = static_cast<std::size_t>(limit.rlim_cur);
+  return std::min(wanted, given > 2 * others ? given - others : given / 2);
+}
+
+}  // namespace
+
+struct http_front::tls {
+  struct deleter {
+    void operator()(SSL_CTX* of) const noexcept { SSL_CTX_free(of); }
+  };
+  std::unique_ptr<SSL_CTX, deleter> context{SSL_CTX_new(TLS_server_method())};
+
+  /// Files in PEM's format. False: they cannot be read, or do not go together.
+  bool use(std::string const& certificate, std::string const& key) {
+    auto* const own = context.get();
+    if (own == nullptr) return false;
+    SSL_CTX_set_min_proto_version(own, TLS1_2_VERSION);
+    SSL_CTX_set_options(own, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
+    SSL_CTX_set_mode(own,
+                     SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+    return SSL_CTX_use_certificate_chain_file(own, certificate.c_str()) == 1 &&
+           SSL_CTX_use_PrivateKey_file(own, key.c_str(), SSL_FILETYPE_PEM) == 1 && SSL_CTX_check_private_key(own) == 1;
+  }
+};
+
+http_front::http_front(serve_command const& options, server_state& state) : options_(options), state_(state) {
+  if (options.certificate.empty() != options.key.empty()) refuse("--ssl_cert and --ssl_key go together");
+  if (!options.certificate.empty()) {
+    tls_ = std::make_unique<tls>();
+    if (!tls_->use(options.certificate, options.key))
+      refuse(options.certificate + ": is no certificate, or " + options.key + " not its key");
+  }
+  if (!options.token_file.empty()) token_ = read_token(options.token_file);
+  rules_ = {.max_head_bytes = options.max_header_bytes,
+            .max_body_bytes = options.max_body_bytes,
+            .max_bytes_in_flight = options.max_bytes_in_flight,
+            .read_time = std::chrono::milliseconds(options.read_time_ms),
+            .bytes_in_flight = &state.bytes_in_flight,
+            .refusal_of = [this](http_head const& head) { return refusal_of(head); },
+            .count = [this](int status, auto time) { state_.metrics.count(status, time); }};
+  loop_ = std::make_unique<http_loop>(
+      http_loop_options{.read_time = rules_.read_time,
+                        .idle_time = std::chrono::milliseconds(options.idle_time_ms),
+                        .max_connections = raise_descriptors(options.max_connections),
+                        .tls = tls_ ? tls_->context.get() : nullptr,
+                        .dispatch = [this](std::unique_ptr<http_task> task) { dispatch(std::move(task)); }},
+      rules_);
+  auto const work = [this](std::unique_ptr<http_task> task) {
+    answer_task(*task);
+    loop_->finish(std::move(task));
+  };
+  // What waits here is what would wait for a place in a batch, if there were a thread for it.
+  callers_ = std::make_unique<worker_pool>(static_cast<std::size_t>(options.num_threads),
+                                           static_cast<std::size_t>(options.runtime.max_enqueued_calls), work);
+  lookers_ = std::make_unique<worker_pool>(1, std::numeric_limits<std::size_t>::max(), work);
+}
+
+http_front::~http_front() = default;
+
+int http_front::bind() {
+  int const bound = loop_->bind(options_.host, options_.rest_api_port);
+  if (bound <= 0) refuse(options_.host + ":" + std::to_string(options_.rest_api_port) + " cannot be listened to");
+  return bound;
+}
+
+void http_front::run() { loop_->run(); }
+void http_front::stop() noexcept { loop_->stop(); }
+
+bool http_front::is_allowed(http_head const& head) const {
+  auto const path = std::string_view(head.target).substr(0, head.target.find('?'));
+  bool const is_health = path == "/v2/health/live" || path == "/v2/health/ready";
+  return token_.empty() || (is_health && head.method != "POST") ||  // which may have a large body
+         is_same(bearer_token(head.value("authorization")), token_);
+}
+
+/// Methods that nothing answers, and bodies that nothing reads, end the connection: nobody waits for the rest of them.
+std::optional<http_refusal> http_front::refusal_of(http_head const& head) const {
+  auto const refuse = [](int status, std::string const& text) { return http_refusal{error_response(status, text)}; };
+  bool const is_post = head.method == "POST";
+  if (!is_allowed(head)) return http_refusal{error_response(401, "a bearer token is asked for"), !is_post};
+  if (!is_post && head.method != "GET" && head.method != "HEAD")
+    return refuse(404, "Not found: " + head.method + " " + head.target);
+  if (!is_post && (head.is_chunked || head.content_length.value_or(0) > 0))
+    return refuse(400, head.method + " has no body");
+  if (head.has("range")) return refuse(400, "answers have no ranges");
+  if (head.value("content-type").starts_with("multipart/")) return refuse(415, "forms are not taken: send JSON");
+  return std::nullopt;
+}
+
+void http_front::dispatch(std::unique_ptr<http_task> task) {
+  auto& pool = task->request.method == "POST" ? *callers_ : *lookers_;
+  if (pool.take(task)) return;
+  task->response = error_response(503, "as many requests wait as may wait");
+  loop_->finish(std::move(task));
+}
+
+void http_front::answer_task(http_task& task) noexcept {
+  constexpr std::size_t least_packed = 4096;  // smaller answers are sent before they would be packed
+  try {
+    auto const waited = std::chrono::steady_clock::now() - task.begin;
+    if (state_.time.count() > 0 && waited > state_.time && task.request.method == "POST") {
+      task.response = error_response(504, "the request has waited longer than a call may take");
+      return;
+    }
+    if (task.encoding != body_encoding::none) {
+      try {
+        task.request.body = unpack_body(task.request.body, task.encoding, options_.max_body_bytes, task.counted,
+                                        options_.max_bytes_in_flight);
+      } catch (http_error const& why) {
+        task.response = error_response(why.status, why.text);
+        task.closes = true;
+        return;
+      }
+    }
+    task.response = answer(state_, std::move(task.request));
+    if (!task.takes_gzip || task.response->json_length >= 0 || task.response->body.size() < least_packed) return;
+    task.response->body = pack_body(task.response->body);
+    task.is_packed = true;
+  } catch (std::exception const&) {
+    if (!task.is_packed && task.response && !task.response->body.empty()) return;  // it goes as it is
+    task.response.reset();
+  }
+}
+
+}  // namespace stagecraft::tool

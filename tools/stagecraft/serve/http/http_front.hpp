@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// HTTP's side of a server: limits, tokens, what a request is refused for before anybody reads it, and who answers it.
+#pragma once
+
+#include "serve/api.hpp"
+#include "serve/http/http_session.hpp"
+#include "serve/serve_command.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace stagecraft::tool {
+
+class http_loop;
+class worker_pool;
+
+/// Carries requests to the API and answers back: a loop reads and writes for all connections, and threads answer whole
+/// requests. Those that only ask how things are have a thread of their own, and are answered however long others take.
+class http_front {
+ public:
+  /// Throws file_error E5096: TLS's files or the token's are not as they should be; std::system_error: the system has
+  /// no threads. Keeps references.
+  http_front(serve_command const& options, server_state& state);
+  http_front(http_front const&) = delete;
+  http_front& operator=(http_front const&) = delete;
+  ~http_front();
+
+  /// Returns the port. Throws file_error E5096.
+  int bind();
+  /// Serves until `stop` is called and the last answer is written.
+  void run();
+  /// Ends `run`. Any thread may call it.
+  void stop() noexcept;
+
+ private:
+  struct tls;
+
+  [[nodiscard]] bool is_allowed(http_head const& head) const;
+  [[nodiscard]] std::optional<http_refusal> refusal_of(http_head const& head) const;
+  void dispatch(std::unique_ptr<http_task> task);
+  void answer_task(http_task& task) noexcept;
+
+  serve_command const& options_;
+  server_state& state_;
+  std::string token_;
+  http_rules rules_;
+  std::unique_ptr<tls> tls_;
+  std::unique_ptr<http_loop> loop_;
+  std::unique_ptr<worker_pool> callers_, lookers_;  // of calls of models; of everything else
+};
+
+}  // namespace stagecraft::tool

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The one thread that waits for all connections of a server.
+#pragma once
+
+#include "serve/http/http_connection.hpp"
+#include "serve/http/http_session.hpp"
+#include "serve/http/worker_pool.hpp"
+
+#include <array>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <openssl/ssl.h>
+#include <string>
+#include <unordered_set>
+
+namespace stagecraft::tool {
+
+struct http_loop_options {
+  std::chrono::milliseconds read_time{}, idle_time{};
+  std::size_t max_connections = 0;
+  SSL_CTX* tls = nullptr;
+  std::function<void(std::unique_ptr<http_task>)> dispatch;  ///< has it answered, by `finish`, from any thread
+};
+
+class http_loop {
+ public:
+  http_loop(http_loop_options options, http_rules const& rules);
+  http_loop(http_loop const&) = delete;
+  http_loop& operator=(http_loop const&) = delete;
+
+  /// Returns the port, 0 if it cannot be listened to.
+  int bind(std::string const& host, int port);
+  /// Serves until `stop` is called and the last answer is written.
+  void run();
+  /// Ends `run`. Any thread may call it.
+  void stop() noexcept;
+  /// Hands over a task that has its answer. Any thread may call it; it needs no memory.
+  void finish(std::unique_ptr<http_task> task) noexcept;
+
+ private:
+  friend class http_connection;
+
+  void wait_for_all();
+  void accept();
+  void accept_some();
+  void pause();
+  bool make_room();
+  void wait_for_wake();
+  void take_finished();
+  void begin_end();
+  void forget(http_connection* connection) noexcept;
+
+  http_loop_options options_;
+  http_rules const& rules_;
+  boost::asio::io_context context_{1};
+  boost::asio::ip::tcp::acceptor acceptor_{context_};
+  boost::asio::steady_timer pause_{context_};
+  boost::asio::posix::stream_descriptor wakes_{context_};
+  std::mutex mutex_;
+  std::unique_ptr<http_task> finished_;                      // a list, the last one first
+  bool stops_ = false;                                       // asked for
+  bool is_ending_ = false;                                   // the loop's own
+  bool waits_for_clients_ = false, waits_for_wake_ = false;  // lack of memory may keep it from either
+  http_connection::list idle_, reading_, writing_;           // they are closed in this order if there is no room
+  std::unordered_set<http_connection*> connections_;
+  std::array<char, 65536> buffer_;  // for what is read, before its connection looks at it
+};
+
+}  // namespace stagecraft::tool

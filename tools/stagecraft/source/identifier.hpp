@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Names that the tool declares in C++.
+#pragma once
+
+#include "source/source_text.hpp"
+
+#include <compare>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace stagecraft::tool {
+
+/// A name in an imported header: letters, digits and single underscores, at most eighty of them; none of C++'s words,
+/// of its reserved names, of the names that the library has for what headers use, and no common macro.
+class identifier {
+ public:
+  /// A name made of any text: "my-model 2" is "my_model_2", "int" is "int_", "2d" is "model_2d".
+  explicit identifier(std::string_view text);
+
+  /// This name, or one with more letters, which `used` does not have; it is added there.
+  [[nodiscard]] identifier unused_in(std::set<identifier>& used) const;
+
+  [[nodiscard]] std::string const& str() const noexcept { return name_; }
+  operator source_text() const { return source_text(std::string(name_)); }
+
+  friend auto operator<=>(identifier const&, identifier const&) = default;
+
+ private:
+  std::string name_;
+};
+
+/// A name for a model's type: "lstm" is "lstm_model".
+[[nodiscard]] identifier type_name_of(std::string_view text);
+
+inline source_text& source_text::operator+=(identifier const& more) { return text_ += more.str(), *this; }
+
+}  // namespace stagecraft::tool

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A layer of an imported model: how it is written in C++, and what follows from it: the shape of its output, its
+// weights.
+#pragma once
+
+#include "source/source_text.hpp"
+
+#include <stagecraft/graph/dtype.hpp>
+#include <stagecraft/graph/parameter.hpp>
+#include <stagecraft/graph/shape.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace stagecraft::tool {
+
+using nlohmann::json;
+
+/// Options that the library does not have, or other reasons why a layer cannot be written. The caller knows its name.
+struct unsupported : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// A value in C++. Whole numbers and floats may become parameters of a function that stands for repeated layers.
+struct literal {
+  enum class kinds : unsigned char { fixed, integer, real };
+
+  kinds kind = kinds::fixed;
+  source_text text;
+
+  friend bool operator==(literal const&, literal const&) = default;
+};
+
+/// An option in a layer's braces: `.strides = 2`, or one of the arguments in front of them, without a name.
+struct written_option {
+  own_text name;
+  literal value;
+  bool is_default = false;  ///< it is not written, unless others that are alike have another value
+};
+
+/// A weight: its name within the layer, such as "kernel" or "forward_lstm/bias", and its shape.
+struct expected_weight {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  bool trainable = true;
+};
+
+/// Output shape and weights of a layer for given input shapes.
+struct layer_rules {
+  stagecraft::shape output;
+  std::vector<expected_weight> weights;
+};
+
+/// A layer of any class.
+class source_layer {
+ public:
+  virtual ~source_layer() = default;
+  /// Returns output shape and weights for inputs of these shapes. Throws unsupported with the library's error.
+  [[nodiscard]] virtual layer_rules rules(std::span<shape const> inputs, std::string const& name) const = 0;
+
+  own_text word = "";                      ///< "conv2d"
+  std::string default_name;                ///< Keras's base of default names: "conv2d", of which "conv2d_1" is made
+  std::vector<std::string> wrapped_names;  ///< default names of layers inside it
+  std::vector<written_option> arguments;   ///< arguments before the braces
+  std::vector<written_option> options;     ///< options in braces
+  std::optional<stagecraft::dtype> dtype;  ///< a type of its own, such as float16
+  bool is_on_host = false;                 ///< the host carries it out beside IPUs
+};
+
+/// Returns the calls that follow a layer's braces: `.in_dtype(sc::dtype::float16).on_host()`, or nothing.
+[[nodiscard]] source_text placement_text(source_layer const& layer);
+
+/// The C++ of a layer without its name: `conv2d{64, 3, sc::relu, {.strides = 2}}`.
+[[nodiscard]] source_text text_of(source_layer const& layer);
+
+/// The part of a model's configuration that a layer is made from.
+struct layer_config {
+  std::string class_name;
+  json const& options;          ///< Keras's "config"
+  int rank = 0;                 ///< axes of the first input, with the batch; 0: not known
+  json call_options = nullptr;  ///< keyword arguments of its calls, such as use_causal_mask
+};
+
+/// The layer of a configuration. Throws unsupported: there is no such layer, or it lacks options.
+[[nodiscard]] std::unique_ptr<source_layer> make_layer(layer_config const& config);
+
+/// Names that layers have in C++, and Keras's names of their classes in the same letters.
+[[nodiscard]] std::vector<std::string> known_words();
+
+/// A type of the library by Keras's name of it; nothing if there is none.
+[[nodiscard]] std::optional<stagecraft::dtype> dtype_named(std::string_view name);
+/// It in C++: `sc::dtype::float16`.
+[[nodiscard]] source_text dtype_text(stagecraft::dtype type);
+
+}  // namespace stagecraft::tool

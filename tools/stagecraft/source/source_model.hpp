@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A model that was read from a file: its layers, their calls in an order in which they can be made, and weights.
+#pragma once
+
+#include "source/source_layer.hpp"
+
+#include <stagecraft/io/keras/hdf5_content.hpp>
+#include <stagecraft/io/stored_tensor.hpp>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace stagecraft::tool {
+
+using io::stored_array;
+
+struct source_model;
+
+/// An output of a call; of a layer it is the only one.
+struct source_tensor {
+  int call = 0;
+  int output = 0;
+
+  friend bool operator==(source_tensor const&, source_tensor const&) = default;
+};
+
+/// One layer: an input, a layer of the library, or a model inside this one.
+struct model_layer {
+  std::string name, class_name;
+  bool is_input = false;
+  std::unique_ptr<source_layer> layer;   ///< null for inputs and models, and for what the library does not have
+  std::unique_ptr<source_model> nested;  ///< a model
+  std::vector<expected_weight> weights;  ///< weights of a layer, in Keras's order
+  std::vector<stored_array> values;      ///< and what the file has for them
+  int calls = 0;
+  json config;        ///< its options, as the file has them
+  json call_options;  ///< keyword arguments of its first call
+};
+
+/// The type of an input, if its numbers are to be exact: int32, of those that `convert` has made of int64; else
+/// nothing. Throws file_error E5064 if the file has another one.
+[[nodiscard]] std::optional<dtype> input_type(model_layer const& input);
+
+/// One call of a layer.
+struct source_call {
+  int layer = 0;
+  std::vector<source_tensor> inputs;
+  std::vector<std::optional<shape>> outputs;  ///< not known behind layers that the library does not have
+};
+
+/// A model.
+struct source_model {
+  std::string name;
+  bool is_sequential = false;
+  int batch_size = 0;  ///< samples of a batch, in a model with stateful layers; else 0
+  std::vector<model_layer> layers;  ///< layers in the file's order
+  std::vector<source_call> calls;   ///< each after those whose outputs it takes
+  std::vector<int> inputs;          ///< calls of inputs, in the model's order
+  std::vector<source_tensor> outputs;
+  /// For each input and output, the file's axis of each axis here, samples included, where the two differ: ONNX puts
+  /// channels first. Empty for files of Keras.
+  std::vector<std::vector<int>> input_axes, output_axes;
+  std::map<std::string, std::string>
+      stages;                         ///< a bundle's stages by the paths of layers: "0", or "0, 1" for two calls
+  std::vector<std::string> training;  ///< a bundle's training, described line by line
+
+  [[nodiscard]] model_layer const& layer_of(source_call const& call) const {
+    return layers[static_cast<std::size_t>(call.layer)];
+  }
+};
+
+/// Options of an import, besides the file.
+struct import_options {
+  std::vector<std::vector<int>> input_shapes;  ///< shapes of inputs for which the file has None
+  std::string architecture;  ///< for a file of weights alone: the file that `model.to_json` has written
+};
+
+/// The model of a configuration: Keras 2's, or that of a .keras file. Throws file_error: E5063 the configuration is not
+/// one of a model with layers, E5064 layers or options that the library does not have, all of them.
+[[nodiscard]] source_model read_config(json const& config, std::string const& file, import_options const& options);
+
+/// A model and its weights from a Keras 2 .h5, a .keras file, a TensorFlow.js folder's model.json, RTNeural's
+/// JSON, a SavedModel's folder, or a bundle. Throws file_error as read_config, and E5001, E5015, E5061 and E5100 to E5102 the file cannot be
+/// read, E5062 it has no model, E5065 weights that are missing, or of other shapes.
+[[nodiscard]] source_model read_model(std::string const& path, import_options const& options = {});
+
+/// A model of an ONNX file. Throws file_error as read_config, and E5001 and E5067 the file cannot be read.
+[[nodiscard]] source_model read_onnx(std::string const& path, import_options const& options);
+
+/// True for the content of a JSON file in RTNeural's format.
+[[nodiscard]] bool is_rtneural(json const& whole);
+/// A model in RTNeural's format. Throws file_error as read_config, and E5065 and E5205 for its weights.
+[[nodiscard]] source_model read_rtneural(json const& whole, std::string const& file, import_options const& options);
+
+/// Fills in the values of all weights. Errors as read_model.
+void read_h5_weights(io::hdf5_content const& file, source_model& model);
+void read_keras_weights(io::hdf5_content const& file, source_model& model);
+void read_tfjs_weights(tensor_file const& weights, std::string const& file, source_model& model);
+void read_bundle_weights(tensor_file const& weights, std::string const& file, source_model& model);
+
+/// Calls `visit(layer, path)` for each layer with weights, `path` being the names of the models that it is in.
+template <class Model, class Visit>
+void for_each_weighted_layer(Model& model, std::string const& path, Visit const& visit) {
+  for (auto& layer : model.layers) {
+    if (layer.nested) for_each_weighted_layer(*layer.nested, path + layer.name + "/", visit);
+    if (!layer.weights.empty()) visit(layer, path);
+  }
+}
+
+/// All weights under the names that the library has for them.
+[[nodiscard]] tensor_file weights_of(source_model const& model);
+
+}  // namespace stagecraft::tool

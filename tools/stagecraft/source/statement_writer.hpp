@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Steps of a model, or of a function in it, as statements.
+#pragma once
+
+#include "source/source_steps.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <set>
+#include <vector>
+
+namespace stagecraft::tool {
+
+/// The end of an input whose model has stateful layers: `.of_batch_size(1)`.
+[[nodiscard]] source_text batch_size_text(source_model const& model);
+
+/// Writes one body: that of a `build`, or of a function.
+class statement_writer {
+ public:
+  /// `types`: what nested models are called in C++.
+  statement_writer(source_model const& model, source_plan const& plan, std::map<int, identifier> const& types,
+                   std::size_t indent)
+      : model_(model), plan_(plan), types_(types), indent_(indent_of(indent)) {}
+
+  /// The whole of a function.
+  [[nodiscard]] static source_text function_text(source_model const& model, source_plan const& plan,
+                                                 source_function const& function);
+  /// The body of `build`, behind its inputs.
+  void write_build(source_text& to);
+
+ private:
+  /// A part of a name: a constant in quotes, or an expression of a text or a number.
+  struct name_piece {
+    source_text code;
+    bool is_constant = true, is_text = true;
+
+    friend bool operator==(name_piece const&, name_piece const&) = default;
+  };
+
+  static constexpr std::size_t never = ~std::size_t{0};
+
+  void bind(int value, identifier const& name) {
+    names_.insert_or_assign(value, name);
+    note_use(value, name);
+  }
+  void note_use(int value, identifier const& name) {
+    if (auto const use = last_use_.find(value); use != last_use_.end())
+      used_until_[name] = std::max(used_until_[name], use->second);
+  }
+  /// A new variable that stays as it is.
+  identifier declare(identifier const& wanted);
+  /// The variable that a step's result gets, and whether it is a new one.
+  identifier target(source_step const& step, std::size_t index, bool& is_new);
+  source_text arguments(source_step const& step) const;
+  source_text layer_text(source_step const& step, std::vector<expression> const& cells,
+                         std::vector<bool> const& defaults) const;
+  static std::vector<name_piece> name_pieces(source_step const& step, std::vector<expression> const& cells);
+  static source_text appended(std::vector<name_piece> const& pieces);
+  source_text name_text(source_step const& step, std::vector<expression> const& cells) const;
+  source_text call_text(source_step const& step, std::vector<expression> const& cells,
+                        std::vector<bool> const& defaults, source_text& to);
+  void find_last_uses(std::vector<source_step> const& steps, std::vector<int> const& results);
+  std::size_t write_loop(std::vector<source_step> const& steps, std::size_t begin, source_text& to);
+  void write_steps(std::vector<source_step> const& steps, source_function const* function, source_text& to);
+  void find_name_prefix(source_function const& function, source_text& to);
+
+  source_model const& model_;
+  source_plan const& plan_;
+  std::map<int, identifier> const& types_;
+  source_text indent_;
+  std::size_t known_names_ = 0;                   // of functions and types, among those declared
+  std::map<int, identifier> names_;               // of values
+  std::map<int, std::size_t> last_use_;           // of values: the step
+  std::map<identifier, std::size_t> used_until_;  // of variables: the last step that uses a value of that name
+  int first_numbered_ = 1;                        // of t1, t2 ...: where the search for a free one begins
+  std::size_t numbered_free_at_ = never;          // the first step at which one before that is free
+  std::set<identifier> declared_, kept_;          // variables, and those that stay as they are
+  std::map<int, identifier> shared_;              // of layers and models that are called again
+  std::vector<name_piece> prefix_;                // what names in a function begin with
+};
+
+}  // namespace stagecraft::tool

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "source/test_writer.hpp"
+
+#include "onnx/onnx_constants.hpp"
+
+#include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/io/npy.hpp>
+#include <algorithm>
+
+namespace stagecraft::tool {
+
+namespace {
+
+shape shape_of(source_model const& model, source_tensor const& tensor) {
+  return model.calls[static_cast<std::size_t>(tensor.call)].outputs[static_cast<std::size_t>(tensor.output)].value();
+}
+
+/// An array of the file's axes with those of the model; axes of length 1 that the model has not are left out.
+stored_tensor with_axes(stored_tensor const& from, std::vector<int> const& axes) {
+  auto order = axes;
+  for (int axis = 0; axis < static_cast<int>(from.shape.size()); ++axis)
+    if (std::find(order.begin(), order.end(), axis) == order.end()) order.push_back(axis);
+  if (order.size() != from.shape.size()) return from;
+  auto const values = io::to_floats(from);
+  auto const moved = transposed({from.shape, {values.begin(), values.end()}, false}, order);
+  std::vector<float> const floats(moved.values.begin(), moved.values.end());
+  auto shape = moved.shape;
+  while (shape.size() > axes.size() && shape.back() == 1) shape.pop_back();
+  return io::float_tensor(from.name, shape, floats);
+}
+
+void add_recorded(std::vector<std::string> const& files, std::vector<shape> const& shapes,
+                  std::vector<std::vector<int>> const& axes, char const* what, std::int64_t& samples, tensor_file& to) {
+  if (files.size() != shapes.size())
+    throw file_error("E5066", "--test-" + std::string(what) + ": the model has " + std::to_string(shapes.size()) +
+                                  ", found " + std::to_string(files.size()) + " files");
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    auto tensor = read_npy(files[i]);
+    if (!axes.empty()) tensor = with_axes(tensor, axes[i]);
+    std::vector<std::int64_t> expected{samples == 0 && !tensor.shape.empty() ? tensor.shape[0] : samples};
+    expected.insert(expected.end(), shapes[i].begin(), shapes[i].end());
+    if (tensor.shape != expected || expected[0] < 1)
+      throw file_error("E5066", files[i] + ": has the shape " + io::shape_text(tensor.shape) + ", expected " +
+                                    io::shape_text(expected));
+    samples = expected[0];
+    auto const values = io::to_floats(tensor);
+    to.tensors.push_back(io::float_tensor(std::string(what) + ":" + std::to_string(i), expected, values));
+  }
+}
+
+/// "a0, a1, a2".
+source_text list_of(own_text name, std::size_t count) {
+  std::vector<source_text> entries;
+  for (std::size_t i = 0; i < count; ++i) entries.push_back(name + number_text(i));
+  return comma_list(entries);
+}
+
+/// The header of an imported model in quotes.
+source_text header_in_quotes(std::string const& stem) {
+  auto name = file_in_quotes(stem + ".hpp");
+  if (!name)
+    throw file_error("E5192", "the model's header would be '" + comment_text(stem).str() +
+                                  ".hpp', which #include cannot have: give another name by --output, of letters and "
+                                  "digits");
+  return *std::move(name);
+}
+
+constexpr own_text helpers_text = R"(/// The recorded values of an input or an output.
+template <std::size_t Rank>
+xt::xtensor<float, Rank> recorded(sc::tensor_file const& file, std::string const& name) {
+  auto const* const found = file.find(name);
+  if (found == nullptr || found->shape.size() != Rank) throw sc::file_error("E5066", "there is no '" + name + "'");
+  std::array<std::size_t, Rank> shape{};
+  for (std::size_t i = 0; i < Rank; ++i) shape[i] = static_cast<std::size_t>(found->shape[i]);
+  auto tensor = xt::xtensor<float, Rank>::from_shape(shape);
+  auto const values = sc::io::to_floats(*found);
+  std::copy(values.begin(), values.end(), tensor.begin());
+  return tensor;
+}
+
+/// The largest difference, in parts of the largest value.
+double difference(auto const& found, auto const& expected) {
+  double difference = 0, largest = 1e-30;
+  auto other = expected.begin();
+  for (float const value : found) {
+    largest = std::fmax(largest, std::fabs(*other));
+    difference = std::isnan(value) ? INFINITY : std::fmax(difference, std::fabs(value - *other));
+    ++other;
+  }
+  return difference / largest;
+}
+
+)";
+
+}  // namespace
+
+void check_stem(std::string const& stem) { static_cast<void>(header_in_quotes(stem)); }
+
+tensor_file read_recorded(source_model const& model, std::vector<std::string> const& inputs,
+                          std::vector<std::string> const& outputs) {
+  tensor_file result;
+  if (inputs.empty() && outputs.empty()) return result;
+  std::vector<shape> of_inputs, of_outputs;
+  for (int const input : model.inputs) of_inputs.push_back(shape_of(model, {input, 0}));
+  for (auto const& output : model.outputs) of_outputs.push_back(shape_of(model, output));
+  std::int64_t samples = 0;
+  add_recorded(inputs, of_inputs, model.input_axes, "inputs", samples, result);
+  add_recorded(outputs, of_outputs, model.output_axes, "outputs", samples, result);
+  return result;
+}
+
+source_text write_test(source_model const& model, identifier const& type, std::string const& stem,
+                       tensor_file const& recorded) {
+  bool const has_values = !recorded.tensors.empty();
+  auto const samples = has_values ? recorded.tensors.front().shape[0] : 1;
+  auto const batch = model.batch_size > 0 ? model.batch_size : samples;
+  auto const inputs = model.inputs.size(), outputs = model.outputs.size();
+  source_text text("// Tests ");
+  text += comment_text(stem) +
+          ".hpp: made by `stagecraft import`. Compile it with -std=c++20 -O2 -march=native, and link -pthread -lzip.\n";
+  text += "#include " + header_in_quotes(stem) +
+          "\n\n#include <stagecraft/stagecraft.hpp>\n#include <stagecraft/io/weights.hpp>\n";
+  text += has_values ? "#include <stagecraft/io/safetensors.hpp>\n#include <algorithm>\n"_cpp : ""_cpp;
+  text += "#include <array>\n#include <cmath>\n#include <cstdio>\n#include <string>\n#include <vector>\n\n";
+  text +=
+      "namespace sc = stagecraft;\n\ninline constexpr auto run = sc::inference{.batch_size = " + number_text(batch) +
+      "};\n\n";
+  if (has_values) text += helpers_text;
+  text += "int main(int argc, char** argv) {\n  std::string const folder = argc > 1 ? argv[1] : \".\";\n";
+  text += "  sc::predictor<models::" + type + ", run> net;\n  net.load_weights(folder + " +
+          string_literal("/" + stem + ".safetensors") + ");\n";
+  if (has_values)
+    text += "  auto const values = sc::read_safetensors(folder + " + string_literal("/" + stem + "_test.safetensors") +
+            ");\n";
+  for (std::size_t i = 0; i < inputs; ++i) {
+    auto const shape = shape_of(model, {model.inputs[i], 0});
+    auto const rank = number_text(shape.rank() + 1);
+    text += "  auto const x" + number_text(i) + " = ";
+    if (has_values) {
+      text += "recorded<" + rank + ">(values, \"inputs:" + number_text(i) + "\");\n";
+    } else {
+      auto sizes = number_text(batch);
+      for (int const length : shape) sizes += ", " + number_text(length);
+      text += "xt::eval(xt::zeros<float>(std::array<std::size_t, " + rank + ">{" + sizes + "}));\n";
+    }
+  }
+  auto const given = inputs == 1 ? source_text("x0") : "sc::inputs(" + list_of("x", inputs) + ")";
+  text += outputs == 1 ? "  auto const y0 = net.predict(" + given + ");\n"
+                       : "  auto const [" + list_of("y", outputs) + "] = net.predict(" + given + ");\n";
+  text += "  bool is_right = true;\n";
+  for (std::size_t i = 0; i < outputs; ++i) {
+    auto const own = "y" + number_text(i);
+    if (has_values) {
+      auto const rank = number_text(shape_of(model, model.outputs[i]).rank() + 1);
+      text += "  {\n    auto const off = difference(" + own + ", recorded<" + rank +
+              ">(values, \"outputs:" + number_text(i) + "\"));\n    std::printf(\"output " + number_text(i) +
+              ": differs by %.1e of its largest value\\n\", off);\n    is_right = is_right && off < 1e-4;\n  }\n";
+    } else {
+      text += "  for (float const value : " + own + ") is_right = is_right && std::isfinite(value);\n";
+    }
+  }
+  return text + "  std::puts(is_right ? \"passed\" : \"failed\");\n  return is_right ? 0 : 1;\n}\n";
+}
+
+}  // namespace stagecraft::tool
