@@ -52,7 +52,7 @@ static_assert(plan<own_words, sgd>.calls[1].needs.row_gradients == 1, "rows of t
 static_assert(plan<own_words, sgd>.calls.back().activation_in_loss, "the loss takes the logits");
 static_assert(inference_plan<own_rows, predicts>.calls[0].stays_in_place, "a product reads the caller's samples");
 static_assert(inference_plan<own_rows, predicts>.calls[1].epilogue == 2);
-static_assert(sc::predictor<own_rows, predicts>::session_type::folded_type::count == 1);
+static_assert(sc::predictor<own_rows, predicts>::session_type::step_weights::folded_type::count == 1);
 
 using own_end = sc::sequential<input{12}, scaled_sums{5, sc::softmax}>;
 using own_middle = sc::sequential<input{12}, dense{5, sc::softmax}, scaled_sums{5, sc::softmax}, flatten{}>;

@@ -20,7 +20,7 @@
 
 namespace stagecraft::jobs {
 
-/// What a weight is called for that: "dense/kernel".
+/// The name of a weight for such a filter: "dense/kernel".
 constexpr fixed_text<2 * max_name_length + 1> full_name(graph_view const& graph, int weight) {
   fixed_text<2 * max_name_length + 1> result;
   result.append(graph.layer(graph.layer_of_parameter(weight)).name.view()).append('/');
@@ -88,7 +88,7 @@ constexpr auto find_update_of_weight() {
   }
 }
 
-/// What updates a weight, of whose model there are `Replicas`.
+/// The optimizer of a weight, of a model with `Replicas` replicas.
 template <class Job, std::size_t Weight, int Replicas>
 inline constexpr auto update_of_weight = find_update_of_weight<Job, Weight, Replicas>();
 

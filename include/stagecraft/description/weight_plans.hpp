@@ -102,7 +102,7 @@ struct trace_of_initializer {
 template <initializer Initializer, shape Whole>
 struct plan_of_initializer : weight_plan<trace_of_initializer<Initializer, Whole>> {};
 
-/// Whether tiles carry out all operations of a plan for a weight: maps, sums and maxima.
+/// True if tiles carry out all operations of a plan for a weight: maps, sums and maxima.
 constexpr bool has_weight_lowering(operations::plan_view const& plan) {
   for (int const id : plan.forward) {
     auto const& [what, shape, first, operands, has_gradient] = plan.nodes[id];

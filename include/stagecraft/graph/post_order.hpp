@@ -13,7 +13,7 @@
 
 namespace stagecraft::tracing {
 
-/// What the ordering needs to see of a graph.
+/// The part of a graph that its ordering reads.
 struct graph_records {
   tracing::array_view<call_info const> calls;
   tracing::array_view<int const> inputs;

@@ -138,7 +138,7 @@ namespace stagecraft {
 
 /// One axis or several, `-1` or `{1, 2}`, counted as in Keras: axis 0 is the batch, -1 the last one.
 struct axis_list {
-  /// As many as a sample has, and the batch.
+  /// The most axes: those of a sample, and the batch.
   static constexpr int max_rank = shape::max_rank + 1, capacity = max_rank;
   static constexpr char const* entries_are_called = "the axes of a list";
 

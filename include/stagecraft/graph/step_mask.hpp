@@ -21,7 +21,7 @@ struct step_masks {
   static constexpr int most = 4, most_inputs = 3;
 
   mask_rule rules[most]{};
-  int inputs[most]{};  ///< which of the layer's own inputs each rule is about
+  int inputs[most]{};  ///< the input of the layer that each rule is about
   int count = 0;
 
   friend constexpr bool operator==(step_masks const&, step_masks const&) = default;

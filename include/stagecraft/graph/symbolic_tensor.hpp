@@ -36,7 +36,7 @@ struct slice {
   constexpr slice(tracing::slice_bound start_, tracing::slice_bound stop_, int step_ = 1)
       : start(start_), stop(stop_), step(step_) {}
 
-  /// Which elements of an axis it takes.
+  /// The elements of an axis that it takes.
   struct elements {
     int first = 0;
     int count = 0;

@@ -55,7 +55,7 @@ struct model_base {
   constexpr int compile(Arguments const&...) const {
     return call_untrained<Arguments...>();
   }
-  // With options in braces; Clang takes them for `...` only.
+  // These overloads take options in braces, which Clang takes for `...` only.
   template <class Nothing = void>
   constexpr int fit(any_argument, any_argument, any_options) const {
     return call_untrained<Nothing>();
@@ -154,7 +154,7 @@ struct callable_model : model_base {
     return {};
   }
 
-  /// The same model with Keras's `name` argument, to be called inside another one.
+  /// This model with Keras's `name` argument, to be called inside another one.
   [[nodiscard]] constexpr Derived named(std::string_view name) const {
     auto copy = static_cast<Derived const&>(*this);
     copy.model_name = name;

@@ -80,7 +80,7 @@ struct traced_model<M> : traced_model<typename M::unstaged> {};
 template <class M>
 inline constexpr bool is_invalid = frozen_graph<typename traced_model<M>::type>.problem.failed();
 
-/// In place of a type that is no model: a model that has had its compile error.
+/// Stands in for a type that is no model: a model that has had its compile error.
 struct not_a_model : callable_model<not_a_model> {
   static constexpr model_kind kind = model_kind::functional;
 

@@ -34,7 +34,7 @@ struct assigned_layer {
   [[nodiscard]] constexpr std::string_view class_name() const { return info().class_name; }
 
   friend constexpr bool operator==(assigned_layer const&, assigned_layer const&) = default;
-  /// Whether it is this layer. One that the model's outputs do not need is equal to none.
+  /// True if it is this layer. A layer that the model's outputs do not need is equal to none.
   template <std::derived_from<tracing::layer_base> Layer>
   friend constexpr bool operator==(assigned_layer const& assigned, Layer const& member) {
     return assigned.info().traced_id == member.layer_id &&
@@ -63,11 +63,11 @@ struct written_assignment {
   int index = 0;  ///< which call of its layer, from 0
   int pipeline_stage = unassigned;
 
-  /// Of a sequential model, in which a layer has one call.
+  /// The stage of a layer of a sequential model, in which a layer has one call.
   constexpr explicit written_assignment(std::string_view layer, int stage = unassigned)
     requires(Kind == model_kind::sequential)
       : name(layer), pipeline_stage(stage) {}
-  /// Of another model; `node` says which call of the layer it is, from 0.
+  /// The stage of call number `node` (from 0) of a layer of another model.
   constexpr written_assignment(std::string_view layer, int node, int stage = unassigned)
     requires(Kind != model_kind::sequential)
       : name(layer), index(node), pipeline_stage(stage) {}

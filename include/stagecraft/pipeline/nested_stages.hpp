@@ -18,8 +18,8 @@ struct own_stages {
   bool maps_devices = false;
 };
 
-/// The same in the order in which the model's code makes the calls: without inputs, which a nested model is given, and
-/// with those that no output needs.
+/// The stages in the order in which the model's code makes the calls: without inputs, which a nested model gets from
+/// outside, and with calls that no output needs.
 template <class M>
 constexpr growing_array<int> stages_as_made(own_stages const& stages) {
   model_builder builder;

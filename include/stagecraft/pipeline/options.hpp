@@ -23,7 +23,7 @@ namespace stagecraft {
 struct outfeed_mask {
   static constexpr int capacity = 32;
   bool masked[capacity]{};
-  int count = 0;  ///< those that are given, also where there is no room for them (E2035)
+  int count = 0;  ///< the number of outputs that are given, even if there is no room for them (E2035)
 
   constexpr outfeed_mask() = default;
   template <std::same_as<bool>... Masked>

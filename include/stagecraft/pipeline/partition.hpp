@@ -36,14 +36,14 @@ namespace stagecraft::pipeline {
 
 /// A linear order cut into stages.
 struct partition {
-  static constexpr int capacity = 64;  ///< of stages
+  static constexpr int capacity = 64;  ///< the most stages
 
   int stages = 0;  ///< 0: there is no such partition
   /// Stage s is the positions [first[s], first[s + 1]).
   std::array<int, capacity + 1> first{};
-  long long cycles = 0;    ///< of the slowest stage
-  long long transfer = 0;  ///< of the slowest cut
-  long long memory = 0;    ///< of the fullest stage
+  long long cycles = 0;    ///< cycles of the slowest stage
+  long long transfer = 0;  ///< cycles of the slowest cut
+  long long memory = 0;    ///< bytes of the fullest stage
 
   [[nodiscard]] constexpr bool found() const noexcept { return stages > 0; }
   /// The time between two micro-batches.

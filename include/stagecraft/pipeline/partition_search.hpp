@@ -208,8 +208,8 @@ class partition_search {
 
   struct filling {
     int stages = 0;
-    long long cycles = 0;                    ///< of the slowest stage
-    long long next_cycles = highest_number;  ///< with fewer cycles, no stage ends later
+    long long cycles = 0;                    ///< cycles of the slowest stage
+    long long next_cycles = highest_number;  ///< the least limit with which a stage would end later
     long long next_memory = highest_number;  ///< likewise
   };
 

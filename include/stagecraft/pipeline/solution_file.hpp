@@ -43,7 +43,7 @@ class solution_reader {
   growing_array<solution_entry> mapping;  ///< in the file's order
   growing_array<int> devices;
   bool has_mapping = false, has_devices = false;
-  /// What is wrong with it.
+  /// The problem of the file.
   diagnostic problem;
 
  private:
@@ -70,7 +70,7 @@ class solution_reader {
       at_ += end == std::string_view::npos ? rest.size() - 1 : end + (is_line ? 0 : 1);
     }
   }
-  /// Whether a character comes, which is taken.
+  /// Takes the next character if it is this one.
   constexpr bool takes(char c) {
     skip_spaces();
     return at_ < text_.size() && text_[at_] == c && (++at_, true);
@@ -178,7 +178,7 @@ constexpr unsigned hash_of_path(graph_view const& graph, int call) {
     hash = add_to_hash(add_to_hash(hash, "/"), graph.nested_models[model].name);
   return hash;
 }
-/// Whether a text is that name.
+/// True if a text is that name.
 constexpr bool is_path_of(std::string_view text, graph_view const& graph, int call) {
   std::string_view name = graph.layer_of(call).name;
   for (int model = graph.call(call).nested_model;; model = graph.nested_models[model].parent) {

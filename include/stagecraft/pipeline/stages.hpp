@@ -57,7 +57,7 @@ struct parallel_list<Device...> {
 
 namespace stagecraft {
 
-/// In a device mapping, in place of a device: the devices of several stages that work on the same micro-batch at the
+/// Stands in a device mapping for the devices of several stages that work on the same micro-batch at the
 /// same time, as a list of functions in place of a stage of Graphcore's pipelines.
 template <auto... Device>
 inline constexpr pipeline::parallel_list<Device...> parallel{};
@@ -105,7 +105,7 @@ namespace stagecraft {
 /// on device 0.
 template <auto... Device>
 struct device_list {
-  using no_number = detail::first_not_integral<decltype(Device)...>::type;  ///< what is wrong with it
+  using no_number = detail::first_not_integral<decltype(Device)...>::type;  ///< the first type that is no number
 };
 template <std::integral auto... Device>
 struct device_list<Device...> {

@@ -93,7 +93,7 @@ class timetable {
   }
 
  public:
-  static constexpr int capacity = 64;  ///< of stages
+  static constexpr int capacity = 64;  ///< the most stages
 
   /// @param device_of_stage        one entry per stage, at most `capacity`; none: one stage on device 0
   /// @param micro_batches          N, with batch serialization counted in
@@ -214,7 +214,7 @@ class timetable {
   [[nodiscard]] constexpr int outfeed_slot(int micro_batch) const {
     return slot(forward_pass(stages_ - 1), micro_batch) + (overlaps_io_ ? 1 : 0);
   }
-  /// On which micro-batch a pass works in a slot; -1: on none.
+  /// The micro-batch on which a pass works in a slot; -1: none.
   [[nodiscard]] constexpr int micro_batch_at(int pass, int slot) const {
     int const from_start = slot - serialized_ * place(pass) - (overlaps_io_ ? 1 : 0);
     if (from_start < 0) return -1;
@@ -227,9 +227,9 @@ class timetable {
     }
     return micro_batch < micro_batches_ ? micro_batch : -1;
   }
-  /// Which micro-batch comes from the host in a slot; -1: none.
+  /// The micro-batch that comes from the host in a slot; -1: none.
   [[nodiscard]] constexpr int infed_at(int slot) const { return micro_batch_at(0, slot + (overlaps_io_ ? 1 : 0)); }
-  /// Which micro-batch's results go to the host in a slot; -1: none's.
+  /// The micro-batch whose results go to the host in a slot; -1: none.
   [[nodiscard]] constexpr int outfed_at(int slot) const {
     return micro_batch_at(forward_pass(stages_ - 1), slot - (overlaps_io_ ? 1 : 0));
   }
@@ -237,7 +237,7 @@ class timetable {
   [[nodiscard]] constexpr int recompute_slot(int stage, int micro_batch) const {
     return slot(backward_pass(stage), micro_batch) - (recomputes_ahead(stage) ? 1 : 0);
   }
-  /// For which micro-batch it does so in a slot; -1: for none.
+  /// The micro-batch for which it does so in a slot; -1: none.
   [[nodiscard]] constexpr int recomputed_at(int stage, int slot) const {
     return recomputes(stage) ? micro_batch_at(backward_pass(stage), slot + (recomputes_ahead(stage) ? 1 : 0)) : -1;
   }
@@ -247,7 +247,7 @@ class timetable {
   }
   pipeline::timetable_steps<timetable> steps(int slot, int device) const&& = delete;
 
-  // What the schedule costs.
+  // The cost of the schedule.
   /// Micro-batches that are in flight at once, between ramp-up and ramp-down: 2 S (grouped, training), S (grouped,
   /// inference), one per rotation of the devices that collides with no other (interleaved: S, if each stage has a
   /// device of its own), 1 (sequential). The number of micro-batches (per batch serialization) is a multiple of it.
@@ -296,7 +296,7 @@ class timetable {
     return static_cast<double>(room - used) / static_cast<double>(room);
   }
 
-  // What waits in memory.
+  // Tensors that wait in memory.
   /// The depth of the queue between a stage's forward and its backward pass: micro-batches that wait while the stage
   /// works on another. With each stage on a device of its own 2 (S - 1 - stage) grouped, S - 1 - stage interleaved; 0
   /// sequentially and in inference.
@@ -342,7 +342,7 @@ class timetable {
     }
     return micro_batch;
   }
-  /// With those that come or leave beside the passes of others.
+  /// Micro-batches in flight, including those that arrive or leave during the passes of others.
   [[nodiscard]] constexpr int most_in_flight() const {
     int const most = overlap_length() + (overlaps_io_ ? (trains_ ? 1 : 2) : 0);
     return most < micro_batches_ ? most : micro_batches_;
@@ -379,8 +379,8 @@ class timetable {
   int serialized_ = 1;
   int device_of_stage_[capacity]{};
   unsigned char place_of_stage_[capacity]{};
-  unsigned char first_stage_[capacity]{};  ///< of each device below `capacity`
-  unsigned char next_stage_[capacity]{};   ///< of the device of each stage
+  unsigned char first_stage_[capacity]{};  ///< the first stage of each device below `capacity`
+  unsigned char next_stage_[capacity]{};   ///< the next stage of the same device
   detail::rotations rotations_;
 };
 
