@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A traced model as one flat constexpr value, and a view of it that all rules are written against.
-// The result of tracing: what the outputs do not need is dropped, calls are put in Keras's order.
+// A traced model as one flat constexpr value, and the view of it that all rules read. Calls that the outputs do not
+// need are dropped, the others are put in Keras's order.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A tensor that exists only while a model is traced: what a layer's call gives, and the next one takes.
-// Python's index expressions, for symbolic tensors: x[{sc::all(), sc::slice(1, 3), -1}] is x[:, 1:3, -1].
+// A tensor that exists only while a model is traced, the output of a layer's call and the input of the next; and
+// Python's index expressions for it: x[{sc::all(), sc::slice(1, 3), -1}] is x[:, 1:3, -1].
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>

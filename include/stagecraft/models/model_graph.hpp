@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The graph of a model as a constant: traced, checked and ordered once per model type.
-// Keras's `name` argument of a model that is not called inside another one.
+// The graph of a model as a constant: traced, checked and ordered once per model type; and a model under another name.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>

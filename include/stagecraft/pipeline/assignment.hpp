@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A stage assignment as ordinary values: got from a model, edited by a function, set again.
-// Entries of a stage assignment that are written, not got from a model. Counterpart: the constructors of keras.ipu's
-// SequentialLayerPipelineStageAssignment, FunctionalLayerPipelineStageAssignment and
-// ModelLayerPipelineStageAssignment.
-// The layer that an entry of a stage assignment is for. Keras counterpart: LayerPipelineStageAssignment.layer.
-// In which of its forms a stage assignment is given, told by its type.
+// A stage assignment as ordinary values: taken from a model, edited by a function, set again; or written entry by
+// entry. Keras counterparts: LayerPipelineStageAssignment and the constructors of its three kinds.
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>

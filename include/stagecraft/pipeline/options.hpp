@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a model's steps are gathered into weight updates and executions, and what is kept where meanwhile: Keras on IPU's
-// set_pipelining_options, set_gradient_accumulation_options and the arguments of `pipelining_ops.pipeline`.
-// Options of Poplar's libraries for single stages of a pipeline: Graphcore's PipelineStageOptions.
-// Options of Graphcore's pipelines that are said elsewhere here, so that whoever writes one of them reads where.
-// Which results of a training step are not sent to the host: `outfeed_mask` of `pipelining_ops.pipeline`.
+// The options of pipelines: how a model's steps are gathered into weight updates and executions, what is kept where
+// meanwhile, Poplar's options of single stages, and the outfeed mask. Counterparts: Keras on IPU's
+// set_pipelining_options, Graphcore's PipelineStageOptions and the arguments of `pipelining_ops.pipeline`.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>

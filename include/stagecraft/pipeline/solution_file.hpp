@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stages from a solution file: the `load` converter of pipelines in Graphcore's SavedModel tool, for the compiler.
-// Reads solution files of pipelines, by the compiler or at run time.
+// Stages from a solution file, read by the compiler or at run time: the `load` converter of pipelines in Graphcore's
+// SavedModel tool.
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>

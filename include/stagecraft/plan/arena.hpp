@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Places buffers with known lifetimes in one block of memory.
-// Where a tensor of a pipeline lies in its device's memory.
+// Where tensors lie in a device's memory: buffers with known lifetimes in one block, and rings of buffers between
+// passes.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>

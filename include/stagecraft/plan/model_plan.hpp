@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plan that every execution policy carries out: which calls need a gradient, who writes it first, and what is done
-// in one step. Where tensors lie is said by the plans of passes. Made by the compiler, one constant per model, batch
-// and mode.
-// Which calls of a model predictions do not need: penalties, which are added to a loss.
-// The plan of one call of a model (model_plan.hpp).
+// The plan of a model, which every execution policy carries out: which calls need a gradient, which step writes it
+// first, and what each step does. Plans of passes say where tensors lie. The compiler makes one constant for each
+// model, batch size and mode.
 #pragma once
 
 #include <stagecraft/description/inference.hpp>

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Graphcore's PipelineSchedule.
-// Graphcore's RecomputationMode: what a backward pass finds of its stage's forward pass.
-// What a device of a pipeline does with one micro-batch, in the order in which it happens within one slot.
+// Graphcore's PipelineSchedule and RecomputationMode, and the kinds of work in a slot of a schedule.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>

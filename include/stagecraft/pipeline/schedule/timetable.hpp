@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which device of a pipeline works on which micro-batch when: Graphcore's PipelineSchedule.Grouped, Interleaved and
 // Sequential, known to the compiler.
-// Where a stage of a pipeline is: its device, and whether another stage works at the same time.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>

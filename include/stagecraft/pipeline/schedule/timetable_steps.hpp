@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one device does in one slot of a pipeline's timetable.
-// How many micro-batches can be in flight if each device does one thing at a time: the rotations of a pipeline's list
-// of devices that do not collide.
+// The work of one device in one slot of a pipeline's timetable, and the number of micro-batches in flight if each
+// device does one thing at a time.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
