@@ -214,7 +214,7 @@ struct graph_view {
     auto const all = inputs_of(index);
     return all.first(all.size() - call(index).mask_inputs);
   }
-  /// The call of the layer that gives a tensor: `index` itself, but for one of several outputs.
+  /// The call that computes a tensor: `index` itself, unless it stands for one of several outputs.
   [[nodiscard]] constexpr int producer(int index) const {
     return call(index).is_part() ? inputs[call(index).first_input] : index;
   }

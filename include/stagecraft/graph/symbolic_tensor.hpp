@@ -26,7 +26,7 @@ struct slice_bound {
 
 namespace stagecraft {
 
-/// Python's `slice(start, stop, step)`, the object behind start:stop:step. Negative bounds count from the end;
+/// Python's `slice(start, stop, step)`, the object that start:stop:step makes. Negative bounds count from the end;
 /// 1: is `slice(1, {})`, and :-1 is `slice(-1)`.
 struct slice {
   tracing::slice_bound start, stop;

@@ -139,7 +139,7 @@ constexpr diagnostic const& problem_to_report() {
 template <class M, bool Check = true>
 using layer_verdict = verdict_on<problem_to_report<M, Check>()>;
 
-/// The type behind `named<...>`.
+/// The type that `named<...>` names.
 template <fixed_text Name, Model M>
 struct named_model : callable_model<named_model<Name, M>> {
   static constexpr model_kind kind = M::kind;

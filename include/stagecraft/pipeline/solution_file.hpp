@@ -24,7 +24,7 @@ struct solution_entry {
   int stage = 0;
 };
 
-/// What is in a solution file, the JSON with which Graphcore's ipu_saved_model_cli describes a pipeline:
+/// The contents of a solution file, the JSON with which Graphcore's ipu_saved_model_cli describes a pipeline:
 ///
 ///     {"device_mapping": [0, 1], "pipeline_mapping": {"dense": 0, "dense_1": 1}}
 ///
@@ -40,7 +40,7 @@ class solution_reader {
       problem.report(3041, "the solution file has no object 'pipeline_mapping', with the stage of each layer");
   }
 
-  growing_array<solution_entry> mapping;  ///< in the file's order
+  growing_array<solution_entry> mapping;  ///< the entries, in the file's order
   growing_array<int> devices;
   bool has_mapping = false, has_devices = false;
   /// The problem of the file.

@@ -51,7 +51,7 @@ struct planned_call {
   bool stays_in_place = false;
   /// Whether nothing but a penalty needs it, in a plan of predictions, which have no loss: it is not carried out.
   bool is_left_out = false;
-  /// The call whose forward step does this one's, directly or behind other epilogues. -1: it has a step of its own.
+  /// The call whose forward step does this one's, directly or after other epilogues. -1: it has a step of its own.
   int epilogue_of = -1;
 
   friend constexpr bool operator==(planned_call const&, planned_call const&) = default;

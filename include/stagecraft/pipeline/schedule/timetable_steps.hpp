@@ -74,7 +74,7 @@ class rotations {
   int count_ = 0;
   unsigned char offsets_[capacity / 2]{};     // each rotation has devices of its own, so that half as many fit
   unsigned char number_at_[capacity]{};       // of the rotation with an offset, from 1; 0: there is none
-  unsigned char least_span_[capacity / 2]{};  // from a start to the one so many starts later
+  unsigned char least_span_[capacity / 2]{};  // from a start to the start `index` places later
 };
 
 }  // namespace stagecraft::pipeline
