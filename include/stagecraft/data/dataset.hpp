@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Samples that come one after the other, and what becomes of them on the way. Keras counterpart: tf.data.Dataset.
+// A dataset: elements that come one after the other, and the words that change them on the way. Keras counterpart:
+// tf.data.Dataset.
 #pragma once
 
-#include <stagecraft/data/adapt_options.hpp>
-#include <stagecraft/data/cardinality.hpp>
 #include <stagecraft/data/detail/batches_of_stream.hpp>
 #include <stagecraft/data/detail/choosing_streams.hpp>
 #include <stagecraft/data/detail/nested_streams.hpp>

@@ -9,7 +9,7 @@
 #include <stagecraft/io/keras/keras_optimizer.hpp>
 #include <stagecraft/io/narrowing.hpp>
 #include <stagecraft/io/stored_tensor.hpp>
-#include <stagecraft/training/callbacks/weight_array.hpp>
+#include <stagecraft/training/callbacks/trainable.hpp>
 #include <algorithm>
 #include <array>
 #include <cstddef>

@@ -5,7 +5,7 @@
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/layers/preprocessing/features.hpp>
 #include <stagecraft/models/queries.hpp>
-#include <stagecraft/training/callbacks/weight_array.hpp>
+#include <stagecraft/training/callbacks/trainable.hpp>
 #include <stagecraft/training/data/data_checks.hpp>
 #include <stagecraft/training/data/sample_set.hpp>
 #include <algorithm>

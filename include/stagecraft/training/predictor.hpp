@@ -9,11 +9,10 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 
 #include <stagecraft/description/inference.hpp>
-#include <stagecraft/training/invalid_predictor.hpp>
+#include <stagecraft/training/invalid_trainer.hpp>
 #include <stagecraft/training/run_prediction.hpp>
 #include <stagecraft/training/run_problem.hpp>
 #include <stagecraft/training/trained_model.hpp>
-#include <stagecraft/training/wrong_run_options.hpp>
 #include <array>
 #include <cstddef>
 #include <cstdint>

@@ -20,10 +20,8 @@
 #include <stagecraft/training/replica_results.hpp>
 #include <stagecraft/training/run_prediction.hpp>
 #include <stagecraft/training/run_problem.hpp>
-#include <stagecraft/training/single_batch_problem.hpp>
 #include <stagecraft/training/step_runner.hpp>
 #include <stagecraft/training/trained_model.hpp>
-#include <stagecraft/training/wrong_run_options.hpp>
 #include <algorithm>
 #include <array>
 #include <cstddef>

@@ -9,11 +9,10 @@
 #include <stagecraft/io/detail/bundle_contents.hpp>
 #include <stagecraft/io/detail/bundle_folder.hpp>
 #include <stagecraft/io/detail/byte_source.hpp>
-#include <stagecraft/io/detail/json_depth.hpp>
-#include <stagecraft/io/detail/tensor_bytes.hpp>
-#include <stagecraft/io/detail/unpack_limit.hpp>
 #include <stagecraft/io/detail/zip_archive.hpp>
-#include <stagecraft/io/read_tfjs.hpp>
+#include <stagecraft/io/keras/hdf5_content.hpp>
+#include <stagecraft/io/stored_tensor.hpp>
+#include <stagecraft/io/tfjs.hpp>
 #include <stagecraft/io/weight_formats.hpp>
 #include <algorithm>
 #include <cstdio>

@@ -2,7 +2,7 @@
 // What the words of a dataset, such as map and shuffle, do in a pass.
 #pragma once
 
-#include <stagecraft/data/batch_of.hpp>
+#include <stagecraft/data/array_batch.hpp>
 #include <stagecraft/data/detail/element_call.hpp>
 #include <stagecraft/data/stream.hpp>
 #include <stagecraft/threads/infeed_queue.hpp>

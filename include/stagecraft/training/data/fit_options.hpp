@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The options of fit, evaluate and predict.
-// Keras counterpart: the keyword arguments of Model.fit, Model.evaluate and Model.predict.
+// Options of fit, evaluate and predict. Keras counterpart: the keyword arguments of Model.fit, Model.evaluate and
+// Model.predict.
 #pragma once
 
 #include <stagecraft/training/callbacks/callback_pointers.hpp>
-#include <stagecraft/training/data/class_weight.hpp>
 #include <stagecraft/training/data/labelled_samples.hpp>
+#include <stagecraft/training/data/row_weights.hpp>
 
 #include <cstdint>
 #include <string_view>
