@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which of a training description's options hold for a model: those of a pipeline or those without stages.
-// Gradient accumulation of a model without pipeline stages: Keras on IPU's set_gradient_accumulation_options.
+// The options of a training description that hold for a model: those of a pipeline, or those of gradient accumulation
+// without stages (Keras on IPU's set_gradient_accumulation_options).
 #pragma once
 
 #include <stagecraft/description/inference.hpp>

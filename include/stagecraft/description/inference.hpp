@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a model predicts that is not trained, as a compile-time description: what a predictor takes in place of
-// `sc::training`.
-// Whether a program trains or only predicts. Keras counterpart: the modes of tf.estimator.
+// The compile-time description of a model that predicts and is not trained: what a predictor takes in place of
+// `sc::training`. Also the modes, training and inference (tf.estimator's modes).
 #pragma once
 
 #include <stagecraft/description/dtype_policy.hpp>

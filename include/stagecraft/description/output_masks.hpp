@@ -26,7 +26,7 @@ constexpr bool is_mask_of_inputs(graph_view const& graph, int output) {
 inline constexpr float masked_weight = -0.0F;
 [[nodiscard]] inline bool is_masked(float weight) noexcept { return weight == 0 && __builtin_signbit(weight) != 0; }
 
-/// Masks the weights of the rows of `samples` samples. `input(call)` is what the call of an input gives.
+/// Masks the weights of the rows of `samples` samples. `input(call)` returns the values of an input's call.
 template <Model M, std::size_t Output, class Input>
 void mask_rows(Input const& input, std::size_t samples, float* weights) {
   constexpr auto const& graph = graph_of<M>;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rules that a training description must follow, alone and with its model; each has a code.
-// Losses that read an output as what it is not: cross-entropy of probabilities after a linear layer, or of logits after
-// softmax or sigmoid. Both train, to nothing or slowly, so that a trainer warns of them.
+// The rules that a training description must follow, alone and with its model; each has a code. Outputs that a loss
+// misreads (probabilities after a linear layer, logits after softmax) are no errors: a trainer warns of them.
 #pragma once
 
 #include <stagecraft/description/dtype_policy.hpp>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What updates one weight: the training's optimizer, and the gradient of the weight's penalty where the optimizer reads
-// norms, which contain it.
-// A training's optimizer as one weight sees it. Keras counterpart: `exclude_from_weight_decay` of
-// tfa.optimizers.DecoupledWeightDecayExtension.
+// The update of one weight: the training's optimizer as the weight sees it (exclude_from_weight_decay), and the
+// gradient of its penalty, which the optimizer reads if it uses norms.
 #pragma once
 
 #include <stagecraft/description/job.hpp>

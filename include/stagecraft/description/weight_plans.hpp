@@ -13,7 +13,7 @@
 
 namespace stagecraft::jobs {
 
-/// E1070 where it gives something else than a weight of the same shape.
+/// E1070 if it returns anything but a weight of the same shape.
 constexpr operations::trace trace_constraint(constraint const& of, shape const& whole) {
   operations::extents const inputs[]{operations::extents::of(whole)};
   return operations::trace_call(

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A call of a layer on its way into a model that is being traced.
-// The masks of the tensors of a model while it is traced.
-// The shape of what a stateful layer keeps, in a model of a fixed batch size.
-// What calls of layers that are alike have been found to give, while a model is traced: a large model has many, and
-// compilers need not find it again.
-// What the calls of one nested model share, so that a model inside a model is the same one in each call.
-// How the layers of a model are got from its own code.
+// The records of a model_builder: the call that a layer makes, masks of tensors, states of stateful layers, rules that
+// are known from calls before, the layers of a nested model that is called again, and the collector of a model's
+// layers.
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A traced model as one flat constexpr value, and a view of it that all rules are written against.
-// The result of tracing: what the outputs do not need is dropped, calls are put in Keras's order.
+// A traced model as one flat constexpr value, and the view of it that all rules read. Calls that the outputs do not
+// need are dropped, the others are put in Keras's order.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -214,7 +214,7 @@ struct graph_view {
     auto const all = inputs_of(index);
     return all.first(all.size() - call(index).mask_inputs);
   }
-  /// The call of the layer that gives a tensor: `index` itself, but for one of several outputs.
+  /// The call that computes a tensor: `index` itself, unless it stands for one of several outputs.
   [[nodiscard]] constexpr int producer(int index) const {
     return call(index).is_part() ? inputs[call(index).first_input] : index;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a call gives of a layer that may have several outputs.
+// The result of a call of a layer that may have several outputs.
 #pragma once
 
 #include <stagecraft/graph/model_builder.hpp>

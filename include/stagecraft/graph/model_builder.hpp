@@ -99,7 +99,7 @@ class model_builder {
                    static_cast<int>(frame.bound.size()), " that it is called with");
     return frame.bound.empty() ? symbolic_tensor{this, 0} : frame.bound[0];
   }
-  /// The shape that the next call gives, if it is known: then nobody asks for weights or costs, either.
+  /// The shape of the next call's output, if it is known: then nobody asks for weights or costs, either.
   [[nodiscard]] constexpr shape const* known_shape() const {
     return calls.size() < known_.size() ? &known_[calls.size()].shape : nullptr;
   }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a layer says of each of its weights.
-// What a weight becomes after each update, as a compile-time value; the structs of constraints/ convert to it.
-// Keras counterpart: tf.keras.constraints.Constraint.
+// A weight as its layer describes it, with its constraint. Keras counterparts: `add_weight`, tf.keras.constraints.
 #pragma once
 
 #include <stagecraft/diagnostics/own_options.hpp>

@@ -208,7 +208,7 @@ class post_order {
       if (node >= 0) inputs.push_back(node);
     }
 
-    /// The nodes that the outputs need, each behind all of its inputs.
+    /// The nodes that the outputs need, each after all of its inputs.
     constexpr growing_array<int> search() {
       struct frame {
         int node;

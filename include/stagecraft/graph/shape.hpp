@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The shape of a tensor without its batch dimension, as Keras's `input_shape` arguments give it.
-// Keras's "an integer or a list of integers": the axes that a layer works along.
+// The shape of a tensor without its batch dimension, as Keras's `input_shape` arguments give it; and Keras's "an
+// integer or a list of integers", the axes that a layer works along.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>

@@ -15,7 +15,7 @@ struct mask_rule {
   friend constexpr bool operator==(mask_rule const&, mask_rule const&) = default;
 };
 
-/// What a layer that takes masks keeps of them: the rules of the tensors that its call is given behind its own inputs.
+/// The masks that a layer takes: the rules of the tensors that its call gets after its own inputs.
 /// A step of an input counts if it does for all rules that are about that input.
 struct step_masks {
   static constexpr int most = 4, most_inputs = 3;

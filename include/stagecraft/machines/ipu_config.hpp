@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which IPUs are emulated, and how programs are laid out on them: those options of Graphcore's IPUConfig that mean
 // something where no hardware is attached.
-// The kind of IPU that a configuration names: IPUConfig's `ipu_model.version`.
 #pragma once
 
 #include <stagecraft/graph/dtype.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The emulated IPUs of a configuration, checked: what Graphcore's configure_ipu_system() leaves behind.
-// The rules that a configuration of emulated IPUs must follow; each has a code.
+// The emulated IPUs of a configuration, checked: what Graphcore's configure_ipu_system() makes. Each rule that a
+// configuration must follow has a code.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>

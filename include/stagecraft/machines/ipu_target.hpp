@@ -59,7 +59,7 @@ struct ipu_target {
   std::int64_t host_bytes_per_second = 7LL * 1024 * 1024 * 1024;  ///< [addons]
   int host_latency_cycles = 50'000;                               ///< [addons], before the first byte of a transfer
   std::int64_t streaming_memory_bytes = 64'000'000'000;  ///< an IPU's share. [data sheet]: 256 GB for 4 (Bow-2000)
-  /// No figure is published. It lies behind the gateway through which the host is reached, and is taken to be as fast.
+  /// No figure is published. It lies beyond the gateway to the host, and is taken to be as fast.
   std::int64_t streaming_memory_bytes_per_second = 7LL * 1024 * 1024 * 1024;
   int streaming_memory_latency_cycles = 50'000;
 

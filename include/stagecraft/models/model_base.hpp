@@ -111,7 +111,7 @@ inline constexpr diagnostic definition_problem = [] {
     return diagnostic{};
 }();
 
-/// E1022 unless a model's function gives one tensor or several.
+/// E1022 unless a model's function returns one tensor or several.
 template <class M, class Result>
 constexpr diagnostic check_result(std::string_view function) {
   diagnostic problem;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The graph of a model as a constant: traced, checked and ordered once per model type.
-// Keras's `name` argument of a model that is not called inside another one.
+// The graph of a model as a constant: traced, checked and ordered once per model type; and a model under another name.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>
@@ -140,7 +139,7 @@ constexpr diagnostic const& problem_to_report() {
 template <class M, bool Check = true>
 using layer_verdict = verdict_on<problem_to_report<M, Check>()>;
 
-/// The type behind `named<...>`.
+/// The type that `named<...>` names.
 template <fixed_text Name, Model M>
 struct named_model : callable_model<named_model<Name, M>> {
   static constexpr model_kind kind = M::kind;

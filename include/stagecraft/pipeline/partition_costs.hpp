@@ -26,7 +26,7 @@ struct partition_costs {
   tracing::array_view<long long const> cycles = {};  ///< the cost of each position, in any unit
   tracing::array_view<long long const> transfer =
       {};  ///< the cost of a cut right before each position, in the same unit; the first is not used
-  tracing::array_view<bool const> joined = {};          ///< whether a position is in the stage of the one before
+  tracing::array_view<bool const> joined = {};          ///< true if a position is in the stage of the one before
   tracing::array_view<long long const> exclusive = {};  ///< memory of each position
   tracing::array_view<long long const> temporary = {};  ///< memory while a position is carried out
   tracing::array_view<int const> kind = {};             ///< the kind of each position, from 0; -1: shares nothing

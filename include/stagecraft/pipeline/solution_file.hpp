@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stages from a solution file: the `load` converter of pipelines in Graphcore's SavedModel tool, for the compiler.
-// Reads solution files of pipelines, by the compiler or at run time.
+// Stages from a solution file, read by the compiler or at run time: the `load` converter of pipelines in Graphcore's
+// SavedModel tool.
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
@@ -24,7 +24,7 @@ struct solution_entry {
   int stage = 0;
 };
 
-/// What is in a solution file, the JSON with which Graphcore's ipu_saved_model_cli describes a pipeline:
+/// The contents of a solution file, the JSON with which Graphcore's ipu_saved_model_cli describes a pipeline:
 ///
 ///     {"device_mapping": [0, 1], "pipeline_mapping": {"dense": 0, "dense_1": 1}}
 ///
@@ -40,7 +40,7 @@ class solution_reader {
       problem.report(3041, "the solution file has no object 'pipeline_mapping', with the stage of each layer");
   }
 
-  growing_array<solution_entry> mapping;  ///< in the file's order
+  growing_array<solution_entry> mapping;  ///< the entries, in the file's order
   growing_array<int> devices;
   bool has_mapping = false, has_devices = false;
   /// The problem of the file.

@@ -144,7 +144,7 @@ constexpr auto devices_of() {
     return std::array<int, 0>{};
 }
 
-/// Which stages of a device mapping work at the same time as the one before; none of anything else.
+/// For each stage of a device mapping, whether it works at the same time as the one before; false for other arguments.
 template <class Mapping>
 constexpr auto stages_beside_of() {
   if constexpr (requires { std::remove_cvref_t<Mapping>::beside; })

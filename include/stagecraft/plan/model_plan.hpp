@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plan that every execution policy carries out: which calls need a gradient, who writes it first, and what is done
-// in one step. Where tensors lie is said by the plans of passes. Made by the compiler, one constant per model, batch
-// and mode.
-// Which calls of a model predictions do not need: penalties, which are added to a loss.
-// The plan of one call of a model (model_plan.hpp).
+// The plan of a model, which every execution policy carries out: which calls need a gradient, which step writes it
+// first, and what each step does. Plans of passes say where tensors lie. The compiler makes one constant for each
+// model, batch size and mode.
 #pragma once
 
 #include <stagecraft/description/inference.hpp>
@@ -53,7 +51,7 @@ struct planned_call {
   bool stays_in_place = false;
   /// Whether nothing but a penalty needs it, in a plan of predictions, which have no loss: it is not carried out.
   bool is_left_out = false;
-  /// The call whose forward step does this one's, directly or behind other epilogues. -1: it has a step of its own.
+  /// The call whose forward step does this one's, directly or after other epilogues. -1: it has a step of its own.
   int epilogue_of = -1;
 
   friend constexpr bool operator==(planned_call const&, planned_call const&) = default;

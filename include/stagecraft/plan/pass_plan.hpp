@@ -57,7 +57,7 @@ enum class scratch_kind : unsigned char {
 };
 
 /// A tensor of one pass alone, alive from one of its steps to another, both included: step -1 is before them all, the
-/// number of steps behind them.
+/// number of steps after them.
 struct pass_scratch {
   scratch_kind kind = scratch_kind::value;
   int index = 0;
@@ -165,7 +165,7 @@ class pass_planner : protected buffer_lifetimes {
     draft_.waits.push_back({pass, lag});
   }
 
-  /// Even if it needs nothing of it: then the last pass of a micro-batch is behind all others, and all know how many
+  /// Even if it needs nothing of it: then the last pass of a micro-batch is after all others, and all know how many
   /// samples it has.
   constexpr void wait_for_pass_before(int pass) {
     for (int before = pass - 1; before >= 0 && table.place(before) >= table.place(pass) - 1; --before)

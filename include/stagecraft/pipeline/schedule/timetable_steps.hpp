@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one device does in one slot of a pipeline's timetable.
-// How many micro-batches can be in flight if each device does one thing at a time: the rotations of a pipeline's list
-// of devices that do not collide.
+// The work of one device in one slot of a pipeline's timetable, and the number of micro-batches in flight if each
+// device does one thing at a time.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -75,7 +74,7 @@ class rotations {
   int count_ = 0;
   unsigned char offsets_[capacity / 2]{};     // each rotation has devices of its own, so that half as many fit
   unsigned char number_at_[capacity]{};       // of the rotation with an offset, from 1; 0: there is none
-  unsigned char least_span_[capacity / 2]{};  // from a start to the one so many starts later
+  unsigned char least_span_[capacity / 2]{};  // from a start to the start `index` places later
 };
 
 }  // namespace stagecraft::pipeline
