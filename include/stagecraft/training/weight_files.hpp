@@ -16,7 +16,6 @@ struct load_weights_options {
   /// are left out.
   bool by_name = false;
   /// True, together with `by_name`: a layer whose weights have other shapes than the file's keeps its own.
-
   bool skip_mismatch = false;
 };
 
