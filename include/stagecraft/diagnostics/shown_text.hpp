@@ -25,7 +25,7 @@ namespace stagecraft::diagnostics {
   return length;
 }
 
-/// Whether a character is shown as itself: no control character, and none that turns the direction of what follows.
+/// True if a character is shown as itself: it is no control character, and does not turn the direction of text.
 [[nodiscard]] constexpr bool is_visible(std::string_view character) noexcept {
   if (character.size() == 1)
     return (character[0] >= ' ' && character[0] != '\x7f') || character[0] == '\n' || character[0] == '\t';

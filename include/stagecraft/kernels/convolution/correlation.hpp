@@ -197,7 +197,7 @@ class pixel_cursor {
   int columns_;
   int r_;
   int c_;
-  /// From a pixel to the next, and what is added to that at the end of a row and of a sample.
+  /// The distance from a pixel to the next, and those added to it at the end of a row and of a sample.
   std::int64_t source_column_;
   std::int64_t source_row_;
   std::int64_t source_sample_;
