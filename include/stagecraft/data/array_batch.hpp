@@ -27,7 +27,7 @@ struct array_batch : Arrays {
   [[nodiscard]] Arrays const& arrays() const noexcept { return *this; }
 };
 
-/// The same of several arrays.
+/// A batch of several arrays.
 template <class... Parts>
 struct array_batch<std::tuple<Parts...>> : std::tuple<Parts...> {
   using tuple = std::tuple<Parts...>;

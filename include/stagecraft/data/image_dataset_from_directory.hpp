@@ -103,7 +103,7 @@ enum class subset : unsigned char { all, training, validation };
 
 /// Options of `image_dataset_from_directory`, in the order of Keras's. Batches have the training's batch_size.
 struct image_dataset_options {
-  std::vector<int> labels = {};                       ///< of the images in the order of their paths; none: inferred
+  std::vector<int> labels = {};  ///< labels of the images in the order of their paths; none: inferred
   data::label_mode label_mode = label_mode::integer;  ///< what labels are
   std::vector<std::string> class_names = {};          ///< the folders in the order of their numbers; none: sorted
   data::color_mode color_mode = color_mode::rgb;      ///< channels of the images

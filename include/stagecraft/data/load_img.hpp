@@ -181,7 +181,7 @@ class jpeg_decoder {
     info->err->format_message(info, self.reason_);
     std::longjmp(self.jump_, 1);
   }
-  /// Of what is only odd nothing is said; where bytes are missing, libjpeg would make them up.
+  /// Ignores warnings about odd files, but not about missing bytes, which libjpeg would make up.
   static void warn(j_common_ptr info, int level) {
     if (level < 0 && info->err->msg_code == JWRN_JPEG_EOF) fail(info);
   }

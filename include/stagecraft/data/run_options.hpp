@@ -52,7 +52,7 @@ struct fit_options {
   int validation_freq = 1;      ///< validation runs after every that many epochs
   bool drop_remainder = false;  ///< true: a last batch that is not full is left out
 
-  /// The same for arrays.
+  /// These options as those for arrays.
   [[nodiscard]] stagecraft::fit_options common() const {
     return {.epochs = epochs,
             .verbose = verbose,
@@ -73,7 +73,7 @@ struct evaluate_options {
   int steps = 0;                            ///< batches, of all replicas together; 0: all of them
   trainers::callback_pointers callbacks{};  ///< such as `{&log}`, called in this order
 
-  /// The same for arrays.
+  /// These options as those for arrays.
   [[nodiscard]] stagecraft::evaluate_options common() const {
     return {.verbose = verbose, .steps = steps, .callbacks = callbacks};
   }
@@ -85,7 +85,7 @@ struct predict_options {
   int steps = 0;                            ///< batches, of all replicas together; 0: all of them
   trainers::callback_pointers callbacks{};  ///< such as `{&log}`, called in this order
 
-  /// The same for arrays.
+  /// These options as those for arrays.
   [[nodiscard]] stagecraft::predict_options common() const {
     return {.verbose = verbose, .steps = steps, .callbacks = callbacks};
   }

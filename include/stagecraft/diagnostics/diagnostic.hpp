@@ -59,7 +59,7 @@ struct diagnostic {
     (append(parts), ...);
     end();
   }
-  /// The same in steps: parts are appended in between, unless there is a problem already.
+  /// Begins a report whose parts are appended afterwards; false if there is a problem already.
   constexpr bool begin(int error_code) {
     if (failed()) return false;
     code = error_code;

@@ -13,7 +13,7 @@ constexpr void for_each_index(Each const& each) {
   [&each]<std::size_t... Index>(std::index_sequence<Index...>) {
     static_cast<void>(each);
     // A list: Clang folds no more than 256 operands.
-    [[maybe_unused]] int const done[]{0, (each.template operator()<static_cast<int>(Index)>(), 0)...};
+    [[maybe_unused]] int const done[] { 0, (each.template operator()<static_cast<int>(Index)>(), 0)... };
   }(std::make_index_sequence<Count>{});
 }
 

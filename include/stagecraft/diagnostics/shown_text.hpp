@@ -82,7 +82,7 @@ inline void append_cut_line(std::string& to, std::string_view line, std::size_t 
   return result;
 }
 
-/// The same of a name, which is one line: ends of lines and tabs are shown as "\x0a" and "\x09", too.
+/// `shown_text` of a name, which is one line: ends of lines and tabs are shown as "\x0a" and "\x09", too.
 [[nodiscard, gnu::cold, gnu::noinline]] inline std::string shown_name(std::string_view name,
                                                                       std::size_t longest = 200) {
   std::string line;

@@ -267,7 +267,7 @@ void write_safetensors(Writer& to, tensor_file const& file, std::string const& p
   return io::read_safetensors(io::byte_source(path));
 }
 
-/// The same of bytes in memory; `name` is what errors call them.
+/// The tensors in bytes in memory; errors call them `name`.
 [[nodiscard]] inline tensor_file parse_safetensors(std::span<std::byte const> bytes, std::string const& name) {
   return io::read_safetensors(io::byte_source(bytes, name));
 }

@@ -231,7 +231,7 @@ class metric_state {
                  : weights[std::ptrdiff_t{row} * weights_per_sample / rows_per_sample] * static_cast<float>(factor);
     });
   }
-  /// The same without weights, but for rows of masked steps, which `weights` tells: they do not count.
+  /// Updates without weights, but for rows of masked steps, which do not count; `weights` says which they are.
   template <class Target>
   void update_unmasked(float const* predictions, Target const* targets, int rows, float const* weights) noexcept {
     add(predictions, targets, rows, [&](int row) { return is_masked(weights[row]) ? 0.0F : 1.0F; });

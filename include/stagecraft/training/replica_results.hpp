@@ -310,7 +310,7 @@ class replica_results {
  private:
   static constexpr std::size_t logged = lists ? count * (1 + std::size_t{replicas}) : count;
 
-  // Those of each replica stand behind those that have Keras's names.
+  // The results of each replica follow those that have Keras's names.
   [[nodiscard]] static std::string name(std::size_t index) {
     if (index < count) return results_of_one::name(index);
     auto const listed = index - count;

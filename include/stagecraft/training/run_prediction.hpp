@@ -194,7 +194,7 @@ auto run_prediction(Trained& model, sample_set const& x, predict_options const& 
                          taken, options);
 }
 
-/// The same of a dataset: see data/dataset.hpp.
+/// Predictions for a dataset: see data/dataset.hpp.
 template <class Trained, class Data>
 auto run_streamed_prediction(Trained& model, Data const& data, typename Data::predict_options const& options) {
   using session = typename Trained::session_type;

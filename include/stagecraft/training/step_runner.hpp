@@ -34,8 +34,8 @@ class asynchronous_callbacks {
         thread_(queue_),
         call_{&model, &callbacks} {}
 
-  /// Before the first step. `values` belongs to the callbacks until `finish`, or until what is returned ends: then
-  /// callbacks that are not called yet are dropped.
+  /// Call it before the first step. `values` belongs to the callbacks until `finish`, or until the returned object is
+  /// destroyed: then callbacks that are not called yet are dropped.
   [[nodiscard]] auto start(logs& values) {
     call_.values = &values;
     call_.stops.store(call_.model->stop_training, std::memory_order_relaxed);

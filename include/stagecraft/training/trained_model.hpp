@@ -54,7 +54,7 @@ class one_caller {
     if (running != &mark_) refuse(what);
     return call(nullptr);
   }
-  /// The same for what only reads, and may do so on several threads at once.
+  /// Checks for functions that only read, and may do so on several threads at once.
   void check(char const* what) const {
     void const* const running = caller_.load(std::memory_order_relaxed);
     if (running != nullptr && running != &mark_) refuse(what);
@@ -125,8 +125,9 @@ class trained_model : public trainable {
     check_at_rest("get_weights");
     return copy_weights<M, weight_order<M>>(*session_);
   }
-  /// Of all replicas. Throws data_error E4009 if number, names or shapes differ from the model's; E5206 a value that is
-  /// finite, and no longer so in the half precision in which its weight is kept; E4042 as get_weights.
+  /// Sets the weights of all replicas. Throws data_error E4009 if number, names or shapes differ from the model's;
+  /// E5206 a value that is finite, and no longer so in the half precision in which its weight is kept; E4042 as
+  /// get_weights.
   void set_weights(std::vector<weight_array> const& weights) override {
     auto const calling = begin_call("set_weights");
     assign_weights<M, weight_order<M>>(*session_, weights);
@@ -160,9 +161,9 @@ class trained_model : public trainable {
     static_assert(report<part_name_problem<M, Name>>());
     if constexpr (constexpr int call{find_call<M>(Name)}; call >= 0) set_weights<Name>(adapted_weights<M, call>(data));
   }
-  /// The same of a dataset, <stagecraft/data/data.hpp>, which is read batch by batch, or in groups of 32 samples: of
-  /// elements (x, y) it takes x. Options: `.steps`, how many of these are read, needed if the dataset has no end
-  /// (E4063).
+  /// Adapts layers to a dataset, <stagecraft/data/data.hpp>, which is read batch by batch, or in groups of 32 samples;
+  /// it takes x of elements (x, y). Options: `.steps`, the number of batches or groups, needed if the dataset has no
+  /// end (E4063).
   template <fixed_name Name, class Data>
     requires requires { typename Data::adapt_options; }
   void adapt(Data const& dataset, typename Data::adapt_options const& options = {}) {
@@ -177,7 +178,7 @@ class trained_model : public trainable {
     auto const calling = begin_call("reset_states");
     clear_states<M, all_states<M>>(*session_);
   }
-  /// The same of one layer, by its name: Keras's `model.get_layer("lstm").reset_states()`.
+  /// Resets the states of one layer, by its name: Keras's `model.get_layer("lstm").reset_states()`.
   /// Errors: E1067 a name that no layer has, E1090 a layer without states, E4042 as above.
   template <fixed_name Name>
   void reset_states() {
@@ -239,7 +240,8 @@ class trained_model : public trainable {
     check_at_rest("get_optimizer_weights");
     return copy_optimizer_weights<M, trained_weight_order<M>>(*session_);
   }
-  /// Of all replicas. Throws data_error E4009 if number, names or shapes differ from the model's; E4042 as get_weights.
+  /// Sets the optimizer's weights of all replicas. Throws data_error E4009 if number, names or shapes differ from the
+  /// model's; E4042 as get_weights.
   void set_optimizer_weights(std::vector<weight_array> const& weights) {
     auto const calling = begin_call("set_optimizer_weights");
     assign_optimizer_weights<M, trained_weight_order<M>>(*session_, weights);

@@ -94,7 +94,7 @@ class repeated_stream final : public stream<Element> {
   bool is_empty_ = false;
 };
 
-/// Without the first ones, and without those behind so many.
+/// A part of a stream: it skips the first elements, and ends after a number of others.
 template <class Element>
 class part_of_stream final : public stream<Element> {
  public:

@@ -172,7 +172,7 @@ class opened_folder {
     if (opened_ >= 0) ::close(opened_);
   }
 
-  /// Without a folder, it says why it cannot be read.
+  /// The bytes of a file of the bundle. If there is no folder, they say why it cannot be read.
   [[nodiscard]] byte_source file(char const* name) const {
     auto const path = path_ + "/" + name;
     return opened_ < 0 ? byte_source(path) : byte_source(opened_, name, path);

@@ -37,7 +37,7 @@ template <class M>
   return paths;
 }
 
-/// Without Keras's ":0".
+/// A path from which Keras's ":0" is removed.
 [[nodiscard]] inline std::string_view without_number(std::string_view path) {
   return path.ends_with(":0") ? path.substr(0, path.size() - 2) : path;
 }

@@ -93,7 +93,7 @@ class keras_3_calls {
   }
 
  private:
-  /// Of sequential ones those that begin with an input.
+  /// True for models with a node of their own; a sequential one has it if it begins with an input.
   static bool has_own_node(json const& entry) {
     auto const& layers = entry["config"]["layers"];
     return entry.at("class_name") != "Sequential" || (!layers.empty() && layers[0].at("class_name") == "InputLayer");

@@ -29,8 +29,8 @@ struct keras_layer {
   std::string path;   ///< "encoder/dense"; empty for the whole model
   std::string group;  ///< its place in Keras 3's files: "layers/functional/layers/dense_1"
   bool is_model = false;
-  std::vector<keras_weight> weights;  ///< those of a layer; trained ones first
-  std::vector<keras_layer> layers;    ///< those of a model
+  std::vector<keras_weight> weights;  ///< weights of a layer; trained ones first
+  std::vector<keras_layer> layers;    ///< layers of a model
 
   /// All weights of a model in Keras's order: layer by layer.
   void append_weights(std::vector<keras_weight const*>& to) const {

@@ -89,7 +89,6 @@ struct filter_distances {
 };
 
 /// Copies Vectors registers of each of the block's outputs, with LastLanes lanes of the last register.
-
 template <int Vectors, int LastLanes, class Arch>
 void copy_outputs(output_block const& block, pixel_grid const& distances, int width, float const* from, float* to) {
   for (int sample = 0; sample < block.samples; ++sample)

@@ -182,7 +182,6 @@ template <class Arch>
 
 /// dx = the gradient of `pool_windows`. The first of a window's largest elements gets the whole gradient, or its first
 /// NaN if there is one; `given` is workspace for as many floats as y has.
-
 template <class Arch = default_architecture>
 inline void pool_windows_gradient(bool is_max, window_walk<Arch> const& walk, float const* x, float const* y,
                                   float const* dy, float* dx, float* given) {

@@ -169,7 +169,6 @@ class row_chains {
       : of_(of), first_(reinterpret_cast<std::int32_t*>(memory)), next_(first_ + of.rows) {}
 
   /// Finds the chains.
-
   void link() const {
     std::fill_n(first_, of_.rows, end);
     for (std::int64_t k = of_.count; k-- > 0;)

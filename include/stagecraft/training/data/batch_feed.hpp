@@ -109,7 +109,7 @@ class batch_feed {
   [[nodiscard]] int batches() const noexcept { return fill_.batches; }
   [[nodiscard]] int batch_size() const noexcept { return fill_.batch_size; }
 
-  /// Before the first of `steps` steps of each replica. What is returned lives until the last one is done.
+  /// Call it before the first of `steps` steps of each replica. The returned object lives until the last step is done.
   [[nodiscard]] auto start([[maybe_unused]] int steps) {
     if constexpr (prefetch_depth > 0)
       return queue_.start(number(0, steps), fill_);

@@ -33,7 +33,7 @@ struct fit_options {
   int steps_per_epoch = 0;
   int validation_steps = 0;     ///< batches per validation, of all replicas together; 0: all of them
   int validation_freq = 1;      ///< validation runs after every that many epochs
-  std::uint64_t seed = 0;       ///< of the shuffling; 0: the trainer's
+  std::uint64_t seed = 0;       ///< seed of the shuffling; 0: the trainer's
   bool drop_remainder = false;  ///< true: a last batch that is not full is left out
 
   /// The names above, in the order that C++ demands: E4084 says it.
