@@ -19,8 +19,7 @@ set(stagecraft_pipeline_rooms
     pipeline machines ipu/cycles ipu/convolution ipu/steps ipu/vertices ipu/tasks)
 list(JOIN stagecraft_pipeline_rooms "|" stagecraft_pipeline_rooms)
 set(stagecraft_zlib_headers datasets/gzip.hpp)
-set(stagecraft_images_headers data/detail/image_files.hpp data/detail/pixels.hpp data/detail/read_jpeg.hpp
-    data/detail/read_png.hpp data/image_dataset_from_directory.hpp data/load_img.hpp)
+set(stagecraft_images_headers data/detail/pixels.hpp data/image_dataset_from_directory.hpp data/load_img.hpp)
 set(stagecraft_io_headers data/detail/file_rows.hpp data/idx.hpp data/npy.hpp data/npz.hpp serving/application.hpp serving/export.hpp
     serving/detail/export_folder.hpp)
 set(stagecraft_json_headers report/profile_json.hpp)

@@ -2,7 +2,7 @@
 // E4120: a function of interleave that returns no dataset.
 // expect-error: the function of interleave or flat_map returns no sc::data::dataset
 // expect-error: [E4120]
-#include <stagecraft/data/from_generator.hpp>
+#include <stagecraft/data/from.hpp>
 #include <cstdint>
 
 namespace sc = stagecraft;

@@ -6,7 +6,7 @@
 #include <stagecraft/data/data.hpp>
 #include <stagecraft/data/image_dataset_from_directory.hpp>
 #include <stagecraft/data/npz.hpp>
-#include <stagecraft/io/detail/crc32.hpp>
+#include <stagecraft/io/detail/bundle_folder.hpp>
 #include <stagecraft/io/npz.hpp>
 #include <stagecraft/io/safetensors.hpp>
 #include <cmath>

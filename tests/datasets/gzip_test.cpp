@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Needs zlib: the optional component stagecraft::zlib.
-#include <stagecraft/datasets/detail/random_stream.hpp>
+#include <stagecraft/datasets/detail/digit_canvas.hpp>
 #include <stagecraft/datasets/gzip.hpp>
 #include <stagecraft/datasets/mnist.hpp>
 

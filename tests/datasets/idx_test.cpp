@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <stagecraft/datasets/detail/random_stream.hpp>
+#include <stagecraft/datasets/detail/digit_canvas.hpp>
 #include <stagecraft/datasets/idx.hpp>
 
 #include <doctest/doctest.h>

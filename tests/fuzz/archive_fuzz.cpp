@@ -5,8 +5,8 @@
 #include "hdf5_tree.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
-#include <stagecraft/io/detail/tensor_bytes.hpp>
 #include <stagecraft/io/keras/read_keras_weights.hpp>
+#include <stagecraft/io/stored_tensor.hpp>
 #include <array>
 #include <cstddef>
 #include <cstdint>

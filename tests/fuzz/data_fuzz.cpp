@@ -5,7 +5,6 @@
 #include <stagecraft/data/idx.hpp>
 #include <stagecraft/data/npy.hpp>
 #include <stagecraft/data/npz.hpp>
-#include <stagecraft/data/text_lines.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

@@ -3,8 +3,8 @@
 // which. Anything but a file_error, or tensors whose bytes are as many as their shapes say, fails.
 #include <stagecraft/io/npy.hpp>
 #include <stagecraft/io/npz.hpp>
-#include <stagecraft/io/read_tfjs.hpp>
 #include <stagecraft/io/safetensors.hpp>
+#include <stagecraft/io/tfjs.hpp>
 
 #include <cstddef>
 #include <cstdint>

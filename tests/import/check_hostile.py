@@ -148,6 +148,17 @@ def check_keras():
                 attempt(path, f"{name}: {old!r} is {new[:80]!r}")
 
 
+def check_rtneural():
+    whole = json.loads((MODELS / "wave.json").read_text())
+    path = FOLDER / "hostile.json"
+    path.write_text(json.dumps(whole))
+    check(attempt(path, "RTNeural, as it is") == 0, "the model in RTNeural's format is not imported as it is")
+    for number, old in enumerate(texts_of(whole)):
+        for new in values_for(number):
+            path.write_text(json.dumps(with_text(whole, old, new)))
+            attempt(path, f"RTNeural: {old!r} is {new[:80]!r}")
+
+
 def same_length(text):
     """Hostile bytes as long as a text, as they stand in JSON."""
     def filled(value):
@@ -366,10 +377,11 @@ def check_types():
 def main():
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
-    for packed in "models.tar.xz", "onnx_models.tar.xz", "saved_models.tar.xz":
+    for packed in "models.tar.xz", "onnx_models.tar.xz", "rtneural_models.tar.xz", "saved_models.tar.xz":
         with tarfile.open(HERE / packed) as archive:
             archive.extractall(MODELS)
     check_tfjs()
+    check_rtneural()
     check_keras()
     check_h5_and_saved_model()
     check_onnx()

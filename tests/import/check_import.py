@@ -66,8 +66,12 @@ def import_all():
 
 
 def import_onnx():
-    """What onnxruntime was given and predicted lies beside each file, in its own order of axes."""
-    for path in sorted(FOLDER.glob("*.onnx")):
+    """Inputs and predictions of onnxruntime lie beside each file, in its own order of axes."""
+    import_with_values(sorted(FOLDER.glob("*.onnx")))
+
+
+def import_with_values(paths):
+    for path in paths:
         arrays = [sorted(FOLDER.glob(f"{path.stem}_{kind}[0-9].npy")) for kind in "xy"]
         code, text = run("import", path, "--test-inputs", *arrays[0], "--test-outputs", *arrays[1])
         check(code == 0, f"{path.name}: {text}")
@@ -78,6 +82,43 @@ def import_onnx():
             shutil.copy(header, expected)
         check(header.read_text() == expected.read_text(), f"{path.name}: {header.name} is not as expected/{header.name}")
         shutil.copy(FOLDER / f"{path.stem}_test.safetensors", FOLDER / f"{path.stem}_values.safetensors")
+
+
+RTNEURAL = "amplifier", "synthesizer", "wave"
+
+
+def check_rtneural():
+    """What Keras predicted lies beside each file. Then files that are wrong, and one whose steps are said."""
+    import_with_values([FOLDER / f"{name}.json" for name in RTNEURAL])
+    whole = json.loads((FOLDER / "wave.json").read_text())
+
+    def wrong(code, *texts, layer=None, arguments=(), **changes):
+        changed = json.loads(json.dumps(whole))
+        to = changed if layer is None else changed["layers"][layer]
+        for key, value in changes.items():
+            to.pop(key) if value is None else to.update({key: value})
+        refused("wrong_rtneural.json", json.dumps(changed).encode(), code, *texts, arguments=arguments)
+
+    open_steps = [None, None, 2]
+    wrong("E5063", "expected [null, numbers] or [null, steps, numbers]", in_shape=[None])
+    wrong("E5063", "expected [null, numbers]", in_shape=[4, 12, 2])
+    wrong("E5063", "'version'", version=2)
+    wrong("E5063", "no layers", layers=[])
+    wrong("E5064", "layer 1 (conv1d)", "--input-shape", in_shape=open_steps)
+    wrong("E5064", "layer 0 (conv3d): there is no layer of this type", layer=0, type="conv3d")
+    wrong("E5064", "layer 0 (dense): the activation 'mish' is not known", layer=0, activation="mish")
+    wrong("E5064", "layer 1 (conv1d): 'strides' is not known", layer=1, strides=[2])
+    wrong("E5063", "layer 1 (conv1d): 'dilation' is not a list of one number", layer=1, dilation=2)
+    wrong("E5063", "layer 1 (conv1d): 'groups' is no number above 0", layer=1, groups=0)
+    wrong("E5063", "layer 2 (batchnorm) has no epsilon", layer=2, epsilon=None)
+    wrong("E5063", "layer 0 (dense) has no list of weights", layer=0, weights=None)
+    wrong("E5063", "layer 0 (dense), array 1 has something else than numbers", layer=0, weights=[[[1, 1, 1, 1]] * 2, [1, 1, 1, "1"]])
+    wrong("E5063", "layer 0 (dense), array 0 has rows of different lengths", layer=0, weights=[[[1, 1, 1, 1], [1]], [1, 1, 1, 1]])
+    wrong("E5065", "layer 'dense': kernel has the shape (3, 4), expected (2, 4)", layer=0, weights=[[[1, 1, 1, 1]] * 3, [1, 1, 1, 1]])
+    wrong("E5205", "1e+39", layer=0, weights=[[[1, 1, 1, 1]] * 2, [1, 1, 1e39, 1]])
+    (FOLDER / "open.json").write_text(json.dumps({**whole, "in_shape": open_steps}))
+    code, text = run("show", FOLDER / "open.json", "--input-shape", "12,2")
+    check(code == 0 and "(None, 12, 2)" in text and "stateful" not in text, text)
 
 
 def check_command_line():
@@ -453,12 +494,13 @@ def import_weight_names():
 def main():
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
-    for packed in ("models.tar.xz", "onnx_models.tar.xz"):
+    for packed in ("models.tar.xz", "onnx_models.tar.xz", "rtneural_models.tar.xz"):
         with tarfile.open(HERE / packed) as archive:
             archive.extractall(FOLDER)
     import_all()
     import_weight_names()
     import_onnx()
+    check_rtneural()
     check_onnx_refusals()
     check_constants_of_onnx()
     code, text = run("show", FOLDER / "resnet.h5")

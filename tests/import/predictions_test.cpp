@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What imported models predict is what Keras predicted: their headers, and the weights and values that check_import.py
 // has left in a folder.
+#include "expected/amplifier.hpp"
 #include "expected/attention.hpp"
 #include "expected/branches.hpp"
 #include "expected/by_hand.hpp"
@@ -12,6 +13,7 @@
 #include "expected/opset_18.hpp"
 #include "expected/resnet.hpp"
 #include "expected/shared.hpp"
+#include "expected/synthesizer.hpp"
 #include "expected/torch_2.hpp"
 #include "expected/torch_attention.hpp"
 #include "expected/torch_cnn.hpp"
@@ -21,6 +23,7 @@
 #include "expected/torch_parts.hpp"
 #include "expected/torch_resnet.hpp"
 #include "expected/torch_words.hpp"
+#include "expected/wave.hpp"
 
 #include "keras/hdf5_process.hpp"
 
@@ -48,6 +51,7 @@ namespace sc = stagecraft;
 namespace {
 
 inline constexpr auto run = sc::inference{.batch_size = 2};
+inline constexpr auto one = sc::inference{.batch_size = 1};
 inline constexpr auto two_steps = sc::inference{.batch_size = 2, .steps_per_execution = 2};
 
 using staged = sc::pipelined<models::mlp, sc::stages<0, 0, 1, 1>>;
@@ -93,16 +97,16 @@ constexpr auto save = [](auto const& model, std::string const& name) {  // for c
 };
 
 /// Loads a model's weights, predicts from inputs of these ranks, batch included, and does something with the model.
-template <class M, std::size_t... Ranks>
-void check_model(std::string const& name, auto const& then) {
+template <class M, auto const& How, std::size_t... Ranks>
+void check_model_run(std::string const& name, auto const& then) {
   CAPTURE(name);
   std::string const stem = STAGECRAFT_IMPORTED_DIR "/" + name;
-  sc::predictor<M, run> model;
+  sc::predictor<M, How> model;
   model.load_weights(stem + ".safetensors");
   auto const weights = model.get_weights();
   for (auto const& keras : {stem + ".h5", stem + "_3.keras"})  // the same, as Keras has saved them
     if (std::filesystem::exists(keras)) {
-      sc::predictor<M, run> other(7);
+      sc::predictor<M, How> other(7);
       CHECK(other.load_weights(keras).count == static_cast<int>(weights.size()));
       CHECK(other.get_weights() == weights);
     }
@@ -126,6 +130,11 @@ void check_model(std::string const& name, auto const& then) {
     std::apply([&](auto const&... each) { (check_close(each, file, "outputs:" + std::to_string(output++)), ...); },
                predicted);
   }
+}
+
+template <class M, std::size_t... Ranks>
+void check_model(std::string const& name, auto const& then) {
+  check_model_run<M, run, Ranks...>(name, then);
 }
 
 }  // namespace
@@ -220,6 +229,12 @@ TEST_CASE("models of ONNX files predict what onnxruntime predicted") {
   check_model<models::torch_attention, 3>("torch_attention", nothing);
   check_model<models::torch_parts, 4>("torch_parts", nothing);
   check_model<models::opset_18, 4>("opset_18", nothing);
+}
+
+TEST_CASE("models in RTNeural's format predict what Keras predicted") {
+  check_model_run<models::amplifier, one, 3>("amplifier", nothing);
+  check_model_run<models::synthesizer, one, 3>("synthesizer", nothing);
+  check_model<models::wave, 3>("wave", nothing);
 }
 
 TEST_CASE("what is no file is no file of Keras's, and is not waited for") {

@@ -145,16 +145,6 @@ TEST_CASE("a bundle has files that others read, and a predictor reads its weight
   CHECK(file.find("optimizer_weights/adam/batch_normalization/moving_mean/m:0") == nullptr);
   CHECK(sc::io::to_floats(*file.find("counters/iterations")) == std::vector{36.F});
 
-  // Older releases did not count overflows.
-  auto contents = sc::io::read_contents(folder / "digits");
-  CHECK(std::erase_if(contents.tensors.tensors, [](auto const& each) { return each.name == "counters/overflowed"; }) ==
-        1);
-  fs::create_directory(folder / "older");
-  sc::io::write_contents(folder / "older", contents);
-  sc::trainer<mlp, training> older(7);
-  older.load(folder / "older");
-  CHECK(older.get_weights() == model.get_weights());
-
   auto const description = sc::io::json::parse(read(folder / "digits/model.json"));
   CHECK(description["class_name"] == "Sequential");
   auto const& layers = description["config"]["layers"];

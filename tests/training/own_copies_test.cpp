@@ -3,7 +3,9 @@
 #include "own_copies.hpp"
 
 #include <stagecraft/description/inference.hpp>
+#include <stagecraft/description/job_on.hpp>
 #include <stagecraft/description/training.hpp>
+#include <stagecraft/engine/step_plan.hpp>
 #include <stagecraft/models/sequential.hpp>
 #include <stagecraft/plan/model_plan.hpp>
 #include <stagecraft/training/predictor.hpp>
@@ -52,7 +54,16 @@ static_assert(plan<own_words, sgd>.calls[1].needs.row_gradients == 1, "rows of t
 static_assert(plan<own_words, sgd>.calls.back().activation_in_loss, "the loss takes the logits");
 static_assert(inference_plan<own_rows, predicts>.calls[0].stays_in_place, "a product reads the caller's samples");
 static_assert(inference_plan<own_rows, predicts>.calls[1].epilogue == 2);
-static_assert(sc::predictor<own_rows, predicts>::session_type::folded_type::count == 1);
+static_assert(sc::predictor<own_rows, predicts>::session_type::step_weights::folded_type::count == 1);
+
+// Indices of parts of a table are numbers of the input less a constant.
+using table_in_parts =
+    sc::sequential<input{6}, embedding{50, 8, {.serialization_factor = 5}}, flatten{}, dense{5, sc::softmax}>;
+static_assert(plan<table_in_parts, halves>.calls[0].is_exact);
+
+template <class M>
+using trained_steps = sc::engine::step_plan<sc::jobs::job_on<M, sgd, sc::host<>>, 1>;
+static_assert(trained_steps<words>::fuses_update(3, 0) && trained_steps<own_words>::fuses_update(3, 0));
 
 using own_end = sc::sequential<input{12}, scaled_sums{5, sc::softmax}>;
 using own_middle = sc::sequential<input{12}, dense{5, sc::softmax}, scaled_sums{5, sc::softmax}, flatten{}>;

@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A batch as arrays. Keras counterpart: the tensors that functions get after tf.data.Dataset.batch.
+// A batch of a dataset: several elements as one, and as arrays. Keras counterpart: the elements of
+// tf.data.Dataset.batch, and the tensors that functions receive after it.
 #pragma once
 
 #include <cstddef>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace stagecraft::data {
+
+/// Samples of one batch, one after the other.
+template <class Element>
+struct batch_of : std::vector<Element> {
+  using std::vector<Element>::vector;
+};
 
 /// What `map` makes of batches, and what `padded_batch` makes: one array, or a std::tuple of arrays, whose first axis
 /// counts samples. It is that array or tuple: `for (auto const& [x, y] : train.batch(32).map(scaled))`. For `fit` and
@@ -19,7 +27,7 @@ struct array_batch : Arrays {
   [[nodiscard]] Arrays const& arrays() const noexcept { return *this; }
 };
 
-/// The same of several arrays.
+/// A batch of several arrays.
 template <class... Parts>
 struct array_batch<std::tuple<Parts...>> : std::tuple<Parts...> {
   using tuple = std::tuple<Parts...>;

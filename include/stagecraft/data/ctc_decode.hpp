@@ -1,19 +1,147 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Labels from the logits of a model that was trained with losses::ctc.
-// Keras counterpart: keras.ops.ctc_decode; in Keras 2, tf.keras.backend.ctc_decode.
+// Labels from the logits of a model that was trained with losses::ctc, and the beam search for the most probable
+// ones. Keras counterpart: keras.ops.ctc_decode; in Keras 2, tf.keras.backend.ctc_decode.
 #pragma once
 
-#include <stagecraft/data/detail/ctc_beams.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/training/data/xtensor.hpp>
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <span>
 #include <vector>
+
+namespace stagecraft::data::detail {
+
+/// Prefixes of labels as a tree, and the best of them, the beam, after each step. A prefix's probability is that of all
+/// paths that give it and of which no beginning has left the beam: TensorFlow's definition, in float as there.
+class ctc_beams {
+ public:
+  struct path {
+    std::vector<int> labels;
+    float log_probability;
+  };
+
+  ctc_beams(std::size_t width, int blank) : width_(width), blank_(blank) {
+    auto& root = prefixes_.emplace_back();
+    root.now = {0, none, 0};
+    beam_.push_back(&root);
+  }
+
+  /// One step, of logits for each class: numbers, or some -infinity.
+  void step(std::span<float const> logits) {
+    float const most = *std::max_element(logits.begin(), logits.end());
+    float sum = 0;
+    for (float const each : logits) sum += std::exp(each - most);
+    float const offset = most + std::log(sum);
+    auto const log_of = [&](int label) { return logits[static_cast<std::size_t>(label)] - offset; };
+
+    std::vector<prefix*> const before = best_first(beam_);
+    beam_.clear();
+    for (prefix* each : before) each->old = each->now;
+    for (prefix* each : before) {
+      if (each->parent != nullptr) {
+        if (each->parent->is_in_beam())
+          each->now.label = log_sum(
+              each->now.label, each->label == each->parent->label ? each->parent->old.blank : each->parent->old.total);
+        each->now.label += log_of(each->label);
+      }
+      each->now.blank = each->old.total + log_of(blank_);
+      each->now.total = log_sum(each->now.blank, each->now.label);
+      push(each);
+    }
+    for (prefix* each : before) {
+      if (!is_candidate(each->old.total)) continue;
+      if (each->first_child == nullptr) add_children(*each, static_cast<int>(logits.size()));
+      for (prefix* child = each->first_child; child != nullptr; child = child->next) {
+        if (child->is_in_beam()) continue;
+        float const label = log_of(child->label) + (child->label == each->label ? each->old.blank : each->old.total);
+        if (is_candidate(label)) {
+          child->now = {none, label, label};
+          push(child);
+        } else {
+          child->old = child->now = {};
+        }
+      }
+    }
+  }
+
+  /// The best `count` prefixes, or fewer if the beam has no more.
+  [[nodiscard]] std::vector<path> best(std::size_t count) const {
+    std::vector<path> result;
+    for (prefix const* each : best_first(beam_)) {
+      if (result.size() == count) break;
+      path& added = result.emplace_back();
+      added.log_probability = each->now.total;
+      for (; each->parent != nullptr; each = each->parent) added.labels.push_back(each->label);
+      std::reverse(added.labels.begin(), added.labels.end());
+    }
+    return result;
+  }
+
+ private:
+  static constexpr float none = -std::numeric_limits<float>::infinity();  // the logarithm of 0
+
+  /// Logarithms of the probabilities of paths that end with a blank, with the last label, and of both.
+  struct probability {
+    float blank = none, label = none, total = none;
+  };
+  struct prefix {
+    prefix* parent = nullptr;
+    prefix *first_child = nullptr, *next = nullptr;
+    int label = -1;
+    std::size_t number = 0;  // of two with the same probability the older one is the better
+    probability old, now;    // after the step before, and after this one
+
+    [[nodiscard]] bool is_in_beam() const noexcept { return now.total != none; }
+  };
+
+  static float log_sum(float a, float b) {
+    if (a == none && b == none) return none;
+    return a > b ? a + std::log1p(std::exp(b - a)) : b + std::log1p(std::exp(a - b));
+  }
+  static bool is_better(prefix const* a, prefix const* b) {
+    return a->now.total > b->now.total || (a->now.total == b->now.total && a->number < b->number);
+  }
+  [[nodiscard]] static std::vector<prefix*> best_first(std::vector<prefix*> beam) {
+    std::sort(beam.begin(), beam.end(), is_better);
+    return beam;
+  }
+  [[nodiscard]] bool is_candidate(float total) const {
+    return total > none && (beam_.size() < width_ || total > beam_.front()->now.total);
+  }
+  /// The beam is a heap whose front is the worst.
+  void push(prefix* added) {
+    if (beam_.size() == width_) {
+      std::pop_heap(beam_.begin(), beam_.end(), is_better);
+      beam_.back()->now = {};
+      beam_.pop_back();
+    }
+    beam_.push_back(added);
+    std::push_heap(beam_.begin(), beam_.end(), is_better);
+  }
+  void add_children(prefix& of, int classes) {
+    for (int label = classes - 1; label >= 0; --label) {
+      if (label == blank_) continue;
+      auto& child = prefixes_.emplace_back();
+      child.parent = &of;
+      child.label = label;
+      child.number = prefixes_.size();
+      child.next = of.first_child;
+      of.first_child = &child;
+    }
+  }
+
+  std::size_t width_;
+  int blank_;
+  std::deque<prefix> prefixes_;  // they keep their places
+  std::vector<prefix*> beam_;
+};
+
+}  // namespace stagecraft::data::detail
 
 namespace stagecraft {
 
@@ -63,19 +191,19 @@ namespace stagecraft::data::detail {
   int const blank = options.mask_index < 0 ? options.mask_index + count : options.mask_index;
   bool const is_greedy = options.strategy == ctc_strategy::greedy;
   if (blank < 0 || blank >= count)
-    throw_data_error("E4135", "ctc_decode: expected mask_index from %d to %d, found %d", -count, count - 1,
-                     options.mask_index);
+    diagnostics::throw_data_error("E4135", "ctc_decode: expected mask_index from %d to %d, found %d", -count, count - 1,
+                                  options.mask_index);
   if (!is_greedy && (options.top_paths < 1 || options.beam_width < options.top_paths))
-    throw_data_error("E4135", "ctc_decode: expected top_paths from 1 to beam_width, found %d of %d", options.top_paths,
-                     options.beam_width);
+    diagnostics::throw_data_error("E4135", "ctc_decode: expected top_paths from 1 to beam_width, found %d of %d",
+                                  options.top_paths, options.beam_width);
   auto const& lengths = options.sequence_lengths;
   if (!lengths.empty() && lengths.size() != samples)
-    throw_data_error("E4135", "ctc_decode: expected %zu sequence_lengths, one per sample, found %zu", samples,
-                     lengths.size());
+    diagnostics::throw_data_error("E4135", "ctc_decode: expected %zu sequence_lengths, one per sample, found %zu",
+                                  samples, lengths.size());
   for (std::size_t i = 0; i < lengths.size(); ++i)
     if (lengths[i] < 0 || static_cast<std::size_t>(lengths[i]) > steps)
-      throw_data_error("E4135", "ctc_decode: expected sequence_lengths from 0 to %zu, found %d at sample %zu", steps,
-                       lengths[i], i);
+      diagnostics::throw_data_error(
+          "E4135", "ctc_decode: expected sequence_lengths from 0 to %zu, found %d at sample %zu", steps, lengths[i], i);
 
   std::size_t const paths = is_greedy ? 1 : static_cast<std::size_t>(options.top_paths);
   ctc_decoded result{xt::xtensor<std::int32_t, 3>::from_shape({paths, samples, steps}),
@@ -86,8 +214,9 @@ namespace stagecraft::data::detail {
     auto const row = [&](std::size_t step) { return logits.subspan((sample * steps + step) * classes, classes); };
     for (std::size_t step = 0; step < length; ++step)
       if (!are_logits(row(step)))
-        throw_data_error("E4134", "ctc_decode: expected logits that are numbers, found others at sample %zu, step %zu",
-                         sample, step);
+        diagnostics::throw_data_error(
+            "E4134", "ctc_decode: expected logits that are numbers, found others at sample %zu, step %zu", sample,
+            step);
     if (is_greedy) {
       float sum = 0;
       int last = -1;
@@ -105,8 +234,9 @@ namespace stagecraft::data::detail {
     for (std::size_t step = 0; step < length; ++step) beams.step(row(step));
     auto const best = beams.best(paths);
     if (best.size() < paths)
-      throw_data_error("E4136", "ctc_decode: expected at most %zu top_paths for the %zu steps of sample %zu, found %zu",
-                       best.size(), length, sample, paths);
+      diagnostics::throw_data_error(
+          "E4136", "ctc_decode: expected at most %zu top_paths for the %zu steps of sample %zu, found %zu", best.size(),
+          length, sample, paths);
     for (std::size_t path = 0; path < paths; ++path) {
       for (std::size_t i = 0; i < best[path].labels.size(); ++i) result.labels(path, sample, i) = best[path].labels[i];
       result.scores(sample, path) = best[path].log_probability;
@@ -135,8 +265,8 @@ template <class E>
                              given.dimension());
   xt::xtensor<float, 3> const values = given;
   auto const& lengths = values.shape();
-  return detail::decode_ctc({values.data(), values.size()}, static_cast<std::size_t>(lengths[0]),
-                            static_cast<std::size_t>(lengths[1]), static_cast<std::size_t>(lengths[2]), options);
+  return data::detail::decode_ctc({values.data(), values.size()}, static_cast<std::size_t>(lengths[0]),
+                                  static_cast<std::size_t>(lengths[1]), static_cast<std::size_t>(lengths[2]), options);
 }
 
 }  // namespace stagecraft

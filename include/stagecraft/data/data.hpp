@@ -5,15 +5,12 @@
 
 #include <stagecraft/diagnostics/begin_headers.hpp>
 
-#include <stagecraft/data/cardinality.hpp>
 #include <stagecraft/data/csv.hpp>
 #include <stagecraft/data/dataset.hpp>
 #include <stagecraft/data/from.hpp>
-#include <stagecraft/data/from_generator.hpp>
 #include <stagecraft/data/pad_sequences.hpp>
 #include <stagecraft/data/split_dataset.hpp>
 #include <stagecraft/data/stream.hpp>
-#include <stagecraft/data/text_lines.hpp>
 #include <stagecraft/data/timeseries_dataset_from_array.hpp>
 #include <stagecraft/data/zip.hpp>
 

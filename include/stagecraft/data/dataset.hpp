@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Samples that come one after the other, and what becomes of them on the way. Keras counterpart: tf.data.Dataset.
+// A dataset: elements that come one after the other, and the words that change them on the way. Keras counterpart:
+// tf.data.Dataset.
 #pragma once
 
-#include <stagecraft/data/adapt_options.hpp>
-#include <stagecraft/data/cardinality.hpp>
 #include <stagecraft/data/detail/batches_of_stream.hpp>
 #include <stagecraft/data/detail/choosing_streams.hpp>
 #include <stagecraft/data/detail/nested_streams.hpp>
@@ -64,15 +63,15 @@ class dataset {
   /// `begin(pass)` begins a pass.
   dataset(std::int64_t cardinality, std::function<std::unique_ptr<stream<Element>>(std::uint64_t)> begin)
       : cardinality_(cardinality), begin_(std::make_shared<decltype(begin)>(std::move(begin))) {}
-  /// Of a dataset of one's own, of which it keeps a copy.
+  /// A dataset made from a type of the user's own, of which it keeps a copy.
   template <Dataset Own>
     requires(!std::is_same_v<Own, dataset> && std::is_same_v<typename Own::element_type, Element>)
   dataset(Own own) : dataset(own.cardinality(), [own](std::uint64_t pass) { return own.begin_pass(pass); }) {}
 
   /// The number of elements, or infinite_cardinality or unknown_cardinality.
   [[nodiscard]] std::int64_t cardinality() const noexcept { return cardinality_; }
-  /// The same elements, of which the number is said: tf.data.experimental.assert_cardinality. E4064 of `fit` and its
-  /// like if they make fewer batches.
+  /// This dataset with a known number of elements: tf.data.experimental.assert_cardinality. E4064 of `fit` and its like
+  /// if they make fewer batches.
   [[nodiscard]] dataset assert_cardinality(std::int64_t count) const {
     auto same = *this;
     same.cardinality_ = count;
@@ -238,7 +237,7 @@ class dataset {
                                                                        static_cast<std::size_t>(size), drop_remainder);
             }};
   }
-  /// The same for samples of several shapes, such as sentences: arrays, in which samples are padded to the longest one
+  /// Batches of samples of several shapes, such as sentences: arrays, in which samples are padded to the longest one
   /// of their batch or to `padded_shapes`. Errors: E4011; E4118 samples of several ranks, E4121 options that do not
   /// fit.
   [[nodiscard]] auto padded_batch(std::int64_t size, padded_batch_options const& options = {}) const {
@@ -256,7 +255,7 @@ class dataset {
           return std::make_unique<detail::unbatched_stream<Element>>(from.begin_pass(pass));
         });
   }
-  /// The same elements, which a thread of its own makes ready, so many ahead; `autotune`: 3.
+  /// This dataset, whose elements a thread of its own prepares `buffer_size` ahead; `autotune`: 3.
   [[nodiscard]] dataset prefetch(std::int64_t buffer_size = 3) const {
     if (buffer_size == autotune) buffer_size = 3;
     check_least("prefetch: buffer_size", buffer_size, 1);

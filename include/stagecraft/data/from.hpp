@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A dataset of arrays in memory. Keras counterpart: tf.data.Dataset.from_tensor_slices.
+// Datasets of arrays in memory, of a function's results, and of numbers. Keras counterpart: from_tensor_slices,
+// from_generator and range of tf.data.Dataset.
 #pragma once
 
 #include <stagecraft/data/dataset.hpp>
@@ -185,6 +186,26 @@ template <class X, class... Others>
 [[nodiscard]] auto from(X&& x, Others&&... others) {
   return detail::dataset_of_rows(
       std::tuple(detail::rows_of(std::forward<X>(x)), detail::rows_of(std::forward<Others>(others))...));
+}
+
+/// `make()` gives a function, for each pass anew, that gives a std::optional of the next element, or none at the end:
+/// tf.data.Dataset.from_generator. `count`: how many, if it is known.
+template <class Make>
+[[nodiscard]] auto from_generator(Make make, std::int64_t count = unknown_cardinality) {
+  using function = decltype(make());
+  using element = typename std::remove_cvref_t<decltype(std::declval<function&>()())>::value_type;
+  return dataset<element>(
+      count, [make](std::uint64_t) { return std::make_unique<detail::generated_stream<element, function>>(make()); });
+}
+
+/// The whole numbers 0 ... count - 1: tf.data.Dataset.range.
+[[nodiscard]] inline dataset<std::int64_t> range(std::int64_t count) {
+  return from_generator(
+      [count] {
+        return
+            [count, next = std::int64_t{0}]() mutable { return next < count ? std::optional(next++) : std::nullopt; };
+      },
+      count);
 }
 
 }  // namespace stagecraft::data

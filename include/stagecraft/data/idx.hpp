@@ -23,7 +23,7 @@ namespace detail {
 /// Numbers of IDX, whose bytes are the other way round, as floats.
 struct idx_to_floats {
   datasets::idx_type type;
-  std::string name;  ///< of the file, for errors
+  std::string name;  ///< name of the file, for errors
 
   template <class Number>
   void convert(std::span<std::byte const> of, std::span<float> to, std::int64_t sample) const {

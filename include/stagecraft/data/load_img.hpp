@@ -1,20 +1,221 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Images in files, .png and .jpg. Keras counterpart: keras.utils.load_img with img_to_array. CMake: stagecraft::images.
+// Images in .png and .jpg files, read by libpng and libjpeg; channels convert as in TensorFlow's decode_png. Keras
+// counterpart: keras.utils.load_img with img_to_array. CMake: stagecraft::images.
 #pragma once
 
 #include <stagecraft/data/detail/pixels.hpp>
-#include <stagecraft/data/detail/read_jpeg.hpp>
-#include <stagecraft/data/detail/read_png.hpp>
 #include <stagecraft/io/detail/byte_source.hpp>
 #include <stagecraft/training/data/xtensor.hpp>
 #include <algorithm>
 #include <array>
+#include <csetjmp>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <jerror.h>
+#include <jpeglib.h>  // which needs <cstdio> before it
+#include <png.h>
 #include <span>
 #include <string>
 #include <string_view>
+
+namespace stagecraft::data::detail {
+
+/// One file. libpng leaves its functions by longjmp: those that call it have nothing to destroy.
+class png_decoder {
+ public:
+  explicit png_decoder(std::span<std::byte const> bytes)
+      : bytes_(bytes),
+        png_(png_create_read_struct(PNG_LIBPNG_VER_STRING, this, &png_decoder::fail, &png_decoder::ignore)),
+        info_(png_ == nullptr ? nullptr : png_create_info_struct(png_)) {
+    std::strcpy(reason_, "libpng found no memory");
+  }
+  png_decoder(png_decoder const&) = delete;
+  png_decoder& operator=(png_decoder const&) = delete;
+  ~png_decoder() { png_destroy_read_struct(&png_, &info_, nullptr); }
+
+  /// Reads what stands before the pixels, and asks for `channels` bytes of each: 1, 3 or 4. False if it cannot.
+  [[nodiscard]] bool read_header(int channels) noexcept {
+    if (info_ == nullptr || setjmp(png_jmpbuf(png_)) != 0) return false;
+    png_set_read_fn(png_, this, &png_decoder::give);
+    png_read_info(png_, info_);
+    std::uint64_t const rows = png_get_image_height(png_, info_);
+    if (rows * png_get_rowbytes(png_, info_) / most_growth_of_byte > bytes_.size())
+      png_error(png_, "it claims to have more pixels than its bytes can become");
+    if (rows * png_get_image_width(png_, info_) > most_pixels) png_error(png_, "it has more than 2^28 pixels");
+    convert(channels);
+    passes_ = png_set_interlace_handling(png_);
+    png_read_update_info(png_, info_);
+    if (png_get_channels(png_, info_) != channels || png_get_bit_depth(png_, info_) != 8)
+      png_error(png_, "its kind of pixels is not known");
+    return true;
+  }
+  [[nodiscard]] int height() const noexcept { return static_cast<int>(png_get_image_height(png_, info_)); }
+  [[nodiscard]] int width() const noexcept { return static_cast<int>(png_get_image_width(png_, info_)); }
+
+  /// Reads all rows, one after the other.
+  [[nodiscard]] bool read_rows(std::uint8_t* to) noexcept {
+    if (setjmp(png_jmpbuf(png_)) != 0) return false;
+    for (int pass = 0; pass < passes_; ++pass)
+      for (int row = 0; row < height(); ++row)
+        png_read_row(png_, to + static_cast<std::size_t>(row) * png_get_rowbytes(png_, info_), nullptr);
+    png_read_end(png_, nullptr);
+    return true;
+  }
+  /// Why it could not.
+  [[nodiscard]] char const* reason() const noexcept { return reason_; }
+
+ private:
+  void convert(int channels) {
+    bool const is_gray = (png_get_color_type(png_, info_) & PNG_COLOR_MASK_COLOR) == 0;
+    png_set_strip_16(png_);
+    if (png_get_color_type(png_, info_) == PNG_COLOR_TYPE_PALETTE) png_set_palette_to_rgb(png_);
+    if (is_gray) png_set_expand_gray_1_2_4_to_8(png_);
+    if (is_gray && channels >= 3) png_set_gray_to_rgb(png_);
+    if (!is_gray && channels < 3) png_set_rgb_to_gray(png_, PNG_ERROR_ACTION_NONE, 0.299, 0.587);
+    bool const is_clear = png_get_valid(png_, info_, PNG_INFO_tRNS) != 0;
+    bool const has_alpha = is_clear || (png_get_color_type(png_, info_) & PNG_COLOR_MASK_ALPHA) != 0;
+    if (channels != 4) {
+      png_set_strip_alpha(png_);
+    } else if (is_clear) {
+      png_set_tRNS_to_alpha(png_);
+    } else if (!has_alpha) {
+      png_set_add_alpha(png_, 255, PNG_FILLER_AFTER);
+    }
+  }
+  [[noreturn]] static void fail(png_structp png, png_const_charp why) {
+    auto& self = *static_cast<png_decoder*>(png_get_error_ptr(png));
+    std::snprintf(self.reason_, sizeof self.reason_, "%s", why);
+    png_longjmp(png, 1);
+  }
+  static void ignore(png_structp, png_const_charp) {}
+  static void give(png_structp png, png_bytep to, std::size_t count) {
+    auto& self = *static_cast<png_decoder*>(png_get_io_ptr(png));
+    if (count > self.bytes_.size() - self.at_) png_error(png, "the file ends within it");
+    std::memcpy(to, self.bytes_.data() + self.at_, count);
+    self.at_ += count;
+  }
+
+  std::span<std::byte const> bytes_;
+  std::size_t at_ = 0;
+  int passes_ = 1;
+  char reason_[128]{};
+  png_structp png_;
+  png_infop info_;
+};
+
+/// Throws file_error E5103.
+[[nodiscard]] inline pixels read_png(std::span<std::byte const> bytes, std::string const& name, int channels) {
+  png_decoder decoder(bytes);
+  auto const damaged = [&] { io::refuse("E5103", name, std::string("the PNG is damaged: ") + decoder.reason()); };
+  if (!decoder.read_header(channels)) damaged();
+  pixels result{decoder.height(), decoder.width(), channels, {}};
+  result.values.resize(static_cast<std::size_t>(result.height) * static_cast<std::size_t>(result.width) *
+                       static_cast<std::size_t>(channels));
+  if (!decoder.read_rows(result.values.data())) damaged();
+  return result;
+}
+
+/// One file. libjpeg would end the program where it finds an error: it leaves its functions by longjmp here, and those
+/// that call it have nothing to destroy.
+class jpeg_decoder {
+ public:
+  explicit jpeg_decoder(std::span<std::byte const> bytes) : bytes_(bytes) {
+    info_.err = jpeg_std_error(&errors_);
+    errors_.error_exit = &jpeg_decoder::fail;
+    errors_.emit_message = &jpeg_decoder::warn;
+    info_.client_data = this;
+  }
+  jpeg_decoder(jpeg_decoder const&) = delete;
+  jpeg_decoder& operator=(jpeg_decoder const&) = delete;
+  ~jpeg_decoder() {
+    if (is_made_) jpeg_destroy_decompress(&info_);
+  }
+
+  /// Reads what stands before the pixels, and asks for `channels` bytes of each: 1 or 3. False if it cannot.
+  [[nodiscard]] bool read_header(int channels) noexcept {
+    if (setjmp(jump_) != 0) return false;
+    jpeg_create_decompress(&info_);
+    is_made_ = true;
+    jpeg_mem_src(&info_, reinterpret_cast<unsigned char const*>(bytes_.data()),
+                 static_cast<unsigned long>(bytes_.size()));
+    jpeg_read_header(&info_, TRUE);
+    auto const count = std::uint64_t{info_.image_width} * info_.image_height;
+    if (count / most_growth_of_byte > bytes_.size())
+      return say("it claims to have more pixels than its bytes can become");
+    if (count > most_pixels) return say("it has more than 2^28 pixels");
+    if (info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK)
+      return say("its colours are those of printers (CMYK), which are not read: save it as RGB");
+    info_.out_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    info_.dct_method = JDCT_IFAST;  // as TensorFlow has it
+    info_.progress = &progress_;
+    progress_.progress_monitor = &jpeg_decoder::look_at_scans;
+    jpeg_start_decompress(&info_);
+    return info_.output_components == channels || say("its kind of pixels is not known");
+  }
+  [[nodiscard]] int height() const noexcept { return static_cast<int>(info_.output_height); }
+  [[nodiscard]] int width() const noexcept { return static_cast<int>(info_.output_width); }
+
+  /// Reads all rows, one after the other.
+  [[nodiscard]] bool read_rows(std::uint8_t* to) noexcept {
+    if (setjmp(jump_) != 0) return false;
+    while (info_.output_scanline < info_.output_height) {
+      JSAMPROW row = to + std::size_t{info_.output_scanline} * info_.output_width *
+                              static_cast<std::size_t>(info_.output_components);
+      jpeg_read_scanlines(&info_, &row, 1);
+    }
+    jpeg_finish_decompress(&info_);
+    return true;
+  }
+  /// Why it could not.
+  [[nodiscard]] char const* reason() const noexcept { return reason_; }
+
+ private:
+  bool say(char const* why) noexcept {
+    std::snprintf(reason_, sizeof reason_, "%s", why);
+    return false;
+  }
+  [[noreturn]] static void fail(j_common_ptr info) {
+    auto& self = *static_cast<jpeg_decoder*>(info->client_data);
+    info->err->format_message(info, self.reason_);
+    std::longjmp(self.jump_, 1);
+  }
+  /// Ignores warnings about odd files, but not about missing bytes, which libjpeg would make up.
+  static void warn(j_common_ptr info, int level) {
+    if (level < 0 && info->err->msg_code == JWRN_JPEG_EOF) fail(info);
+  }
+  /// Small files may have many scans, each of which goes over all pixels.
+  static void look_at_scans(j_common_ptr info) {
+    constexpr int most_scans = 500;
+    auto& self = *static_cast<jpeg_decoder*>(info->client_data);
+    if (self.info_.input_scan_number <= most_scans) return;
+    self.say("it has more than 500 scans");
+    std::longjmp(self.jump_, 1);
+  }
+
+  std::span<std::byte const> bytes_;
+  bool is_made_ = false;
+  jpeg_decompress_struct info_{};
+  jpeg_error_mgr errors_{};
+  jpeg_progress_mgr progress_{};
+  std::jmp_buf jump_;
+  char reason_[JMSG_LENGTH_MAX]{};
+};
+
+/// Throws file_error E5103.
+[[nodiscard]] inline pixels read_jpeg(std::span<std::byte const> bytes, std::string const& name, int channels) {
+  jpeg_decoder decoder(bytes);
+  auto const damaged = [&] { io::refuse("E5103", name, std::string("the JPEG cannot be read: ") + decoder.reason()); };
+  if (!decoder.read_header(channels)) damaged();
+  pixels result{decoder.height(), decoder.width(), channels, {}};
+  result.values.resize(static_cast<std::size_t>(result.height) * static_cast<std::size_t>(result.width) *
+                       static_cast<std::size_t>(channels));
+  if (!decoder.read_rows(result.values.data())) damaged();
+  return result;
+}
+
+}  // namespace stagecraft::data::detail
 
 namespace stagecraft::data {
 

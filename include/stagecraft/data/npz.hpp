@@ -5,7 +5,7 @@
 
 #include <stagecraft/data/dataset.hpp>
 #include <stagecraft/data/npy.hpp>
-#include <stagecraft/io/detail/zip_stream.hpp>
+#include <stagecraft/io/detail/zip_archive.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

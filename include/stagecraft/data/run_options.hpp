@@ -1,13 +1,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The options of fit, evaluate and predict of a dataset: those of arrays but for what the dataset says itself.
-// Keras counterpart: the keyword arguments of Model.fit and its like that go with a tf.data.Dataset.
+// Options of fit, evaluate and predict for a dataset. They are the options for arrays, except those that the dataset
+// itself decides. Keras counterpart: the keyword arguments of Model.fit and its relatives with a tf.data.Dataset.
 #pragma once
 
-#include <stagecraft/data/validation_set.hpp>
+#include <stagecraft/data/streamed_batches.hpp>
 #include <stagecraft/training/data/fit_options.hpp>
+#include <stagecraft/training/data/labelled_samples.hpp>
+#include <functional>
+#include <memory>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace stagecraft::data {
+
+/// `.validation_data = test`, where test is a dataset, or anything that `validation_data` of arrays takes.
+struct validation_set {
+  trainers::labelled_samples samples;  ///< if they are in memory
+  /// Else opens the dataset for batches of this size.
+  std::function<std::unique_ptr<streamed_batches>(int)> open;
+
+  validation_set() = default;
+  template <class Data>
+    requires requires(Data const& data) { data.open(1, false, ""); }
+  validation_set(Data const& dataset)
+      : open([dataset](int batch_size) { return dataset.open(batch_size, false, "validation_data."); }) {}
+  template <class Data>
+    requires(trainers::LabelledData<std::remove_reference_t<Data>> &&
+             !std::is_same_v<std::remove_cvref_t<Data>, validation_set>)
+  validation_set(Data&& data) : samples(std::forward<Data>(data)) {}
+  validation_set(trainers::labelled_samples in_memory) : samples(std::move(in_memory)) {}
+  validation_set(sample_set inputs, sample_set targets, trainers::sample_source weights = {})
+      : samples(std::move(inputs), std::move(targets), std::move(weights)) {}
+};
 
 /// Options of `fit`; names, order and defaults are Keras's. Each can be left out.
 struct fit_options {
@@ -27,7 +52,7 @@ struct fit_options {
   int validation_freq = 1;      ///< validation runs after every that many epochs
   bool drop_remainder = false;  ///< true: a last batch that is not full is left out
 
-  /// The same for arrays.
+  /// These options as those for arrays.
   [[nodiscard]] stagecraft::fit_options common() const {
     return {.epochs = epochs,
             .verbose = verbose,
@@ -48,7 +73,7 @@ struct evaluate_options {
   int steps = 0;                            ///< batches, of all replicas together; 0: all of them
   trainers::callback_pointers callbacks{};  ///< such as `{&log}`, called in this order
 
-  /// The same for arrays.
+  /// These options as those for arrays.
   [[nodiscard]] stagecraft::evaluate_options common() const {
     return {.verbose = verbose, .steps = steps, .callbacks = callbacks};
   }
@@ -60,7 +85,7 @@ struct predict_options {
   int steps = 0;                            ///< batches, of all replicas together; 0: all of them
   trainers::callback_pointers callbacks{};  ///< such as `{&log}`, called in this order
 
-  /// The same for arrays.
+  /// These options as those for arrays.
   [[nodiscard]] stagecraft::predict_options common() const {
     return {.verbose = verbose, .steps = steps, .callbacks = callbacks};
   }

@@ -40,7 +40,7 @@ class split_size {
 /// Options of `split_dataset`: one of the sizes, or both.
 struct split_options {
   split_size left_size{};   ///< samples of the first part, or which part of all they are
-  split_size right_size{};  ///< the same of the second part, which is the last samples
+  split_size right_size{};  ///< size of the second part, which is the last samples
   bool shuffle = false;     ///< true: which samples are in which part is random
   std::uint64_t seed = 1;   ///< what is drawn follows from it
 };

@@ -2,7 +2,7 @@
 // The batches of a run on a dataset: arrays for one batch, which are filled again and again.
 #pragma once
 
-#include <stagecraft/data/cardinality.hpp>
+#include <stagecraft/data/stream.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/graph/shape.hpp>

@@ -122,8 +122,8 @@ template <class Series>
       },
       windows);
 }
-/// The same with targets: elements are tuples of a window and the target with the number of its first step. To predict
-/// the step after a window, give targets that begin `sequence_length` steps later. There are as many windows as
+/// Windows with targets: elements are tuples of a window and the target with the number of its first step. To predict
+/// the step after a window, pass targets that begin `sequence_length` steps later. There are as many windows as
 /// targets.
 template <class Series, class Targets>
   requires trainers::SampleData<Targets>

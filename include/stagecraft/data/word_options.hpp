@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Options of a dataset's words. Keras counterpart: the keyword arguments of tf.data.Dataset's methods.
+// Options of a dataset's words and of `adapt`. Keras counterpart: the keyword arguments of tf.data.Dataset's
+// methods, and of adapt of a preprocessing layer.
 #pragma once
 
 #include <cstdint>
@@ -48,6 +49,11 @@ struct padded_batch_options {
   /// What samples are padded with: one number for each array of an element, or one for all of them. None: zeros.
   std::vector<double> padding_values{};
   bool drop_remainder = false;  ///< true: a last batch of fewer samples is left out
+};
+
+/// Options of `adapt`.
+struct adapt_options {
+  int steps = 0;  ///< batches that are read, or groups of 32 samples of a dataset without batches; 0: all of a pass
 };
 
 }  // namespace stagecraft::data

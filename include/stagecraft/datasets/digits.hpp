@@ -8,8 +8,6 @@
 #include <stagecraft/diagnostics/begin_headers.hpp>
 
 #include <stagecraft/datasets/detail/digit_canvas.hpp>
-#include <stagecraft/datasets/detail/glyphs.hpp>
-#include <stagecraft/datasets/detail/random_stream.hpp>
 #include <stagecraft/datasets/labelled_split.hpp>
 
 #include <cstddef>

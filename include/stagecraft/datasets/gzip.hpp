@@ -3,7 +3,7 @@
 // target stagecraft::zlib); nothing has to be called. Not part of <stagecraft/stagecraft.hpp>.
 #pragma once
 
-#include <stagecraft/datasets/detail/complaint.hpp>
+#include <stagecraft/datasets/idx.hpp>
 #include <stagecraft/datasets/idx_file.hpp>
 #include <stagecraft/graph/array_view.hpp>
 

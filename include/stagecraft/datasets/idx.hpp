@@ -1,15 +1,51 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The IDX format, in which MNIST and its relatives are published: a magic number (0, 0, type of the elements, number
-// of dimensions), the dimensions as big-endian 32-bit numbers, then the elements, row-major.
+// of dimensions), the dimensions as big-endian 32-bit numbers, then the elements, row-major; and texts of errors in
+// such files.
 #pragma once
 
-#include <stagecraft/datasets/detail/complaint.hpp>
+#include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/graph/array_view.hpp>
-
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
+
+namespace stagecraft::datasets::detail {
+
+class complaint {
+ public:
+  [[gnu::noinline]] explicit complaint(std::string_view file) : text_(file) { text_ += ": expected "; }
+
+  [[gnu::noinline]] complaint& add(std::string_view piece) {
+    text_ += piece;
+    return *this;
+  }
+
+  [[gnu::noinline]] complaint& add(std::size_t number) {
+    char digits[20];
+    std::size_t first = sizeof digits;
+    do {
+      digits[--first] = static_cast<char>('0' + number % 10);
+      number /= 10;
+    } while (number > 0);
+    text_.append(digits + first, sizeof digits - first);
+    return *this;
+  }
+  /// What says itself what it is.
+  template <class Described>
+  auto add(Described const& described) -> decltype(described.describe_to(*this)) {
+    return described.describe_to(*this);
+  }
+
+  [[noreturn, gnu::noinline]] void raise(std::string_view code) const { throw file_error(code, text_); }
+
+ private:
+  std::string text_;
+};
+
+}  // namespace stagecraft::datasets::detail
 
 namespace stagecraft::datasets {
 

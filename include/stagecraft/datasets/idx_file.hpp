@@ -3,7 +3,6 @@
 // for than the file itself can fill, whatever its header claims.
 #pragma once
 
-#include <stagecraft/datasets/detail/complaint.hpp>
 #include <stagecraft/datasets/idx.hpp>
 #include <stagecraft/graph/array_view.hpp>
 

@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A data set in two parts, as Keras's datasets load: `auto [train, test] = sc::datasets::digits();`.
+// Images with labels, in two parts, as Keras's datasets return them: `auto [train, test] = sc::datasets::digits();`.
 #pragma once
 
-#include <stagecraft/datasets/labelled_data.hpp>
+#include <stagecraft/training/data/xtensor.hpp>
+#include <cstdint>
 
 namespace stagecraft::datasets {
+
+/// Images and their classes, sample by sample.
+struct labelled_data {
+  /// Shape (samples, rows, columns), values from 0 (background) to 1 (ink).
+  xt::xtensor<float, 3> x;
+  /// Shape (samples), class of each image, from 0.
+  xt::xtensor<std::int32_t, 1> y;
+};
 
 /// What to train with, and what to judge the trained model with.
 struct labelled_split {

@@ -6,7 +6,7 @@
 
 #include <stagecraft/diagnostics/begin_headers.hpp>
 
-#include <stagecraft/datasets/detail/complaint.hpp>
+#include <stagecraft/datasets/idx.hpp>
 #include <stagecraft/datasets/idx_file.hpp>
 #include <stagecraft/datasets/labelled_split.hpp>
 

@@ -26,7 +26,7 @@ struct dtype_policy {
 
 namespace stagecraft::jobs {
 
-/// Whether the steps of a model work on copies of its weights, which are rounded for each pass.
+/// True if the steps of a model work on copies of its weights, which are rounded for each pass.
 template <dtype_policy Policy>
 inline constexpr bool rounds_copies_of_weights =
     is_half(Policy.compute_dtype) && Policy.variable_dtype != Policy.compute_dtype;
@@ -41,7 +41,8 @@ inline constexpr dtype_policy float32{};
 /// Weights stay in float32; a copy is rounded for each step.
 inline constexpr dtype_policy mixed_float16{.compute_dtype = dtype::float16};
 inline constexpr dtype_policy float16{.compute_dtype = dtype::float16, .variable_dtype = dtype::float16};
-/// The same with the upper halves of floats: as large as those, with three decimal places. Not on IPUs (E2061).
+/// bfloat16 in place of float16: the upper half of a float, with its range and about three decimal digits. IPUs have no
+/// bfloat16 (E2061).
 inline constexpr dtype_policy mixed_bfloat16{.compute_dtype = dtype::bfloat16};
 inline constexpr dtype_policy bfloat16{.compute_dtype = dtype::bfloat16, .variable_dtype = dtype::bfloat16};
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which of a training description's options hold for a model: those of a pipeline or those without stages.
-// Gradient accumulation of a model without pipeline stages: Keras on IPU's set_gradient_accumulation_options.
+// The options of a training description that hold for a model: those of a pipeline, or those of gradient accumulation
+// without stages (Keras on IPU's set_gradient_accumulation_options).
 #pragma once
 
 #include <stagecraft/description/inference.hpp>
@@ -30,7 +30,7 @@ struct gradient_accumulation_options {
 
   /// Whether anything is set: then these options hold for a model without stages, and nothing of `pipeline` does.
   [[nodiscard]] constexpr bool given() const noexcept { return *this != gradient_accumulation_options{}; }
-  /// The same as options of a pipeline with one stage.
+  /// These options as those of a pipeline with one stage.
   [[nodiscard]] constexpr pipelining_options as_pipelining_options() const noexcept {
     return {.gradient_accumulation_steps_per_replica = gradient_accumulation_steps_per_replica,
             .reduction_method = reduction_method,
@@ -45,7 +45,7 @@ struct gradient_accumulation_options {
 
 namespace stagecraft::jobs {
 
-/// What is left of a pipeline's options without stages: one stage on one device, in which nothing waits for its
+/// The options of a pipeline that hold without stages: one stage on one device, in which nothing waits for its
 /// backward pass. The micro-batches per weight update stay the same, and so do the results that the host sees.
 constexpr pipelining_options without_pipeline(pipelining_options options) noexcept {
   options.schedule = schedule::sequential;

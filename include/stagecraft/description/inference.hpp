@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a model predicts that is not trained, as a compile-time description: what a predictor takes in place of
-// `sc::training`.
-// Whether a program trains or only predicts. Keras counterpart: the modes of tf.estimator.
+// The compile-time description of a model that predicts and is not trained: what a predictor takes in place of
+// `sc::training`. Also the modes, training and inference (tf.estimator's modes).
 #pragma once
 
 #include <stagecraft/description/dtype_policy.hpp>
@@ -30,7 +29,7 @@ struct inference_pipelining_options {
   /// What is planned otherwise in the forward steps of single stages on IPUs: an entry for each, or none (E2065).
   pipeline::stage_options_list forward_propagation_stages_poplar_options = {};
 
-  /// The same as options of a training.
+  /// These options in the form that a training has; the others have their defaults.
   [[nodiscard]] constexpr pipelining_options as_pipelining_options() const noexcept {
     return {.schedule = schedule,
             .offload_weights = offload_weights,
@@ -60,7 +59,7 @@ struct inference {
   inference_pipelining_options pipeline = {};
   /// Copies of the model that predict for batches of their own; 0: as many as the machine has devices for.
   int num_replicas = 0;
-  /// How far ahead of the steps batches are made, by a thread of its own.
+  /// The number of batches that a thread of its own prepares ahead of the steps.
   infeed_queue_options infeed_queue = {};
   /// How many results of steps are kept for asynchronous callbacks.
   outfeed_queue_options outfeed_queue = {};
@@ -70,7 +69,7 @@ struct inference {
   stagecraft::dtype_policy dtype_policy = {};
   /// Initial weights follow from it.
   std::uint64_t seed = 1;
-  /// On the host, a batch normalization behind a convolution or a dense layer becomes a part of that layer's weights
+  /// On the host, a batch normalization after a convolution or a dense layer becomes a part of that layer's weights
   /// when they are set, if nothing else reads that layer's output, and it has no activation. Results differ from those
   /// of the trainer by rounding: by no more than about 1e-5 of the largest output of the layer.
   bool fold_batch_normalization = true;
@@ -83,7 +82,7 @@ struct inference {
 
 namespace stagecraft::jobs {
 
-/// Whether a description is one of predictions.
+/// True if a description is an inference.
 template <auto Description>
 inline constexpr bool only_infers = std::is_same_v<std::remove_cvref_t<decltype(Description)>, inference>;
 

@@ -24,27 +24,27 @@ struct job {
   /// A copy: Clang 19 finds members of class type of a template argument at wrong places, at run time and in constants.
   static constexpr auto training = Training;
   static constexpr execution_mode mode = Mode;
-  /// Whether weights are updated.
+  /// True if weights are updated.
   static constexpr bool trains = Mode == execution_mode::training;
   static constexpr auto const& graph = graph_of<M>;
   static constexpr pipelining_options options = options_of<M, Training>;
   static constexpr int replicas = replicas_of<M, Training, Machine>;
 
-  /// The same in training, whatever the mode of this one is.
+  /// This job in training, whatever its own mode is.
   using in_training = job<M, Training, execution_mode::training, Machine>;
-  /// The same in evaluation and prediction.
+  /// This job in evaluation and prediction.
   using in_inference = job<M, Training, execution_mode::inference, Machine>;
   template <execution_mode Other>
   using in = job<M, Training, Other, Machine>;
-  /// The same on another machine.
+  /// This job on another machine.
   template <class Other>
   using on = job<M, Training, Mode, Other>;
-  /// The same for another model.
+  /// This job for another model.
   template <class Other>
   using of = job<Other, Training, Mode, Machine>;
-  /// The same on any machine: passes, rings and timetables are made for it.
+  /// This job without its machine: passes, rings and timetables are the same on all machines.
   using planned = job<M, Training, Mode>;
-  /// What the model and its description say alone, in the mode that the description is for.
+  /// The model and its description alone, in the mode that the description is for.
   using described = job<M, Training>;
 };
 

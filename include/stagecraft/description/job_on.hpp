@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is carried out on a machine where a user names a model, a description and a machine.
-// A training description as it holds on a machine.
+// The job that follows from a model, a description and a machine, as a user names them, and the training description as
+// it holds on that machine.
 #pragma once
 
 #include <stagecraft/description/inference.hpp>

@@ -22,11 +22,11 @@ constexpr bool is_mask_of_inputs(graph_view const& graph, int output) {
   return true;
 }
 
-/// Where a row's weight in the loss is this, its step is masked: no weight that is given is -0.
+/// The weight of a row in the loss whose step is masked. No weight that a user gives is -0.
 inline constexpr float masked_weight = -0.0F;
 [[nodiscard]] inline bool is_masked(float weight) noexcept { return weight == 0 && __builtin_signbit(weight) != 0; }
 
-/// Masks the weights of the rows of `samples` samples. `input(call)` is what the call of an input gives.
+/// Masks the weights of the rows of `samples` samples. `input(call)` returns the values of an input's call.
 template <Model M, std::size_t Output, class Input>
 void mask_rows(Input const& input, std::size_t samples, float* weights) {
   constexpr auto const& graph = graph_of<M>;

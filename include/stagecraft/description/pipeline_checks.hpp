@@ -15,9 +15,9 @@
 
 namespace stagecraft::jobs {
 
-/// What the rules look at, whatever the types of the model and of its training description are.
+/// The input of all rules, without the types of the model and of its training description.
 struct checked_options {
-  pipelining_options options;  ///< those that hold for the model
+  pipelining_options options;  ///< the options that hold for the model
   staged_graph const& model;
   bool pipelined = false;
   bool gives_gradient_accumulation = false;  ///< the options of models without stages are given
@@ -33,7 +33,7 @@ struct checked_options {
   [[nodiscard]] static constexpr std::string_view subject_of(bool infers) {
     return infers ? "the inference" : "the training";
   }
-  /// Whether it is said how weights are updated. Evaluation and prediction need not know.
+  /// True if the description says how weights are updated. Evaluation and prediction need not know.
   [[nodiscard]] constexpr bool trains() const {
     return !infers && (!pipelined || options.gradient_accumulation_steps_per_replica != 0 ||
                        (options.schedule == schedule::sequential && !gives_gradient_accumulation));
@@ -216,7 +216,7 @@ constexpr void check_steps_per_execution(checked_options const& checked, diagnos
     problem.report(4021, checked.subject(), " has steps_per_execution ", steps, "; it must be at least 1");
 }
 
-/// How many micro-batches are in flight at once: their number is a multiple of it.
+/// The number of micro-batches in flight at once, of which their total is a multiple.
 constexpr int overlap_length_of(checked_options const& checked, bool trains) {
   placed_stage stages[timetable::capacity]{};
   int const count = checked.stages();
@@ -358,7 +358,7 @@ inline constexpr diagnostic fit_problem = [] {
   return problem;
 }();
 
-/// What keeps a schedule from being carried out, whatever the number of micro-batches is.
+/// The first problem of a schedule, whatever the number of micro-batches is.
 template <class Job>
 inline constexpr diagnostic form_of_schedule_problem = [] {
   diagnostic problem;

@@ -32,7 +32,7 @@ constexpr int count_replicas(int wanted, int shards, int devices) noexcept {
   return count > 0 ? count : 1;
 }
 
-/// In place of a machine: devices without end.
+/// Stands in for a machine that has any number of devices.
 struct machine_without_limit {
   static constexpr int devices = 0;
 };

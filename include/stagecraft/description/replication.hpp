@@ -4,7 +4,7 @@
 
 namespace stagecraft {
 
-/// How the gradients of all replicas become one, once per weight update and behind their accumulation: their sum, as in
+/// How the gradients of all replicas become one, once per weight update and after their accumulation: their sum, as in
 /// Keras on IPU, with which the effective learning rate grows with the number of replicas; or their mean, as with
 /// Graphcore's CrossReplicaOptimizer. Replicas are added in their order, so that results have the same bits in each
 /// run.

@@ -23,7 +23,7 @@ struct reported_metric {
   bool is_weighted = false;  ///< a mean weighted by sample and class weights
   bool says_so = false;      ///< its name begins with weighted_, since another metric of the output has the name
 
-  /// Whether logs would not tell two of them apart.
+  /// True if logs could not tell two of them apart.
   [[nodiscard]] constexpr bool has_name_of(reported_metric const& other) const {
     return output == other.output && says_so == other.says_so && part == other.part &&
            metric.name() == other.metric.name();

@@ -21,7 +21,7 @@ namespace stagecraft::jobs {
   return options;
 }
 
-/// What is given for the passes of a stage; without stages, nothing.
+/// The options that are given for the passes of a stage; a model without stages has none.
 template <class Job>
 [[nodiscard]] constexpr pipeline_stage_options options_of_pass(bool backward, int stage) {
   constexpr auto const& options = Job::options;

@@ -31,8 +31,8 @@ namespace stagecraft::jobs {
 /// Keras's `loss_weights`: the weight of each output's loss in the total, 1 by default.
 struct output_weights {
   static constexpr int capacity = 64;
-  float values[capacity]{};  ///< those that are given; zeros behind them, which compilers leave out of long names
-  int count = 0;             ///< those that are given, also where there is no room for them (E4025); 0: none
+  float values[capacity]{};  ///< the weights that are given, then zeros, which compilers leave out of long names
+  int count = 0;  ///< the number of weights that are given, even if there is no room for them (E4025); 0: none
 
   constexpr output_weights() = default;
   template <class... Weights>
@@ -102,7 +102,7 @@ struct training {  // [E2082] a field is misspelt, or its value has another type
   /// Which of the replicas' losses and metrics are reported.
   stagecraft::replicated_metric_reduction_method replicated_metric_reduction_method =
       stagecraft::replicated_metric_reduction_method::none;
-  /// How far ahead of the steps batches are made, by a thread of its own.
+  /// The number of batches that a thread of its own prepares ahead of the steps.
   infeed_queue_options infeed_queue = {};
   /// How many results of steps are kept for a reader, and which.
   outfeed_queue_options outfeed_queue = {};

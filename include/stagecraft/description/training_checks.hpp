@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rules that a training description must follow, alone and with its model; each has a code.
-// Losses that read an output as what it is not: cross-entropy of probabilities after a linear layer, or of logits after
-// softmax or sigmoid. Both train, to nothing or slowly, so that a trainer warns of them.
+// The rules that a training description must follow, alone and with its model; each has a code. Outputs that a loss
+// misreads (probabilities after a linear layer, logits after softmax) are no errors: a trainer warns of them.
 #pragma once
 
 #include <stagecraft/description/dtype_policy.hpp>
@@ -15,6 +14,7 @@
 #include <stagecraft/description/types_of_calls.hpp>
 #include <stagecraft/description/weight_plans.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/diagnostics/for_each_index.hpp>
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/losses/loss.hpp>
@@ -194,7 +194,7 @@ constexpr void check_layers_on_machine(graph_view const& graph, dtype_policy con
     if (is_half(type)) half = type;
   }
   if (!has_ipus) return;
-  // Behind IPUs: what depends on something that an IPU computes.
+  // `behind` marks calls that depend on a call of an IPU.
   growing_array<char> behind(graph.calls.size(), 0);
   growing_array<int> host_behind(graph.calls.size(), -1);
   for (int i = 0; i < static_cast<int>(graph.calls.size()); ++i) {
@@ -219,7 +219,7 @@ constexpr void check_layers_on_machine(graph_view const& graph, dtype_policy con
   }
 }
 
-/// E2062: what has kernels for the host alone.
+/// E2062: a loss that has kernels for the host alone.
 template <auto Training, std::size_t... Output>
 constexpr void check_functions_on_tiles(std::index_sequence<Output...>, diagnostic& problem) {
   auto const has_call = []<class Loss>(Loss const&) {
@@ -232,8 +232,8 @@ constexpr void check_functions_on_tiles(std::index_sequence<Output...>, diagnost
 }
 
 /// E2064: a constraint or a regularizer that tiles do not carry out.
-template <class M, std::size_t... Parameter>
-constexpr void check_weights_on_tiles(std::index_sequence<Parameter...>, diagnostic& problem) {
+template <class M>
+constexpr void check_weights_on_tiles(diagnostic& problem) {
   auto const check = [&](operations::plan_view const& plan, std::string_view kind, std::string_view name,
                          parameter const& weight) {
     if (!has_weight_lowering(plan))
@@ -241,7 +241,7 @@ constexpr void check_weights_on_tiles(std::index_sequence<Parameter...>, diagnos
                      "' has operations that emulated IPUs do not have for weights; they have maps, reshapes, and sums "
                      "and maxima over neighbouring axes");
   };
-  auto const check_weight = [&]<std::size_t Index>() {
+  for_each_index<graph_of<M>.parameters.size()>([&]<int Index>() {
     constexpr parameter const& weight = graph_of<M>.parameters[Index];
     if constexpr (!weight.constraint.empty() && weight.trainable)
       check(plan_of_constraint<weight.constraint, weight.shape>::value, "constraint", weight.constraint.rules->name,
@@ -252,9 +252,7 @@ constexpr void check_weights_on_tiles(std::index_sequence<Parameter...>, diagnos
       check(plan_of_penalty<weight.regularizer, weight.shape, true>::value, "regularizer",
             weight.regularizer.rules->name, weight);
     }
-  };
-  // A list: Clang folds no more than 256 operands.
-  [[maybe_unused]] int const done[] { 0, (check_weight.template operator()<Parameter>(), 0)... };
+  });
 }
 
 /// The first rule that a description breaks with a machine.
@@ -271,12 +269,12 @@ inline constexpr diagnostic machine_problem = [] {
                           !only_infers<Job::training>, problem);
   if constexpr (is_ipu<typename Job::machine> && !only_infers<Job::training>) {
     check_functions_on_tiles<Job::training>(std::make_index_sequence<Job::graph.outputs_of(0).size()>(), problem);
-    check_weights_on_tiles<typename Job::model>(std::make_index_sequence<Job::graph.parameters.size()>(), problem);
+    check_weights_on_tiles<typename Job::model>(problem);
   }
   return problem;
 }();
 
-/// What a loss takes an output for.
+/// How a loss misreads an output.
 enum class misread_output : unsigned char { none, logits_as_probabilities, probabilities_as_logits };
 
 template <class M, auto Training, std::size_t Output>
@@ -291,14 +289,14 @@ constexpr misread_output find_misread_output() {
   return misread_output::none;
 }
 
-/// The first output that its loss takes for something else, unless the description says that it is meant.
+/// The first output that its loss misreads, unless the description says that it is meant.
 template <class M, auto Training>
 inline constexpr misread_output misread_output_of = [] {
   misread_output result = misread_output::none;
   if constexpr (!Training.outputs_are_meant)
-    [&]<std::size_t... Output>(std::index_sequence<Output...>) {
-      ((result = result == misread_output::none ? find_misread_output<M, Training, Output>() : result), ...);
-    }(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>());
+    for_each_index<graph_of<M>.outputs_of(0).size()>([&]<int Output>() {
+      if (result == misread_output::none) result = find_misread_output<M, Training, Output>();
+    });
   return result;
 }();
 

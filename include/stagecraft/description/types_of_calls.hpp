@@ -15,7 +15,7 @@ namespace stagecraft::jobs {
 struct stored_types {
   /// The type of 16 bits that some of them have; float32: none has one.
   dtype narrow = dtype::float32;
-  /// Those of layers without a type of their own, and of the model's inputs.
+  /// The type of values of layers without a type of their own, and of the model's inputs.
   dtype by_default = dtype::float32;
 
   friend constexpr bool operator==(stored_types const&, stored_types const&) = default;
@@ -65,7 +65,7 @@ inline constexpr auto variable_types_of = [] {
   return types;
 }();
 
-/// Whether some layer has a type of its own.
+/// True if some layer has a type of its own.
 template <class Job>
 inline constexpr bool has_own_types = [] {
   for (auto const& layer : Job::graph.layers)
@@ -73,7 +73,7 @@ inline constexpr bool has_own_types = [] {
   return false;
 }();
 
-/// Whether the host carries out a call, on a machine with IPUs.
+/// True if the host carries out a call on a machine with IPUs.
 template <class Graph>
 constexpr bool is_on_host(Graph const& graph, int call) {
   auto const* node = &graph.calls[call];

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What updates one weight: the training's optimizer, and the gradient of the weight's penalty where the optimizer reads
-// norms, which contain it.
-// A training's optimizer as one weight sees it. Keras counterpart: `exclude_from_weight_decay` of
-// tfa.optimizers.DecoupledWeightDecayExtension.
+// The update of one weight: the training's optimizer as the weight sees it (exclude_from_weight_decay), and the
+// gradient of its penalty, which the optimizer reads if it uses norms.
 #pragma once
 
 #include <stagecraft/description/job.hpp>
@@ -20,7 +18,7 @@
 
 namespace stagecraft::jobs {
 
-/// What a weight is called for that: "dense/kernel".
+/// The name of a weight for such a filter: "dense/kernel".
 constexpr fixed_text<2 * max_name_length + 1> full_name(graph_view const& graph, int weight) {
   fixed_text<2 * max_name_length + 1> result;
   result.append(graph.layer(graph.layer_of_parameter(weight)).name.view()).append('/');
@@ -88,7 +86,7 @@ constexpr auto find_update_of_weight() {
   }
 }
 
-/// What updates a weight, of whose model there are `Replicas`.
+/// The optimizer of a weight, of a model with `Replicas` replicas.
 template <class Job, std::size_t Weight, int Replicas>
 inline constexpr auto update_of_weight = find_update_of_weight<Job, Weight, Replicas>();
 

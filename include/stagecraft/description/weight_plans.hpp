@@ -13,7 +13,7 @@
 
 namespace stagecraft::jobs {
 
-/// E1070 where it gives something else than a weight of the same shape.
+/// E1070 if it returns anything but a weight of the same shape.
 constexpr operations::trace trace_constraint(constraint const& of, shape const& whole) {
   operations::extents const inputs[]{operations::extents::of(whole)};
   return operations::trace_call(
@@ -102,7 +102,7 @@ struct trace_of_initializer {
 template <initializer Initializer, shape Whole>
 struct plan_of_initializer : weight_plan<trace_of_initializer<Initializer, Whole>> {};
 
-/// Whether tiles carry out all operations of a plan for a weight: maps, sums and maxima.
+/// True if tiles carry out all operations of a plan for a weight: maps, sums and maxima.
 constexpr bool has_weight_lowering(operations::plan_view const& plan) {
   for (int const id : plan.forward) {
     auto const& [what, shape, first, operands, has_gradient] = plan.nodes[id];

@@ -59,7 +59,7 @@ constexpr auto cut_piece() {
   return result;
 }
 #else
-/// Where line `index` begins: lines end after a space where there is one.
+/// The begin of line `index`: lines end after a space where there is one.
 constexpr std::size_t line_begin(std::string_view text, std::size_t index) {
   std::size_t begin = 0;
   for (; index > 0 && begin < text.size(); --index) {

@@ -23,7 +23,7 @@ struct source_line {
   }
 };
 
-/// What is wrong with a model, an assignment or training options; `code` 0 means that nothing is. Codes are stable:
+/// A mistake in a model, an assignment or training options; `code` 0 means that there is none. Codes are stable:
 /// 1xxx shapes and layers, 2xxx stages and pipelines, 3xxx tiles and memory, 4xxx training and execution, 5xxx files.
 /// Each has a section in docs/errors.md.
 struct diagnostic {
@@ -59,7 +59,7 @@ struct diagnostic {
     (append(parts), ...);
     end();
   }
-  /// The same in steps: parts are appended in between, unless there is a problem already.
+  /// Begins a report whose parts are appended afterwards; false if there is a problem already.
   constexpr bool begin(int error_code) {
     if (failed()) return false;
     code = error_code;

@@ -48,8 +48,8 @@ class tile_access_error : public error {
   using error::error;
 };
 
-/// What ipu_config::floating_point_behaviour stops a program for: an invalid operation, a division by zero or an
-/// overflow (E4103 to E4105).
+/// A reason for which ipu_config::floating_point_behaviour stops a program: an invalid operation, a division by zero or
+/// an overflow (E4103 to E4105).
 class floating_point_error : public error {
  public:
   using error::error;

@@ -18,19 +18,19 @@ namespace stagecraft::diagnostics {
 /// The members of an own activation, metric, regularizer, initializer or constraint.
 struct own_options {
   static constexpr std::size_t most = 8;
-  unsigned words[most]{};  ///< what std::bit_cast makes of them
+  unsigned words[most]{};  ///< the bits of the members
 
   friend constexpr bool operator==(own_options const&, own_options const&) = default;
 };
 
-/// What a type of the user's own says.
+/// The name and the functions of a type of the user's own.
 template <class Signature>
 struct own_rules;
 template <class Result, class... Arguments>
 struct own_rules<Result(Arguments...)> {
-  std::string_view name;                             ///< in errors and reports
+  std::string_view name;                             ///< its name in errors and reports
   Result (*call)(own_options const&, Arguments...);  ///< its `call`, with its members
-  bool takes_ops;                                    ///< whether that takes the first of the arguments
+  bool takes_ops;                                    ///< true: `call` takes the first of the arguments, the ops
 };
 
 /// Whole words, no more than there are: floats, ints and enums of four bytes.
@@ -61,7 +61,7 @@ constexpr Own own_from([[maybe_unused]] own_options const& options) {
   }
 }
 
-/// Whether they are constants: bytes between the members, such as those behind a bool, are not.
+/// True if all bytes of the options are constants: bytes between the members, such as those after a bool, are not.
 template <class Own>
 constexpr bool options_fit() {
   if constexpr (std::is_empty_v<Own> || !has_whole_words<Own>)
@@ -119,7 +119,7 @@ inline constexpr diagnostic own_problem = [] {
 /// `own_call` what it is called with, in `own_name` and `own_usage` what errors say, and may have a kind `own_kind`.
 template <class Derived, class Option>
 struct own_option {
-  static constexpr std::string_view name = Option::own_name;  ///< in errors and reports
+  static constexpr std::string_view name = Option::own_name;  ///< its name in errors and reports
 
 #ifndef __clang__
   /// GCC names the line of the user's that makes one, not that of the conversion.

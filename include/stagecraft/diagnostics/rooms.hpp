@@ -94,6 +94,19 @@ namespace stagecraft::reports {
 using namespace trainers;
 }  // namespace stagecraft::reports
 
+/// Files, data and servers: vocabularies of users, too.
+namespace stagecraft::io::detail {
+using namespace reports;
+}  // namespace stagecraft::io::detail
+
+namespace stagecraft::data::detail {
+using namespace reports;
+}  // namespace stagecraft::data::detail
+
+namespace stagecraft::serving::detail {
+using namespace reports;
+}  // namespace stagecraft::serving::detail
+
 /// The inner names of all rooms, for code in stagecraft:: and in its vocabularies. Nothing is declared here.
 namespace stagecraft::detail {
 using namespace reports;

@@ -25,7 +25,7 @@ namespace stagecraft::diagnostics {
   return length;
 }
 
-/// Whether a character is shown as itself: no control character, and none that turns the direction of what follows.
+/// True if a character is shown as itself: it is no control character, and does not turn the direction of text.
 [[nodiscard]] constexpr bool is_visible(std::string_view character) noexcept {
   if (character.size() == 1)
     return (character[0] >= ' ' && character[0] != '\x7f') || character[0] == '\n' || character[0] == '\t';
@@ -82,7 +82,7 @@ inline void append_cut_line(std::string& to, std::string_view line, std::size_t 
   return result;
 }
 
-/// The same of a name, which is one line: ends of lines and tabs are shown as "\x0a" and "\x09", too.
+/// `shown_text` of a name, which is one line: ends of lines and tabs are shown as "\x0a" and "\x09", too.
 [[nodiscard, gnu::cold, gnu::noinline]] inline std::string shown_name(std::string_view name,
                                                                       std::size_t longest = 200) {
   std::string line;

@@ -7,7 +7,7 @@
 
 namespace stagecraft::diagnostics {
 
-/// In place of a number that is not known. Equal to everything; as an int it is `value`, so that loops end.
+/// Replaces a number that is not known. It equals everything; as an int it is `value`, so that loops end.
 struct any_number {
   int value = 0;
 
@@ -20,7 +20,7 @@ struct any_number {
   friend constexpr bool operator!=(any_number, any_number) noexcept { return true; }
 };
 
-/// In place of a list of calls.
+/// Replaces a list of calls.
 struct any_calls {
   std::size_t calls = 0;  // of the model, which is looked at, so that its error comes
 
@@ -34,7 +34,7 @@ struct any_calls {
   }
 };
 
-/// In place of a value of a class: the value, but equal to everything.
+/// Replaces a value of a class: the value, but equal to everything.
 template <class T>
 struct any_value : T {
   template <class Other>

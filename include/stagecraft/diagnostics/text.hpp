@@ -16,7 +16,7 @@ struct fixed_text {
 
   char characters[Capacity + 1]{};
   std::size_t length = 0;
-  bool is_cut = false;  ///< whether characters are missing
+  bool is_cut = false;  ///< true: characters are missing
 
   constexpr fixed_text() = default;
   constexpr fixed_text(char const* text) { append(std::string_view(text)); }
@@ -61,7 +61,7 @@ struct fixed_text {
   friend constexpr bool operator==(fixed_text const& a, char const* b) { return a.view() == b; }
 };
 
-/// As a template argument, `f<"text">`, a text has room for just what is written.
+/// A text as a template argument, `f<"text">`, has room for its own characters only.
 template <std::size_t Length>
 fixed_text(char const (&)[Length]) -> fixed_text<Length - 1>;
 

@@ -11,7 +11,7 @@
 
 namespace stagecraft::engine {
 
-/// Of the pass number `Pass`, whose calls see `Plan`.
+/// The weights of pass number `Pass`, whose calls see `Plan`.
 template <class Sizes, class Plan, int Pass>
 class pass_weights {
   using memory_type = pipeline_memory<Sizes>;

@@ -95,13 +95,13 @@ struct pipeline_execution {
   void (*call_results)(void const*, step_view<Session> const&) = nullptr;
   void (*cancel)(pipeline_execution const&) noexcept = nullptr;  ///< ends every wait in `feed` and `results`
   bool has_targets = false;
-  thread_team* team = nullptr;  ///< of the devices' first threads; null: there is one
+  thread_team* team = nullptr;  ///< team of the devices' first threads; null: there is one thread
   std::uint64_t seed = 1;
-  std::uint64_t first_step = 0;  ///< of training, counted over all replicas
-  std::int64_t updates = 0;      ///< of the weights, before this execution
+  std::uint64_t first_step = 0;  ///< number of the first training step, counted over all replicas
+  std::int64_t updates = 0;      ///< updates of the weights before this execution
   int accumulated = 0;           ///< micro-batches before this execution whose weight update is still to come
   float learning_rate = 0;
-  float const* shared_weights = nullptr;    ///< of all replicas together, where each holds a part
+  float const* shared_weights = nullptr;    ///< weights of all replicas together, where each holds a part
   float* step_weights = nullptr;            ///< what steps read in place of the stored ones, if the policy says so
   float const* prepared_weights = nullptr;  ///< what the policy has made of them once
   trace* record = nullptr;

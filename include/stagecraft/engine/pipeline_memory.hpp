@@ -31,7 +31,7 @@ struct norm_blocks {
   static constexpr std::int64_t floats = 2048;
   using range = kernels::share::range;
 
-  std::int64_t size;  ///< of the weight
+  std::int64_t size;  ///< size of the weight
   int shards;
 
   [[nodiscard]] constexpr range shard(int which) const { return kernels::shard_of(size, which, shards); }
@@ -61,7 +61,7 @@ struct norm_memory {
   explicit norm_memory(std::int64_t blocks) : squares(static_cast<std::size_t>(blocks)) {}
 
   std::vector<numbers> squares;           ///< sums of each block, a weight after the other
-  std::array<of_weights, Shards> sums{};  ///< of each shard
+  std::array<of_weights, Shards> sums{};  ///< sums of each shard
   of_weights norms{};                     ///< what the optimizer reads
 };
 
@@ -299,11 +299,11 @@ struct pipeline_memory {
   // Their sizes are known: arrays cost compilers less than vectors.
   std::atomic<int> samples[Sizes::most_samples]{};  ///< a ring: samples of a micro-batch
   std::atomic<float const*> samples_in_place{};     ///< see pass_memory::samples
-  aligned_block blocks[Sizes::devices], workspaces[Sizes::devices], widened[Sizes::devices];  ///< of each device
+  aligned_block blocks[Sizes::devices], workspaces[Sizes::devices], widened[Sizes::devices];  ///< memory of each device
   aligned_block remote[Sizes::stages];  ///< activations of each stage
   /// The weight update that each stage's copies of weights are for; 0: none are there.
   std::array<std::int64_t, Sizes::stages> copied{};
-  std::array<float, Sizes::weights.count + 1> penalties{};  ///< of the weights, for the loss
+  std::array<float, Sizes::weights.count + 1> penalties{};  ///< penalties of the weights, for the loss
   std::array<progress, Sizes::passes> done;                 ///< micro-batches that each pass has finished
   [[no_unique_address]] norm_memory<Sizes::weights.count, Sizes::norms, Sizes::replicas> norms;
   [[no_unique_address]] loss_scale_memory<Sizes::scales_losses> loss_scales;

@@ -134,7 +134,7 @@ class pipeline_pass {
     for (auto const& fetch : pass.fetches)
       copy(own.remote[stage].data(), fetch.from, memory.block, fetch.to, fetch.floats, memory.micro_batch);
     if constexpr (sizes::keeps_copies) {
-      // Those of the last weight update hold, unless a program has changed the weights.
+      // The values of the last weight update hold, unless a program has changed the weights.
       auto const update = trains ? memory.update : all.updates + 1;
       if (std::exchange(own.copied[stage], update) != update) weights::fetch(all.shared_weights, own, memory);
     } else if constexpr (sizes::fetches_weights) {

@@ -20,7 +20,7 @@ namespace stagecraft::engine {
 /// What has been finished of an execution.
 struct execution_counts {
   std::int64_t updates = 0;
-  std::int64_t micro_batches = 0;  ///< of training, of each replica
+  std::int64_t micro_batches = 0;  ///< micro-batches of training of each replica
 };
 
 /// Called by each thread, `run(thread)`. Nothing that changes in an execution is looked at where a thread could come
@@ -53,7 +53,7 @@ class pipeline_run {
 
   /// False if another thread has failed.
   bool operator()(device_thread const& self) const {
-    // Without stages, a weight update may have its micro-batches in several executions.
+    // The micro-batches of a weight update may be in several executions if there are no stages.
     int const round = !trains ? steps_ : sizes::stages == 1 ? 1 : accumulation_steps;
     if constexpr (sizes::stages == 1 && most_units == 1) {
       return run_rounds(round, self, [&](int first) { return run_only_stage(first, round, self); });

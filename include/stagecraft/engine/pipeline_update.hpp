@@ -22,7 +22,7 @@ struct update_place {
   Replicas const& all;
   int replica = 0;
   int device = 0;
-  std::int64_t number = 1;  ///< of the weight update, from 1
+  std::int64_t number = 1;  ///< number of the weight update, from 1
   std::uint64_t seed = 1;
   float learning_rate = 0;
 

@@ -86,7 +86,7 @@ class session : public session_shape<typename Job::described> {
     steps_ += static_cast<std::uint64_t>(steps) * replicas;
     run<execution_mode::training>(all, steps);
   }
-  /// The same without training.
+  /// Runs `steps` steps of an evaluation.
   template <class Feed, class Results>
   void test(int steps, Feed const& feed, Results const& results) {
     run<execution_mode::inference>(execution(feed, results, true), steps);

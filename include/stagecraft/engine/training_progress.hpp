@@ -9,13 +9,13 @@ namespace stagecraft::engine {
 
 /// Counters of a model in training.
 struct training_progress {
-  std::uint64_t seed = 1;       ///< dropout and shuffling follow from it
-  std::uint64_t fits = 0;       ///< calls of `fit` that began at epoch 0: each has orders of samples of its own
-  std::int64_t epochs = 0;      ///< of the last `fit` that have ended, from epoch 0 on: where the next one begins
-  std::uint64_t steps = 0;      ///< micro-batches of all replicas
-  std::int64_t updates = 0;     ///< of the weights: Keras's `optimizer.iterations`
-  float learning_rate = 0;      ///< the optimizer's, as callbacks have left it
-  float loss_scale = 1;         ///< of an optimizer that adapts it: by which losses are multiplied
+  std::uint64_t seed = 1;    ///< dropout and shuffling follow from it
+  std::uint64_t fits = 0;    ///< calls of `fit` that began at epoch 0: each has orders of samples of its own
+  std::int64_t epochs = 0;   ///< epochs of the last `fit` that have ended, from epoch 0 on: the next one begins there
+  std::uint64_t steps = 0;   ///< micro-batches of all replicas
+  std::int64_t updates = 0;  ///< updates of the weights: Keras's `optimizer.iterations`
+  float learning_rate = 0;   ///< the optimizer's, as callbacks have left it
+  float loss_scale = 1;      ///< factor of losses, if the optimizer adapts it
   std::int32_t good_steps = 0;  ///< updates since that has changed
   std::int64_t overflowed = 0;  ///< gradients since then that did not fit float16
 

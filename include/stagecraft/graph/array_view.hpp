@@ -30,7 +30,7 @@ class
   constexpr array_view(int, std::size_t) = delete;
   template <std::size_t Count>
   constexpr array_view(T (&array)[Count]) noexcept : data_(array), size_(Count) {}  // NOLINT: as std::span
-  /// Of a std::array, a std::vector, a growing_array, another view.
+  /// Views a std::array, a std::vector, a growing_array or another view.
   template <class List>
     requires requires(List& list) {
       list.size();

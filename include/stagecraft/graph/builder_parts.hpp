@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A call of a layer on its way into a model that is being traced.
-// The masks of the tensors of a model while it is traced.
-// The shape of what a stateful layer keeps, in a model of a fixed batch size.
-// What calls of layers that are alike have been found to give, while a model is traced: a large model has many, and
-// compilers need not find it again.
-// What the calls of one nested model share, so that a model inside a model is the same one in each call.
-// How the layers of a model are got from its own code.
+// The records of a model_builder: the call that a layer makes, masks of tensors, states of stateful layers, rules that
+// are known from calls before, the layers of a nested model that is called again, and the collector of a model's
+// layers.
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
@@ -54,7 +50,7 @@ struct instance_scope {
   std::size_t next_layer = 0, next_model = 0;
 };
 
-/// What is known of a model before it is traced.
+/// Properties of a model that are known before it is traced.
 struct model_description {
   model_kind kind;
   std::string_view class_name;
@@ -69,7 +65,7 @@ struct nested_frame {
   int scope = 0;
 };
 
-/// How many layers of a type there are.
+/// Counts the layers of a type.
 struct type_counter {
   type_tag const* type = nullptr;
   int layers = 0;
@@ -147,7 +143,7 @@ class masks_of_calls {
   constexpr explicit masks_of_calls(diagnostic& problem) : problem_(&problem) {}
 
   constexpr traced_mask const& operator[](int number) const { return known_[number]; }
-  /// How many there are; number 0 is none.
+  /// The number of masks; number 0 stands for none.
   [[nodiscard]] constexpr int count() const noexcept { return count_; }
 
   /// The number of a mask.
@@ -165,13 +161,13 @@ class masks_of_calls {
   constexpr void check_length(traced_mask const& mask) const {
     if (mask.is_too_long) problem_->report(1073, "more than ", step_masks::most, " masks meet in one layer");
   }
-  /// For a layer that cannot leave steps out.
+  /// The mask of a layer that cannot leave steps out.
   constexpr void check_none(traced_mask const& mask, std::string_view class_name) const {
     if (mask.masks.count > 0)
       problem_->report(1073, "a layer ", class_name,
                        " is given a sequence some of whose steps are masked, and cannot leave them out");
   }
-  /// For a layer that is called again, and has the masks of its first call.
+  /// The mask of a layer that is called again, and has the masks of its first call.
   constexpr void check_same(step_masks const& first, traced_mask const& now, std::string_view class_name) const {
     if (!(first == now.masks))
       problem_->report(1073, "a layer ", class_name,
@@ -196,7 +192,7 @@ struct wrapped_names {
   }
 };
 
-/// What a layer says of a call, gathered by layer<Derived>.
+/// A call as its layer describes it, gathered by layer<Derived>.
 struct call_record {
   layer_base* layer;
   std::string_view class_name;
@@ -214,7 +210,7 @@ struct call_record {
   long long flops = 0;
   parameter_list const* parameters;
 
-  /// What the layer's rules give. What only moves elements keeps their type.
+  /// Takes the results of the layer's rules. A layer that only moves elements keeps their type.
   constexpr void take(stagecraft::shape const& output, long long cost, bool moves_only) {
     shape = output;
     flops = cost;

@@ -22,7 +22,7 @@ enum class dtype : unsigned char { float32, float16, int32, uint8, boolean, bflo
   }
 }
 
-/// Whether it is a floating point type of 16 bits.
+/// True for floating point types of 16 bits.
 [[nodiscard]] constexpr bool is_half(dtype type) noexcept { return type == dtype::float16 || type == dtype::bfloat16; }
 
 /// Bytes of one element.

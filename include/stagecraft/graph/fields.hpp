@@ -21,7 +21,7 @@ constexpr bool has_fields(std::index_sequence<Index...>) {
   return requires { T{(static_cast<void>(Index), any_field{})...}; };
 }
 
-/// How many fields an aggregate has; at most `most_fields`.
+/// The number of fields of an aggregate; at most `most_fields`.
 inline constexpr std::size_t most_fields = 26;
 template <class T, std::size_t Count = most_fields>
 constexpr std::size_t count_fields() {

@@ -20,7 +20,7 @@ constexpr auto array_of(Source const& source) {
   return result;
 }
 
-/// What `each<0>()`, `each<1>()` and so on return, `Count` in all: the constants of all passes, devices or weights.
+/// The results of `each<0>()`, `each<1>()` and so on, `Count` in all: the constants of all passes, devices or weights.
 template <int Count, class Each>
 constexpr auto array_of_each(Each const& each) {
   return [&each]<std::size_t... Index>(std::index_sequence<Index...>) {
@@ -31,7 +31,7 @@ constexpr auto array_of_each(Each const& each) {
   }(std::make_index_sequence<Count>{});
 }
 
-/// Whether none of some lengths is more than another: lengths are numbers, or structs of them.
+/// True if no length is more than its counterpart in `most`: lengths are numbers, or structs of them.
 template <class Lengths>
 constexpr bool fit_in(Lengths const& lengths, Lengths const& most) {
   using numbers = std::array<std::size_t, sizeof(Lengths) / sizeof(std::size_t)>;
@@ -41,7 +41,7 @@ constexpr bool fit_in(Lengths const& lengths, Lengths const& most) {
   return true;
 }
 
-/// What has been made, in arrays of the lengths that are enough for most of its kind, and the lengths that it needs.
+/// A draft in arrays whose lengths are enough for most drafts of its kind, and the lengths that it needs.
 template <class Draft>
 struct counted_draft {
   decltype(Draft::usual_sizes) sizes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A traced model as one flat constexpr value, and a view of it that all rules are written against.
-// The result of tracing: what the outputs do not need is dropped, calls are put in Keras's order.
+// A traced model as one flat constexpr value, and the view of it that all rules read. Calls that the outputs do not
+// need are dropped, the others are put in Keras's order.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -16,7 +16,7 @@
 
 namespace stagecraft::tracing {
 
-/// How many of each record a graph has.
+/// The number of records of each kind in a graph.
 struct graph_sizes {
   std::size_t layers = 0, parameters = 0, calls = 0, inputs = 0, nested_models = 0, nested_inputs = 0,
               model_outputs = 0, ends = 0, output_shapes = 0, masks = 0, traced_calls = 0;
@@ -41,8 +41,8 @@ struct traced_graph {
   growing_array<nested_input_info> nested_inputs;
   growing_array<int> model_outputs;
   growing_array<int> ends;
-  growing_array<shape> output_shapes;      ///< of calls with several outputs
-  growing_array<traced_mask> masks;        ///< by the numbers that calls have, from 1 on
+  growing_array<shape> output_shapes;      ///< the shapes of outputs of calls with several outputs
+  growing_array<traced_mask> masks;        ///< the masks, by the numbers in calls, from 1 on
   growing_array<known_call> traced_calls;  ///< all calls, those that no output needs among them
 
   [[nodiscard]] constexpr graph_sizes sizes() const {
@@ -189,7 +189,8 @@ struct graph_view {
   tracing::array_view<nested_model_info const> nested_models;
   tracing::array_view<nested_input_info const> nested_inputs;
   tracing::array_view<int const> model_outputs;
-  tracing::array_view<int const> ends;  ///< what the losses read: the model's outputs, then the penalties on activities
+  tracing::array_view<int const>
+      ends;  ///< the calls that losses read: the model's outputs, then the penalties on activities
   tracing::array_view<shape const> output_shapes;
   tracing::array_view<traced_mask const> masks;
   tracing::array_view<int const>
@@ -208,12 +209,12 @@ struct graph_view {
     auto const& node = call(index);
     return inputs.subspan(node.first_input, node.input_count);
   }
-  /// The same without those that only tell which steps of a sequence count: what users see.
+  /// The inputs of a call that users see: without those that only say which steps of a sequence count.
   [[nodiscard]] constexpr tracing::array_view<int const> own_inputs_of(int index) const {
     auto const all = inputs_of(index);
     return all.first(all.size() - call(index).mask_inputs);
   }
-  /// The call of the layer that gives a tensor: `index` itself, but for one of several outputs.
+  /// The call that computes a tensor: `index` itself, unless it stands for one of several outputs.
   [[nodiscard]] constexpr int producer(int index) const {
     return call(index).is_part() ? inputs[call(index).first_input] : index;
   }
@@ -223,7 +224,7 @@ struct graph_view {
     return node.output_count == 1 && node.loss_count == 0 ? tracing::array_view<shape const>(&node.shape, 1)
                                                           : output_shapes.subspan(node.first_output, node.output_count);
   }
-  /// What a call of a nested model takes.
+  /// The inputs of a call of a nested model.
   [[nodiscard]] constexpr tracing::array_view<nested_input_info const> nested_inputs_of(int model) const {
     auto const& node = nested_models[model];
     return nested_inputs.subspan(node.first_input, node.input_count);
@@ -233,12 +234,12 @@ struct graph_view {
     auto const& node = nested_models[model];
     return model_outputs.subspan(node.first_output, node.output_count);
   }
-  /// Which steps of a call's output count; null: all.
+  /// The mask of a call's output, which says which steps count; null: all.
   [[nodiscard]] constexpr traced_mask const* mask_of(int index) const {
     int const number = call(index).mask;
     return number == 0 ? nullptr : &masks[number - 1];
   }
-  /// Whether a layer keeps something of each sample from batch to batch: Keras's `stateful`.
+  /// True if a layer keeps a state of each sample from batch to batch: Keras's `stateful`.
   [[nodiscard]] constexpr bool is_stateful() const {
     for (parameter const& each : parameters)
       if (each.between_batches && !each.trainable) return true;
@@ -271,7 +272,7 @@ struct graph {
   std::array<int, Sizes.ends> ends;
   std::array<shape, Sizes.output_shapes> output_shapes;
   std::array<traced_mask, Sizes.masks> masks;
-  std::array<known_call, Sizes.traced_calls> traced_calls;  ///< for who traces the model again
+  std::array<known_call, Sizes.traced_calls> traced_calls;  ///< shapes for tracing the model again
   bool uses_stages;
   /// Why a model of one input stands in for the model, which breaks a rule.
   diagnostics::diagnostic problem;

@@ -9,7 +9,7 @@
 
 namespace stagecraft::tracing {
 
-/// What all layers carry: a name (empty: made from the class name), the stage of the scope they were made in, and
+/// The members of all layers: a name (empty: made from the class name), the stage of the scope they were made in, and
 /// Keras's `trainable`, which a layer that is a value may be given before its first call as well.
 /// `layer_id` is given at the first call; copies made later share the weights, as Python's references do.
 struct layer_base {
@@ -23,7 +23,7 @@ struct layer_base {
   bool is_on_host = false;
 
  protected:
-  /// What all layers' options have.
+  /// Takes the options that all layers have.
   constexpr void take_base_options(auto const& options) {
     layer_name = options.name;
     if constexpr (requires { options.trainable; }) trainable = options.trainable;
@@ -31,7 +31,7 @@ struct layer_base {
   }
 };
 
-/// layers::input, of which only the layers know: what a model's input is, as one value.
+/// A model's input as one value: layers::input, which only the room of layers knows.
 template <class T>
 concept DescribedInput = requires(T const& given) {
   given.dimensions;

@@ -59,7 +59,7 @@ class layer_names {
   }
   constexpr fixed_name next(std::string_view class_name) { return next(counter_of(class_name)); }
 
-  /// Whether a name is new among the layers and models directly in an instance of a model; it is taken then.
+  /// Takes a name if it is new among the layers and models directly in an instance of a model; false if it is not.
   /// By hash, since every pair of layers compared would cost large models most of the compilers' limits of steps.
   constexpr bool take(fixed_name const& name, int instance) {
     auto hash = static_cast<unsigned>(instance);

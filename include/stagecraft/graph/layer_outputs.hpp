@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a call gives of a layer that may have several outputs.
+// The result of a call of a layer that may have several outputs.
 #pragma once
 
 #include <stagecraft/graph/model_builder.hpp>
@@ -15,7 +15,7 @@ namespace stagecraft {
 template <int Most, int Names = Most>
 struct layer_outputs : symbolic_tensor {
   symbolic_tensor all[Most]{};
-  int count = 1;  ///< how many there are
+  int count = 1;  ///< the number of outputs
 
   constexpr layer_outputs() = default;
   constexpr explicit(false) layer_outputs(symbolic_tensor first) : symbolic_tensor(first) { all[0] = first; }

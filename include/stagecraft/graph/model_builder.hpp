@@ -62,7 +62,7 @@ class model_builder {
     return append(call);
   }
 
-  /// The same of an input as it stands in a `sequential`: `model.input(input{4}.of_batch_size(1).named("image"))`.
+  /// Adds an input as it stands in a `sequential`: `model.input(input{4}.of_batch_size(1).named("image"))`.
   template <DescribedInput Input>
   constexpr symbolic_tensor input(Input const& given) {
     return input(given.dimensions, given.layer_name, given.type, given.batch_size);
@@ -86,7 +86,7 @@ class model_builder {
     own_losses.push_back(mean(first_tensor(value, file, line)).call);
   }
 
-  // What layers, models and scopes call while they are traced.
+  // Functions that layers, models and scopes call while they are traced.
   constexpr int layer_of(call_record const& record);
   constexpr symbolic_tensor add_call(call_record const& record);
   constexpr int enter(model_description const& model, int scope, tracing::array_view<symbolic_tensor const> bound);
@@ -99,7 +99,7 @@ class model_builder {
                    static_cast<int>(frame.bound.size()), " that it is called with");
     return frame.bound.empty() ? symbolic_tensor{this, 0} : frame.bound[0];
   }
-  /// The shape that the next call gives, if it is known: then nobody asks for weights or costs, either.
+  /// The shape of the next call's output, if it is known: then nobody asks for weights or costs, either.
   [[nodiscard]] constexpr shape const* known_shape() const {
     return calls.size() < known_.size() ? &known_[calls.size()].shape : nullptr;
   }
@@ -210,7 +210,7 @@ constexpr int model_builder::add_layer(fixed_name const& name, std::string_view 
   return static_cast<int>(layers.size()) - 1;
 }
 
-/// Whether a layer made anew can be one that the instance has. E1063 otherwise.
+/// True if a layer made anew can be one that the instance has; E1063 otherwise.
 constexpr bool model_builder::is_layer_again(int known, call_record const& record) {
   auto const& layer = layers[known];
   if (same_type(layer.type, record.type) &&

@@ -54,20 +54,20 @@ struct layer_info {
   int index_in_type = 0;           ///< which of the model's layers of that type, in the order of their first calls
   int first_parameter = 0;         ///< its weights are [first_parameter, first_parameter + parameter_count)
   int parameter_count = 0;
-  int pipeline_stage = unassigned;  ///< of a layer constructed in a stage's scope
+  int pipeline_stage = unassigned;  ///< the stage of the scope in which the layer was constructed
   int call_count = 0;
   int first_call = 0;
-  dtype type_of_values = dtype::of_policy;  ///< of its weights and of what it computes
-  bool is_on_host = false;                  ///< the host carries it out, where the machine has IPUs
-  layer_kernel kernel = layer_kernel::none;
+  dtype type_of_values = dtype::of_policy;   ///< the type of its weights and of what it computes
+  bool is_on_host = false;                   ///< the host carries it out, where the machine has IPUs
+  layer_kernel kernel = layer_kernel::none;  ///< the kernel that carries out its steps
   int traced_id = 0;  ///< `layer_base::layer_id` of the layer itself, after the model's code has run
 
-  /// Whether a weight is one of its.
+  /// True if a weight is one of this layer's.
   [[nodiscard]] constexpr bool has_parameter(int parameter) const {
     return parameter >= first_parameter && parameter < first_parameter + parameter_count;
   }
 
-  /// What a layer says of itself when it is called first.
+  /// Takes the layer's properties at its first call.
   constexpr void take(auto const& record) {
     kernel = record.kernel;
     pipeline_stage = record.layer->pipeline_stage;
@@ -79,28 +79,29 @@ struct layer_info {
 /// One call of a layer: a node of the graph, in the order in which calls were made, so that inputs come first.
 struct call_info {
   int layer = 0;
-  int node_index = 0;   ///< which call of its layer, from 0
+  int node_index = 0;   ///< the number of the call among those of its layer, from 0
   int first_input = 0;  ///< its inputs are the calls inputs[first_input, first_input + input_count)
   int input_count = 0;
   int pipeline_stage = unassigned;
-  int nested_model = 0;   ///< the model whose call made it: 0 is the outermost
-  int mask_inputs = 0;    ///< how many of its inputs, the last ones, only tell which steps count
-  int mask = 0;           ///< 0 if all steps of its output count; else which mask says so
-  int output_count = 1;   ///< more than 1: `shape` is that of all its outputs packed into one tensor, and calls behind
-                          ///< it are its outputs
-  int first_output = 0;   ///< then their shapes are output_shapes[first_output, first_output + output_count)
-  int loss_count = 0;     ///< of the parts behind its outputs, which are added to the loss
-  int output_index = -1;  ///< of such an output, which is a part of its only input: which one it is; -1: an own call
+  int nested_model = 0;  ///< the model whose call made it: 0 is the outermost
+  int mask_inputs = 0;   ///< how many of its inputs, the last ones, only tell which steps count
+  int mask = 0;          ///< 0 if all steps of its output count; else which mask says so
+  int output_count = 1;  ///< more than 1: `shape` is that of all its outputs packed into one tensor, and calls after
+                         ///< it are its outputs
+  int first_output = 0;  ///< then their shapes are output_shapes[first_output, first_output + output_count)
+  int loss_count = 0;    ///< the number of parts after its outputs, which are added to the loss
+  int output_index =
+      -1;  ///< the number of the output that this call stands for, a part of its only input; -1: a call of its own
   bool is_input = false;
   bool is_penalty = false;  ///< a part whose mean over the batch is added to the loss
   dtype type = dtype::float32;
-  stagecraft::shape shape;  ///< of its output, without the batch
-  long long flops = 0;      ///< of one sample, forward; a multiply-add counts as two
+  stagecraft::shape shape;  ///< the shape of its output, without the batch
+  long long flops = 0;      ///< forward FLOPs of one sample; a multiply-add counts as two
 
   /// Whether it only stands for one of the outputs of the call before, or for a penalty on it: nobody gives it a stage,
   /// or lists it.
   [[nodiscard]] constexpr bool is_part() const noexcept { return output_index >= 0; }
-  /// Whether it is the call of a layer that users write.
+  /// True if it is the call of a layer that users write.
   [[nodiscard]] constexpr bool is_listed() const noexcept { return !is_input && !is_part(); }
 };
 
@@ -116,12 +117,13 @@ struct nested_model_info {
   int input_count = 0;
   int first_output = 0;  ///< its outputs are the calls model_outputs[first_output, first_output + output_count)
   int output_count = 0;
-  int batch_size = 0;  ///< of the outermost model: what its inputs fix, here or in nested models; 0: none does
+  int batch_size =
+      0;  ///< the batch size that inputs of the outermost model fix, here or in nested models; 0: none does
 };
 
 /// One input of one call of a nested model.
 struct nested_input_info {
-  fixed_name name;  ///< of the nested model's own InputLayer; empty if it has none
+  fixed_name name;  ///< the name of the nested model's own InputLayer; empty if it has none
   int call = 0;     ///< the call whose output it is
 };
 

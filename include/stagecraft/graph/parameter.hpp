@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a layer says of each of its weights.
-// What a weight becomes after each update, as a compile-time value; the structs of constraints/ convert to it.
-// Keras counterpart: tf.keras.constraints.Constraint.
+// A weight as its layer describes it, with its constraint. Keras counterparts: `add_weight`, tf.keras.constraints.
 #pragma once
 
 #include <stagecraft/diagnostics/own_options.hpp>
@@ -54,17 +52,18 @@ namespace stagecraft {
 /// One weight: Keras's `add_weight`.
 struct parameter {
   fixed_name name;          ///< Keras's name of it, such as "kernel"
-  stagecraft::shape shape;  ///< without a batch dimension
-  /// How it begins. If none is named: glorot_uniform, which is the default of Keras's `add_weight`, whether it is
-  /// trainable or not; but zeros if the last word of its name is "bias", as in "bias", "recurrent_bias", "scope/bias".
+  stagecraft::shape shape;  ///< has no batch dimension
+  /// The rule for its first values. If none is named: glorot_uniform, which is the default of Keras's `add_weight`,
+  /// whether it is trainable or not; but zeros if the last word of its name is "bias", as in "bias", "recurrent_bias",
+  /// "scope/bias".
   stagecraft::initializer initializer = {};
   stagecraft::regularizer regularizer = {};
   bool trainable = true;
   stagecraft::constraint constraint = {};
-  bool frozen = false;        ///< of a layer that is not trainable: nothing changes it, and `trainable` is false
-  bool frozen_state = false;  ///< of a frozen one: its layer would change it in forward steps if it were not frozen
+  bool frozen = false;        ///< its layer is not trainable: nothing changes it, and `trainable` is false
+  bool frozen_state = false;  ///< its layer would change it in forward steps if it were not frozen
   tracing::parameter_layout layout = tracing::parameter_layout::plain;
-  int groups = 1;  ///< of a matrix: its columns are so many matrices side by side, each a factor of its own
+  int groups = 1;  ///< the number of matrices that stand side by side in a matrix, each a factor of its own
   /// What a stateful layer keeps of each sample from batch to batch: the first axis of its shape is the batch, its
   /// layer changes it in evaluation and prediction as well, and weights, counts and files leave it out.
   /// If it is `trainable`, it is what capture_upstream_gradients keeps of a batch, and updates put its gradient in its
@@ -111,11 +110,11 @@ struct parameter {
   /// Whether steps of a mixed policy read it rounded: all but what forward steps change. Keras's AutoCastVariable.
   [[nodiscard]] constexpr bool is_cast() const noexcept { return trainable || (frozen && !frozen_state); }
   [[nodiscard]] constexpr int size() const noexcept { return shape.size(); }
-  /// Whether it is a gradient that is kept.
+  /// True if it is a gradient that is kept.
   [[nodiscard]] constexpr bool is_captured() const noexcept { return between_batches && trainable; }
-  /// How many of its numbers Keras's `count_params` counts.
+  /// The numbers of it that Keras's `count_params` counts.
   [[nodiscard]] constexpr int counted_size() const noexcept { return between_batches ? 0 : size(); }
-  /// Of a matrix: the last axis, and all others together.
+  /// The columns of a matrix are its last axis, its rows all others together.
   [[nodiscard]] constexpr int columns() const noexcept { return shape.back(); }
   [[nodiscard]] constexpr int rows() const noexcept { return shape.size() / shape.back(); }
 };
@@ -124,7 +123,7 @@ struct parameter {
 struct parameter_list {
   static constexpr int most = 32;  ///< what call_needs has bits for
 
-  tracing::growing_array<parameter> entries;  ///< those behind `count` are left from another layer
+  tracing::growing_array<parameter> entries;  ///< entries from `count` on are left from another layer
   int count = 0;
 
   /// E1028 for more than `most`, of which the first are kept.

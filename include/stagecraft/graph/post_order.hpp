@@ -13,7 +13,7 @@
 
 namespace stagecraft::tracing {
 
-/// What the ordering needs to see of a graph.
+/// The part of a graph that its ordering reads.
 struct graph_records {
   tracing::array_view<call_info const> calls;
   tracing::array_view<int const> inputs;
@@ -208,7 +208,7 @@ class post_order {
       if (node >= 0) inputs.push_back(node);
     }
 
-    /// The nodes that the outputs need, each behind all of its inputs.
+    /// The nodes that the outputs need, each after all of its inputs.
     constexpr growing_array<int> search() {
       struct frame {
         int node;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The shape of a tensor without its batch dimension, as Keras's `input_shape` arguments give it.
-// Keras's "an integer or a list of integers": the axes that a layer works along.
+// The shape of a tensor without its batch dimension, as Keras's `input_shape` arguments give it; and Keras's "an
+// integer or a list of integers", the axes that a layer works along.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>
@@ -138,7 +138,7 @@ namespace stagecraft {
 
 /// One axis or several, `-1` or `{1, 2}`, counted as in Keras: axis 0 is the batch, -1 the last one.
 struct axis_list {
-  /// As many as a sample has, and the batch.
+  /// The most axes: those of a sample, and the batch.
   static constexpr int max_rank = shape::max_rank + 1, capacity = max_rank;
   static constexpr char const* entries_are_called = "the axes of a list";
 

@@ -15,13 +15,13 @@ struct mask_rule {
   friend constexpr bool operator==(mask_rule const&, mask_rule const&) = default;
 };
 
-/// What a layer that takes masks keeps of them: the rules of the tensors that its call is given behind its own inputs.
+/// The masks that a layer takes: the rules of the tensors that its call gets after its own inputs.
 /// A step of an input counts if it does for all rules that are about that input.
 struct step_masks {
   static constexpr int most = 4, most_inputs = 3;
 
   mask_rule rules[most]{};
-  int inputs[most]{};  ///< which of the layer's own inputs each rule is about
+  int inputs[most]{};  ///< the input of the layer that each rule is about
   int count = 0;
 
   friend constexpr bool operator==(step_masks const&, step_masks const&) = default;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A tensor that exists only while a model is traced: what a layer's call gives, and the next one takes.
-// Python's index expressions, for symbolic tensors: x[{sc::all(), sc::slice(1, 3), -1}] is x[:, 1:3, -1].
+// A tensor that exists only while a model is traced, the output of a layer's call and the input of the next; and
+// Python's index expressions for it: x[{sc::all(), sc::slice(1, 3), -1}] is x[:, 1:3, -1].
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
@@ -26,7 +26,7 @@ struct slice_bound {
 
 namespace stagecraft {
 
-/// Python's `slice(start, stop, step)`, the object behind start:stop:step. Negative bounds count from the end;
+/// Python's `slice(start, stop, step)`, the object that start:stop:step makes. Negative bounds count from the end;
 /// 1: is `slice(1, {})`, and :-1 is `slice(-1)`.
 struct slice {
   tracing::slice_bound start, stop;
@@ -36,7 +36,7 @@ struct slice {
   constexpr slice(tracing::slice_bound start_, tracing::slice_bound stop_, int step_ = 1)
       : start(start_), stop(stop_), step(step_) {}
 
-  /// Which elements of an axis it takes.
+  /// The elements of an axis that it takes.
   struct elements {
     int first = 0;
     int count = 0;

@@ -55,7 +55,7 @@ inline constexpr type_tag const* tag_of = &tag_holder<T>::tag;
 /// The tag of no type.
 inline constexpr type_tag const* no_type = tag_of<void>;
 
-/// Whether two tags stand for one type. Types of one name (GCC gives all lambdas of a signature the same) differ by
+/// True if two tags stand for one type. Types of one name (GCC gives all lambdas of a signature the same) differ by
 /// address; other types are told apart before their addresses are looked at.
 [[nodiscard]] constexpr bool same_type(type_tag const* a, type_tag const* b) noexcept {
   return a->id == b->id && a == b;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whole models in folders, from which training goes on: what `save` and `load` of a trainer or predictor do, and
+// Whole models in folders, from which training continues: `save` and `load` of a trainer or predictor, and
 // `save_model`. Include it anywhere in the program; not part of <stagecraft/stagecraft.hpp>.
 #pragma once
 
@@ -7,13 +7,17 @@
 
 #include <stagecraft/diagnostics/begin_headers.hpp>
 
+#include <stagecraft/description/effective_options.hpp>
 #include <stagecraft/io/detail/bundle_contents.hpp>
 #include <stagecraft/io/detail/bundle_folder.hpp>
 #include <stagecraft/io/detail/config_differences.hpp>
+#include <stagecraft/io/detail/match_weights.hpp>
 #include <stagecraft/io/detail/model_config.hpp>
-#include <stagecraft/io/detail/training_config.hpp>
+#include <stagecraft/io/detail/option_json.hpp>
 #include <stagecraft/io/model_formats.hpp>
 #include <stagecraft/io/weights.hpp>
+#include <stagecraft/plan/pipeline_flow.hpp>
+#include <stagecraft/plan/timetable_of.hpp>
 #include <stagecraft/training/trained_model.hpp>
 #include <cstddef>
 #include <cstring>
@@ -23,11 +27,91 @@
 #include <utility>
 #include <vector>
 
+namespace stagecraft::io {
+
+/// The optimizer, the loss and what else is said in `sc::training`; null for an inference.
+template <auto Training>
+[[nodiscard]] json training_config() {
+  if constexpr (requires { Training.optimizer, Training.loss; }) {
+    // A copy: Clang 19 reads members of template arguments in wrong places.
+    static constexpr auto training = Training;
+    auto metrics = json::array();
+    for (int i = 0; i < training.metrics.size(); ++i) metrics.push_back(json_of(training.metrics[i].name()));
+    return {{"optimizer", json_of_object(training.optimizer)},
+            {"loss", json_of_object(training.loss)},
+            {"metrics", std::move(metrics)},
+            {"batch_size", training.batch_size},
+            {"steps_per_execution", training.steps_per_execution}};
+  } else {
+    return nullptr;
+  }
+}
+
+/// The keys that Graphcore's Keras merges into a model's configuration, and the stage of each call by its name, which
+/// these cannot say of nested models.
+template <class Staged, auto Training>
+void add_graphcore_options(json& config) {
+  constexpr auto const& graph = graph_of<Staged>;
+  static constexpr auto training = Training;
+  constexpr auto options = jobs::options_of<Staged, Training>;
+  auto const steps = options.gradient_accumulation_steps_per_replica == 0
+                         ? json()
+                         : json(options.gradient_accumulation_steps_per_replica);
+  constexpr bool pipelined = is_pipelined<Staged>;
+  config["gradient_accumulation_steps_per_replica"] = pipelined ? json() : steps;
+  config["gradient_accumulation_reduction_method"] = static_cast<int>(options.reduction_method);
+  if constexpr (requires { Training.replicated_metric_reduction_method; }) {
+    auto method = json_of(training.replicated_metric_reduction_method).template get<std::string>();
+    for (auto& letter : method)
+      letter = static_cast<char>(letter >= 'a' && letter <= 'z' ? letter - 'a' + 'A' : letter);
+    config["replicated_metric_reduction_method"] = method;
+    config["asynchronous_callbacks"] = training.asynchronous_callbacks;
+  }
+  config["pipelining_gradient_accumulation_steps_per_replica"] = pipelined ? steps : json();
+  config["pipelining_accumulate_outfeed"] = options.accumulate_outfeed;
+  auto devices = json::array();
+  if constexpr (pipelined)
+    for (auto const& stage : stagecraft::detail::devices_of_stages<Staged>) devices.push_back(stage.device);
+  config["pipelining_device_mapping"] = pipelined ? std::move(devices) : json();
+  config["infeed_kwargs"] = json::object();
+  if (training.infeed_queue.prefetch_depth != 0)
+    config["infeed_kwargs"]["prefetch_depth"] = training.infeed_queue.prefetch_depth;
+  config["outfeed_kwargs"] = {{"buffer_depth", training.outfeed_queue.buffer_depth}};
+
+  auto assignment = json::array(), stages = json::object();
+  if constexpr (pipelined) {
+    std::vector<json> const none(graph.layers.size());
+    auto const nodes = model_writer(graph, none).nodes_of(0);
+    bool is_nested = false;
+    for (int const call : graph.order) {
+      int const stage = stagecraft::detail::stage_of_graph_call<Staged>(call);
+      auto const& info = graph.call(call);
+      stages[stagecraft::detail::path_of_call(graph, call)] = stage;
+      is_nested = is_nested || info.nested_model != 0;
+      int index = 0;
+      while (index < static_cast<int>(nodes.size()) &&
+             (nodes[static_cast<std::size_t>(index)] < 0 ||
+              graph.call(nodes[static_cast<std::size_t>(index)]).layer != info.layer))
+        ++index;
+      if (graph.kind() == tracing::model_kind::sequential)
+        assignment.push_back(stage);
+      else
+        assignment.push_back({index, info.node_index, stage});
+    }
+    if (is_nested) assignment = json::array();
+  }
+  config["pipeline_stage_assignment"] = std::move(assignment);
+  if (graph.kind() == tracing::model_kind::sequential) config["pipeline_stage_assignment_valid"] = pipelined;
+  config["pipeline_stages"] = std::move(stages);
+}
+
+}  // namespace stagecraft::io
+
 namespace stagecraft {
 
 namespace io {
 
-/// What a session's model is: model.json.
+/// Describes a session's model: model.json.
 template <class Session>
 [[nodiscard]] json describe_model() {
   using staged = typename Session::sizes::model;
@@ -38,7 +122,7 @@ template <class Session>
   return model;
 }
 
-/// Names of the optimizer's numbers of each trained weight, in the order of get_optimizer_weights.
+/// The names in a bundle of the optimizer's numbers for each trained weight, in the order of get_optimizer_weights.
 template <class M, class Session>
 [[nodiscard]] std::vector<std::string> optimizer_paths() {
   std::vector<std::string> paths;
@@ -54,22 +138,27 @@ template <class M, class Session>
   return paths;
 }
 
-inline void append_progress(engine::training_progress const& progress, tensor_file& to) {
-  auto const add = [&](std::string_view name, element_type type, auto value) {
-    to.tensors.push_back(number_tensor(std::string(counter_prefix) + std::string(name), type, value));
-  };
-  add("seed", element_type::uint64, progress.seed);
-  add("fits", element_type::uint64, progress.fits);
-  add("epochs", element_type::int64, progress.epochs);
-  add("steps", element_type::uint64, progress.steps);
-  add("iterations", element_type::int64, progress.updates);
-  add("learning_rate", element_type::float32, progress.learning_rate);
-  add("loss_scale", element_type::float32, progress.loss_scale);
-  add("good_steps", element_type::int32, progress.good_steps);
-  add("overflowed", element_type::int64, progress.overflowed);
+/// Calls `visit(name, type, counter)` for each counter of a training, in the order of a bundle.
+template <class Progress, class Visit>
+void for_each_counter(Progress& progress, Visit const& visit) {
+  visit("seed", element_type::uint64, progress.seed);
+  visit("fits", element_type::uint64, progress.fits);
+  visit("epochs", element_type::int64, progress.epochs);
+  visit("steps", element_type::uint64, progress.steps);
+  visit("iterations", element_type::int64, progress.updates);
+  visit("learning_rate", element_type::float32, progress.learning_rate);
+  visit("loss_scale", element_type::float32, progress.loss_scale);
+  visit("good_steps", element_type::int32, progress.good_steps);
+  visit("overflowed", element_type::int64, progress.overflowed);
 }
 
-/// Takes what a model has from a bundle's tensors, and notes what is not as it should be.
+inline void append_progress(engine::training_progress const& progress, tensor_file& to) {
+  for_each_counter(progress, [&](std::string_view name, element_type type, auto value) {
+    to.tensors.push_back(number_tensor(std::string(counter_prefix) + std::string(name), type, value));
+  });
+}
+
+/// Reads a model's weights and counters from the tensors of a bundle, and lists the differences.
 class tensor_taker {
  public:
   tensor_taker(tensor_file const& file, difference_list& differences) : differences_(differences) {
@@ -86,29 +175,18 @@ class tensor_taker {
         weights[i].values = to_floats(*tensor);
     }
   }
-  template <class Number>
-  void take(Number& number, std::string_view name, element_type type) {
-    auto const path = std::string(counter_prefix) + std::string(name);
-    auto const* const tensor = find(path, "counter '" + path + "' is not in the file");
-    if (tensor == nullptr) return;
-    if (tensor->type != type || !tensor->shape.empty())
-      differences_.add("counter '" + path + "' is not one number of type " + std::string(stagecraft::name(type)));
-    else
-      std::memcpy(&number, tensor->bytes.data(), sizeof number);
-  }
   void take(engine::training_progress& progress) {
-    take(progress.seed, "seed", element_type::uint64);
-    take(progress.fits, "fits", element_type::uint64);
-    take(progress.epochs, "epochs", element_type::int64);
-    take(progress.steps, "steps", element_type::uint64);
-    take(progress.updates, "iterations", element_type::int64);
-    take(progress.learning_rate, "learning_rate", element_type::float32);
-    take(progress.loss_scale, "loss_scale", element_type::float32);
-    take(progress.good_steps, "good_steps", element_type::int32);
-    if (tensors_.contains(std::string(counter_prefix) + "overflowed"))  // which older bundles do not have
-      take(progress.overflowed, "overflowed", element_type::int64);
+    for_each_counter(progress, [&]<class Number>(std::string_view name, element_type type, Number& counter) {
+      auto const path = std::string(counter_prefix) + std::string(name);
+      auto const* const tensor = find(path, "counter '" + path + "' is not in the file");
+      if (tensor == nullptr) return;
+      if (tensor->type != type || !tensor->shape.empty())
+        differences_.add("counter '" + path + "' is not one number of type " + std::string(stagecraft::name(type)));
+      else
+        std::memcpy(&counter, tensor->bytes.data(), sizeof counter);
+    });
   }
-  /// What is left belongs to nothing that the model has; tensors whose names begin so do not count.
+  /// Lists the tensors that the model did not read, except those whose names begin with one of `others`.
   void finish(std::vector<std::string_view> const& others) {
     for (auto const& [name, tensor] : tensors_) {
       bool counts = true;
@@ -133,7 +211,7 @@ class tensor_taker {
   std::map<std::string_view, stored_tensor const*, std::less<>> tensors_;
 };
 
-/// What a model is, and its weights, without what only training needs.
+/// A bundle's description and weights of a model, without the state of a training.
 template <class M, class Session>
 [[nodiscard]] bundle_contents contents_of(trainers::trained_model<M, Session> const& model) {
   bundle_contents contents{describe_model<Session>(), training_config<Session::sizes::training>(), {}, {}, {}};
@@ -147,7 +225,7 @@ template <class M, class Session>
   return contents;
 }
 
-/// What a bundle says of the model, without what does not change its numbers; `trains`: with what only training asks.
+/// A bundle's description without entries that change no number; `trains`: keeps entries that only training reads.
 [[nodiscard]] inline json comparable(json model, bool trains) {
   model.erase("keras_version");
   model.erase("backend");
@@ -165,7 +243,7 @@ template <class M, class Session>
   return model;
 }
 
-/// Whether a bundle was saved with an optimizer of the same class; its options may differ, which is noted.
+/// True if a bundle was saved with an optimizer of the same class; options that differ are listed.
 inline bool compare_optimizers(json const& own, json const& found, difference_list& differences) {
   if (!found.is_object() || !found.contains("optimizer") || !found["optimizer"].is_object()) {
     differences.add("the file is of a predictor: it has no optimizer");

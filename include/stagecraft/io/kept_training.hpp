@@ -9,7 +9,7 @@
 #include <stagecraft/io/keras/keras_optimizer.hpp>
 #include <stagecraft/io/narrowing.hpp>
 #include <stagecraft/io/stored_tensor.hpp>
-#include <stagecraft/training/callbacks/weight_array.hpp>
+#include <stagecraft/training/callbacks/trainable.hpp>
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -37,7 +37,7 @@ struct kept_training {
   /// empty where the file holds them alone.
   std::optional<std::vector<stored_tensor>> numbers;
   std::vector<std::string> unknown;  ///< numbers of the optimizer that have no counterpart here
-  std::int64_t updates = 0;          ///< of the weights
+  std::int64_t updates = 0;          ///< updates of the weights
 };
 
 /// Whether Keras's value of an optimizer's option is that of the library, where nothing is 0.

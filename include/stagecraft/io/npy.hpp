@@ -18,7 +18,7 @@ namespace stagecraft {
 /// file. Takes as much memory as the file is large; twice that for what stands column by column.
 /// Definition: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html.
 [[nodiscard]] inline stored_tensor read_npy(std::string const& path) { return io::read_npy(io::byte_source(path), {}); }
-/// The same of bytes in memory; `name` is what errors call them.
+/// The tensor in bytes in memory; errors call them `name`.
 [[nodiscard]] inline stored_tensor parse_npy(std::span<std::byte const> bytes, std::string const& name) {
   return io::read_npy(io::byte_source(bytes, name), {});
 }

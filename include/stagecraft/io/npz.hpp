@@ -56,7 +56,7 @@ namespace io {
 [[nodiscard]] inline tensor_file read_npz(std::string const& path, npz_options const& options = {}) {
   return io::read_npz(io::byte_source(path), options);
 }
-/// The same of bytes in memory; `name` is what errors call them.
+/// The tensors in bytes in memory; errors call them `name`.
 [[nodiscard]] inline tensor_file parse_npz(std::span<std::byte const> bytes, std::string const& name,
                                            npz_options const& options = {}) {
   return io::read_npz(io::byte_source(bytes, name), options);

@@ -8,8 +8,8 @@
 #include <stagecraft/diagnostics/begin_headers.hpp>
 
 #include <stagecraft/io/detail/event_writer.hpp>
+#include <stagecraft/training/callbacks/monitor.hpp>
 #include <stagecraft/training/callbacks/option_callback.hpp>
-#include <stagecraft/training/callbacks/seen_batches.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdint>

@@ -9,7 +9,6 @@
 
 #include <stagecraft/io/detail/keras_positions.hpp>
 #include <stagecraft/io/detail/match_weights.hpp>
-#include <stagecraft/io/detail/weight_paths.hpp>
 #include <stagecraft/io/weight_formats.hpp>
 #include <stagecraft/training/trained_model.hpp>
 #include <cstddef>

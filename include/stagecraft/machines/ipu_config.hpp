@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which IPUs are emulated, and how programs are laid out on them: those options of Graphcore's IPUConfig that mean
 // something where no hardware is attached.
-// The kind of IPU that a configuration names: IPUConfig's `ipu_model.version`.
 #pragma once
 
 #include <stagecraft/graph/dtype.hpp>
@@ -70,7 +69,7 @@ struct floating_point_behaviour_options {
 
 /// IPUConfig.io_tiles: tiles that only talk to the host and to streaming memory.
 struct io_tiles_options {
-  int num_io_tiles = 0;  ///< of each IPU; at least one tile is left to compute (E3007)
+  int num_io_tiles = 0;  ///< I/O tiles of each IPU; at least one tile is left to compute (E3007)
   /// They do so while the others compute, which needs I/O tiles (E3006): a micro-batch comes a slot before its first
   /// pass, and its results leave a slot after. Of models with stages, in the grouped schedule only (E2059), and with at
   /// least two more micro-batches than it works on at once (E2024, E2025). If it is not set, the tiles do nothing.
@@ -112,7 +111,7 @@ struct ipu_config {
   floating_point_behaviour_options floating_point_behaviour = {};
   /// The tiles that talk to the host while the others compute.
   io_tiles_options io_tiles = {};
-  /// What is done for speed and memory: data ready ahead, code that is shared, what may be offloaded.
+  /// Options for speed and memory: data ready ahead, code that is shared, what may be offloaded.
   optimization_options optimizations = {};
 
   friend constexpr bool operator==(ipu_config const&, ipu_config const&) = default;

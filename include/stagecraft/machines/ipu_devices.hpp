@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The emulated IPUs of a configuration, checked: what Graphcore's configure_ipu_system() leaves behind.
-// The rules that a configuration of emulated IPUs must follow; each has a code.
+// The emulated IPUs of a configuration, checked: what Graphcore's configure_ipu_system() makes. Each rule that a
+// configuration must follow has a code.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>
@@ -13,7 +13,7 @@
 
 namespace stagecraft::machines {
 
-/// How many IPUs a system has at most: as many as the largest that was sold as one (Bow Pod256).
+/// The most IPUs that a system has: as many as the largest that was sold as one (Bow Pod256).
 inline constexpr int max_ipus = 256;
 
 /// E3008: no IPU is like that, and formulas would divide by zero.
@@ -116,7 +116,7 @@ constexpr void check_tiles(ipu_config const& config, diagnostic& problem) {
   return problem;
 }
 
-/// What remains of a configuration if it is not asked how many IPUs there are, and what happens while a program runs.
+/// A configuration without the number of IPUs and without the options of a running program.
 [[nodiscard]] constexpr ipu_config config_of_one_ipu(ipu_config config) {
   config.auto_select_ipus = 1;
   config.allow_recompute = false;
@@ -147,7 +147,7 @@ struct ipu_devices {
   static constexpr ipu_config config = detail::config_to_use<Config>;
   /// The kind of IPU, with as many tiles as compute.
   static constexpr ipu_target target = config.compute_target();
-  /// How many IPUs there are.
+  /// The number of IPUs.
   static constexpr int devices = config.auto_select_ipus;
   /// Tiles of each IPU that are left to host and streaming memory.
   static constexpr int io_tiles = config.io_tiles.num_io_tiles;
@@ -157,7 +157,7 @@ struct ipu_devices {
 
 namespace stagecraft::machines {
 
-/// Whether a machine emulates IPUs.
+/// True if a machine emulates IPUs.
 template <class Machine>
 inline constexpr bool is_ipu = requires { Machine::io_tiles; };
 

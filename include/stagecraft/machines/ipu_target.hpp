@@ -38,7 +38,7 @@ struct ipu_target {
   int conv_unit_max_pipeline_depth = 4;               ///< weights that an element passes in a unit
   int fp16_conv_unit_input_load_elems_per_cycle = 4;  ///< 64 bits
   int fp32_conv_unit_input_load_elems_per_cycle = 2;  ///< 64 bits
-  int conv_unit_coeff_load_bytes_per_cycle = 16;      ///< at most; half of it unless loads of 128 bits are asked for
+  int conv_unit_coeff_load_bytes_per_cycle = 16;      ///< the most; half of it without loads of 128 bits
 
   // Exchange between the tiles of an IPU.
   float exchange_bytes_per_cycle = 4;     ///< that a tile receives. [generator]; [data sheet]'s total follows from it
@@ -46,19 +46,20 @@ struct ipu_target {
   int max_ipu_sync_delay = 126;           ///< cycles from the last tile's arrival to its release [generator]
 
   // Several IPUs: pairs, one above the other like the rungs of a ladder. [poplibs] lib/poplibs_test/Util.cpp
-  std::int64_t ipu_link_bits_per_second = 128LL * 1024 * 1024 * 1024;  ///< of one link, in each direction
+  std::int64_t ipu_link_bits_per_second =
+      128LL * 1024 * 1024 * 1024;  ///< bits per second of one link, in each direction
   int ipu_link_efficiency_percent = 85;
-  int links_within_pair = 4;    ///< for what the two IPUs of a pair say to each other
-  int links_across_ladder = 2;  ///< to the other side, for what goes on from there
-  int links_along_ladder = 2;   ///< to the next pair, in each direction
+  int links_within_pair = 4;    ///< links between the two IPUs of a pair
+  int links_across_ladder = 2;  ///< links to the other side of the ladder
+  int links_along_ladder = 2;   ///< links to the next pair, in each direction
   int sync_hop_nanoseconds = 15;
-  int global_sync_cycles = 600;  ///< at least, for a sync of several IPUs [generator]
+  int global_sync_cycles = 600;  ///< the least cycles of a sync of several IPUs [generator]
 
   // The host, and the streaming memory beside the IPU.
   std::int64_t host_bytes_per_second = 7LL * 1024 * 1024 * 1024;  ///< [addons]
   int host_latency_cycles = 50'000;                               ///< [addons], before the first byte of a transfer
   std::int64_t streaming_memory_bytes = 64'000'000'000;  ///< an IPU's share. [data sheet]: 256 GB for 4 (Bow-2000)
-  /// No figure is published. It lies behind the gateway through which the host is reached, and is taken to be as fast.
+  /// No figure is published. It lies beyond the gateway to the host, and is taken to be as fast.
   std::int64_t streaming_memory_bytes_per_second = 7LL * 1024 * 1024 * 1024;
   int streaming_memory_latency_cycles = 50'000;
 
@@ -93,7 +94,7 @@ struct ipu_target {
   [[nodiscard]] constexpr int macs_per_cycle(dtype in, dtype partials) const noexcept {
     return conv_units(in, partials) * weights_per_conv_unit(in) / conv_unit_cycles_per_element(in);
   }
-  /// Of the whole IPU; an addition and a multiplication count as two.
+  /// Peak FLOPs of the whole IPU; an addition and a multiplication count as two.
   [[nodiscard]] constexpr std::int64_t peak_flops_per_second(dtype in, dtype partials) const noexcept {
     return 2 * macs_per_cycle(in, partials) * tiles_per_ipu * tile_clock_frequency;
   }
@@ -101,7 +102,7 @@ struct ipu_target {
     return std::int64_t{tiles_per_ipu} * bytes_per_tile;
   }
   [[nodiscard]] constexpr int threads_per_ipu() const noexcept { return tiles_per_ipu * num_worker_contexts; }
-  /// What all tiles of an IPU receive in a second of exchange.
+  /// Bytes that all tiles of an IPU receive in a second of exchange.
   [[nodiscard]] constexpr std::int64_t exchange_bytes_per_second() const noexcept {
     return static_cast<std::int64_t>(static_cast<double>(exchange_bytes_per_cycle) * tiles_per_ipu *
                                      static_cast<double>(tile_clock_frequency));

@@ -22,7 +22,7 @@ namespace stagecraft {
 ///     };
 ///
 /// `build` is ordinary code: loops, branches, functions and pipeline scopes work. A member
-/// `static constexpr std::string_view name` gives the model a name; without one Keras's "model" is used.
+/// `static constexpr std::string_view name` names the model; without one Keras's "model" is used.
 template <class Derived>
 struct functional : models::callable_model<Derived> {
   static constexpr tracing::model_kind kind = tracing::model_kind::functional;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which activation an output of a model comes from: losses take the logits where it is softmax or sigmoid, as Keras's
+// The activation that an output of a model comes from: if it is softmax or sigmoid, losses take the logits, as Keras's
 // do.
 #pragma once
 
@@ -13,14 +13,14 @@
 
 namespace stagecraft {
 
-/// What an output's last activation is.
+/// The last activation of an output.
 struct last_activation {
   activation function = linear;  ///< `linear` if the last layer applies none
-  /// False of a layer that computes something else, such as a merge or a layer of the user's own: then `function` says
-  /// nothing.
+  /// False after a layer that computes something else, such as a merge or a layer of the user's own: then `function`
+  /// says nothing.
   bool is_known = false;
   bool is_layer = false;         ///< a layer of its own applies it: activation, or softmax_layer along the last axis
-  bool is_behind_views = false;  ///< flatten or reshape come after it, so that Keras does not see it any more
+  bool is_behind_views = false;  ///< true if flatten or reshape come after it, so that Keras does not see it any more
   int call = -1;                 ///< the call that applies it
 
   /// Whether softmax or sigmoid is the last thing that happens to the output.
@@ -68,7 +68,7 @@ constexpr auto find_last_activations(std::index_sequence<Output...>) {
   return std::array<last_activation, sizeof...(Output)>{find_last_activation<M, outputs_of<M>[Output]>()...};
 }
 
-/// Of each output of a model, in their order.
+/// The last activation of each output of a model, in the order of the outputs.
 template <Model M>
 inline constexpr auto last_activations_of =
     find_last_activations<M>(std::make_index_sequence<graph_of<M>.outputs_of(0).size()>());

@@ -25,7 +25,7 @@ constexpr auto call_subclass(auto& model, model_builder& builder, tracing::array
   return model.call(builder, tensors[Index]...);
 }
 
-/// E1011 a subclass without inputs, E1023 it has no `call` for so many tensors, E1022 it returns none.
+/// E1011 a subclass without inputs, E1023 it has no `call` for that number of tensors, E1022 it returns none.
 template <class Subclass, std::size_t... Index>
 constexpr diagnostic check_subclass(std::index_sequence<Index...>) {
   if constexpr (sizeof...(Index) == 0) {
@@ -53,7 +53,7 @@ constexpr diagnostic check_subclass(std::index_sequence<Index...>) {
   }
 }
 
-/// The type behind `model<...>`; under a name of its own, so that an argument of `call` may be named `model`.
+/// The type that `model<...>` names; under a name of its own, so that an argument of `call` may be named `model`.
 template <class Derived>
 struct subclass_model : callable_model<Derived> {
   static constexpr model_kind kind = model_kind::subclass;
@@ -95,7 +95,7 @@ using model = models::subclass_model<Derived>;
 
 namespace stagecraft::models {
 
-/// The type behind `build<...>`.
+/// The type that `build<...>` names.
 template <class Subclass, layers::input... Inputs>
 struct built_model : model_base {
   static constexpr model_kind kind = model_kind::subclass;
@@ -157,7 +157,7 @@ inline constexpr diagnostic members_problem = [] {
   return problem;
 }();
 
-/// A model of the class that is behind M, after its `call`.
+/// A model of the class of M, after its `call`.
 template <class M>
 constexpr auto call_members() {
   static_assert(report<members_problem<M>>());

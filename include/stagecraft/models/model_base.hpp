@@ -55,7 +55,7 @@ struct model_base {
   constexpr int compile(Arguments const&...) const {
     return call_untrained<Arguments...>();
   }
-  // With options in braces; Clang takes them for `...` only.
+  // These overloads take options in braces, which Clang takes for `...` only.
   template <class Nothing = void>
   constexpr int fit(any_argument, any_argument, any_options) const {
     return call_untrained<Nothing>();
@@ -111,7 +111,7 @@ inline constexpr diagnostic definition_problem = [] {
     return diagnostic{};
 }();
 
-/// E1022 unless a model's function gives one tensor or several.
+/// E1022 unless a model's function returns one tensor or several.
 template <class M, class Result>
 constexpr diagnostic check_result(std::string_view function) {
   diagnostic problem;
@@ -154,7 +154,7 @@ struct callable_model : model_base {
     return {};
   }
 
-  /// The same model with Keras's `name` argument, to be called inside another one.
+  /// This model with Keras's `name` argument, to be called inside another one.
   [[nodiscard]] constexpr Derived named(std::string_view name) const {
     auto copy = static_cast<Derived const&>(*this);
     copy.model_name = name;

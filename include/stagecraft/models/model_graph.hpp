@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The graph of a model as a constant: traced, checked and ordered once per model type.
-// Keras's `name` argument of a model that is not called inside another one.
+// The graph of a model as a constant: traced, checked and ordered once per model type; and a model under another name.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>
@@ -80,7 +79,7 @@ struct traced_model<M> : traced_model<typename M::unstaged> {};
 template <class M>
 inline constexpr bool is_invalid = frozen_graph<typename traced_model<M>::type>.problem.failed();
 
-/// In place of a type that is no model: a model that has had its compile error.
+/// Stands in for a type that is no model: a model that has had its compile error.
 struct not_a_model : callable_model<not_a_model> {
   static constexpr model_kind kind = model_kind::functional;
 
@@ -140,7 +139,7 @@ constexpr diagnostic const& problem_to_report() {
 template <class M, bool Check = true>
 using layer_verdict = verdict_on<problem_to_report<M, Check>()>;
 
-/// The type behind `named<...>`.
+/// The type that `named<...>` names.
 template <fixed_text Name, Model M>
 struct named_model : callable_model<named_model<Name, M>> {
   static constexpr model_kind kind = M::kind;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a model's graph knows, at type level: the layer, shape and inputs of each call, the weights. With these, users
-// write their own concepts, overloads and static_asserts about models.
-// What the outputs of a model are called in logs: Keras's `model.output_names`.
+// Queries of a model's graph at type level: the layer, shape and inputs of each call, the weights, the names of
+// outputs. Users write their own concepts, overloads and static_asserts about models with them.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>

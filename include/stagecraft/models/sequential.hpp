@@ -36,7 +36,7 @@ constexpr void check_entry(diagnostic& problem, int position) {
   }
 }
 
-/// The type behind `sequential<...>`.
+/// The type that `sequential<...>` names.
 template <auto... Layers>
 struct sequential_model : callable_model<sequential_model<Layers...>> {
   static constexpr model_kind kind = model_kind::sequential;

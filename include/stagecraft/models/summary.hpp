@@ -18,7 +18,7 @@ namespace stagecraft::models {
 
 /// One input of one call of a layer: Keras's `name[node_index][tensor_index]`.
 struct summary_connection {
-  fixed_name name;  ///< of the layer or nested model that it comes from
+  fixed_name name;  ///< the name of the layer or nested model that it comes from
   int node_index = 0;
   int tensor_index = 0;
 };

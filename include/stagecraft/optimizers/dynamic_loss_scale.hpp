@@ -4,6 +4,7 @@
 // keras.ipu.optimizers.ALSOptimizer.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <cstdint>
 
 namespace stagecraft::optimizers::detail {

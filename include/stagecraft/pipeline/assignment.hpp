@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A stage assignment as ordinary values: got from a model, edited by a function, set again.
-// Entries of a stage assignment that are written, not got from a model. Counterpart: the constructors of keras.ipu's
-// SequentialLayerPipelineStageAssignment, FunctionalLayerPipelineStageAssignment and
-// ModelLayerPipelineStageAssignment.
-// The layer that an entry of a stage assignment is for. Keras counterpart: LayerPipelineStageAssignment.layer.
-// In which of its forms a stage assignment is given, told by its type.
+// A stage assignment as ordinary values: taken from a model, edited by a function, set again; or written entry by
+// entry. Keras counterparts: LayerPipelineStageAssignment and the constructors of its three kinds.
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
@@ -34,7 +30,7 @@ struct assigned_layer {
   [[nodiscard]] constexpr std::string_view class_name() const { return info().class_name; }
 
   friend constexpr bool operator==(assigned_layer const&, assigned_layer const&) = default;
-  /// Whether it is this layer. One that the model's outputs do not need is equal to none.
+  /// True if it is this layer. A layer that the model's outputs do not need is equal to none.
   template <std::derived_from<tracing::layer_base> Layer>
   friend constexpr bool operator==(assigned_layer const& assigned, Layer const& member) {
     return assigned.info().traced_id == member.layer_id &&
@@ -60,14 +56,14 @@ struct written_assignment {
   static constexpr model_kind kind = Kind;
 
   fixed_name name;
-  int index = 0;  ///< which call of its layer, from 0
+  int index = 0;  ///< the number of the call among those of its layer, from 0
   int pipeline_stage = unassigned;
 
-  /// Of a sequential model, in which a layer has one call.
+  /// The stage of a layer of a sequential model, in which a layer has one call.
   constexpr explicit written_assignment(std::string_view layer, int stage = unassigned)
     requires(Kind == model_kind::sequential)
       : name(layer), pipeline_stage(stage) {}
-  /// Of another model; `node` says which call of the layer it is, from 0.
+  /// The stage of call number `node` (from 0) of a layer of another model.
   constexpr written_assignment(std::string_view layer, int node, int stage = unassigned)
     requires(Kind != model_kind::sequential)
       : name(layer), index(node), pipeline_stage(stage) {}
@@ -115,7 +111,7 @@ struct layer_pipeline_stage_assignment {
   [[nodiscard]] constexpr assigned_layer layer() const { return {graph, graph->call(call).layer}; }
   [[nodiscard]] constexpr std::string_view layer_name() const { return graph->layer_of(call).name; }
   [[nodiscard]] constexpr std::string_view class_name() const { return graph->layer_of(call).class_name; }
-  /// Which call of its layer, from 0.
+  /// The number of the call among those of its layer, from 0.
   [[nodiscard]] constexpr int node_index() const { return graph->call(call).node_index; }
   [[nodiscard]] constexpr shape const& output_shape() const { return graph->call(call).shape; }
   /// The name of the nested model that makes the call; empty if the model itself does.
@@ -124,7 +120,7 @@ struct layer_pipeline_stage_assignment {
     return model == 0 ? std::string_view{} : graph->nested_models[model].name.view();
   }
   [[nodiscard]] constexpr int inbound_layer_count() const { return graph->call(call).input_count; }
-  /// The name of the layer behind an input of this call.
+  /// The name of the layer that makes an input of this call.
   [[nodiscard]] constexpr std::string_view inbound_layer(int index) const {
     return graph->layer_of(graph->inputs_of(call)[index]).name;
   }
@@ -134,7 +130,7 @@ struct layer_pipeline_stage_assignment {
 
 namespace stagecraft::pipeline {
 
-/// In place of the assignment of a model that has had its compile error: each entry is the same one.
+/// Stands in for the assignment of a model that has had its compile error: each entry is the same one.
 struct any_assignment {
   layer_pipeline_stage_assignment entry;
 
@@ -220,7 +216,7 @@ class stage_list_reader {
   std::size_t position_ = 0;
 };
 
-/// Whether a parameter of a function lets it change its argument.
+/// True if a function can change its argument through such a parameter.
 template <class Function>
 inline constexpr bool takes_reference = true;
 template <class Result, class F, class Parameter>
@@ -229,7 +225,7 @@ inline constexpr bool takes_reference<Result (F::*)(Parameter) const> =
 template <class Result, class Parameter>
 inline constexpr bool takes_reference<Result (*)(Parameter)> = std::is_reference_v<Parameter>;
 
-/// Whether F gets a copy of what it is called with, so that its changes are lost.
+/// True if F gets a copy of its argument, so that its changes are lost.
 template <class F, class Argument>
 constexpr bool takes_copy() {
   if constexpr (requires { &F::operator(); })
@@ -255,7 +251,7 @@ inline constexpr bool is_stage_list = false;
 template <auto... Stage>
 inline constexpr bool is_stage_list<stage_list<Stage...>> = true;
 
-/// Whether all entries of a list, and of the lists in it, are numbers.
+/// True if all entries of a list, and of the lists in it, are numbers.
 template <class T>
 inline constexpr bool is_list_of_stages = std::integral<T>;
 template <auto... Stage>

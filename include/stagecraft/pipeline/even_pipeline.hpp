@@ -28,7 +28,7 @@ constexpr partition find_even_partition() {
     sum += cycles[i];
     if (bytes[i] > highest) highest = bytes[i];
   }
-  // Of a giant among models, only the upper digits of the bytes.
+  // Bytes of giant models are scaled down, so that products do not overflow.
   int shift = 0;
   while ((highest >> shift) >= 0x3fffffffffffffff / sum) ++shift;
   for (std::size_t i = 0; i < count; ++i) {

@@ -14,11 +14,11 @@ namespace stagecraft::pipeline {
 /// into partition_costs.
 template <std::size_t Calls, std::size_t Positions>
 struct linear_order {
-  /// Whether a position is in the stage of the one before: calls that share weights stay together (E2010).
+  /// True if a position is in the stage of the one before: calls that share weights stay together (E2010).
   std::array<bool, Positions> joined{};
   /// The bytes of one sample that cross a cut right before a position. A tensor crosses all cuts between the call that
   /// computes it and the last one that uses it; a model's inputs come in at the first position, and its outputs are
-  /// needed behind the last one. A residual connection is a second tensor across its cuts.
+  /// needed after the last one. A residual connection is a second tensor across its cuts.
   std::array<long long, Positions> bytes_across{};
   /// The position of each call, of an output that of its call; -1 for inputs.
   std::array<int, Calls> position_of{};

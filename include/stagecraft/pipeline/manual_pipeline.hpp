@@ -78,7 +78,7 @@ inline constexpr bool is_stage_of_unmatched = false;
 template <int Stage>
 inline constexpr bool is_stage_of_unmatched<stage_of_unmatched<Stage>> = true;
 
-/// What stands after the patterns.
+/// The argument after the patterns.
 template <class T>
 inline constexpr bool is_last_argument = is_device_list<T> || is_stage_of_unmatched<T>;
 
@@ -106,7 +106,7 @@ constexpr auto list_patterns() {
 template <fixed_text Pattern>
 inline constexpr name_pattern pattern_of{Pattern.view()};
 
-// Compilers limit the steps of one constant: each is about so many layers.
+// Compilers limit the steps of one constant: each is about `layers_at_once` layers.
 inline constexpr std::size_t layers_at_once = 32;
 
 template <class M, fixed_text Pattern, std::size_t First>
@@ -128,7 +128,7 @@ constexpr auto match_layers(std::index_sequence<Part...>) {
   return result;
 }
 
-/// Which layers of a model a pattern matches.
+/// For each layer of a model, whether a pattern matches it.
 template <class M, fixed_text Pattern>
 inline constexpr auto matched_layers = match_layers<M, Pattern>(
     std::make_index_sequence<(graph_of<M>.layers.size() + layers_at_once - 1) / layers_at_once>());
@@ -138,7 +138,7 @@ struct stage_pattern {
   std::string_view text;
   int stage = 0;
   name_pattern const* pattern = nullptr;
-  tracing::array_view<bool const> matched;  ///< by layer
+  tracing::array_view<bool const> matched;  ///< for each layer, whether the pattern matches it
 
   [[nodiscard]] constexpr std::string_view shown() const { return text.substr(0, 80); }
 };

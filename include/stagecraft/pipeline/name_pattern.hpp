@@ -18,7 +18,7 @@ namespace stagecraft::pipeline {
 /// - `ab`, `a|b`, `(a)`, `(?:a)`;
 /// - `^` and `\A`, `$` and `\Z`, `\b`, `\B`.
 ///
-/// Not references to groups, nor what looks ahead or behind, nor Python 3.11's `x*+`. All ways through the pattern are
+/// Not references to groups, nor lookahead and lookbehind, nor Python 3.11's `x*+`. All ways through the pattern are
 /// followed at once, one character after the other, so that no pattern takes longer than its length times the name's;
 /// nothing allocates. Definition: Python's documentation of `re`.
 class name_pattern {
@@ -33,13 +33,13 @@ class name_pattern {
     text_ = {};
   }
 
-  /// What is wrong with the pattern; empty if it can be read.
+  /// The mistake in the pattern; empty if it can be read.
   [[nodiscard]] constexpr std::string_view problem() const noexcept { return problem_; }
   [[nodiscard]] constexpr bool failed() const noexcept { return !problem_.empty(); }
-  /// Which character is wrong, from 0.
+  /// The number of the wrong character, from 0.
   [[nodiscard]] constexpr int problem_at() const noexcept { return problem_at_; }
 
-  /// Whether the pattern matches the name's beginning. A pattern that cannot be read matches nothing.
+  /// True if the pattern matches the name's beginning. A pattern that cannot be read matches nothing.
   [[nodiscard]] constexpr bool matches(std::string_view name) const {
     if (failed()) return false;
     places even{}, odd{};
@@ -126,7 +126,7 @@ class name_pattern {
     if (!failed()) steps_[jump].first = static_cast<short>(count_ - jump);
   }
 
-  /// How often something is repeated; -1: without end.
+  /// The number of repetitions; -1: any.
   struct repetition {
     int least = 1, most = 1;
   };
@@ -199,7 +199,7 @@ class name_pattern {
     }
   }
 
-  /// Reads one thing; gives whether it is a place between characters.
+  /// Reads one thing; returns whether it is a place between characters.
   constexpr bool read_atom(int depth) {
     std::size_t const begin = at_;
     if (repetition times; takes_repetition(times)) return at_ = begin, fail("there is nothing to repeat"), false;
@@ -244,7 +244,7 @@ class name_pattern {
   static constexpr bool is_empty(character_set const& set) {
     return (set.bits[0] | set.bits[1] | set.bits[2] | set.bits[3]) == 0;
   }
-  /// The character behind a backslash, or -1.
+  /// The character after a backslash, or -1.
   static constexpr int escaped(char c) {
     switch (c) {
       case 'a': return '\a';
@@ -270,7 +270,7 @@ class name_pattern {
     return false;
   }
 
-  /// Reads a set behind its '['.
+  /// Reads a set after its '['.
   constexpr void read_set(std::size_t begin) {
     character_set set;
     bool const inverted = takes('^');
@@ -312,7 +312,7 @@ class name_pattern {
     return at.kind == step_kind::character ? at.value == c : sets_[at.value].holds(c);
   }
 
-  /// Adds the places that are reached from one without a further character; gives whether the end is among them.
+  /// Adds the places that are reached from one without a further character; returns whether the end is among them.
   constexpr bool reach(places& here, int place, std::string_view name, std::size_t position) const {
     auto const mark = static_cast<short>(position + 1);
     short forks[capacity];
@@ -340,7 +340,7 @@ class name_pattern {
     }
   }
 
-  /// Whether a place between characters is what a step asks for.
+  /// True if a place between characters is the one that a step asks for.
   static constexpr bool holds(step_kind kind, std::string_view name, std::size_t position) {
     bool const at_begin = position == 0, at_end = position == name.size();
     if (kind == step_kind::begin) return at_begin;

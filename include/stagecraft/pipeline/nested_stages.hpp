@@ -14,12 +14,12 @@ namespace stagecraft::pipeline {
 /// The stages of a model as it is by itself.
 struct own_stages {
   bool pipelined = false;
-  tracing::array_view<int const> of_call;  ///< by the calls of its graph
+  tracing::array_view<int const> of_call;  ///< the stage of each call of its graph
   bool maps_devices = false;
 };
 
-/// The same in the order in which the model's code makes the calls: without inputs, which a nested model is given, and
-/// with those that no output needs.
+/// The stages in the order in which the model's code makes the calls: without inputs, which a nested model gets from
+/// outside, and with calls that no output needs.
 template <class M>
 constexpr growing_array<int> stages_as_made(own_stages const& stages) {
   model_builder builder;
@@ -35,7 +35,7 @@ constexpr growing_array<int> stages_as_made(own_stages const& stages) {
   return result;
 }
 
-/// Traces M inside another model and gives its calls these stages; without any, that of the scope around the call.
+/// Traces M inside another model and assigns these stages to its calls, or the stage of the scope around the call.
 /// Scopes in the model's own code say nothing then. E2011, E2056.
 template <class M>
 constexpr auto trace_with_stages(model_builder& builder, tracing::array_view<symbolic_tensor const> bound,

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a model's steps are gathered into weight updates and executions, and what is kept where meanwhile: Keras on IPU's
-// set_pipelining_options, set_gradient_accumulation_options and the arguments of `pipelining_ops.pipeline`.
-// Options of Poplar's libraries for single stages of a pipeline: Graphcore's PipelineStageOptions.
-// Options of Graphcore's pipelines that are said elsewhere here, so that whoever writes one of them reads where.
-// Which results of a training step are not sent to the host: `outfeed_mask` of `pipelining_ops.pipeline`.
+// The options of pipelines: how a model's steps are gathered into weight updates and executions, what is kept where
+// meanwhile, Poplar's options of single stages, and the outfeed mask. Counterparts: Keras on IPU's
+// set_pipelining_options, Graphcore's PipelineStageOptions and the arguments of `pipelining_ops.pipeline`.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>
@@ -23,7 +21,7 @@ namespace stagecraft {
 struct outfeed_mask {
   static constexpr int capacity = 32;
   bool masked[capacity]{};
-  int count = 0;  ///< those that are given, also where there is no room for them (E2035)
+  int count = 0;  ///< the number of outputs that are given, even if there is no room for them (E2035)
 
   constexpr outfeed_mask() = default;
   template <std::same_as<bool>... Masked>
@@ -119,13 +117,13 @@ namespace stagecraft {
 /// Graphcore's PipelineStageOptions: what is planned otherwise in one stage. Options of other libraries of Poplar have
 /// no counterpart, as there is nothing for them to change; slice_options (embeddings) is E2058.
 struct pipeline_stage_options {
-  /// What differs for convolutions.
+  /// Options that differ for convolutions.
   stage_poplar_options convolution_options = {};
-  /// What differs for matrix products.
+  /// Options that differ for matrix products.
   stage_poplar_options matmul_options = {};
   [[no_unique_address]] detail::reserved_option<detail::reserved_key::slice_options> slice_options = {};
 
-  /// Whether anything is given.
+  /// True if an option is given.
   [[nodiscard]] constexpr bool given() const noexcept { return convolution_options.given() || matmul_options.given(); }
 };
 
@@ -142,7 +140,7 @@ class stage_options_list {
   template <int Count>
   constexpr stage_options_list(pipeline_stage_options const (&options)[Count]) : first(options), count(Count) {}
 
-  /// What is planned otherwise in a stage; of one that has no entry, nothing.
+  /// The options that differ in a stage; a stage without an entry has none.
   [[nodiscard]] constexpr pipeline_stage_options of(int stage) const noexcept {
     return stage >= 0 && stage < count ? first[stage] : pipeline_stage_options{};
   }
@@ -169,7 +167,8 @@ template <pipeline_stage_options... Options>
   requires(sizeof...(Options) > 0)
 inline constexpr pipeline::stage_options_list stage_options{detail::listed_options<Options...>};
 
-/// How the gradients of the N micro-batches of one weight update become one, `a`, from micro-batch 0 on:
+/// The rule that combines the gradients of the N micro-batches of one weight update into one, `a`, from micro-batch 0
+/// on:
 /// - `sum`: a + g, the default. The effective learning rate grows with N;
 /// - `mean`: a + g / N, each gradient divided before it is added;
 /// - `running_mean`: a n / (n + 1) + g / (n + 1) with micro-batch n, the mean of those so far. It is never larger than
@@ -177,7 +176,7 @@ inline constexpr pipeline::stage_options_list stage_options{detail::listed_optio
 /// Definition: Graphcore's GradientAccumulationReductionMethod.
 enum class gradient_accumulation_reduction_method : unsigned char { sum, mean, running_mean };
 
-/// Where tensors stand that are not needed all the time: in the device's own memory, or in remote memory beside it,
+/// The place of tensors that are not needed all the time: in the device's own memory, or in remote memory beside it,
 /// from where they are fetched when they are needed. `automatic` (Graphcore's None) is on the device, unless another
 /// option asks for remote memory.
 enum class offload : unsigned char { automatic, on_device, remote };
@@ -202,9 +201,9 @@ struct pipelining_options {
   stagecraft::recomputation_mode recomputation_mode = stagecraft::recomputation_mode::none;
   /// The type in which gradients are accumulated: float32 or float16 (E2036).
   dtype gradient_accumulation_dtype = dtype::float32;
-  /// Each stage works on so many micro-batches before the next stage begins: only in the sequential schedule (which has
-  /// to be chosen; Graphcore's None is it then), with all stages on one device and the reduction method sum (E2028 to
-  /// E2031). A weight update then takes that many times more micro-batches.
+  /// The number of micro-batches on which each stage works before the next stage begins: only in the sequential
+  /// schedule (which has to be chosen; Graphcore's None is it then), with all stages on one device and the reduction
+  /// method sum (E2028 to E2031). A weight update then takes that many times more micro-batches.
   int batch_serialization_iterations = 1;
 
   /// One result per weight update, the mean of its steps' results, is sent to the host, instead of one per step; in
@@ -217,11 +216,12 @@ struct pipelining_options {
   /// Which metrics are left out while training: an entry for each (E2035). Not with outfeed_loss (E2034).
   stagecraft::outfeed_mask outfeed_mask = {};
 
-  /// What a stage keeps from its forward to its backward pass.
+  /// The tensors that a stage keeps from its forward to its backward pass.
   offload offload_activations = offload::automatic;
   /// Where the sums of gradients lie between the micro-batches.
   offload offload_gradient_accumulation_buffers = offload::automatic;
-  /// What only the weight update needs: the optimizer's state. Automatic: as replicated_optimizer_state_sharding says.
+  /// The place of the optimizer's state, which only the weight update needs. Automatic: as
+  /// replicated_optimizer_state_sharding says.
   offload offload_weight_update_variables = offload::automatic;
   /// Automatic: as replicated_weight_sharding says.
   offload offload_weights = offload::automatic;
@@ -235,12 +235,12 @@ struct pipelining_options {
   /// What is planned otherwise in the forward steps of single stages, also where they are carried out again: an entry
   /// for each stage, or none (E2065). On the host, and without stages, it changes nothing.
   pipeline::stage_options_list forward_propagation_stages_poplar_options = {};
-  /// Likewise in their backward steps; entry 0 is stage 0's.
+  /// The options that differ in their backward steps; entry 0 is stage 0's.
   pipeline::stage_options_list backward_propagation_stages_poplar_options = {};
-  /// Likewise in the weight update. It multiplies no matrices here, so that there is nothing that it could change.
+  /// The options that differ in the weight update. It multiplies no matrices here, so that they change nothing.
   pipeline_stage_options weight_update_poplar_options = {};
 
-  // What Graphcore's pipelines call otherwise or take elsewhere: E2058 says how it is written here.
+  // Options that Graphcore's pipelines call otherwise or take elsewhere: E2058 says how they are written here.
   [[no_unique_address]] detail::reserved_option<detail::reserved_key::gradient_accumulation_count>
       gradient_accumulation_count = {};
   [[no_unique_address]] detail::reserved_option<detail::reserved_key::repeat_count> repeat_count = {};
@@ -261,7 +261,7 @@ struct pipelining_options {
     return (gradient_accumulation_steps_per_replica < 1 ? 1 : gradient_accumulation_steps_per_replica) *
            (batch_serialization_iterations < 1 ? 1 : batch_serialization_iterations);
   }
-  /// Whether weights, and what the optimizer keeps of them, stand in remote memory.
+  /// True if weights and their optimizer state stand in remote memory.
   [[nodiscard]] constexpr bool offloads_weights() const noexcept {
     return offload_weights == offload::remote || (offload_weights == offload::automatic && replicated_weight_sharding);
   }

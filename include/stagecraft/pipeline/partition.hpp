@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The best way to cut a linear order into contiguous stages, found exactly, by the compiler or at run time. Graphcore's
-// counterpart: the dynamic program behind automatic pipelining of Keras models.
+// counterpart: the dynamic program of automatic pipelining of Keras models.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -11,7 +11,7 @@
 
 namespace stagecraft::pipeline {
 
-/// What a partition is to make small.
+/// The cost that a partition minimizes.
 /// - `cycles`: the highest cycles of a stage plus the highest transfer at a cut, which is the time between two
 ///   micro-batches, since devices compute at the same time and exchange at the same time;
 /// - `memory`: the highest memory of a stage; among those, `cycles`;
@@ -26,7 +26,7 @@ struct partition_options {
   /// The fewest stages that are looked at.
   int min_stages = 1;
   int max_stages = 1;  ///< at most partition::capacity
-  /// What the partition is to make small.
+  /// The cost that the partition minimizes.
   pipeline::partition_objective objective = pipeline::partition_objective::cycles;
 };
 
@@ -36,14 +36,14 @@ namespace stagecraft::pipeline {
 
 /// A linear order cut into stages.
 struct partition {
-  static constexpr int capacity = 64;  ///< of stages
+  static constexpr int capacity = 64;  ///< the most stages
 
   int stages = 0;  ///< 0: there is no such partition
   /// Stage s is the positions [first[s], first[s + 1]).
   std::array<int, capacity + 1> first{};
-  long long cycles = 0;    ///< of the slowest stage
-  long long transfer = 0;  ///< of the slowest cut
-  long long memory = 0;    ///< of the fullest stage
+  long long cycles = 0;    ///< cycles of the slowest stage
+  long long transfer = 0;  ///< cycles of the slowest cut
+  long long memory = 0;    ///< bytes of the fullest stage
 
   [[nodiscard]] constexpr bool found() const noexcept { return stages > 0; }
   /// The time between two micro-batches.

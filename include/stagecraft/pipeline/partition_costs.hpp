@@ -23,13 +23,13 @@ class partition_search;
 /// exclusive part its weights and state, and whose temporaries include tensors that are carried along for later
 /// positions.
 struct partition_costs {
-  tracing::array_view<long long const> cycles = {};  ///< of each position, in any unit
+  tracing::array_view<long long const> cycles = {};  ///< the cost of each position, in any unit
   tracing::array_view<long long const> transfer =
-      {};  ///< of a cut right before each position, in the same unit; the first is not used
-  tracing::array_view<bool const> joined = {};          ///< whether a position is in the stage of the one before
+      {};  ///< the cost of a cut right before each position, in the same unit; the first is not used
+  tracing::array_view<bool const> joined = {};          ///< true if a position is in the stage of the one before
   tracing::array_view<long long const> exclusive = {};  ///< memory of each position
   tracing::array_view<long long const> temporary = {};  ///< memory while a position is carried out
-  tracing::array_view<int const> kind = {};             ///< of each position, from 0; -1: shares nothing
+  tracing::array_view<int const> kind = {};             ///< the kind of each position, from 0; -1: shares nothing
   tracing::array_view<long long const> shared = {};     ///< memory of each kind
   long long capacity = -1;                              ///< memory of a stage; -1: any
 

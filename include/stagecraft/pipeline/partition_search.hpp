@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The search behind find_partition: stages filled as far as bounds allow, and a search for the lowest bounds. Compilers
+// The search of find_partition: stages filled as far as bounds allow, and a search for the lowest bounds. Compilers
 // count the steps of a constant, so loops work on plain arrays.
 #pragma once
 
@@ -208,9 +208,9 @@ class partition_search {
 
   struct filling {
     int stages = 0;
-    long long cycles = 0;                    ///< of the slowest stage
-    long long next_cycles = highest_number;  ///< with fewer cycles, no stage ends later
-    long long next_memory = highest_number;  ///< likewise
+    long long cycles = 0;                    ///< cycles of the slowest stage
+    long long next_cycles = highest_number;  ///< the least limit with which a stage would end later
+    long long next_memory = highest_number;  ///< the least limit of memory with which a stage would end later
   };
 
   /// Fills one stage after the other, as far as the bounds allow.
@@ -286,7 +286,7 @@ class partition_search {
     best_stages_ = stages;
   }
 
-  /// Cuts for exactly so many stages within the bounds; each stage is as near to an equal share of what is left as it
+  /// Cuts for exactly `stages` stages within the bounds; each stage is as near to an equal share of what is left as it
   /// can be, and where two are equally near, the cut with the lower transfer is taken.
   [[nodiscard]] constexpr growing_array<int> even_cuts(long long cycles, int stages) const {
     growing_array<int> earliest(stages + 1, 0);  // where stage s must begin at the earliest, so that the rest fits

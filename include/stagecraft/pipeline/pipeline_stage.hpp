@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The scope that puts calls into a pipeline stage: keras.ipu.PipelineStage.
-// The layers of one pipeline stage, as a value for a template argument. Counterpart: one of the lists that
-// ipu.keras.PipelineSequential took.
+// The two ways to write a pipeline stage: the scope that puts calls into it (keras.ipu.PipelineStage), and its layers
+// as a value for a template argument (a list of ipu.keras.PipelineSequential).
 #pragma once
 
 #include <stagecraft/graph/model_builder.hpp>

@@ -21,8 +21,8 @@
 
 namespace stagecraft::pipeline {
 
-/// The type behind `pipelined<...>`. Inside another model it is called as the model itself is, and its calls keep their
-/// stages. Errors there: E2011 in the scope of a stage, E2056 if it has a device mapping.
+/// The type that `pipelined<...>` names. Inside another model it is called as the model itself is, and its calls keep
+/// their stages. Errors there: E2011 in the scope of a stage, E2056 if it has a device mapping.
 template <Model M, auto Assignment, auto Devices>
 struct pipelined_model : callable_model<pipelined_model<M, Assignment, Devices>> {
   static constexpr model_kind kind = M::kind;
@@ -170,7 +170,7 @@ struct staging<pipelined_model<M, Assignment, Devices>> {
   }
 };
 
-/// One output of several is in the stage of the call that gives it.
+/// One output of several is in the stage of the call that makes it.
 template <class M>
 constexpr auto stages_of_all_calls() {
   auto result = staging<M>::stages();
@@ -207,7 +207,7 @@ inline constexpr diagnostic stage_problem = [] {
   return validate_stages({graph_of<M>, calls_staged.of_call, staging<M>::devices, staging<M>::beside});
 }();
 
-/// Whether a model or its stages have had a compile error.
+/// True if a model or its stages have had a compile error.
 template <class M>
 inline constexpr bool has_invalid_stages = is_invalid<M> || stage_problem<M>.failed();
 
@@ -314,7 +314,7 @@ constexpr auto get_pipeline_stage_assignment() {
   return detail::current_assignment<M>();
 }
 
-/// Whether a model has pipeline stages.
+/// True if a model has pipeline stages.
 template <Model M>
 inline constexpr bool is_pipelined = detail::staged_calls<M>.pipelined;
 

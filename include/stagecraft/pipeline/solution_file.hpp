@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stages from a solution file: the `load` converter of pipelines in Graphcore's SavedModel tool, for the compiler.
-// Reads solution files of pipelines, by the compiler or at run time.
+// Stages from a solution file, read by the compiler or at run time: the `load` converter of pipelines in Graphcore's
+// SavedModel tool.
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
@@ -24,7 +24,7 @@ struct solution_entry {
   int stage = 0;
 };
 
-/// What is in a solution file, the JSON with which Graphcore's ipu_saved_model_cli describes a pipeline:
+/// The contents of a solution file, the JSON with which Graphcore's ipu_saved_model_cli describes a pipeline:
 ///
 ///     {"device_mapping": [0, 1], "pipeline_mapping": {"dense": 0, "dense_1": 1}}
 ///
@@ -40,10 +40,10 @@ class solution_reader {
       problem.report(3041, "the solution file has no object 'pipeline_mapping', with the stage of each layer");
   }
 
-  growing_array<solution_entry> mapping;  ///< in the file's order
+  growing_array<solution_entry> mapping;  ///< the entries, in the file's order
   growing_array<int> devices;
   bool has_mapping = false, has_devices = false;
-  /// What is wrong with it.
+  /// The problem of the file.
   diagnostic problem;
 
  private:
@@ -70,7 +70,7 @@ class solution_reader {
       at_ += end == std::string_view::npos ? rest.size() - 1 : end + (is_line ? 0 : 1);
     }
   }
-  /// Whether a character comes, which is taken.
+  /// Takes the next character if it is this one.
   constexpr bool takes(char c) {
     skip_spaces();
     return at_ < text_.size() && text_[at_] == c && (++at_, true);
@@ -178,7 +178,7 @@ constexpr unsigned hash_of_path(graph_view const& graph, int call) {
     hash = add_to_hash(add_to_hash(hash, "/"), graph.nested_models[model].name);
   return hash;
 }
-/// Whether a text is that name.
+/// True if a text is that name.
 constexpr bool is_path_of(std::string_view text, graph_view const& graph, int call) {
   std::string_view name = graph.layer_of(call).name;
   for (int model = graph.call(call).nested_model;; model = graph.nested_models[model].parent) {

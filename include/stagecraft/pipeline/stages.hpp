@@ -57,7 +57,7 @@ struct parallel_list<Device...> {
 
 namespace stagecraft {
 
-/// In a device mapping, in place of a device: the devices of several stages that work on the same micro-batch at the
+/// Stands in a device mapping for the devices of several stages that work on the same micro-batch at the
 /// same time, as a list of functions in place of a stage of Graphcore's pipelines.
 template <auto... Device>
 inline constexpr pipeline::parallel_list<Device...> parallel{};
@@ -105,7 +105,7 @@ namespace stagecraft {
 /// on device 0.
 template <auto... Device>
 struct device_list {
-  using no_number = detail::first_not_integral<decltype(Device)...>::type;  ///< what is wrong with it
+  using no_number = detail::first_not_integral<decltype(Device)...>::type;  ///< the first type that is no number
 };
 template <std::integral auto... Device>
 struct device_list<Device...> {
@@ -144,7 +144,7 @@ constexpr auto devices_of() {
     return std::array<int, 0>{};
 }
 
-/// Which stages of a device mapping work at the same time as the one before; none of anything else.
+/// For each stage of a device mapping, whether it works at the same time as the one before; false for other arguments.
 template <class Mapping>
 constexpr auto stages_beside_of() {
   if constexpr (requires { std::remove_cvref_t<Mapping>::beside; })

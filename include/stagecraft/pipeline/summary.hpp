@@ -19,14 +19,14 @@ namespace stagecraft::pipeline {
 struct pipeline_summary_row {
   fixed_name name;
   std::string_view class_name;
-  int node_index = 0;  ///< which call of its layer, counted inside its own model
+  int node_index = 0;  ///< the number of the call among those of its layer, inside its own model
   int pipeline_stage = unassigned;
   int nested_model = 0;          ///< the number of the nested model's call that it belongs to; 0: the model itself
   fixed_name nested_model_name;  ///< empty for the model itself
   tracing::array_view<fixed_name const> input_layers;  ///< the layers and nested models whose outputs it takes
 };
 
-/// The name that the model of a call sees behind one of the call's inputs.
+/// The name of one of a call's inputs, as the call's model sees it.
 constexpr fixed_name name_of_input(graph_view const& graph, int call, int input) {
   graph_records const records{graph.calls, graph.inputs, graph.nested_models, graph.nested_inputs, graph.model_outputs};
   int const model = graph.call(call).nested_model;

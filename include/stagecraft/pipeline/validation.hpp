@@ -15,7 +15,7 @@ struct staged_graph {
   tracing::array_view<int const> stages;
   tracing::array_view<int const> devices;
   tracing::array_view<bool const>
-      beside;  ///< whether a stage works at the same time as the one before it; empty: none does
+      beside;  ///< true if a stage works at the same time as the one before it; empty: none does
 
   [[nodiscard]] constexpr int stage(int call) const { return stages[call]; }
   [[nodiscard]] constexpr int highest_stage() const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Places buffers with known lifetimes in one block of memory.
-// Where a tensor of a pipeline lies in its device's memory.
+// Where tensors lie in a device's memory: buffers with known lifetimes in one block, and rings of buffers between
+// passes.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -24,7 +24,7 @@ struct buffer_place {
   }
 };
 
-/// Puts rings one behind the other.
+/// Puts rings one after the other.
 class ring_allocator {
  public:
   constexpr buffer_place place(int depth, long long floats) {
@@ -109,7 +109,7 @@ class buffer_lifetimes {
     if (request.first > step) request.first = step;
     if (request.last < step) request.last = step;
   }
-  /// Places them all; gives the floats that they take.
+  /// Places them all; returns the floats that they take.
   constexpr long long place_all() { return place(requests_); }
   [[nodiscard]] constexpr buffer_request const& request(int slot) const { return requests_[slot]; }
   [[nodiscard]] constexpr long long offset(int slot) const { return slot < 0 ? -1 : requests_[slot].offset; }

@@ -99,7 +99,7 @@ class backward_pass_planner : pass_planner<Job> {
   [[nodiscard]] constexpr bool of_other_device(std::size_t call) const {
     return table.device_of_stage(flow.stage[call]) != device_;
   }
-  /// Whether the gradient of a tensor is not waiting in a ring of this device.
+  /// True if the gradient of a tensor does not wait in a ring of this device.
   [[nodiscard]] constexpr bool own_gradient(std::size_t call) const {
     return of_other_device(call) || (flow.stage[call] == stage_ && !here().gradient[call].exists());
   }

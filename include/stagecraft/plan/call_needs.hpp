@@ -14,12 +14,12 @@
 
 namespace stagecraft::plan {
 
-/// What a step on single elements is a function of, if the step before it can do it while its results are in registers:
-/// an epilogue of that step.
+/// What one element of a step's result depends on. Such a step can be an epilogue: the step before it carries it out
+/// while its results are in registers.
 enum class epilogue_kind : unsigned char {
-  none,      ///< of other elements, too
-  elements,  ///< of the elements of its inputs at the same place
-  columns    ///< of these, and of numbers for each place along the last axis
+  none,      ///< also other elements: it is no epilogue
+  elements,  ///< the elements of its inputs at the same place
+  columns    ///< these, and numbers for each place along the last axis
 };
 
 /// What the backward step of a call reads, and what its forward step must keep for it.
@@ -31,9 +31,9 @@ struct call_needs {
   long long saved = 0;
   /// An activation whose gradient the reader of the output may apply: one that follows from the output.
   activation output_activation = linear;
-  /// Whether the backward step can apply the gradient of such an activation to the gradient of its input...
+  /// True if the backward step can apply the gradient of such an activation to the gradient of its input.
   bool applies_activation = false;
-  /// ...and whether it looks at its own output for it, not at its input.
+  /// True if it reads its own output for that, not its input.
   bool applies_activation_to_output = false;
   /// Whether the backward step adds to the gradient of an input with a single addition per element: then it has the
   /// bits of one that is computed first and added afterwards, whatever the order of steps.
@@ -86,7 +86,7 @@ constexpr unsigned looked_up_inputs_of(operations::trace const& traced) {
   return found;
 }
 
-/// What the operations of a layer's `call` read and keep.
+/// Needs of the operations of a layer's `call`.
 template <Layer L>
 constexpr call_needs needs_of_operations(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
   bool const trains = mode == execution_mode::training;
@@ -112,8 +112,8 @@ constexpr call_needs needs_of_operations(L const& layer, layer_inputs const& in,
           .looked_up_inputs = looked_up};
 }
 
-/// What loops of its own say: `backward_uses_input`, `backward_uses_output` and `saved_size(in)` (floats per sample).
-/// All inputs and outputs are kept where they say nothing.
+/// Needs of a layer with loops of its own, as its members say: `backward_uses_input`, `backward_uses_output` and
+/// `saved_size(in)` (floats per sample). All inputs and outputs are kept where they say nothing.
 template <Layer L>
 constexpr call_needs needs_of_loops(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
   call_needs needs;
@@ -143,7 +143,7 @@ constexpr call_needs needs_of_batch_normalization(auto const& layer, layer_input
           .takes_epilogue = is_last_axis ? epilogue_kind::elements : epilogue_kind::none};
 }
 
-/// Of rows by the kernel; along other axes by the operations of the layer's `call`.
+/// The kernel normalizes rows; along other axes the operations of the layer's `call` do.
 template <Layer L>
 constexpr call_needs needs_of_layer_normalization(L const& layer, layer_inputs const& in, int batch,
                                                   execution_mode mode) {

@@ -40,9 +40,9 @@ inline constexpr auto recomputations_of = array_of_each<devices_of_stages<typena
 template <std::size_t Calls, std::size_t Edges>
 struct device_buffers {
   std::array<buffer_place, Calls> value{};     ///< tensors that another pass reads, or another device has sent
-  std::array<buffer_place, Calls> saved{};     ///< what layers keep for their backward step
+  std::array<buffer_place, Calls> saved{};     ///< the numbers that layers keep for their backward step
   std::array<buffer_place, Calls> gradient{};  ///< gradients of this device's tensors that another pass writes first
-  std::array<buffer_place, Edges> part{};      ///< what else other passes contribute to them
+  std::array<buffer_place, Edges> part{};      ///< other terms of the gradients, from other passes
   std::array<int, Calls> last_reader{};        ///< the last pass that reads a value here; -1: none
   long long floats = 0;
 };
@@ -76,7 +76,7 @@ class device_buffer_planner {
   static constexpr int root(int call) { return model_plan.calls[call].root; }
   static constexpr bool is_here(int stage) { return table.device_of_stage(stage) == Device; }
   static constexpr long long floats_of(std::size_t call) { return stored_floats_of<Job>(static_cast<int>(call)); }
-  /// Whether a stage finds what it has kept in remote memory. The last one needs it at once.
+  /// True if a stage keeps its tensors for the backward pass in remote memory. The last stage needs them at once.
   static constexpr bool offloads_stage(int stage) { return offloads && stage + 1 < flow.stages; }
 
   constexpr void read(std::size_t call, int pass) {

@@ -4,11 +4,11 @@
 
 #include <stagecraft/description/job.hpp>
 #include <stagecraft/description/replicas.hpp>
+#include <stagecraft/diagnostics/for_each_index.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
 #include <stagecraft/plan/passes.hpp>
 #include <cstddef>
-#include <utility>
 
 namespace stagecraft::plan {
 
@@ -27,12 +27,12 @@ namespace stagecraft {
 /// them.
 struct device_memory {
   plan::memory_bytes weights;                ///< the weights of the device's stages
-  plan::memory_bytes optimizer_state;        ///< what the optimizer keeps with them
+  plan::memory_bytes optimizer_state;        ///< the slots of the optimizer
   plan::memory_bytes gradient_accumulators;  ///< sums of their gradients over micro-batches
   /// Rings: what passes keep for later passes, and what is on its way between stages; for all micro-batches that are
   /// alive at once.
   plan::memory_bytes activations;
-  /// What one pass alone needs, at most.
+  /// The largest scratch memory that one pass needs.
   plan::memory_bytes working;
 
   /// All of it in the device's own memory.
@@ -69,9 +69,7 @@ class device_memory_finder {
         add_weight(graph.parameters[i], gradients_of(layer));
     }
     result_.activations.on_device = device_buffers_of<Job, Device>.floats * float_bytes;
-    [this]<std::size_t... Pass>(std::index_sequence<Pass...>) {
-      (this->template add_pass<static_cast<int>(Pass)>(), ...);
-    }(std::make_index_sequence<table.passes()>{});
+    for_each_index<table.passes()>([this]<int Pass>() { this->template add_pass<Pass>(); });
     return result_;
   }
 
@@ -84,7 +82,7 @@ class device_memory_finder {
     return count;
   }
 
-  /// What one replica holds of something.
+  /// The share of one replica.
   [[nodiscard]] constexpr long long part(bool shares, long long all) const {
     return shares ? (all + replicas_ - 1) / replicas_ : all;
   }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <stagecraft/description/inference.hpp>
+#include <stagecraft/diagnostics/for_each_index.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/losses/along_axis.hpp>
 #include <stagecraft/losses/loss.hpp>
@@ -15,7 +16,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
-#include <utility>
 
 namespace stagecraft::plan {
 
@@ -51,7 +51,7 @@ constexpr bool find_logits() {
   } else {
     constexpr int call = last_activations_of<typename Job::model>[Output].call;
     constexpr auto const& graph = Job::graph;
-    // Where another layer reads the output, it must be there before the loss.
+    // If another layer reads the output, it must be there before the loss.
     for (int const input : graph.inputs)
       if (input == call) return false;
     int times = 0;
@@ -63,12 +63,13 @@ constexpr bool find_logits() {
 
 /// A bit for each output whose loss takes logits.
 template <class Job>
-inline constexpr std::uint64_t outputs_with_logits = []<std::size_t... Output>(std::index_sequence<Output...>) {
+inline constexpr std::uint64_t outputs_with_logits = [] {
   std::uint64_t bits = 0;
-  [[maybe_unused]] int const done[]{
-      0, (Output < 64 && find_logits<Job, Output>() ? (bits |= std::uint64_t{1} << (Output & 63U), 0) : 0)...};
+  for_each_index<Job::graph.outputs_of(0).size()>([&]<int Output>() {
+    if (Output < 64 && find_logits<Job, Output>()) bits |= std::uint64_t{1} << (Output & 63);
+  });
   return bits;
-}(std::make_index_sequence<Job::graph.outputs_of(0).size()>{});
+}();
 
 /// Whether a call's activation is applied to logits after the loss.
 constexpr bool leaves_activation_to_loss(graph_view const& graph, int call, std::uint64_t outputs) {
@@ -85,7 +86,7 @@ constexpr auto layer_in_plan() {
   return layer;
 }
 
-/// A call's layer as its steps see it.
+/// A call's layer as its steps see it: without its activation if the loss applies that.
 template <class M, int Call, bool LeavesActivation>
 inline constexpr auto planned_layer = layer_in_plan<M, Call, LeavesActivation>();
 template <class M, int Call>
@@ -121,7 +122,8 @@ inline constexpr int loss_columns_of =
     loss_takes_samples<Job, End> ? Job::graph.call(Job::graph.ends[End]).shape.size()
                                  : Job::graph.call(Job::graph.ends[End]).shape.back();
 
-/// The loss of an end of the graph, as it is computed: of an output, or of what is added to the loss behind these.
+/// The loss of an end of the graph, as it is computed: an output's loss, or the mean of a tensor that is added to the
+/// loss.
 template <class Job, std::size_t End>
 inline constexpr auto computed_loss_of = [] {
   if constexpr (End >= Job::graph.outputs_of(0).size()) {
@@ -135,7 +137,7 @@ inline constexpr auto computed_loss_of = [] {
       return loss;
   }
 }();
-/// Steps on which the labels of a sample must find places, of a loss that places them itself; else 0.
+/// The number of steps among which a loss such as CTC places the labels of a sample; 0 for other losses.
 template <class Job, std::size_t End>
 inline constexpr int label_steps_of = [] {
   if constexpr (only_infers<Job::training>)
@@ -145,7 +147,7 @@ inline constexpr int label_steps_of = [] {
   else
     return 0;
 }();
-/// What it counts in the total.
+/// The factor of an end's loss in the total loss.
 template <class Job>
 constexpr float loss_weight_of(std::size_t end) {
   return end >= Job::graph.outputs_of(0).size() ? 1.0F : Job::training.loss_weights.of(end);

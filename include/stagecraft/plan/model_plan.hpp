@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plan that every execution policy carries out: which calls need a gradient, who writes it first, and what is done
-// in one step. Where tensors lie is said by the plans of passes. Made by the compiler, one constant per model, batch
-// and mode.
-// Which calls of a model predictions do not need: penalties, which are added to a loss.
-// The plan of one call of a model (model_plan.hpp).
+// The plan of a model, which every execution policy carries out: which calls need a gradient, which step writes it
+// first, and what each step does. Plans of passes say where tensors lie. The compiler makes one constant for each
+// model, batch size and mode.
 #pragma once
 
 #include <stagecraft/description/inference.hpp>
@@ -24,7 +22,7 @@
 
 namespace stagecraft::plan {
 
-/// Floats that so many numbers of a type take.
+/// The floats that `numbers` numbers of a type take.
 [[nodiscard]] constexpr long long stored_floats(long long numbers, dtype type) noexcept {
   return is_half(type) ? (numbers + 1) / 2 : numbers;
 }
@@ -33,7 +31,7 @@ namespace stagecraft::plan {
 struct planned_call {
   call_needs needs;
   int root = 0;                            ///< the call whose memory holds the output: itself, unless it is a view
-  bool needs_gradient = false;             ///< its backward step runs
+  bool needs_gradient = false;             ///< true if its backward step runs
   bool writes_parameter_gradient = false;  ///< first in backward order of its layer's calls: writes, the others add
   /// The gradient of its activation is applied by the only call that reads its output, which writes the gradient and
   /// has it in registers.
@@ -53,7 +51,7 @@ struct planned_call {
   bool stays_in_place = false;
   /// Whether nothing but a penalty needs it, in a plan of predictions, which have no loss: it is not carried out.
   bool is_left_out = false;
-  /// The call whose forward step does this one's, directly or behind other epilogues. -1: it has a step of its own.
+  /// The call whose forward step does this one's, directly or after other epilogues. -1: it has a step of its own.
   int epilogue_of = -1;
 
   friend constexpr bool operator==(planned_call const&, planned_call const&) = default;
@@ -64,7 +62,7 @@ template <class Job>
 inline constexpr bool leaves_out_penalties = only_infers<Job::training> &&
                                              Job::graph.ends.size() > Job::graph.outputs_of(0).size();
 
-/// By calls: 1 for those that no output depends on. Inputs, which the host brings, are none of them.
+/// One number for each call: 1 if no output depends on it. Inputs, which the host brings, have 0.
 constexpr growing_array<char> find_left_out_calls(graph_view const& graph) {
   growing_array<char> left_out(graph.calls.size(), 1);
   for (int const output : graph.outputs_of(0)) left_out[output] = 0;
@@ -84,8 +82,8 @@ struct model_plan {
   std::array<planned_call, Calls> calls{};
   /// For each input of each call: whether its backward step adds to a gradient that an earlier step has written.
   std::array<bool, Edges> adds_gradient{};
-  /// Whether it writes a gradient of its own instead, to be added afterwards: the sum must not depend on how the step
-  /// adds up.
+  /// Whether it writes a gradient of its own instead, which is added afterwards: the sum must not depend on the order
+  /// in which the step adds.
   std::array<bool, Edges> writes_own_gradient{};
   /// Whether the loss of each output adds to a gradient.
   std::array<bool, Outputs> loss_adds_gradient{};
@@ -253,7 +251,7 @@ class planner {
       call(next).epilogue_of = first;
     }
   }
-  /// Whether the backward step of a call, or that of the one which reads its output, reads it, too.
+  /// True if the backward step of a call, or that of its reader, reads the call's output.
   [[nodiscard]] constexpr bool keeps_output_for_backward(int index, int reader) const {
     auto const &own = result_.calls[index], &next = result_.calls[reader];
     return (own.needs_gradient && own.needs.output) || own.activation_in_consumer || own.activation_in_loss ||

@@ -27,7 +27,7 @@ struct pass_transfer {
   buffer_place to;
   int device = -1;
   long long floats = 0;
-  int call = 0;  ///< whose value, gradient or saved numbers they are
+  int call = 0;  ///< the call whose value, gradient or saved numbers they are
 };
 
 /// A gradient that is added to another one before a step of a pass.
@@ -36,7 +36,7 @@ struct pass_addition {
   buffer_place from;
   buffer_place to;
   long long floats = 0;
-  int call = 0;  ///< whose result has this gradient
+  int call = 0;  ///< the call whose result has this gradient
 };
 
 /// A pass waits until another pass has finished with micro-batch m - lag, before it works on micro-batch m: with lag 0
@@ -46,18 +46,18 @@ struct pass_wait {
   int lag = 0;
 };
 
-/// What a pass needs memory for while it runs, and what the number of such a tensor counts.
+/// The kinds of tensors for which a pass needs memory while it runs, and what their numbers count.
 enum class scratch_kind : unsigned char {
-  value,           ///< by calls
-  saved,           ///< by calls
-  gradient,        ///< by calls
-  input_gradient,  ///< by edges: to be added to others, or sent
-  loss_gradient,   ///< by calls
+  value,           ///< one for each call
+  saved,           ///< one for each call
+  gradient,        ///< one for each call
+  input_gradient,  ///< one for each edge; added to others, or sent
+  loss_gradient,   ///< one for each call
   loss_scratch     ///< a loss's gradient that is to be added to another
 };
 
 /// A tensor of one pass alone, alive from one of its steps to another, both included: step -1 is before them all, the
-/// number of steps behind them.
+/// number of steps after them.
 struct pass_scratch {
   scratch_kind kind = scratch_kind::value;
   int index = 0;
@@ -65,7 +65,7 @@ struct pass_scratch {
   int last = 0;
 };
 
-/// How long the lists of a pass are.
+/// The lengths of the lists of a pass.
 struct pass_sizes {
   std::size_t steps = 0;
   std::size_t fetches = 0;
@@ -80,9 +80,9 @@ template <class Places, pass_sizes Sizes>
 struct pass_plan {
   Places places;
   std::array<pass_step, Sizes.steps> steps;
-  std::array<pass_transfer, Sizes.fetches> fetches;      ///< from remote memory, before the steps
-  std::array<pass_transfer, Sizes.transfers> transfers;  ///< behind the steps
-  std::array<pass_addition, Sizes.additions> additions;  ///< in the order of their steps
+  std::array<pass_transfer, Sizes.fetches> fetches;      ///< copies from remote memory, made before the steps
+  std::array<pass_transfer, Sizes.transfers> transfers;  ///< copies made after the steps
+  std::array<pass_addition, Sizes.additions> additions;  ///< sums of gradients, in the order of their steps
   std::array<pass_wait, Sizes.waits> waits;
   std::array<pass_scratch, Sizes.scratch> scratch;
 
@@ -97,7 +97,7 @@ struct pass_plan {
         scratch(array_of<Sizes.scratch>(draft.scratch)) {}
 };
 
-/// Where a pass finds and leaves its tensors: by calls, by edges and by outputs of the graph.
+/// The places of a pass's tensors, by calls, edges and outputs of the graph.
 template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
 struct pass_places {
   std::array<buffer_place, Calls> value{}, saved{}, gradient{};
@@ -165,7 +165,7 @@ class pass_planner : protected buffer_lifetimes {
     draft_.waits.push_back({pass, lag});
   }
 
-  /// Even if it needs nothing of it: then the last pass of a micro-batch is behind all others, and all know how many
+  /// Even if it needs nothing of it: then the last pass of a micro-batch is after all others, and all know how many
   /// samples it has.
   constexpr void wait_for_pass_before(int pass) {
     for (int before = pass - 1; before >= 0 && table.place(before) >= table.place(pass) - 1; --before)
@@ -184,8 +184,8 @@ class pass_planner : protected buffer_lifetimes {
     return slot < 0 ? buffer_place{} : buffer_place{here().floats + offset(slot)};
   }
 
-  /// What the backward pass of this stage finds in remote memory, in an order that both passes know: values and what
-  /// layers have kept.
+  /// Lists what the backward pass of this stage finds in remote memory, in an order that both passes know: values and
+  /// what layers have kept.
   template <class Each>
   constexpr void for_each_stashed(Each each) const {
     if constexpr (offloads)

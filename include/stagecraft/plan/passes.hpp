@@ -100,8 +100,8 @@ class forward_pass_planner : pass_planner<Job> {
     }
   }
 
-  /// Whether the other inputs of an epilogue are there before a step: what the model's plan makes an epilogue of an
-  /// earlier step may have a step of its own in this pass.
+  /// True if the other inputs of an epilogue exist before step `begin`: an epilogue of the model's plan may have a step
+  /// of its own in this pass.
   [[nodiscard]] constexpr bool are_there(int call, int next, int begin, std::array<int, calls> const& first) const {
     for (int const input : graph.inputs_of(next)) {
       if (input == call || !runs(root(input))) continue;

@@ -24,11 +24,11 @@ enum class gradient_role : unsigned char {
 template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
 struct pipeline_flow {
   int stages = 1;
-  std::array<int, Calls> stage{};  ///< of each call; inputs are in the first one
+  std::array<int, Calls> stage{};  ///< the stage of each call; inputs are in the first stage
   std::array<gradient_role, Edges> role{};
   std::array<gradient_role, Outputs> loss_role{};
   std::array<int, Calls> first_stage{};  ///< the stage that writes the gradient of a tensor first; -1: none does
-  std::array<bool, Calls> loss_first{};  ///< whether that is a loss, behind the last stage's forward pass
+  std::array<bool, Calls> loss_first{};  ///< true if that is a loss, after the last stage's forward pass
   /// The other writers in their order, as edges; -1 at the end.
   std::array<int, Calls> first_edge{};
   std::array<int, Edges> next_edge{};

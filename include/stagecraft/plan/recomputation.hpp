@@ -9,7 +9,7 @@
 
 namespace stagecraft::plan {
 
-/// Of one stage. Segments lie between its recomputation checkpoints, in the order of calls.
+/// The calls that one stage recomputes. Segments lie between its recomputation checkpoints, in the order of calls.
 template <std::size_t Calls>
 struct stage_recomputation {
   std::array<bool, Calls> again{};

@@ -10,7 +10,6 @@
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/plan/logits.hpp>
 #include <cstddef>
-#include <utility>
 
 namespace stagecraft::plan {
 
@@ -19,7 +18,7 @@ template <class Job>
 struct session_shape {
   using described = Job;
   static constexpr int batch = Job::training.batch_size;
-  /// Whether there are targets and losses: not in an inference.
+  /// False in an inference, which has neither targets nor losses.
   static constexpr bool has_losses = !only_infers<Job::training>;
   static constexpr auto const& graph = Job::graph;
   static constexpr auto const& outputs = outputs_of<typename Job::model>;
@@ -41,29 +40,25 @@ struct session_shape {
   [[nodiscard]] static constexpr int rows_per_sample(std::size_t output) {
     return output_shape(output).size() / output_shape(output).back();
   }
-  /// Rows of its loss that one sample of an output has, and so scales: the same, unless the loss takes whole samples.
+  /// Rows of the loss, and so scales, that one sample of an output has: as rows_per_sample, unless the loss takes whole
+  /// samples.
   [[nodiscard]] static constexpr int scales_per_sample(std::size_t output) {
     if constexpr (!has_losses)
       return rows_per_sample(output);
     else
-      return [output]<std::size_t... End>(std::index_sequence<End...>) {
-        constexpr int rows[]{(loss_takes_samples<Job, End> ? 1 : rows_per_sample(End))...};
-        return rows[output];
-      }(std::make_index_sequence<end_count>{});
+      return array_of_each<end_count>(
+          []<int End>() { return loss_takes_samples<Job, End> ? 1 : rows_per_sample(End); })[output];
   }
   /// The axis of a sample of an output along which it has a number for each class: the last one, or its loss's.
   [[nodiscard]] static constexpr int class_axis(std::size_t output) {
     if constexpr (!has_losses)
       return output_shape(output).rank() - 1;
     else
-      return [output]<std::size_t... End>(std::index_sequence<End...>) {
-        constexpr int axes[]{class_axis_of<Job, End>...};
-        return axes[output];
-      }(std::make_index_sequence<end_count>{});
+      return array_of_each<end_count>([]<int End>() { return class_axis_of<Job, End>; })[output];
   }
   /// Class numbers of a sample of an output.
   [[nodiscard]] static constexpr int class_numbers(std::size_t output) { return class_shape(output).size(); }
-  /// The shape of these: that of a sample without the axis of the classes, or the labels of a sequence.
+  /// The shape of the class numbers: that of a sample without the axis of the classes, or the labels of a sequence.
   [[nodiscard]] static constexpr shape class_shape(std::size_t output) {
     if (label_steps(output) > 0) return {labels_of_sequence(output)};
     shape result;
@@ -71,25 +66,20 @@ struct session_shape {
       if (axis != class_axis(output)) result.push_back(output_shape(output)[axis]);
     return result;
   }
-  /// Steps of an output whose loss finds the places of labels itself; else 0.
+  /// The steps of an output among which its loss places labels itself; 0 for other losses.
   [[nodiscard]] static constexpr int label_steps(std::size_t output) {
     if constexpr (!has_losses)
       return 0;
     else
-      return [output]<std::size_t... End>(std::index_sequence<End...>) {
-        constexpr int steps[]{label_steps_of<Job, End>...};
-        return steps[output];
-      }(std::make_index_sequence<end_count>{});
+      return array_of_each<end_count>([]<int End>() { return label_steps_of<Job, End>; })[output];
   }
   /// Whether the targets of an output are class numbers.
   [[nodiscard]] static constexpr bool sparse_targets(std::size_t output) {
     if constexpr (!has_losses)
       return false;
     else
-      return [output]<std::size_t... Output>(std::index_sequence<Output...>) {
-        bool const sparse[]{computed_loss_of<Job, Output>.sparse_targets...};
-        return sparse[output];
-      }(std::make_index_sequence<end_count>{});
+      return array_of_each<end_count>(
+          []<int End>() { return bool{computed_loss_of<Job, End>.sparse_targets}; })[output];
   }
   /// Targets of an output: class numbers (batch, class_numbers) if its loss is sparse, else floats.
   template <std::size_t Output>
@@ -112,12 +102,9 @@ struct session_shape {
       return samples * rows_per_sample(End);
   }
 
-  /// Labels that targets of such an output have for a sample.
+  /// The labels of a sample in the targets of such an output.
   [[nodiscard]] static constexpr int labels_of_sequence(std::size_t output) {
-    return [output]<std::size_t... End>(std::index_sequence<End...>) {
-      constexpr int labels[]{labels_of<End>()...};
-      return labels[output];
-    }(std::make_index_sequence<end_count>{});
+    return array_of_each<end_count>([]<int End>() { return labels_of<End>(); })[output];
   }
   template <std::size_t End>
   [[nodiscard]] static constexpr int labels_of() {
@@ -132,7 +119,7 @@ struct session_shape {
       if (graph.calls[i].is_input && index-- == 0) return i;
     return 0;
   }
-  /// Which input a call of the graph stands for.
+  /// The number of the input that a call of the graph stands for.
   [[nodiscard]] static constexpr int input_number(int call) {
     int number = 0;
     for (int i = 0; i < call; ++i) number += graph.call(i).is_input ? 1 : 0;
@@ -142,7 +129,7 @@ struct session_shape {
   [[nodiscard]] static constexpr bool is_masked(std::size_t output) {
     return graph.mask_of(outputs[output]) != nullptr;
   }
-  /// Where the targets and scales of the outputs stand behind each other, in whole cache lines.
+  /// The offsets of targets and scales of the outputs, which stand one after the other in whole cache lines.
   [[nodiscard]] static constexpr long long target_offset(std::size_t output) {
     long long offset = 0;
     for (std::size_t i = 0; i < output; ++i)

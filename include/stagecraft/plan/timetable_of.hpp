@@ -90,9 +90,9 @@ inline constexpr auto pipeline_bubble =
     detail::timetable_answer<M, detail::schedule_problem<jobs::job<M, Training, Mode>>>(
         detail::unchecked_timetable<jobs::job<M, Training, Mode>>.bubble());
 
-/// Of how many micro-batches gradient_accumulation_steps_per_replica (in inference: steps_per_execution) is a multiple.
-/// With overlapped input and output they are not, but at least two more. It may be asked before these numbers are
-/// right.
+/// The number of which gradient_accumulation_steps_per_replica (in inference: steps_per_execution) must be a multiple.
+/// With overlapped input and output it need not be one, but must be at least two more. It may be asked before these
+/// numbers are right.
 template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
 inline constexpr auto pipeline_overlap_length =
     detail::timetable_answer<M, detail::form_of_schedule_problem<jobs::job<M, Training, Mode>>>(

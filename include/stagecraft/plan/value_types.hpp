@@ -9,7 +9,8 @@
 
 namespace stagecraft::plan {
 
-/// By calls: a view has the type of what it shows, and numbers that count something are floats.
+/// The type of each call's value: a view has the type of the tensor that it shows, and numbers that count something are
+/// floats.
 template <class Job>
 inline constexpr auto value_types_of = [] {
   auto const& model_plan = model_plan_for<Job>;
@@ -21,7 +22,7 @@ inline constexpr auto value_types_of = [] {
   return types;
 }();
 
-/// Which values IPUs have, by calls: what they compute, and what they read of what the host computes or brings. A view
+/// For each call, whether IPUs have its value: they compute it, or read what the host computes or brings. A view
 /// is what it shows.
 template <class Job>
 inline constexpr auto values_on_ipus = [] {

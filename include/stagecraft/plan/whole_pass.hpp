@@ -100,7 +100,7 @@ class whole_pass_planner : buffer_lifetimes {
   pass_places<calls, edges, outputs> result_;
 };
 
-/// Where the tensors of a model without stages lie that has a device for itself: `scratch_floats` is all.
+/// The places of all tensors of a model without stages that has a device for itself; `scratch_floats` is their total.
 template <class Job>
 inline constexpr auto whole_places_of = whole_pass_planner<Job>().make();
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Pictures of a model's graph, of a pipeline's timetable, of a real run and of a profile; and a profile's reports.
 // report/profile_json.hpp, which needs another library, is not included.
-
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

@@ -144,9 +144,9 @@ class link_error : public serving_error {
 /// An application in a file.
 class application_file {
  public:
-  static constexpr char const* default_name = "application.so";  ///< of the file in an application's folder
+  static constexpr char const* default_name = "application.so";  ///< name of the file in an application's folder
 
-  static constexpr std::int64_t max_bytes = std::int64_t{1} << 30;  ///< of the shared object
+  static constexpr std::int64_t max_bytes = std::int64_t{1} << 30;  ///< most bytes of the shared object
 
   /// Reads for which processor the file is, and then loads it. `path`: the file, or the folder with application.so.
   /// What is loaded is a copy of one's own: whatever becomes of the file does not change what runs.

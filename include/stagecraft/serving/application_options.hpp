@@ -15,7 +15,7 @@ namespace stagecraft::serving {
 struct batch_size_list {
   static constexpr std::size_t capacity = 16;
   int sizes[capacity]{};
-  int count = 0;  ///< those that are given, also where there is no room for them (E5148); 0: the batch_size alone
+  int count = 0;  ///< number of sizes, also where there is no room for them (E5148); 0: the batch_size alone
 
   constexpr batch_size_list() = default;
   template <std::integral... Sizes>
@@ -37,7 +37,7 @@ struct batch_size_list {
 struct output_name_list {
   static constexpr std::size_t capacity = 64;
   fixed_name names[capacity]{};
-  int count = 0;  ///< those that are given, also where there is no room for them (E5093); 0: "output_0" and so on
+  int count = 0;  ///< number of names, also where there is no room for them (E5093); 0: "output_0" and so on
 
   constexpr output_name_list() = default;
   template <std::convertible_to<fixed_name>... Names>

@@ -16,7 +16,6 @@ struct infeed_queue_options {
 };
 
 /// The results that a dequeue gets: all since the last one, or the newest.
-
 enum class outfeed_mode : unsigned char { all, last };
 
 /// Options of the queue of results: Graphcore's IPUOutfeedQueue.

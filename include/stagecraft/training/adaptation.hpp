@@ -5,7 +5,7 @@
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/layers/preprocessing/features.hpp>
 #include <stagecraft/models/queries.hpp>
-#include <stagecraft/training/callbacks/weight_array.hpp>
+#include <stagecraft/training/callbacks/trainable.hpp>
 #include <stagecraft/training/data/data_checks.hpp>
 #include <stagecraft/training/data/sample_set.hpp>
 #include <algorithm>
@@ -181,8 +181,8 @@ std::vector<weight_array> adapted_weights(sample_set const& data) {
   }
 }
 
-/// The same of a dataset, <stagecraft/data/dataset.hpp>, which is read once for each of the sums. Errors: E1086; E4001,
-/// E4003, E4010 elements that do not fit, E4063 a dataset without an end and no `steps`.
+/// Weights adapted to a dataset, <stagecraft/data/dataset.hpp>, which is read once for each of the sums. Errors: E1086;
+/// E4001, E4003, E4010 elements that do not fit, E4063 a dataset without an end and no `steps`.
 template <class M, int Call, class Data>
 std::vector<weight_array> weights_adapted_to_stream(Data const& dataset, typename Data::adapt_options const& options) {
   static_assert(report<adapted_layer_problem<M, Call>>());

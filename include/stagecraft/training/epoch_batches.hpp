@@ -34,7 +34,7 @@ struct epoch_batches {
     return {std::move(data), std::move(order), batch_size, batches, steps};
   }
 
-  /// Those of a dataset, a streamed_batches, whose epochs begin with `epoch`: passes over it, unless `continues`.
+  /// The batches of a dataset, a streamed_batches, whose epochs begin with `epoch`: passes over it, unless `continues`.
   template <class Stream>
   static epoch_batches of_stream(Stream& stream, char const* option, int asked, int epoch, bool continues,
                                  std::vector<class_weight_entry> const& class_weight = {},

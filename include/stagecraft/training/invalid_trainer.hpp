@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What stands in for a trainer whose model or training description has had its compile error, so that the rest of the
-// program adds no more of them.
+// Stand-ins for trainers and predictors whose model or description had its compile error, so that the rest of the
+// program adds no further errors.
 #pragma once
 
 #include <stagecraft/diagnostics/text.hpp>
@@ -9,13 +9,62 @@
 #include <stagecraft/training/callbacks/trainable.hpp>
 #include <stagecraft/training/data/fit_options.hpp>
 #include <stagecraft/training/data/sample_set.hpp>
-#include <stagecraft/training/invalid_predictor.hpp>
+#include <stagecraft/training/export_options.hpp>
+#include <stagecraft/training/weight_files.hpp>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace stagecraft::trainers {
+
+struct no_base {};
+
+/// Has the members of model_predictor; none of them is ever run. `Base`: what it is, too.
+template <class Base = no_base>
+struct invalid_predictor : Base {
+  // Dependent, so that programs without such errors do not instantiate it.
+  using tensor = std::conditional_t<std::is_void_v<Base>, Base, xt::xarray<float>>;
+
+  explicit invalid_predictor(std::uint64_t = 0) {}
+
+  tensor predict(sample_set const&, predict_options const& = {}) { return {}; }
+  template <class Data>
+    requires requires { typename Data::predict_options; }
+  tensor predict(Data const&, typename Data::predict_options const& = {}) {
+    return {};
+  }
+  tensor predict_on_batch(sample_set const&) { return {}; }
+  tensor operator()(sample_set const&) { return {}; }
+
+  [[nodiscard]] invalid_predictor sharing_weights() { return invalid_predictor(); }
+  [[nodiscard]] std::string_view name() const { return {}; }
+  [[nodiscard]] std::vector<weight_array> get_weights() const { return {}; }
+  void set_weights(std::vector<weight_array> const&) {}
+  void save(std::string const&) const {}
+  void load(std::string const&) {}
+  void save_weights(std::string const&) const {}
+  loaded_weights load_weights(std::string const&, load_weights_options const& = {}) { return {}; }
+  void export_for_ipu_serving(std::string const&, export_options const& = {}, int = 0) const {}
+  template <fixed_name Name>
+  [[nodiscard]] std::vector<weight_array> get_weights() const {
+    return {};
+  }
+  template <fixed_name Name>
+  void set_weights(std::vector<weight_array> const&) {}
+  template <fixed_name Name>
+  void adapt(sample_set const&) {}
+  template <fixed_name Name, class Data>
+    requires requires { typename Data::adapt_options; }
+  void adapt(Data const&, typename Data::adapt_options const& = {}) {}
+  template <fixed_name Name>
+  [[nodiscard]] tensor weight() const {
+    return {};
+  }
+};
 
 /// Has the members of model_trainer; none of them is ever run.
 template <auto Training>

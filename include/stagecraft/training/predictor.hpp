@@ -9,11 +9,10 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 
 #include <stagecraft/description/inference.hpp>
-#include <stagecraft/training/invalid_predictor.hpp>
+#include <stagecraft/training/invalid_trainer.hpp>
 #include <stagecraft/training/run_prediction.hpp>
 #include <stagecraft/training/run_problem.hpp>
 #include <stagecraft/training/trained_model.hpp>
-#include <stagecraft/training/wrong_run_options.hpp>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -112,7 +111,7 @@ class model_predictor : trained_model<typename traced_model<M>::type, session_of
     auto const calling = this->begin_call("predict");
     return run_prediction<base>(*this, x, options);
   }
-  /// The same of a dataset, <stagecraft/data/data.hpp>. Of elements (x, y) it takes x. Errors: E4063 to E4066, too.
+  /// Predictions for a dataset, <stagecraft/data/data.hpp>; it takes x of elements (x, y). Errors: E4063 to E4066, too.
   template <class Data>
     requires requires { typename Data::predict_options; }
   auto predict(Data const& dataset, typename Data::predict_options const& options = {}) {
@@ -154,7 +153,8 @@ class model_predictor : trained_model<typename traced_model<M>::type, session_of
     return y;
   }
 
-  /// The same, copied to a tensor, or a std::tuple of tensors. Definition: tf.keras.Model.predict_on_batch.
+  /// Predictions for one batch, copied to a tensor, or a std::tuple of tensors. Definition:
+  /// tf.keras.Model.predict_on_batch.
   auto predict_on_batch(sample_set const& x) {
     auto const copy = [](auto const& view) {
       using view_type = std::remove_cvref_t<decltype(view)>;

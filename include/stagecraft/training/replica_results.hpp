@@ -1,18 +1,238 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a run reports of all its replicas. Keras counterpart: ReplicatedMetricReductionMethod.
+// Results of an epoch: of one replica the means of loss and metrics under Keras's names, or values accumulated over
+// steps (`accumulate_outfeed` of `pipelining_ops.pipeline`); of all replicas their reduction. Keras counterpart:
+// ReplicatedMetricReductionMethod.
 #pragma once
 
+#include <stagecraft/description/reported_metrics.hpp>
+#include <stagecraft/description/training.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/text.hpp>
+#include <stagecraft/engine/pipeline_execution.hpp>
+#include <stagecraft/graph/dtype.hpp>
+#include <stagecraft/kernels/simd/narrow_floats.hpp>
+#include <stagecraft/losses/reduction.hpp>
+#include <stagecraft/models/queries.hpp>
+#include <stagecraft/training/callbacks/callback.hpp>
 #include <stagecraft/training/callbacks/logs.hpp>
-#include <stagecraft/training/step_results.hpp>
+#include <stagecraft/training/metric_state.hpp>
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 
 namespace stagecraft::trainers {
+
+/// Sums the shares of a mean in a type of the device; float16 is rounded, and overflows, at each addition.
+template <dtype Type>
+class accumulated_value {
+ public:
+  /// Adds one of `count` values whose mean is wanted.
+  void add(double value, int count) {
+    sum_ = rounded(sum_ + rounded(static_cast<float>(value) / static_cast<float>(count)));
+  }
+  /// The mean; begins again.
+  [[nodiscard]] double take() {
+    float const result = sum_;
+    sum_ = 0;
+    return static_cast<double>(result);
+  }
+
+ private:
+  [[nodiscard]] static float rounded(float value) {
+    if constexpr (Type == dtype::float16) {
+      std::uint16_t half = 0;
+      kernels::halves_of_floats(&value, &half, 1);
+      kernels::floats_of_halves(&half, &value, 1);
+    }
+    return value;
+  }
+
+  float sum_ = 0;
+};
+
+/// Running means of one run. In Keras's order: the total loss, one loss per output if there are several, then the
+/// metrics of each output and its weighted ones, whose names begin with the output's name if there are several.
+/// `predict` reports nothing.
+///
+/// The options of the pipeline, or of gradient accumulation, say what is reported, as Graphcore's outfeed does:
+/// - all of it, after each step: means over the samples;
+/// - `outfeed_loss`, `outfeed_mask`: while training, only the total loss, or not all metrics; the others are not
+///   computed and have no name;
+/// - `accumulate_outfeed`: per weight update, the mean of its micro-batches' results, each divided by their number and
+///   summed in `accumulate_outfeed_dtype`. In `evaluate` the same per execution; Graphcore's guide divides by the steps
+///   of the epoch, to which the mean over all executions comes in the end. An epoch's values are the means over its
+///   steps; a batch that is not full counts as much as the others;
+/// - `outfeed_mode::last`: the results of each execution's last step; those of the other steps are not computed. An
+///   epoch's values are the means of these.
+template <class Session, run_kind Kind>
+class step_results {
+  using job = typename Session::described;
+  static constexpr bool trains = Kind == run_kind::training;
+  static constexpr bool only_loss = trains && job::options.outfeed_loss;
+  static constexpr bool accumulates = Kind != run_kind::prediction && job::options.accumulate_outfeed;
+  static constexpr bool only_last = job::training.outfeed_queue.outfeed_mode == outfeed_mode::last;
+  static constexpr auto reported = [] {
+    if constexpr (Kind == run_kind::prediction) {
+      return reported_metric_list<0>{};
+    } else {
+      auto result = reported_metrics<job>;
+      if (only_loss) result.count = 0;
+      if (!trains) return result;
+      std::size_t kept = 0;
+      for (auto const& each : result)
+        if (!job::options.outfeed_mask.leaves_out(each.index)) result.items[kept++] = each;
+      result.count = kept;
+      return result;
+    }
+  }();
+
+ public:
+  static constexpr std::size_t outputs = Session::output_count;
+  /// Metrics that are reported, of all outputs.
+  static constexpr std::size_t metrics = reported.count;
+  static constexpr std::size_t losses = Kind == run_kind::prediction ? 0 : outputs == 1 || only_loss ? 1 : 1 + outputs;
+  /// Number of values.
+  static constexpr std::size_t count = losses + metrics;
+  using values_type = std::array<double, count>;
+
+  [[nodiscard, gnu::cold, gnu::noinline]] static std::string name(std::size_t index) {
+    std::string text;
+    if (index == 0) {
+      text.append("loss");
+    } else if (index < losses) {
+      text.append(output_name(index - 1)).append("_loss");
+    } else if constexpr (metrics > 0) {
+      auto const& each = reported.items[index - losses];
+      if (outputs > 1) text.append(output_name(each.output)).append("_");
+      if (each.says_so) text.append("weighted_");
+      text.append(each.metric.name());
+      if (each.part >= 0) text.append("_threshold_").append(fixed_text<20>().append(each.part).view());
+    }
+    return text;
+  }
+
+  /// Says of how many steps the next execution consists.
+  void begin_execution(int steps) {
+    steps_ = steps;
+    if constexpr (accumulates) {
+      gathered_.fill({});
+      gathered_steps_ = 0;
+      gathered_count_ = trains ? std::min(steps, job::options.accumulation_steps()) : steps;
+    }
+  }
+
+  /// Takes in a step.
+  void add(step_view<Session> const& step) {
+    if constexpr (count > 0) {
+      if (only_last && step.step() + 1 != steps_) return;
+      if constexpr (accumulates) for_each_metric([&]<std::size_t Index>() { std::get<Index>(metrics_).reset(); });
+      for_each_metric([&]<std::size_t Index>() { add_metric<Index>(step); });
+      if constexpr (accumulates) {
+        gather(step);
+      } else {
+        for (std::size_t i = 0; i < losses; ++i)
+          losses_[i].add(loss(step, i), step.valid_samples() * rows_that_count(step));
+      }
+    }
+  }
+
+  [[nodiscard]] values_type values() const {
+    values_type result{};
+    if constexpr (!accumulates)
+      for_each_metric([&]<std::size_t Index>() { result[losses + Index] = std::get<Index>(metrics_).result(); });
+    for (std::size_t i = 0; i < losses_.size(); ++i) result[i] = losses_[i].result();
+    return result;
+  }
+
+  /// Metrics that are no means over rows are those of all replicas' rows together, in the values of each replica:
+  /// `of(i)` gives its results.
+  template <class Of, std::size_t Replicas>
+  static void merge_states(Of const& of, std::array<values_type, Replicas>& all) {
+    if constexpr (!accumulates)
+      for_each_metric([&]<std::size_t Index>() {
+        if constexpr (reported.items[Index].metric.result != nullptr) {
+          auto state = std::get<Index>(of(0).metrics_);
+          for (std::size_t i = 1; i < Replicas; ++i) state.merge(std::get<Index>(of(i).metrics_));
+          for (auto& values : all) values[losses + Index] = state.result();
+        }
+      });
+  }
+
+ private:
+  [[nodiscard]] static std::string_view output_name(std::size_t output) {
+    return output_names<typename job::model>[output].view();
+  }
+
+  /// Keras's mean over the steps counts a loss for each row, each times the samples, where losses are not reduced.
+  [[nodiscard]] static double rows_that_count(step_view<Session> const& step) {
+    return Session::template loss_divisor<0>(step.valid_samples());
+  }
+  [[nodiscard]] static double loss(step_view<Session> const& step, std::size_t index) {
+    return static_cast<double>(index == 0 ? step.total_loss() : step.loss(index - 1));
+  }
+
+  template <class Each>
+  static void for_each_metric(Each const& each) {
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      (each.template operator()<Index>(), ...);
+    }(std::make_index_sequence<metrics>{});
+  }
+  template <std::size_t Index>
+  void add_metric(step_view<Session> const& step) {
+    constexpr auto output = reported.items[Index].output;
+    constexpr int rows_per_sample = state_of<Index>::takes_samples ? 1 : Session::rows_per_sample(output);
+    int const rows = step.valid_samples() * rows_per_sample;
+    auto& metric = std::get<Index>(metrics_);
+    auto const* const target = step.template target<output>();
+    // A scale is a weight, divided by the number of the loss's rows unless their losses are summed.
+    constexpr bool is_summed = losses::detail::is_summed(losses::loss_of_output<output>(job::training.loss));
+    constexpr int scales_per_sample = Session::scales_per_sample(output);
+    if constexpr (reported.items[Index].is_weighted)
+      metric.update(step.prediction(output), target, rows, step.scale(output),
+                    is_summed ? 1 : step.valid_samples() * scales_per_sample, scales_per_sample, rows_per_sample);
+    else if constexpr (Session::is_masked(output))
+      metric.update_unmasked(step.prediction(output), target, rows, step.scale(output));
+    else
+      metric.update(step.prediction(output), target, rows);
+  }
+
+  void gather(step_view<Session> const& step) {
+    for (std::size_t i = 0; i < losses; ++i) gathered_[i].add(loss(step, i), gathered_count_);
+    for_each_metric([&]<std::size_t Index>() {
+      gathered_[losses + Index].add(std::get<Index>(metrics_).result(), gathered_count_);
+    });
+    if (++gathered_steps_ < gathered_count_) return;
+    gathered_steps_ = 0;
+    for (std::size_t i = 0; i < count; ++i) losses_[i].add(gathered_[i].take(), gathered_count_);
+  }
+
+  template <std::size_t Index>
+  struct state_of {
+    static constexpr auto metric = reported.items[Index].metric;  // a copy: see reported_metrics
+    static constexpr auto output = reported.items[Index].output;
+    static constexpr auto sample = Session::output_shape(output);
+    static constexpr bool takes_samples = losses::detail::has_sample_as_row(metric.along - 1, sample);
+    using type = metric_state<metric, Session::sparse_targets(output), takes_samples ? sample.size() : sample.back(),
+                              takes_samples ? sample : shape{}>;
+  };
+  using metric_states = decltype([]<std::size_t... Index>(std::index_sequence<Index...>) {
+    return std::tuple<typename state_of<Index>::type...>();
+  }(std::make_index_sequence<metrics>{}));
+  using accumulated = accumulated_value<job::options.accumulate_outfeed_dtype>;
+
+  std::array<running_mean, accumulates ? count : losses> losses_;
+  metric_states metrics_;
+  std::array<accumulated, accumulates ? count : 0> gathered_;  // since the last one that was reported
+  int gathered_steps_ = 0;
+  int gathered_count_ = 1;
+  int steps_ = 1;
+};
 
 /// The results of each replica, which add to their own at the same time, and what is made of them for the host, as
 /// `replicated_metric_reduction_method` says:
@@ -90,7 +310,7 @@ class replica_results {
  private:
   static constexpr std::size_t logged = lists ? count * (1 + std::size_t{replicas}) : count;
 
-  // Those of each replica stand behind those that have Keras's names.
+  // The results of each replica follow those that have Keras's names.
   [[nodiscard]] static std::string name(std::size_t index) {
     if (index < count) return results_of_one::name(index);
     auto const listed = index - count;

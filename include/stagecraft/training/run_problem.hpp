@@ -1,18 +1,84 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first rule that a model, its stages and its description break, where a trainer or a predictor is named.
+// Compile errors of trainers, predictors and their runs: the first rule that a model, its stages and its description
+// break; models that cannot train on a single batch; options that `fit`, `evaluate` and `predict` do not have.
 #pragma once
 
+#include <stagecraft/description/effective_options.hpp>
+#include <stagecraft/description/job_on.hpp>
+#include <stagecraft/description/replicas.hpp>
+#include <stagecraft/description/training_checks.hpp>
+#include <stagecraft/diagnostics/any_argument.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/compiler.hpp>
-
-#include <stagecraft/description/job_on.hpp>
-#include <stagecraft/description/training_checks.hpp>
+#include <stagecraft/diagnostics/text.hpp>
 #include <stagecraft/engine/session.hpp>
 #include <stagecraft/host/host_policy.hpp>
+#include <stagecraft/pipeline/pipelined.hpp>
+#include <stagecraft/training/data/fit_options.hpp>
 #include <string_view>
 #include <type_traits>
 
 namespace stagecraft::trainers {
+
+/// E4084.
+template <class Options>
+inline constexpr diagnostic wrong_run_options_problem = [] {
+  constexpr std::string_view function = std::is_same_v<Options, fit_options>        ? "fit"
+                                        : std::is_same_v<Options, evaluate_options> ? "evaluate"
+                                                                                    : "predict";
+  diagnostic problem;
+  problem.report(4084, function, " is given an option that it does not have, or one of another type; its options, in ",
+                 "this order: ", Options::order,
+                 std::is_same_v<Options, predict_options> ? "; a dataset has no batch_size among them" : "");
+  return problem;
+}();
+
+/// E4140: `Function` is fit or evaluate. What the dataset's options are stands in a header that this one does not
+/// include.
+template <fixed_name Function>
+inline constexpr diagnostic wrong_streamed_options_problem = [] {
+  bool const fits = Function == "fit";
+  diagnostic problem;
+  problem.report(4140, Function.view(),
+                 " is given a dataset with an option that it does not have there, or arrays without labels; its "
+                 "options for a dataset, in this order: ",
+                 fits ? "epochs, verbose, callbacks, validation_data, class_weight, initial_epoch, steps_per_epoch, "
+                        "validation_steps, validation_freq, drop_remainder"
+                      : "verbose, steps, callbacks",
+                 "; the dataset's own batch(n) says the batch size");
+  return problem;
+}();
+
+/// What is left of a call that had its compile error.
+template <class Options>
+struct no_run {
+  static_assert(report<wrong_run_options_problem<Options>>());
+};
+
+template <class Options, class Result>
+Result refuse() {
+  return no_run<Options>{}, Result{};
+}
+template <fixed_name Function, class Result>
+Result no_stream() {
+  static_assert(report<wrong_streamed_options_problem<Function>>());
+  return {};
+}
+
+/// E2060: a single batch of a model whose weights are updated from several, in whole executions.
+template <class M, auto Training, class Machine>
+inline constexpr diagnostic single_batch_problem = [] {
+  diagnostic problem;
+  constexpr int replicas = replicas_of<M, Training, Machine>;
+  constexpr int micro_batches = options_of<M, Training>.accumulation_steps();
+  if (is_pipelined<M>)
+    problem.report(2060, "train_on_batch is called on a model with pipeline stages; its weights are updated from ",
+                   micro_batches, " micro-batches, which fit gives it");
+  if (replicas > 1)
+    problem.report(2060, "train_on_batch is called on a model with ", replicas,
+                   " replicas, each of which takes a batch of its own; fit gives it to them");
+  return problem;
+}();
 
 /// The model of a trainer's session. Models that differ in stages that they do not have share one: that of the model
 /// itself, unless its own code gives it stages.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The weights and the learning rate of a model in training, as its user and its callbacks see them.
+// A model's weights and learning rate, as users and callbacks see them. One thread at a time may call it, since it
+// works in memory of its own; a call during another thread's call throws E4107.
 #pragma once
 
 #include <stagecraft/diagnostics/number_text.hpp>
@@ -11,7 +12,6 @@
 #include <stagecraft/training/callbacks/trainable.hpp>
 #include <stagecraft/training/export_options.hpp>
 #include <stagecraft/training/layer_states.hpp>
-#include <stagecraft/training/one_caller.hpp>
 #include <stagecraft/training/optimizer_weights.hpp>
 #include <stagecraft/training/weight_files.hpp>
 #include <stagecraft/training/weight_views.hpp>
@@ -22,6 +22,57 @@
 #include <vector>
 
 namespace stagecraft::trainers {
+
+/// Knows the thread that a call runs on. Callbacks may call the model that calls them: they are on its thread. Costs an
+/// exchange of one number for a call, and allocates nothing. A call sees what the one before it has done.
+class one_caller {
+ public:
+  one_caller() = default;
+  // A call belongs to the object that it was made of.
+  one_caller(one_caller&&) noexcept {}
+  one_caller& operator=(one_caller&&) noexcept { return *this; }
+
+  /// A call, as long as it lives; also if the call throws.
+  class [[nodiscard]] call {
+   public:
+    explicit call(std::atomic<void const*>* ends) noexcept : ends_(ends) {}
+    call(call const&) = delete;
+    call& operator=(call const&) = delete;
+    ~call() {
+      if (ends_ != nullptr) ends_->store(nullptr, std::memory_order_release);
+    }
+
+   private:
+    std::atomic<void const*>* ends_;  // null within another call of the same thread
+  };
+
+  /// Errors: E4107 another thread's call is not over.
+  call begin(char const* what) {
+    void const* running = nullptr;
+    if (caller_.compare_exchange_strong(running, &mark_, std::memory_order_acquire, std::memory_order_relaxed))
+      return call(&caller_);
+    if (running != &mark_) refuse(what);
+    return call(nullptr);
+  }
+  /// Checks for functions that only read, and may do so on several threads at once.
+  void check(char const* what) const {
+    void const* const running = caller_.load(std::memory_order_relaxed);
+    if (running != nullptr && running != &mark_) refuse(what);
+  }
+
+ private:
+  [[noreturn, gnu::cold, gnu::noinline]] static void refuse(char const* what) {
+    throw_data_error("E4107",
+                     "%s: expected that no other thread is in a call of this model, found one that is; give "
+                     "each thread a predictor of its own: predictor.sharing_weights()",
+                     what);
+  }
+
+  // Its address is the thread's name.
+  static inline constinit thread_local char mark_ = 0;
+
+  std::atomic<void const*> caller_ = nullptr;
+};
 
 /// Owns the session that carries out a model's steps, in memory of its own: a call of one thread while another's runs
 /// is E4107, and changes nothing. Functions that only read may be called by several threads at once, as long as no
@@ -74,8 +125,9 @@ class trained_model : public trainable {
     check_at_rest("get_weights");
     return copy_weights<M, weight_order<M>>(*session_);
   }
-  /// Of all replicas. Throws data_error E4009 if number, names or shapes differ from the model's; E5206 a value that is
-  /// finite, and no longer so in the half precision in which its weight is kept; E4042 as get_weights.
+  /// Sets the weights of all replicas. Throws data_error E4009 if number, names or shapes differ from the model's;
+  /// E5206 a value that is finite, and no longer so in the half precision in which its weight is kept; E4042 as
+  /// get_weights.
   void set_weights(std::vector<weight_array> const& weights) override {
     auto const calling = begin_call("set_weights");
     assign_weights<M, weight_order<M>>(*session_, weights);
@@ -109,9 +161,9 @@ class trained_model : public trainable {
     static_assert(report<part_name_problem<M, Name>>());
     if constexpr (constexpr int call{find_call<M>(Name)}; call >= 0) set_weights<Name>(adapted_weights<M, call>(data));
   }
-  /// The same of a dataset, <stagecraft/data/data.hpp>, which is read batch by batch, or in groups of 32 samples: of
-  /// elements (x, y) it takes x. Options: `.steps`, how many of these are read, needed if the dataset has no end
-  /// (E4063).
+  /// Adapts layers to a dataset, <stagecraft/data/data.hpp>, which is read batch by batch, or in groups of 32 samples;
+  /// it takes x of elements (x, y). Options: `.steps`, the number of batches or groups, needed if the dataset has no
+  /// end (E4063).
   template <fixed_name Name, class Data>
     requires requires { typename Data::adapt_options; }
   void adapt(Data const& dataset, typename Data::adapt_options const& options = {}) {
@@ -126,7 +178,7 @@ class trained_model : public trainable {
     auto const calling = begin_call("reset_states");
     clear_states<M, all_states<M>>(*session_);
   }
-  /// The same of one layer, by its name: Keras's `model.get_layer("lstm").reset_states()`.
+  /// Resets the states of one layer, by its name: Keras's `model.get_layer("lstm").reset_states()`.
   /// Errors: E1067 a name that no layer has, E1090 a layer without states, E4042 as above.
   template <fixed_name Name>
   void reset_states() {
@@ -188,7 +240,8 @@ class trained_model : public trainable {
     check_at_rest("get_optimizer_weights");
     return copy_optimizer_weights<M, trained_weight_order<M>>(*session_);
   }
-  /// Of all replicas. Throws data_error E4009 if number, names or shapes differ from the model's; E4042 as get_weights.
+  /// Sets the optimizer's weights of all replicas. Throws data_error E4009 if number, names or shapes differ from the
+  /// model's; E4042 as get_weights.
   void set_optimizer_weights(std::vector<weight_array> const& weights) {
     auto const calling = begin_call("set_optimizer_weights");
     assign_optimizer_weights<M, trained_weight_order<M>>(*session_, weights);

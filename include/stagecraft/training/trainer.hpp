@@ -20,10 +20,8 @@
 #include <stagecraft/training/replica_results.hpp>
 #include <stagecraft/training/run_prediction.hpp>
 #include <stagecraft/training/run_problem.hpp>
-#include <stagecraft/training/single_batch_problem.hpp>
 #include <stagecraft/training/step_runner.hpp>
 #include <stagecraft/training/trained_model.hpp>
-#include <stagecraft/training/wrong_run_options.hpp>
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -49,7 +47,7 @@ class model_trainer : public trained_model<typename traced_model<M>::type, sessi
   static constexpr int replicas = session_type::replicas;  ///< copies of the model, which share the batches
   /// The loss and the metrics: `auto [loss, accuracy] = model.evaluate(x, y);` Arrays where replicas are listed.
   using evaluation = typename results<run_kind::evaluation>::report_type;
-  /// The same numbers of one batch, from `train_on_batch` and `test_on_batch`; in training without masked ones.
+  /// The results of one batch, from `train_on_batch` and `test_on_batch`; those of training have no masked ones.
   template <run_kind Kind>
   using batch_values = typename results<Kind>::values_of_one;
 
@@ -117,10 +115,10 @@ class model_trainer : public trained_model<typename traced_model<M>::type, sessi
     return run(&held_out);
   }
 
-  /// The same on a dataset, <stagecraft/data/data.hpp>: batch after batch, of samples that need not fit in memory. An
-  /// epoch is a pass over all of them, or the next `steps_per_epoch` batches. Gives the bits that the same samples in
-  /// memory give, in the same order. Errors as above, and E4063 to E4066; those of samples, such as E4004, when their
-  /// batch comes. Definition: tf.keras.Model.fit.
+  /// Trains on a dataset, <stagecraft/data/data.hpp>: batch after batch, of samples that need not fit in memory. An
+  /// epoch is a pass over all of them, or the next `steps_per_epoch` batches. The bits are those of the same samples in
+  /// memory, in the same order. Errors as above, and E4063 to E4066; those of samples, such as E4004, when their batch
+  /// comes. Definition: tf.keras.Model.fit.
   template <class Data>
     requires requires { typename Data::fit_options; }
   training_history fit(Data const& dataset, typename Data::fit_options const& options = {}) {
@@ -155,7 +153,7 @@ class model_trainer : public trained_model<typename traced_model<M>::type, sessi
         batches_to_run::to_evaluate(loader(x, y, options.sample_weight, {}), "x", batch_size, "steps", options.steps);
     return run_evaluation(options, of);
   }
-  /// The same of a dataset: see `fit`.
+  /// Evaluates on a dataset: see `fit`.
   template <class Data>
     requires requires { typename Data::fit_options; }
   evaluation evaluate(Data const& dataset, typename Data::evaluate_options const& options = {}) {
@@ -173,7 +171,7 @@ class model_trainer : public trained_model<typename traced_model<M>::type, sessi
     auto const calling = this->begin_call("predict");
     return run_prediction<base>(*this, x, options);
   }
-  /// The same of a dataset: see `fit`. Of elements (x, y) it takes x.
+  /// Predictions for a dataset: see `fit`. It takes x of elements (x, y).
   template <class Data>
     requires requires { typename Data::predict_options; }
   auto predict(Data const& dataset, typename Data::predict_options const& options = {}) {
@@ -242,7 +240,7 @@ class model_trainer : public trained_model<typename traced_model<M>::type, sessi
     loader const data(x, y, sample_weight, class_weight);
     return run_single<run_kind::training>(data);
   }
-  /// The same without training. Definition: tf.keras.Model.test_on_batch.
+  /// Evaluates one batch. Definition: tf.keras.Model.test_on_batch.
   batch_values<run_kind::evaluation> test_on_batch(sample_set const& x, sample_set const& y,
                                                    sample_source const& sample_weight = {}) {
     auto const calling = this->begin_call("test_on_batch");
@@ -259,7 +257,7 @@ class model_trainer : public trained_model<typename traced_model<M>::type, sessi
   using loader = batch_loader<session_type>;
   static constexpr bool keeps_states = session_type::graph.is_stateful();
 
-  /// Without a warning.
+  /// A trainer that prints no warning.
   [[gnu::cold]] model_trainer(std::uint64_t seed, std::nullptr_t) : base(seed) {}
 
   template <run_kind Kind>
@@ -352,7 +350,7 @@ class model_trainer : public trained_model<typename traced_model<M>::type, sessi
                                        "validation_steps", asked);
   }
 
-  // Of several replicas, all take the batch, and the first one reports.
+  // All replicas take the batch, and the first one reports.
   template <run_kind Kind>
   batch_values<Kind> run_single(loader const& data) {
     check_one_batch(data.count(), training.batch_size);

@@ -15,7 +15,7 @@ struct load_weights_options {
   /// Whether layers whose names are not in the file keep their weights, and those of the file that are not in the model
   /// are left out.
   bool by_name = false;
-  /// With `by_name`: whether a layer whose weights have other shapes than the file's keeps its own.
+  /// True, together with `by_name`: a layer whose weights have other shapes than the file's keeps its own.
   bool skip_mismatch = false;
 };
 

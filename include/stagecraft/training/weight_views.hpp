@@ -10,7 +10,7 @@
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/post_order.hpp>
 #include <stagecraft/models/queries.hpp>
-#include <stagecraft/training/callbacks/weight_array.hpp>
+#include <stagecraft/training/callbacks/trainable.hpp>
 #include <stagecraft/training/data/xtensor.hpp>
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <stagecraft/training/data/data.hpp>
+#include <stagecraft/training/data/batch_loader.hpp>
 
 #include <doctest/doctest.h>
 

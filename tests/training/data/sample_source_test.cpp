@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <stagecraft/training/data/data.hpp>
+#include <stagecraft/training/data/batch_loader.hpp>
 
 #include <doctest/doctest.h>
 
 #include <array>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>

@@ -20,6 +20,19 @@ class reader {
  public:
   reader(std::string const& file, import_options const& options) : file_(file), options_(options), calls_(file) {}
 
+  /// The whole model.
+  source_model read(json const& config) {
+    auto model = read(config, nullptr, 0);
+    report();
+    if (keeps_states_ && batch_size_ == 0)
+      throw file_error("E5064", file_ +
+                                    ": a layer is stateful, and no input says how many samples a batch has: build "
+                                    "the model with keras.Input(batch_shape=(1, ...))");
+    if (keeps_states_) model.batch_size = batch_size_;
+    return model;
+  }
+
+ private:
   source_model read(json const& config, std::vector<std::optional<shape>> const* given, int depth) {
     auto const class_name = text_in(config, "class_name", "the model");
     if (class_name != "Sequential" && class_name != "Functional" && class_name != "Model")
@@ -50,7 +63,6 @@ class reader {
     throw file_error("E5064", text);
   }
 
- private:
   [[noreturn]] void wrong(std::string const& what) const { throw file_error("E5063", file_ + ": " + what); }
 
   std::string text_in(json const& object, char const* key, std::string const& of) const {
@@ -126,7 +138,7 @@ class reader {
     return {model.inputs.back(), 0};
   }
 
-  shape input_shape(std::string const& name, json const* batch_shape, std::size_t position) const {
+  shape input_shape(std::string const& name, json const* batch_shape, std::size_t position) {
     std::vector<int> lengths;
     bool is_known = batch_shape != nullptr && batch_shape->is_array() && !batch_shape->empty();
     std::string text;
@@ -138,6 +150,8 @@ class reader {
                                                    : 0);
     }
     for (int const length : lengths) is_known = is_known && length > 0;
+    if (batch_shape != nullptr && batch_shape->is_array() && !batch_shape->empty())
+      add_batch(name, batch_shape->front());
     if (position < options_.input_shapes.size()) lengths = options_.input_shapes[position], is_known = true;
     if (!is_known)
       wrong("input '" + name + "' has the shape (" + text +
@@ -146,6 +160,24 @@ class reader {
     shape result;
     for (int const length : lengths) result.push_back(length);
     return result;
+  }
+
+  void add_batch(std::string const& name, json const& size) {
+    if (size.is_null()) return;
+    int const samples = size.is_number_integer() && size >= 1 && size <= 1'000'000 ? size.get<int>() : 0;
+    if (samples == 0 || (batch_size_ != 0 && batch_size_ != samples))
+      wrong("input '" + name + "' has the batch size " + size.dump() +
+            (samples == 0 ? std::string() : ", another input " + std::to_string(batch_size_)));
+    batch_size_ = samples;
+  }
+
+  /// Keras's `stateful` of a recurrent layer, or of the one that a Bidirectional has.
+  static bool is_stateful(json const& config) {
+    if (!config.is_object()) return false;
+    if (auto const found = config.find("stateful"); found != config.end() && *found == true) return true;
+    auto const inner = config.find("layer");
+    return inner != config.end() && inner->is_object() && inner->contains("config") &&
+           inner->at("config").is_object() && inner->at("config").value("stateful", json(false)) == true;
   }
 
   int add_call(source_model& model, int index, json const& entry, std::vector<source_tensor> inputs,
@@ -160,6 +192,7 @@ class reader {
       shapes.push_back(from.outputs[static_cast<std::size_t>(input.output)]);
     }
     auto& layer = model.layers[static_cast<std::size_t>(index)];
+    keeps_states_ = keeps_states_ || is_stateful(layer.config);
     source_call call{index, std::move(inputs), {}};
     bool const is_model =
         layer.class_name == "Sequential" || layer.class_name == "Functional" || layer.class_name == "Model";
@@ -351,6 +384,8 @@ class reader {
   import_options const& options_;
   config_calls calls_;
   std::vector<std::string> problems_;
+  bool keeps_states_ = false;
+  int batch_size_ = 0;  ///< where the file says it
   /// What is said of an input without a shape, where nothing else is wrong, from which that might follow.
   std::string without_shape_;
 };
@@ -360,9 +395,7 @@ class reader {
 source_model read_config(json const& config, std::string const& file, import_options const& options) {
   reader from(file, options);
   try {
-    auto model = from.read(config, nullptr, 0);
-    from.report();
-    return model;
+    return from.read(config);
   } catch (json::exception const& why) {
     throw file_error("E5063", file + ": the model's configuration is not one of Keras's: " + why.what());
   }

@@ -3,8 +3,8 @@
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/io/detail/byte_source.hpp>
-#include <stagecraft/io/detail/tensor_bytes.hpp>
 #include <stagecraft/io/keras/hdf5_file.hpp>
+#include <stagecraft/io/stored_tensor.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <csignal>

@@ -63,6 +63,7 @@ layer_rules rules_from(L const& layer, std::span<shape const> inputs, std::strin
   layer_rules result{found.output, {}};
   for (int i = 0; i < weights.count && i < parameter_list::most; ++i) {
     auto const& weight = weights.entries[static_cast<std::size_t>(i)];
+    if (weight.between_batches) continue;
     result.weights.push_back(
         {std::string(weight.name.view()), {weight.shape.begin(), weight.shape.end()}, weight.trainable});
   }
@@ -82,8 +83,6 @@ class read_layer : public source_layer {
     if (name == "dtype") return result;  // of all layers alike: config_reader.cpp
     auto const& found = option_in(config, word, name, known_);
     if (name == "seed") return result;  // Keras draws other numbers from a seed
-    if (name == "stateful" && found == true)
-      throw unsupported("option 'stateful' is true; write it and the batch size of the input behind the import");
     // An initializer that is None is another one than that of a layer whose option is not written.
     bool const is_none = std::same_as<Field, initializer> && config.contains(std::string(name));
     if (found.is_null() && !is_none) {

@@ -9,11 +9,10 @@
 #include <stagecraft/io/detail/bundle_contents.hpp>
 #include <stagecraft/io/detail/bundle_folder.hpp>
 #include <stagecraft/io/detail/byte_source.hpp>
-#include <stagecraft/io/detail/json_depth.hpp>
-#include <stagecraft/io/detail/tensor_bytes.hpp>
-#include <stagecraft/io/detail/unpack_limit.hpp>
 #include <stagecraft/io/detail/zip_archive.hpp>
-#include <stagecraft/io/read_tfjs.hpp>
+#include <stagecraft/io/keras/hdf5_content.hpp>
+#include <stagecraft/io/stored_tensor.hpp>
+#include <stagecraft/io/tfjs.hpp>
 #include <stagecraft/io/weight_formats.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -66,6 +65,15 @@ source_model read_tfjs(std::string const& path, import_options const& options) {
   auto model = read_config(json(file.config), path, options);
   read_tfjs_weights(file.weights, path, model);
   return model;
+}
+
+/// TensorFlow.js's model.json, or all of a model in RTNeural's format.
+source_model read_json(std::string const& path, import_options const& options) {
+  io::byte_source const source(path);
+  auto const text = io::text_of(source);
+  if (text.find("\"in_shape\"") == std::string_view::npos) return read_tfjs(path, options);
+  auto const whole = parse(text, path, "it");
+  return is_rtneural(whole) ? read_rtneural(whole, path, options) : read_tfjs(path, options);
 }
 
 /// Stages, the optimizer and how far it has come.
@@ -151,7 +159,7 @@ source_model read_any(std::string const& path, import_options const& options) {
     throw file_error("E5209", path + ": --architecture is for .h5 files of weights alone; this one has its model");
   if (ends_with(".keras")) return read_keras(path, options);
   if (ends_with(".h5") || ends_with(".hdf5")) return read_h5(path, options);
-  if (ends_with(".json")) return read_tfjs(path, options);
+  if (ends_with(".json")) return read_json(path, options);
   if (io::is_folder(path)) {
     auto const folder = io::without_slash(path);
     if (is_saved_model(folder)) return read_saved_model(folder, options);

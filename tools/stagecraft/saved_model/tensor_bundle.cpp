@@ -5,7 +5,7 @@
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/io/detail/event_writer.hpp>
-#include <stagecraft/io/detail/tensor_bytes.hpp>
+#include <stagecraft/io/stored_tensor.hpp>
 #include <limits>
 #include <protozero/pbf_reader.hpp>
 #include <utility>

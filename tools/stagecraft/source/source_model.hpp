@@ -55,6 +55,7 @@ struct source_call {
 struct source_model {
   std::string name;
   bool is_sequential = false;
+  int batch_size = 0;               ///< samples of a batch, in a model with stateful layers; else 0
   std::vector<model_layer> layers;  ///< layers in the file's order
   std::vector<source_call> calls;   ///< each after those whose outputs it takes
   std::vector<int> inputs;          ///< calls of inputs, in the model's order
@@ -81,13 +82,18 @@ struct import_options {
 /// one of a model with layers, E5064 layers or options that the library does not have, all of them.
 [[nodiscard]] source_model read_config(json const& config, std::string const& file, import_options const& options);
 
-/// A model and its weights from a Keras 2 .h5, a .keras file, a TensorFlow.js folder's model.json, a SavedModel's
-/// folder, or a bundle. Throws file_error as read_config, and E5001, E5015, E5061 and E5100 to E5102 the file cannot be
-/// read, E5062 it has no model, E5065 weights that are missing, or of other shapes.
+/// A model and its weights from a Keras 2 .h5, a .keras file, a TensorFlow.js folder's model.json, RTNeural's
+/// JSON, a SavedModel's folder, or a bundle. Throws file_error as read_config, and E5001, E5015, E5061 and E5100 to
+/// E5102 the file cannot be read, E5062 it has no model, E5065 weights that are missing, or of other shapes.
 [[nodiscard]] source_model read_model(std::string const& path, import_options const& options = {});
 
 /// A model of an ONNX file. Throws file_error as read_config, and E5001 and E5067 the file cannot be read.
 [[nodiscard]] source_model read_onnx(std::string const& path, import_options const& options);
+
+/// True for the content of a JSON file in RTNeural's format.
+[[nodiscard]] bool is_rtneural(json const& whole);
+/// A model in RTNeural's format. Throws file_error as read_config, and E5065 and E5205 for its weights.
+[[nodiscard]] source_model read_rtneural(json const& whole, std::string const& file, import_options const& options);
 
 /// Fills in the values of all weights. Errors as read_model.
 void read_h5_weights(io::hdf5_content const& file, source_model& model);

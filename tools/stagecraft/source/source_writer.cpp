@@ -110,7 +110,8 @@ class header_writer {
     for (int const length : input.outputs[0].value()) sizes.push_back(number_text(length));
     auto const of_type = input_type(model.layer_of(input));
     entries.push_back("input{" + comma_list(sizes) + "}" +
-                      (of_type ? ".of_type("_cpp + dtype_text(*of_type) + ")" : source_text()));
+                      (of_type ? ".of_type("_cpp + dtype_text(*of_type) + ")" : source_text()) +
+                      batch_size_text(model));
     for (auto const& step : steps) {
       auto const& layer = model.layers[static_cast<std::size_t>(step.layer)];
       if (layer.nested)

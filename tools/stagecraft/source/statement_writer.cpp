@@ -344,6 +344,10 @@ source_text statement_writer::function_text(source_model const& model, source_pl
   return wrap("constexpr auto " + function.name + "(" + comma_list(list) + ") {") + body + "}\n";
 }
 
+source_text batch_size_text(source_model const& model) {
+  return model.batch_size > 0 ? ".of_batch_size("_cpp + number_text(model.batch_size) + ")" : source_text();
+}
+
 void statement_writer::write_build(source_text& to) {
   // Functions and types keep their names: no variable hides one.
   for (auto const& function : plan_.functions) declare(function.name);
@@ -359,9 +363,14 @@ void statement_writer::write_build(source_text& to) {
     auto const variable = identifier(is_only ? "x" : name).unused_in(declared_);
     if (!is_only) kept_.insert(variable);
     bind(plan_.inputs[i], variable);
-    to += wrap(indent_ + "auto " + variable + " = model.input(" +
-               (!type && has_default_name ? sizes : "{" + sizes + "}, " + string_literal(name)) +
-               (type ? ", " + dtype_text(*type) : source_text()) + ");");
+    auto const called = has_default_name ? source_text() : ".named("_cpp + string_literal(name) + ")";
+    auto const input = model_.batch_size > 0
+                           ? "input{"_cpp + sizes + "}" +
+                                 (type ? ".of_type("_cpp + dtype_text(*type) + ")" : source_text()) + called +
+                                 batch_size_text(model_)
+                           : (!type && has_default_name ? sizes : "{" + sizes + "}, " + string_literal(name)) +
+                                 (type ? ", " + dtype_text(*type) : source_text());
+    to += wrap(indent_ + "auto " + variable + " = model.input(" + input + ");");
   }
   find_last_uses(plan_.steps, plan_.outputs);
   write_steps(plan_.steps, nullptr, to);

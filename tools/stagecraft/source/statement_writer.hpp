@@ -12,6 +12,9 @@
 
 namespace stagecraft::tool {
 
+/// The end of an input whose model has stateful layers: `.of_batch_size(1)`.
+[[nodiscard]] source_text batch_size_text(source_model const& model);
+
 /// Writes one body: that of a `build`, or of a function.
 class statement_writer {
  public:

@@ -113,6 +113,7 @@ source_text write_test(source_model const& model, identifier const& type, std::s
                        tensor_file const& recorded) {
   bool const has_values = !recorded.tensors.empty();
   auto const samples = has_values ? recorded.tensors.front().shape[0] : 1;
+  auto const batch = model.batch_size > 0 ? model.batch_size : samples;
   auto const inputs = model.inputs.size(), outputs = model.outputs.size();
   source_text text("// Tests ");
   text += comment_text(stem) +
@@ -122,7 +123,7 @@ source_text write_test(source_model const& model, identifier const& type, std::s
   text += has_values ? "#include <stagecraft/io/safetensors.hpp>\n#include <algorithm>\n"_cpp : ""_cpp;
   text += "#include <array>\n#include <cmath>\n#include <cstdio>\n#include <string>\n#include <vector>\n\n";
   text +=
-      "namespace sc = stagecraft;\n\ninline constexpr auto run = sc::inference{.batch_size = " + number_text(samples) +
+      "namespace sc = stagecraft;\n\ninline constexpr auto run = sc::inference{.batch_size = " + number_text(batch) +
       "};\n\n";
   if (has_values) text += helpers_text;
   text += "int main(int argc, char** argv) {\n  std::string const folder = argc > 1 ? argv[1] : \".\";\n";
@@ -138,7 +139,7 @@ source_text write_test(source_model const& model, identifier const& type, std::s
     if (has_values) {
       text += "recorded<" + rank + ">(values, \"inputs:" + number_text(i) + "\");\n";
     } else {
-      source_text sizes("1");
+      auto sizes = number_text(batch);
       for (int const length : shape) sizes += ", " + number_text(length);
       text += "xt::eval(xt::zeros<float>(std::array<std::size_t, " + rank + ">{" + sizes + "}));\n";
     }

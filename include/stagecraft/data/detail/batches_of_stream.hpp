@@ -3,8 +3,6 @@
 #pragma once
 
 #include <stagecraft/data/array_batch.hpp>
-#include <stagecraft/data/batch_of.hpp>
-#include <stagecraft/data/cardinality.hpp>
 #include <stagecraft/data/detail/parts.hpp>
 #include <stagecraft/data/detail/stack.hpp>
 #include <stagecraft/data/stream.hpp>

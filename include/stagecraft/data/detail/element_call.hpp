@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a function of the user is called with an element of a dataset: whole, in parts, or, behind `batch`, with the
-// arrays of the batch.
+// Calls a user's function with an element of a dataset: whole, in parts or, after `batch`, with the arrays of the
+// batch.
 #pragma once
 
 #include <stagecraft/data/array_batch.hpp>
-#include <stagecraft/data/batch_of.hpp>
 #include <stagecraft/data/detail/element.hpp>
 #include <stagecraft/data/detail/stack.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>

@@ -18,7 +18,7 @@ struct pixels {
   std::vector<std::uint8_t> values;
 };
 
-/// Of an image in memory: files of few bytes may become very many.
+/// The most pixels of an image in memory: files of few bytes may have very many.
 inline constexpr std::uint64_t most_pixels = std::uint64_t{1} << 28;
 /// No byte of a JPEG becomes more pixels, or of a PNG more bytes of unpacked rows.
 inline constexpr std::uint64_t most_growth_of_byte = 1032;

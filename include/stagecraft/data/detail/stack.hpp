@@ -3,7 +3,6 @@
 #pragma once
 
 #include <stagecraft/data/array_batch.hpp>
-#include <stagecraft/data/batch_of.hpp>
 #include <stagecraft/data/detail/element.hpp>
 #include <stagecraft/data/detail/parts.hpp>
 #include <stagecraft/data/word_options.hpp>

@@ -2,7 +2,7 @@
 // What the words of a dataset, such as map and shuffle, do in a pass.
 #pragma once
 
-#include <stagecraft/data/batch_of.hpp>
+#include <stagecraft/data/array_batch.hpp>
 #include <stagecraft/data/detail/element_call.hpp>
 #include <stagecraft/data/stream.hpp>
 #include <stagecraft/threads/infeed_queue.hpp>
@@ -94,7 +94,7 @@ class repeated_stream final : public stream<Element> {
   bool is_empty_ = false;
 };
 
-/// Without the first ones, and without those behind so many.
+/// A part of a stream: it skips the first elements, and ends after a number of others.
 template <class Element>
 class part_of_stream final : public stream<Element> {
  public:

@@ -1,13 +1,132 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A 28 x 28 sheet on which a round pen draws smooth strokes with soft edges. Integers only: lengths are in 1/64 of a
-// pixel, darkness goes from 0 to 255.
+// Drawn digits: the strokes of each digit, the random numbers that vary them, and a 28 x 28 sheet on which a round
+// pen draws them with soft edges. All in integers, so that every compiler and machine draws the same: lengths are in
+// 1/64 of a pixel, darkness goes from 0 to 255.
 #pragma once
-
-#include <stagecraft/datasets/detail/random_stream.hpp>
 
 #include <cstdint>
 
 namespace stagecraft::datasets::detail {
+
+/// x from -50 (left) to 50, y from -70 (top) to 70. A point given twice is a corner; all others are passed smoothly.
+struct glyph_point {
+  signed char x = 127;
+  signed char y = 127;
+
+  constexpr bool is_end() const { return x == 127; }
+  constexpr bool is_lift() const { return x == 126; }
+};
+
+/// The pen leaves the paper.
+inline constexpr glyph_point lift{126, 126};
+
+struct glyph {
+  int digit;
+  glyph_point path[20];
+};
+
+inline constexpr glyph glyphs[] = {
+    // 0: round, egg-shaped with a tail inside, square-shouldered
+    {0, {{8, -68}, {-25, -52}, {-39, 0}, {-26, 50}, {4, 68}, {31, 46}, {39, -4}, {28, -52}, {4, -68}}},
+    {0, {{22, -58}, {-8, -67}, {-34, -24}, {-33, 32}, {-4, 67}, {32, 34}, {34, -30}, {14, -62}, {-12, -52}}},
+    {0, {{-6, -66}, {-32, -40}, {-36, 30}, {-14, 66}, {22, 60}, {36, 20}, {30, -46}, {-2, -67}}},
+    // 1: a line, with a flag, with a flag and a base
+    {1, {{2, -68}, {1, 0}, {0, 68}}},
+    {1, {{-24, -38}, {2, -66}, {2, -66}, {2, 0}, {2, 68}}},
+    {1, {{-22, -42}, {0, -66}, {0, -66}, {0, 0}, {0, 66}, lift, {-28, 66}, {0, 67}, {30, 65}}},
+    // 2: with a straight base, with a loop, like a z
+    {2, {{-34, -38}, {-14, -66}, {20, -60}, {31, -30}, {10, 10}, {-36, 66}, {-36, 66}, {0, 63}, {38, 64}}},
+    {2, {{-34, -40}, {-8, -68}, {27, -48}, {18, -2}, {-18, 44}, {-38, 56}, {-32, 36}, {-8, 46}, {18, 64}, {42, 52}}},
+    {2, {{-32, -60}, {6, -66}, {32, -50}, {4, 0}, {-36, 60}, {-36, 60}, {4, 58}, {40, 62}}},
+    // 3: round, with a flat top, with a small upper bow
+    {3, {{-32, -54}, {0, -70}, {29, -46}, {16, -14}, {-10, -4}, {-10, -4}, {22, 6}, {34, 36}, {8, 68}, {-34, 54}}},
+    {3, {{-32, -64}, {0, -64}, {30, -64}, {30, -64}, {-6, -10}, {-6, -10}, {28, 8}, {32, 44}, {2, 69}, {-34, 54}}},
+    {3, {{-24, -60}, {4, -69}, {22, -48}, {8, -24}, {-16, -18}, {-16, -18}, {24, -4}, {36, 30}, {14, 66}, {-32, 62}}},
+    // 4: open, closed, in one stroke
+    {4, {{-24, -66}, {-30, -28}, {-36, 10}, {-36, 10}, {0, 9}, {40, 6}, lift, {20, -42}, {18, 14}, {14, 70}}},
+    {4, {{14, -68}, {-14, -22}, {-40, 22}, {-40, 22}, {0, 21}, {42, 20}, lift, {14, -68}, {14, 0}, {14, 70}}},
+    {4, {{-26, -64}, {-34, -14}, {-12, 4}, {26, -10}, {32, -62}, {32, -62}, {28, 4}, {22, 70}}},
+    // 5: in one stroke, with the bar added last, like an s
+    {5,
+     {{34, -64},
+      {4, -64},
+      {-24, -64},
+      {-24, -64},
+      {-28, -12},
+      {-28, -12},
+      {8, -18},
+      {36, 14},
+      {24, 56},
+      {-8, 69},
+      {-36, 54}}},
+    {5,
+     {{-24, -60},
+      {-28, -12},
+      {-28, -12},
+      {6, -20},
+      {35, 12},
+      {20, 58},
+      {-32, 62},
+      lift,
+      {-24, -61},
+      {6, -62},
+      {38, -66}}},
+    {5, {{32, -60}, {-6, -66}, {-28, -42}, {-10, -12}, {24, 8}, {29, 44}, {0, 68}, {-34, 54}}},
+    // 6: with a bent stem, with a straight stem, curled
+    {6, {{26, -66}, {-12, -42}, {-35, 12}, {-22, 58}, {12, 67}, {33, 38}, {16, 8}, {-14, 14}, {-31, 40}}},
+    {6, {{-2, -70}, {-22, -12}, {-30, 38}, {-2, 68}, {28, 48}, {22, 16}, {-6, 10}, {-28, 34}}},
+    {6, {{30, -52}, {8, -68}, {-22, -44}, {-34, 16}, {-14, 64}, {24, 58}, {32, 26}, {6, 6}, {-26, 24}}},
+    // 7: plain, with a bar, with a serif
+    {7, {{-36, -62}, {0, -62}, {36, -62}, {36, -62}, {6, 0}, {-12, 70}}},
+    {7, {{-36, -60}, {0, -62}, {36, -62}, {36, -62}, {8, 0}, {-8, 70}, lift, {-20, 2}, {4, 0}, {30, -3}}},
+    {7, {{-35, -40}, {-34, -64}, {-34, -64}, {0, -60}, {36, -62}, {36, -62}, {14, -6}, {4, 70}}},
+    // 8: in one stroke, of two circles, begun at the waist
+    {8, {{24, -50}, {-4, -68}, {-27, -42}, {0, -6}, {30, 34}, {2, 68}, {-30, 38}, {2, -6}, {27, -42}, {14, -62}}},
+    {8, {{0, -68}, {-26, -40}, {-2, -8}, {26, -38}, {2, -68}, lift, {0, -8}, {-32, 32}, {0, 68}, {32, 32}, {2, -8}}},
+    {8, {{0, -4}, {-26, -38}, {2, -68}, {26, -40}, {-2, -4}, {-32, 36}, {2, 68}, {31, 34}, {4, -2}}},
+    // 9: with a bent leg, with a straight leg, with a curled leg
+    {9, {{29, -42}, {6, -67}, {-27, -44}, {-20, -8}, {10, -8}, {29, -44}, {28, 10}, {16, 70}}},
+    {9, {{28, -58}, {-4, -66}, {-30, -36}, {-10, -4}, {18, -18}, {30, -62}, {30, -62}, {30, 0}, {29, 70}}},
+    {9, {{30, -46}, {2, -67}, {-30, -36}, {-12, -2}, {20, -18}, {32, -50}, {33, 4}, {16, 56}, {-24, 64}}},
+};
+
+inline constexpr int styles_per_digit = 3;
+static_assert(sizeof(glyphs) / sizeof(glyphs[0]) == 10 * styles_per_digit);
+
+/// Scrambles 64 bits (the finalizer of SplitMix64; Steele, Lea and Flood 2014).
+constexpr std::uint64_t scramble(std::uint64_t bits) {
+  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9u;
+  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
+  return bits ^ (bits >> 31);
+}
+
+class random_stream {
+ public:
+  /// The stream of sample `sample` in part `part` of a data set with seed `seed`.
+  constexpr random_stream(std::uint64_t seed, std::uint64_t part, std::uint64_t sample)
+      : state_(scramble(scramble(scramble(seed + step) ^ (part + step)) ^ (sample + step))) {}
+
+  constexpr std::uint64_t bits() { return scramble(state_ += step); }
+
+  /// A number from `low` to `high`, both included.
+  constexpr int between(int low, int high) {
+    auto const count = static_cast<std::uint64_t>(high - low) + 1;
+    return low + static_cast<int>(((bits() >> 32) * count) >> 32);
+  }
+
+  /// Bell-shaped around 0 with this standard deviation, never more than 3.5 deviations out: the sum of four uniforms.
+  constexpr int around_zero(int deviation) {
+    std::uint64_t const word = bits();
+    auto const sum = static_cast<int>((word & 0xffff) + (word >> 16 & 0xffff) + (word >> 32 & 0xffff) + (word >> 48));
+    return static_cast<int>(static_cast<std::int64_t>(sum - 131070) * deviation / 37837);
+  }
+
+  constexpr bool happens(int percent) { return between(1, 100) <= percent; }
+
+ private:
+  static constexpr std::uint64_t step = 0x9e3779b97f4a7c15u;
+  std::uint64_t state_;
+};
 
 struct canvas_point {
   int x;

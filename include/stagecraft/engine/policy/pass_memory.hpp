@@ -110,7 +110,7 @@ struct weight_numbers {
 
 /// One thread's part of a step. Its share lasts as long as one call of `divide`.
 struct thread_part {
-  float* workspace = nullptr;              ///< of this thread alone; what threads share stands before it
+  float* workspace = nullptr;              ///< workspace of this thread alone, after the memory that threads share
   sharing_team::member* member = nullptr;  ///< null if there is one thread only
   kernels::share share = {};               ///< the part of the work
 };

@@ -63,7 +63,7 @@ class list_values {
     for (int i = axis + 1; i < shape.rank; ++i) product *= shape[i];
     return product;
   }
-  /// The same in a wider result, where an operand that is 1 long repeats.
+  /// The stride along an axis in a wider result, where an operand that is 1 long repeats.
   static std::int64_t repeating_stride(extents const& shape, int axis, int rank) {
     int const own = axis - (rank - shape.rank);
     return own < 0 || shape.lengths[own] == 1 ? 0 : stride(shape, own);

@@ -66,7 +66,7 @@ class list_workspace {
     if (of.what.template is<operations::pooling_gradient>()) return 2 * first.size() + 64;  // more than the windows
     return 0;
   }
-  /// The same of a convolution that `by` carries out.
+  /// Floats of workspace of a convolution that `by` carries out.
   [[nodiscard]] static constexpr std::int64_t of_windows(window_functions const& by, node const& of,
                                                          tracing::array_view<node const> nodes,
                                                          tracing::array_view<int const> operands) {

@@ -81,8 +81,8 @@ struct kernel_operation<layer_kernel::batch_normalization, L> {
     }
   }
 
-  /// With the moving statistics: reciprocal deviations, then scales and offsets of the channels. Nothing, or a bias,
-  /// where it is a part of the weights before it.
+  /// Floats for a normalization by moving statistics: reciprocal deviations, then scales and offsets of the channels.
+  /// There is nothing, or a bias, where it is a part of the weights before it.
   template <class Call>
   static constexpr long long epilogue_floats() {
     return is_folded<Call> ? 0 : 3LL * shapes<Call>::array;

@@ -20,7 +20,7 @@ struct host_call {
   using architecture = typename Plan::architecture;
 
   static constexpr auto const& planned = Plan::model_plan.calls[Call];
-  /// Without the activation, if the loss applies it.
+  /// The layer; its activation is left out if the loss applies it.
   static constexpr auto const& layer = planned_layer<model, Call, planned.activation_in_loss>;
   static constexpr int call = Call;
   static constexpr int batch = Plan::model_plan.batch;
@@ -51,7 +51,7 @@ struct host_call {
     auto const& source = Plan::model_plan.calls[input_call(index)];
     return source.activation_in_consumer ? source.needs.output_activation : linear;
   }
-  /// The same for the gradients of the weights.
+  /// True if the gradients of the weights are added to the memory's contents.
   static constexpr bool adds_parameter_gradient = Plan::adds_parameter_gradients;
   static constexpr int first_parameter = Plan::graph.layer_of(Call).first_parameter;
   static constexpr int parameter_count = Plan::graph.layer_of(Call).parameter_count;
@@ -82,7 +82,8 @@ struct host_call {
   static constexpr bool has_saved = Plan::exists(Plan::saved(Call));
   [[nodiscard]] float* saved() const { return Plan::address(memory, Plan::saved(Call)); }
   [[nodiscard]] float const* weight(int index) const { return memory.weights + weight_offset(index); }
-  /// Of a weight that is not trained, such as a moving mean: its layer may change it in a forward step of training.
+  /// The memory of a weight that is not trained, such as a moving mean: its layer may change it in a forward step of
+  /// training.
   [[nodiscard]] float* mutable_weight(int index) const { return memory.weights + weight_offset(index); }
   [[nodiscard]] float* parameter_gradient(int index) const {
     return memory.gradients + weight_offset(index) + Plan::gradients.shift[Call];
@@ -133,7 +134,7 @@ struct host_call {
     return last;
   }();
   using widened = widened_step<Plan, Call>;
-  /// Of what belongs to a call of the graph: where it is stored, or where it has been widened to floats.
+  /// The address of a tensor of a call of the graph: where it is stored, or where it has been widened to floats.
   template <class Place>
   [[nodiscard]] float* address(Place const& place, [[maybe_unused]] int of, [[maybe_unused]] long long room) const {
     if constexpr (is_half(Plan::stored))

@@ -45,7 +45,7 @@ struct row_layout {
     for (int i = 0; i < index; ++i) sum += packed_floats(i);
     return sum;
   }
-  /// Behind the last register that is summed together with `first`: all such parts are about as large.
+  /// The end of the registers that are summed together from `first` on: all such parts are about as large.
   [[nodiscard]] constexpr int part_end(int first) const {
     int const parts = (registers() + most_sums - 1) / most_sums, at_once = (registers() + parts - 1) / parts;
     return first + at_once < registers() ? first + at_once : registers();

@@ -54,7 +54,7 @@ template <class Call>
 constexpr bool writes_gradient(int index) {
   if (!wants_gradient<Call>(index)) return false;
   if (index >= Call::input_count) return !Call::adds_parameter_gradient;
-  // The same tensor may stand twice among the inputs: then the second gradient is added to the first.
+  // A tensor may stand twice among the inputs: then the second gradient is added to the first.
   for (int i = 0; i < Call::input_count; ++i)
     if (i != index && Call::input_call(i) == Call::input_call(index)) return false;
   return !Call::adds_input_gradient(index);

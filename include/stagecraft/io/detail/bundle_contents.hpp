@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the files of a bundle hold, with their checksums.
+// The files of a bundle in memory, with their checksums. Deep JSON is refused before it is parsed, since copies take
+// stack and a parser with a callback would take quadratic time.
 #pragma once
 
 #include <stagecraft/io/detail/bundle_folder.hpp>
-#include <stagecraft/io/detail/crc32.hpp>
-#include <stagecraft/io/detail/json_depth.hpp>
 #include <stagecraft/io/detail/option_json.hpp>
 #include <stagecraft/io/safetensors.hpp>
 #include <stagecraft/io/stored_tensor.hpp>
@@ -23,6 +22,28 @@
 #include <vector>
 
 namespace stagecraft::io {
+
+/// Whether lists and objects are nested more than `deepest` deep. Of what is no JSON, the answer may be either.
+[[nodiscard]] constexpr bool is_nested_deeper(std::string_view text, int deepest) noexcept {
+  int depth = 0;
+  bool in_text = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    char const c = text[i];
+    if (in_text) {
+      if (c == '\\') ++i;
+      if (c == '"') in_text = false;
+    } else if (c == '"') {
+      in_text = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > deepest) return true;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return false;
+}
+static_assert(is_nested_deeper("[[]]", 1) && !is_nested_deeper("[[]]", 2));
+static_assert(!is_nested_deeper(R"(["[[\"[", {}])", 2));
 
 struct bundle_contents {
   json model;           ///< model.json
@@ -151,7 +172,7 @@ class opened_folder {
     if (opened_ >= 0) ::close(opened_);
   }
 
-  /// Without a folder, it says why it cannot be read.
+  /// The bytes of a file of the bundle. If there is no folder, they say why it cannot be read.
   [[nodiscard]] byte_source file(char const* name) const {
     auto const path = path_ + "/" + name;
     return opened_ < 0 ? byte_source(path) : byte_source(opened_, name, path);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <stagecraft/io/detail/byte_source.hpp>
-#include <stagecraft/io/detail/crc32.hpp>
 #include <stagecraft/io/detail/file_writer.hpp>
 #include <cerrno>
 #include <cstddef>
@@ -18,8 +17,16 @@
 #include <unistd.h>
 #include <utility>
 #include <vector>
+#include <zlib.h>
 
 namespace stagecraft::io {
+
+/// The checksum of zip and gzip of bytes that follow bytes whose checksum is `crc`. Needs zlib.
+[[nodiscard]] inline std::uint32_t crc32_of(std::span<std::byte const> bytes, std::uint32_t crc = 0) {
+  if (bytes.empty()) return crc;  // zlib returns its first value for a null pointer
+  return static_cast<std::uint32_t>(
+      ::crc32_z(crc, reinterpret_cast<Bytef const*>(bytes.data()), static_cast<z_size_t>(bytes.size())));
+}
 
 inline constexpr char const* bundle_files[]{"model.json", "weights.safetensors", "training.json"};
 

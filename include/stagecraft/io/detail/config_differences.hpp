@@ -1,17 +1,39 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What differs between two descriptions of a model, layer by layer.
+// Differences between a file and a model, layer by layer, reported in one error.
 #pragma once
 
-#include <stagecraft/io/detail/difference_list.hpp>
+#include <stagecraft/io/detail/byte_source.hpp>
 #include <stagecraft/io/detail/option_json.hpp>
 #include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace stagecraft::io {
 
-/// A value in an error; long ones are cut.
+/// Collects texts, one a difference.
+class difference_list {
+ public:
+  void add(std::string text) { texts_.push_back(std::move(text)); }
+  [[nodiscard]] bool empty() const noexcept { return texts_.empty(); }
+  [[nodiscard]] std::vector<std::string> const& texts() const noexcept { return texts_; }
+
+  /// "w.safetensors: does not fit model 'mlp', 2 differences:", and a line for each. Throws file_error if there are
+  /// any.
+  void raise(std::string_view code, std::string const& file, std::string_view model) const {
+    if (texts_.empty()) return;
+    std::string text = "does not fit model '" + std::string(model) + "', " + std::to_string(texts_.size()) +
+                       (texts_.size() == 1 ? " difference:" : " differences:");
+    for (auto const& each : texts_) text += "\n  " + each;
+    refuse(code, file, text);
+  }
+
+ private:
+  std::vector<std::string> texts_;
+};
+
+/// The text of a value in an error, cut after 120 characters.
 [[nodiscard]] inline std::string value_text(json const& value) {
   constexpr std::size_t most = 120;
   auto text = value.is_null() ? std::string("None")
@@ -20,7 +42,7 @@ namespace stagecraft::io {
   return text;
 }
 
-/// "layer 'dense'" of an entry of `layers`.
+/// The name of a layer's entry in `layers`; empty if it has none.
 [[nodiscard]] inline std::string name_of_entry(json const& entry) {
   if (!entry.is_object() || !entry.contains("config") || !entry["config"].is_object()) return {};
   auto const name = entry["config"].find("name");
@@ -29,7 +51,7 @@ namespace stagecraft::io {
 
 inline void compare_config(json const& own, json const& found, std::string const& where, difference_list& differences);
 
-/// Layers are found by their names.
+/// Compares layers, found by their names, and their order.
 inline void compare_layers(json const& own, json const& found, std::string const& where, difference_list& differences) {
   auto const find = [](json const& layers, std::string const& name) -> json const* {
     for (auto const& each : layers)
@@ -58,7 +80,7 @@ inline void compare_layers(json const& own, json const& found, std::string const
     }
 }
 
-/// The stages of calls, by their names.
+/// Compares the stages of calls, found by their names.
 inline void compare_stages(json const& own, json const& found, difference_list& differences) {
   for (auto const& [call, stage] : own.items()) {
     auto const other = found.find(call);
@@ -69,7 +91,7 @@ inline void compare_stages(json const& own, json const& found, difference_list& 
   }
 }
 
-/// An option of which the file says nothing, since an older release wrote it, is no difference.
+/// Lists options that differ. An option that the file does not have is no difference: a release without it wrote it.
 inline void compare_config(json const& own, json const& found, std::string const& where, difference_list& differences) {
   if (!found.is_object()) return differences.add(where + "the file has " + value_text(found));
   for (auto const& [key, value] : own.items()) {
@@ -81,7 +103,7 @@ inline void compare_config(json const& own, json const& found, std::string const
       compare_config(value, *other, where, differences);
     else if (key == "pipeline_stages" && other->is_object() && !value.empty() && !other->empty())
       compare_stages(value, *other, differences);
-    else if (value != *other && !(value.is_null() && *other == json::array()))  // as older releases wrote it
+    else if (value != *other)
       differences.add(where + key + " is " + value_text(value) + ", in the file " + value_text(*other));
   }
   for (auto const& [key, value] : found.items())

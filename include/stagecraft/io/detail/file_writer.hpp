@@ -1,23 +1,134 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes files so that a reader sees the former one or the new one, whole: under another name, to the disk, then
-// renamed.
+// Writes files so that a reader sees the former or the new file, whole: under another name, to the disk, then
+// renamed. Removes files and folders under such names that killed programs left.
 #pragma once
 
 #include <stagecraft/io/detail/byte_source.hpp>
-#include <stagecraft/io/detail/leftovers.hpp>
+#include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <ctime>
+#include <dirent.h>
 #include <fcntl.h>
 #include <span>
 #include <string>
 #include <string_view>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 namespace stagecraft::io {
+
+/// The name beside `path` under which it is written. Numbered by the process: two that save to one place do not mix.
+[[nodiscard]] inline std::string name_while_writing(std::string const& path) {
+  return path + ".saving-" + std::to_string(::getpid());
+}
+
+/// "." for a name without a folder.
+[[nodiscard]] inline std::string folder_of(std::string const& path) {
+  auto const slash = path.find_last_of('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
+/// Whether anything stands there, a symbolic link included.
+[[nodiscard]] inline bool exists(std::string const& path) {
+  struct stat facts{};
+  return ::lstat(path.c_str(), &facts) == 0;
+}
+/// Whether a folder stands there itself, not a symbolic link to one.
+[[nodiscard]] inline bool is_real_folder(std::string const& path) {
+  struct stat facts{};
+  return ::lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
+}
+
+/// Where a name leads: that of a symbolic link to what it points to, which need not be there; any other to itself.
+[[nodiscard]] inline std::string behind_links(std::string path) {
+  constexpr int most = 40;  // as Linux has it
+  for (int links = 0; links < most; ++links) {
+    char target[4096];
+    auto const count = ::readlink(path.c_str(), target, sizeof target);
+    if (count <= 0 || count == static_cast<ssize_t>(sizeof target)) break;
+    std::string_view const to(target, static_cast<std::size_t>(count));
+    auto const slash = path.find_last_of('/');
+    bool const is_beside = !to.starts_with('/') && slash != std::string::npos;
+    path = (is_beside ? path.substr(0, slash + 1) : std::string()) + std::string(to);
+    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  }
+  return path;
+}
+
+/// The names in a folder; none if there is none.
+[[nodiscard]] inline std::vector<std::string> names_in_folder(std::string const& folder) {
+  std::vector<std::string> names;
+  if (auto* const opened = ::opendir(folder.c_str()); opened != nullptr) {
+    while (auto const* const entry = ::readdir(opened))
+      if (std::string_view const name = entry->d_name; name != "." && name != "..") names.emplace_back(name);
+    ::closedir(opened);
+  }
+  return names;
+}
+
+/// When a process started, in seconds of the system's clock; 0: it is not known.
+[[nodiscard]] inline std::int64_t start_of_process(long process) {
+  timespec since_boot{}, now{};
+  auto* const file = std::fopen(("/proc/" + std::to_string(process) + "/stat").c_str(), "re");
+  if (file == nullptr) return 0;
+  char text[1024];
+  auto const count = std::fread(text, 1, sizeof text - 1, file);
+  std::fclose(file);
+  std::string_view left(text, count);
+  left.remove_prefix(left.rfind(')') == std::string_view::npos ? left.size() : left.rfind(')') + 1);
+  constexpr int start_time = 19;  // words between the program's name and it
+  for (int i = 0; i < start_time && !left.empty(); ++i) left.remove_prefix(std::min(left.find(' ', 1), left.size()));
+  long long ticks = 0;
+  for (auto const digit : left.substr(left.empty() ? 0 : 1)) {
+    if (digit < '0' || digit > '9' || ticks > (1LL << 58)) break;
+    ticks = ticks * 10 + (digit - '0');
+  }
+  if (ticks == 0 || ::clock_gettime(CLOCK_BOOTTIME, &since_boot) != 0 || ::clock_gettime(CLOCK_REALTIME, &now) != 0)
+    return 0;
+  return now.tv_sec - since_boot.tv_sec + ticks / ::sysconf(_SC_CLK_TCK);
+}
+
+/// Whether no program writes there any more: whoever does holds a lock, and the process of that number has ended, or
+/// is a younger one than what stands there.
+[[nodiscard]] inline bool is_left_over(std::string const& path, long process) {
+  if (process <= 0 || process == ::getpid()) return false;
+  int const opened = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  struct stat facts{};
+  if (opened < 0) return false;
+  bool const is_free = ::fstat(opened, &facts) == 0 && ::flock(opened, LOCK_EX | LOCK_NB) == 0;
+  ::close(opened);
+  if (!is_free) return false;
+  if (::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH) return true;
+  constexpr std::int64_t doubt = 60;  // seconds, of clocks that are set meanwhile
+  auto const start = start_of_process(process);
+  return start > static_cast<std::int64_t>(facts.st_mtime) + doubt;
+}
+
+/// What stands beside `path` as "<path><kind><process>". `any`: whether a program still writes it or not.
+[[nodiscard]] inline std::vector<std::string> leftovers(std::string const& path, std::string_view kind,
+                                                        bool any = false) {
+  std::vector<std::string> found;
+  auto const folder = folder_of(path);
+  auto const slash = path.find_last_of('/');
+  auto const begin = path.substr(slash == std::string::npos ? 0 : slash + 1) + std::string(kind);
+  for (auto const& name : names_in_folder(folder)) {
+    if (!name.starts_with(begin)) continue;
+    auto const place = slash == std::string::npos ? name : folder + name;
+    char* end = nullptr;
+    auto const process = std::strtol(name.c_str() + begin.size(), &end, 10);
+    if (*end == '\0' && process > 0 && (any || is_left_over(place, process))) found.push_back(place);
+  }
+  return found;
+}
 
 /// Called before bytes are written, with how many, and before anything else is done to a folder, with 0; says how many
 /// to write. For tests that end a program in the middle.

@@ -68,7 +68,7 @@ class keras_group {
   [[nodiscard]] indices match(std::vector<placed_tensor> const& tensors) const {
     return layers_.size() <= 1 ? in_order(false, tensors.size()) : match_models(tensors, true);
   }
-  /// The same of a file that is one list of all tensors: the order counts only where no layer is named.
+  /// Matches a file that is one list of all tensors: the order counts only where no layer is named.
   [[nodiscard]] indices match_list(std::vector<placed_tensor> const& tensors) const {
     return match_models(tensors, false);
   }

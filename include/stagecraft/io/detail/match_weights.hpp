@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Holds the tensors of a file against a model's weights, by name.
+// Names of a model's weights in files, and the comparison of a file's tensors with the model's weights by name.
 #pragma once
 
-#include <stagecraft/io/detail/difference_list.hpp>
-#include <stagecraft/io/detail/weight_paths.hpp>
+#include <stagecraft/io/detail/config_differences.hpp>
 #include <stagecraft/io/stored_tensor.hpp>
-#include <stagecraft/training/callbacks/weight_array.hpp>
+#include <stagecraft/plan/layer_path.hpp>
+#include <stagecraft/training/callbacks/trainable.hpp>
 #include <stagecraft/training/weight_files.hpp>
+#include <stagecraft/training/weight_views.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <map>
@@ -17,6 +18,31 @@
 #include <vector>
 
 namespace stagecraft::io {
+
+using stagecraft::detail::path_of_layer;
+
+/// "dense/kernel:0", Keras's name of a weight; in nested models with their names before it: "encoder/dense/kernel:0",
+/// so that no two weights have one name.
+template <class M>
+[[nodiscard]] std::string weight_path(int weight) {
+  return path_of_layer(graph_of<M>, graph_of<M>.layer_of_parameter(weight)) + "/" +
+         std::string(graph_of<M>.parameters[weight].name.view()) + ":0";
+}
+
+/// The paths of all weights, in Keras's order.
+template <class M>
+[[nodiscard]] std::vector<std::string> weight_paths() {
+  std::vector<std::string> paths;
+  for (int const weight : stagecraft::detail::weight_order<M>) paths.push_back(weight_path<M>(weight));
+  return paths;
+}
+
+/// A path from which Keras's ":0" is removed.
+[[nodiscard]] inline std::string_view without_number(std::string_view path) {
+  return path.ends_with(":0") ? path.substr(0, path.size() - 2) : path;
+}
+/// "encoder/dense" of "encoder/dense/kernel:0".
+[[nodiscard]] inline std::string_view layer_of_path(std::string_view path) { return path.substr(0, path.rfind('/')); }
 
 /// What is wrong with a tensor that is to become a weight; empty: nothing.
 [[nodiscard]] inline std::string difference_of(stored_tensor const& found, weight_array const& weight) {

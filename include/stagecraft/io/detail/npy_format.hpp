@@ -3,7 +3,6 @@
 #pragma once
 
 #include <stagecraft/io/detail/byte_source.hpp>
-#include <stagecraft/io/detail/tensor_bytes.hpp>
 #include <stagecraft/io/element_type.hpp>
 #include <stagecraft/io/stored_tensor.hpp>
 #include <algorithm>

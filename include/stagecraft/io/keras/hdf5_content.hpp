@@ -1,15 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What Keras's readers ask of an HDF5 file, whoever reads it: this process, or one of its own.
+// The questions that Keras's readers ask of an HDF5 file, in this process or one of its own, and limits on the bytes
+// of what is unpacked.
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace stagecraft::io {
+
+/// The most bytes that a packed part of a model's file may become: 64 MiB, or 32 times its bytes where that is more.
+/// Trained weights do not become twice their bytes; zeros become a thousand times theirs.
+[[nodiscard]] constexpr std::uint64_t most_unpacked(std::uint64_t packed) noexcept {
+  constexpr std::uint64_t least = std::uint64_t{64} << 20, growth = 32;
+  return packed > std::numeric_limits<std::uint64_t>::max() / growth ? packed : std::max(least, packed * growth);
+}
+
+/// The most bytes of a description of a model as JSON in an archive: as values it takes some twenty times as many.
+inline constexpr std::uint64_t most_config_bytes = std::uint64_t{16} << 20;
 
 /// An array of a file, as floats.
 struct stored_array {

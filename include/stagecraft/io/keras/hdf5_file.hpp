@@ -3,7 +3,6 @@
 #pragma once
 
 #include <stagecraft/io/detail/byte_source.hpp>
-#include <stagecraft/io/detail/unpack_limit.hpp>
 #include <stagecraft/io/keras/hdf5_content.hpp>
 #include <stagecraft/io/keras/hdf5_handle.hpp>
 #include <stagecraft/io/narrowing.hpp>

@@ -1,20 +1,125 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A bundle's description of a model as Keras itself writes it: of Keras 2 for .h5 files and TensorFlow.js, of Keras 3
-// for .keras files.
+// A bundle's description of a model as Keras writes it: of Keras 2 for .h5 files and TensorFlow.js, of Keras 3 for
+// .keras files; with the classes that Keras has, and Keras 2's lists of calls as Keras 3's objects.
 #pragma once
 
 #include <stagecraft/io/detail/byte_source.hpp>
 #include <stagecraft/io/detail/model_config.hpp>
 #include <stagecraft/io/detail/option_json.hpp>
-#include <stagecraft/io/keras/keras_3_calls.hpp>
-#include <stagecraft/io/keras/keras_classes.hpp>
 #include <cstddef>
+#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace stagecraft::io {
+
+/// The library's layers that Keras 2 has.
+inline constexpr std::string_view keras_2_layers =
+    "Activation ActivityRegularization Add AdditiveAttention AlphaDropout Attention Average AveragePooling1D "
+    "AveragePooling2D AveragePooling3D BatchNormalization Bidirectional CategoryEncoding CenterCrop Concatenate Conv1D "
+    "Conv1DTranspose Conv2D Conv2DTranspose Conv3D Conv3DTranspose ConvLSTM1D ConvLSTM2D ConvLSTM3D Cropping1D "
+    "Cropping2D Cropping3D Dense DepthwiseConv2D Discretization Dot Dropout ELU EinsumDense Embedding Flatten GRU "
+    "GaussianDropout GaussianNoise GlobalAveragePooling1D GlobalAveragePooling2D GlobalAveragePooling3D "
+    "GlobalMaxPooling1D GlobalMaxPooling2D GlobalMaxPooling3D GroupNormalization InputLayer LSTM "
+    "LayerNormalization LeakyReLU LocallyConnected1D LocallyConnected2D Masking MaxPooling1D MaxPooling2D "
+    "MaxPooling3D Maximum Minimum MultiHeadAttention Multiply Normalization PReLU Permute RandomContrast "
+    "RandomCrop RandomFlip RandomRotation RandomTranslation RandomZoom ReLU RepeatVector Rescaling Reshape "
+    "Resizing SeparableConv1D SeparableConv2D SimpleRNN Softmax SpatialDropout1D SpatialDropout2D "
+    "SpatialDropout3D Subtract ThresholdedReLU TimeDistributed UnitNormalization UpSampling1D UpSampling2D "
+    "UpSampling3D ZeroPadding1D ZeroPadding2D ZeroPadding3D";
+/// Classes of Keras 2 that Keras 3 has no longer.
+inline constexpr std::string_view not_in_keras_3 = "LocallyConnected1D LocallyConnected2D ThresholdedReLU";
+/// Its initializers, regularizers and constraints.
+inline constexpr std::string_view keras_2_objects =
+    "Zeros Ones Constant RandomNormal RandomUniform TruncatedNormal VarianceScaling GlorotNormal GlorotUniform "
+    "HeNormal HeUniform LecunNormal LecunUniform Orthogonal Identity L1 L2 L1L2 MaxNorm MinMaxNorm NonNeg "
+    "RadialConstraint UnitNorm";
+/// Its activations, and layers that may stand in their place.
+inline constexpr std::string_view keras_2_activations =
+    "linear relu softmax sigmoid tanh gelu swish selu elu exponential softplus softsign hard_sigmoid ReLU ELU";
+
+/// Whether a list of names, with one blank after each but the last, has this one.
+[[nodiscard]] constexpr bool lists(std::string_view names, std::string_view name) noexcept {
+  while (!names.empty()) {
+    auto const blank = names.find(' ');
+    if (names.substr(0, blank) == name) return true;
+    names.remove_prefix(blank == std::string_view::npos ? names.size() : blank + 1);
+  }
+  return false;
+}
+
+/// Knows the tensors of a model by their layers.
+class keras_3_calls {
+ public:
+  /// `layers` are the entries of the model's layers, with the shapes of their outputs.
+  explicit keras_3_calls(json const& layers) {
+    for (auto const& each : layers) {
+      auto const name = each.at("config").value("name", "");
+      auto const shapes = each.find(output_shapes_key);
+      if (shapes != each.end())
+        shapes_[name] = *shapes;
+      else if (each["config"].contains("batch_input_shape"))
+        shapes_[name] = json::array({json::array({each["config"]["batch_input_shape"]})});
+      auto const& config = each["config"];
+      // In Keras 2, a model has a node of its own in front of those of its calls.
+      first_node_[name] = config.contains("layers") && has_own_node(each) ? 1 : 0;
+    }
+  }
+
+  /// [[name, node, output], ...]: the model's inputs or outputs.
+  [[nodiscard]] json write_ends(json ends) const {
+    for (auto& end : ends) end[1] = call_of(end.at(0).get<std::string>(), end.at(1).get<int>());
+    return ends;
+  }
+
+  /// The calls of a layer.
+  [[nodiscard]] json write(json const& nodes) const {
+    auto result = json::array();
+    for (auto const& node : nodes) {
+      auto inputs = json::array();
+      auto keywords = json::object();
+      for (auto const& input : node) {
+        inputs.push_back(tensor(input));
+        if (input.size() > 3) keywords.update(input[3]);
+      }
+      for (auto& [key, value] : keywords.items())
+        if (value.is_array() && value.size() == 3 && value[0].is_string()) value = tensor(value);
+      json const given = inputs.size() == 1 ? inputs[0] : inputs;
+      result.push_back({{"args", json::array({given})}, {"kwargs", std::move(keywords)}});
+    }
+    return result;
+  }
+
+ private:
+  /// True for models with a node of their own; a sequential one has it if it begins with an input.
+  static bool has_own_node(json const& entry) {
+    auto const& layers = entry["config"]["layers"];
+    return entry.at("class_name") != "Sequential" || (!layers.empty() && layers[0].at("class_name") == "InputLayer");
+  }
+
+  [[nodiscard]] json tensor(json const& from) const {
+    auto const name = from.at(0).get<std::string>();
+    auto const node = from.at(1).get<int>(), output = from.at(2).get<int>();
+    auto const call = call_of(name, node);
+    auto const shapes = shapes_.find(name);
+    if (shapes == shapes_.end() || call < 0) throw_no_tensor(name);
+    auto const& shape = shapes->second.at(static_cast<std::size_t>(call)).at(static_cast<std::size_t>(output));
+    return {{"class_name", "__keras_tensor__"},
+            {"config", {{"shape", shape}, {"dtype", "float32"}, {"keras_history", json::array({name, call, output})}}}};
+  }
+  [[nodiscard]] int call_of(std::string const& name, int node) const {
+    auto const first = first_node_.find(name);
+    return node - (first == first_node_.end() ? 0 : first->second);
+  }
+  [[noreturn]] static void throw_no_tensor(std::string const& name) {
+    refuse("E5030", "model.json", "a call takes an output of '" + name + "', which has none");
+  }
+
+  std::map<std::string, json> shapes_;
+  std::map<std::string, int> first_node_;
+};
 
 enum class keras_version : unsigned char { keras_2, keras_3 };
 

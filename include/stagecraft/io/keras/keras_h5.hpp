@@ -5,9 +5,9 @@
 #include <stagecraft/io/detail/bundle_contents.hpp>
 #include <stagecraft/io/detail/file_writer.hpp>
 #include <stagecraft/io/detail/zip_archive.hpp>
-#include <stagecraft/io/keras/bundle_layers.hpp>
 #include <stagecraft/io/keras/hdf5_writer.hpp>
 #include <stagecraft/io/keras/keras_config.hpp>
+#include <stagecraft/io/keras/layer_tree.hpp>
 #include <stagecraft/io/keras/write_keras_training.hpp>
 #include <cstddef>
 #include <set>

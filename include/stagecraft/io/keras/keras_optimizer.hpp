@@ -22,7 +22,7 @@ struct keras_slot {
 /// An optimizer whose numbers mean the same here and in Keras.
 struct keras_optimizer {
   std::string_view name, class_name;  ///< "adam", and Keras's "Adam"
-  std::array<keras_slot, 3> slots{};  ///< those that it may have; Keras's order
+  std::array<keras_slot, 3> slots{};  ///< slots that it may have, in Keras's order
 };
 
 inline constexpr std::array keras_optimizers{

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The layers of a model with their weights, as Keras's files have them: by name in Keras 2, by class in Keras 3.
+// The layers of a bundle's model with their weights, and their places in Keras's files: by name in Keras 2, by class
+// in Keras 3.
 #pragma once
 
 #include <stagecraft/graph/layer_names.hpp>
+#include <stagecraft/io/detail/bundle_contents.hpp>
 #include <stagecraft/io/detail/option_json.hpp>
 #include <map>
 #include <string>
@@ -27,8 +29,8 @@ struct keras_layer {
   std::string path;   ///< "encoder/dense"; empty for the whole model
   std::string group;  ///< its place in Keras 3's files: "layers/functional/layers/dense_1"
   bool is_model = false;
-  std::vector<keras_weight> weights;  ///< those of a layer; trained ones first
-  std::vector<keras_layer> layers;    ///< those of a model
+  std::vector<keras_weight> weights;  ///< weights of a layer; trained ones first
+  std::vector<keras_layer> layers;    ///< layers of a model
 
   /// All weights of a model in Keras's order: layer by layer.
   void append_weights(std::vector<keras_weight const*>& to) const {
@@ -127,5 +129,28 @@ class layer_tree {
   std::vector<keras_weight> all_;
   keras_layer root_;
 };
+
+/// The versions of Keras that exported files name: those whose formats they have.
+inline constexpr char const *written_keras_2 = "2.15.0", *written_keras_3 = "3.0.0";
+
+/// The layers of a bundle. Throws file_error E5030 if it does not say in which order its weights are.
+[[nodiscard]] inline layer_tree layers_of(bundle_contents const& contents, std::string const& path) {
+  if (contents.trainable_weights.empty() && contents.non_trainable_weights.empty() && !contents.tensors.tensors.empty())
+    refuse("E5030", path,
+           "the bundle does not say in which order its weights are, as an older release wrote it: load and save it");
+  try {
+    return layer_tree(contents.model, contents.trainable_weights, contents.non_trainable_weights);
+  } catch (nlohmann::json::exception const& problem) {
+    refuse("E5030", path, std::string("the model's description is not that of a bundle: ") + problem.what());
+  }
+}
+
+/// The values of a weight.
+[[nodiscard]] inline stored_tensor const& values_of(bundle_contents const& contents, keras_weight const& weight,
+                                                    std::string const& path) {
+  auto const* const found = contents.tensors.find(weight.path);
+  if (found == nullptr) refuse("E5030", path, "the bundle has no weight '" + weight.path + "'");
+  return *found;
+}
 
 }  // namespace stagecraft::io

@@ -82,7 +82,7 @@ class keras_weights_reader {
     walk("", "", 0);
     return std::move(result_);
   }
-  /// The same with the names of a configuration.
+  /// Reads the weights with the names of a configuration.
   [[nodiscard]] tensor_file read_keras_3(keras_layer const& layer) {
     add_layers(layer);
     return std::move(result_);
@@ -183,7 +183,7 @@ class keras_archive {
   /// Throws file_error: E5001 the file cannot be read, E5015 it is no archive, E5062 it has no model, E5061, E5220 its
   /// parts unpack to more than most_config_bytes and most_unpacked.
   explicit keras_archive(std::string const& path) : keras_archive(byte_source(path)) {}
-  /// The same of an open file, or of bytes in memory.
+  /// The archive in an open file, or in bytes in memory.
   explicit keras_archive(byte_source const& source) : keras_archive(zip_reader(source), source.name()) {}
 
   [[nodiscard]] json const& model() const noexcept { return model_; }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/io/detail/bundle_contents.hpp>
-#include <stagecraft/io/detail/weight_paths.hpp>
+#include <stagecraft/io/detail/match_weights.hpp>
 #include <stagecraft/io/keras/hdf5_writer.hpp>
 #include <stagecraft/io/keras/keras_config.hpp>
 #include <stagecraft/io/keras/keras_optimizer.hpp>

@@ -59,7 +59,7 @@ struct reduction_stage {
   bool is_last = true;
 };
 
-/// How a plan divides a convolution. Tile 0 has most in everything but a vertex's cycles.
+/// The division of a convolution by a plan. Tile 0 has most of everything but a vertex's cycles.
 struct convolution_division {
   convolution_problem problem;
   convolution_view view;

@@ -19,7 +19,6 @@ struct cast {
   std::int64_t elements = 0;
 
   /// A worker's cycles for `count` elements, the call excluded.
-
   [[nodiscard]] constexpr std::int64_t worker_cycles(ipu_target const& target, std::int64_t count) const noexcept {
     std::int64_t const loaded = target.data_path_width / (8 * size_of(from));
     std::int64_t const stored = target.data_path_width / (8 * size_of(to));

@@ -6,7 +6,6 @@
 // once, and the tile takes `num_worker_contexts` times the longest. `flops()` counts the floating point operations of
 // floating point types: 2 for a multiplication with addition, else 1, unless the vertex says otherwise; time does not
 // follow from it.
-
 #pragma once
 
 #include <stagecraft/ipu/cycles/broadcast.hpp>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one replica of a model needs besides its memory where its devices are emulated IPUs: counters, and the tiles of
-// checked ones.
-// What emulated IPUs have done: cycles as they were counted, pass by pass.
+// What one replica of a model needs besides its memory where its devices are emulated IPUs: the cycles that were
+// counted, pass by pass, and the tiles of checked IPUs.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -18,7 +17,7 @@
 
 namespace stagecraft::tiles {
 
-/// Of one replica's pass or of a device's weight updates: all its runs together.
+/// Cost of all runs of one replica's pass, or of a device's weight updates.
 struct counted_pass {
   operation_cost cost;
   std::int64_t runs = 0;
@@ -30,7 +29,7 @@ struct counted_pass {
 
 namespace stagecraft {
 
-/// Of one replica since it was made.
+/// Work that was counted for one replica since it was made.
 struct counted_work {
   std::vector<tiles::counted_pass> training;   ///< by passes of the training timetable
   std::vector<tiles::counted_pass> inference;  ///< by stages
@@ -49,8 +48,8 @@ struct emulated_devices {
   counted_work counted{.training = std::vector<counted_pass>(Sizes::passes),
                        .inference = std::vector<counted_pass>(Sizes::stages),
                        .updates = std::vector<counted_pass>(Sizes::devices)};
-  std::vector<std::unique_ptr<tile_machine>> devices;  ///< of checked IPUs
-  std::vector<aligned_block> held_gradients;           ///< of each device
+  std::vector<std::unique_ptr<tile_machine>> devices;  ///< tiles of checked IPUs
+  std::vector<aligned_block> held_gradients;           ///< by device
   std::vector<emulated_device> of_steps = std::vector<emulated_device>(Sizes::devices);
 
   emulated_devices() {

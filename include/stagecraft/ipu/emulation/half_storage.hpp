@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an emulated IPU stores in half precision, and how it rounds. Values stay floats in the host's memory, but are
-// those of halves.
-// Which tensors of a plan an emulated IPU has in half precision, and the inputs that it casts.
+// Which tensors of a plan an emulated IPU stores in half precision, which inputs it casts, and how it rounds. Values
+// stay floats in the host's memory, but each is the value of a half.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -54,14 +53,14 @@ struct half_storage {
                         static_cast<std::uint64_t>(what);
     return {memory.seed, std::uint64_t{1} << 63U | memory.step << 26U | (tensor & 0x3FFFFFFU)};
   }
-  /// Those of a weight update, the same in all replicas.
+  /// The random numbers of a weight update, the same in all replicas.
   [[nodiscard]] static kernels::random_key key_of_update(pass_memory const& memory, int parameter, int slot) {
     auto const tensor = static_cast<std::uint64_t>(parameter) << 3U | static_cast<std::uint64_t>(slot);
     return {memory.seed,
             std::uint64_t{3} << 61U | static_cast<std::uint64_t>(memory.update) << 20U | (tensor & 0xFFFFFU)};
   }
 
-  /// Rounds floats in place; gives whether one was too large.
+  /// Rounds floats in place; returns whether one was too large.
   static bool round(float* x, long long count, kernels::random_key const& key) {
     if constexpr (at_random)
       return kernels::round_to_half_at_random<overflow, Arch>(x, count, key);
@@ -76,7 +75,7 @@ struct half_storage {
       return kernels::round_to_half<overflow, Arch>(x, count);
   }
 
-  /// Adds floats to halves, which are rounded at random then; gives whether one was too large.
+  /// Adds floats to halves, which are rounded at random then; returns whether one was too large.
   static bool accumulate_at_random(kernels::accumulation_factors const& factors, float const* gradient,
                                    std::uint16_t* accumulator, long long count, kernels::random_key const& key) {
     std::array<float, 1024> sums;
@@ -139,7 +138,7 @@ struct ipu_types {
     return (computes_halves<Call> && !call::adds_input_gradient(index)) || is_half(call::input_call(index));
   }
 
-  /// Rounds the inputs of a call that are of another type, for its steps; gives whether one was too large.
+  /// Rounds the inputs of a call that are of another type, for its steps; returns whether one was too large.
   template <int Call, class Halves>
   static bool cast_inputs([[maybe_unused]] pass_memory const& memory) {
     bool too_large = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How emulated IPUs carry out a program.
+// How emulated IPUs carry out a plan.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

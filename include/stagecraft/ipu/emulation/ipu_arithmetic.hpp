@@ -89,7 +89,7 @@ class ipu_arithmetic {
                               .number = memory.micro_batch});
   }
 
-  /// The loss of an output, which `run()` gives.
+  /// The loss of an output, which `run()` returns.
   template <std::size_t Output, class Run>
   static float loss(pass_memory const& memory, float const* prediction, void const* targets,
                     loss_gradient const& gradient, Run const& run) {
@@ -289,7 +289,7 @@ class ipu_arithmetic {
     }
   }
 
-  /// Of all its weights together, which lie one behind the other.
+  /// Floats of all weights of a call's layer, which lie one after the other.
   static constexpr long long floats_of_layer(int call) {
     auto const& layer = Plan::graph.layer_of(call);
     long long floats = 0;
@@ -318,7 +318,7 @@ class ipu_arithmetic {
       if constexpr (call_type<Call>::has_saved && Plan::trains) for_each_saved<Call>(call, each);
     }
   }
-  /// Those parts of what a forward step keeps that are of the type of values.
+  /// Calls `each` for the parts of a forward step's kept values that have the type of values.
   template <int Call, class Each>
   static void for_each_saved(call_type<Call> const& call, Each const& each) {
     constexpr int pass = planning_timetable<typename Plan::job>.stage_of_pass(Plan::pass_number);

@@ -11,7 +11,7 @@
 
 namespace stagecraft::tiles {
 
-/// The type behind `ipu<...>`.
+/// The type that `ipu<...>` names.
 template <ipu_config Config, int Threads, class Arch>
 struct ipu_machine : ipu_devices<Config> {
   static_assert(report<thread_problem<Threads>>());

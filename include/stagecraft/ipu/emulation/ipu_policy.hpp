@@ -30,7 +30,7 @@ struct ipu_policy : host_policy {
   static constexpr bool joins_updates =
       !Machine::checked &&
       !floating_point_watch<Machine::config.floating_point_behaviour, typename Machine::architecture>::is_on;
-  /// On tiles, accumulating operations begin.
+  /// On tiles, accumulating tasks begin.
   template <class Plan>
   static constexpr bool clears_accumulators = !Plan::machine::checked;
   template <class Plan>

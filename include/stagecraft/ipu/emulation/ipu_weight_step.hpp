@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What becomes of a weight on an emulated IPU behind the passes: its norms, its update, and functions of the user's
-// own.
-// A layer's step on an emulated IPU: by the host's kernels on the pieces of all tiles at once, which stand one behind
-// the other in the device's block, or tile by tile.
+// Steps of layers and of weights (norms, updates, functions of the user's own) on an emulated IPU: by the host's
+// kernels on the pieces of all tiles at once, which stand one after the other in the device's block, or tile by tile.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -39,7 +37,7 @@ struct ipu_step {
   }
 
  private:
-  /// Of the step in its pass.
+  /// The step's number in its pass.
   static constexpr int number = [] {
     int result = 0;
     for (auto const& step : Plan::pass.steps) {

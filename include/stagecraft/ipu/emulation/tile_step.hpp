@@ -20,7 +20,7 @@
 
 namespace stagecraft::tiles {
 
-/// Which tensors of a step its operations write.
+/// Which tensors of a step its tasks write.
 constexpr auto written_tensors(lowered_step const& step) {
   std::array<bool, lowered_step::most_tensors> written{};
   for (int k = 0; k < step.task_count; ++k)
@@ -54,7 +54,7 @@ std::array<std::int64_t, lowered_step::most_tensors> offsets_of(lowered_step con
 }
 
 /// Runs a lowered step whose tensors are loaded by `load(tensor, values)` and stored by `store(tensor, values)`, row by
-/// row; `custom(operation)` runs a layer of the user's own. Gives what was counted.
+/// row; `custom(task)` runs a layer of the user's own. Returns what was counted.
 template <class Load, class Store, class Custom>
 operation_cost run_step(tile_machine& machine, lowered_step const& step, std::int64_t const* offsets,
                         std::int64_t step_offset, step_values const& values, Load const& load, Store const& store,

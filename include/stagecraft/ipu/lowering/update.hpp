@@ -193,7 +193,6 @@ constexpr lowered_step lower_penalty() {
 }
 
 /// Applies a weight's constraint after its update. Tensors: the weight (0). Empty where there is no constraint.
-
 template <class Job, std::size_t Parameter>
 constexpr lowered_step lower_constraint() {
   constexpr parameter const& info = Job::graph.parameters[Parameter];

@@ -24,7 +24,6 @@ constexpr std::int64_t ring_phase_cycles(ipu_target const& target, int replicas,
 }
 
 /// Cycles of an all-gather of `bytes` of one device, a part of which each replica has.
-
 constexpr std::int64_t ring_gather_cycles(ipu_target const& target, int replicas, int devices, int device,
                                           std::int64_t bytes) {
   if (replicas < 2 || bytes == 0) return 0;

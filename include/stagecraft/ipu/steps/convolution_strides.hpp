@@ -10,7 +10,7 @@ namespace stagecraft::tiles {
 /// By how many elements of its tensor an operand moves on with each index of the convolution, be it a forward pass or a
 /// gradient.
 struct convolution_strides {
-  struct places {  ///< of inputs and outputs
+  struct places {  ///< strides of inputs and outputs
     std::int64_t group = 0, batch = 0, row = 0, column = 0, channel = 0;
 
     [[nodiscard]] constexpr std::int64_t operator()(std::int64_t g, std::int64_t b, std::int64_t y, std::int64_t x,
@@ -33,7 +33,8 @@ struct convolution_strides {
   kernel_places weights;
   places outputs;
 
-  /// Of a forward pass, channels last; the kernel is (rows, columns, input channels of a group, output channels).
+  /// Strides of a forward pass, channels last; the kernel is (rows, columns, input channels of a group, output
+  /// channels).
   [[nodiscard]] static constexpr convolution_strides forward(convolution_shape const& shape) noexcept {
     std::int64_t const groups = shape.num_conv_groups;
     std::int64_t const ins = shape.input_channels_per_conv_group;
@@ -47,7 +48,7 @@ struct convolution_strides {
                         .output = 1},
             .outputs = of_images(shape.output_field, groups, outs)};
   }
-  /// Of the input's gradient of the same convolution: the kernel is turned by 180 degrees.
+  /// Strides of the input's gradient of the same convolution: the kernel is turned by 180 degrees.
   [[nodiscard]] static constexpr convolution_strides input_gradient(convolution_shape const& shape) noexcept {
     auto const of = forward(shape);
     return {
@@ -60,8 +61,8 @@ struct convolution_strides {
                     .output = of.weights.input},
         .outputs = of.inputs};
   }
-  /// Of the kernel's gradient: the batch are the input's channels, and the other way round; the kernel is the output's
-  /// gradient, the output's field is the kernel.
+  /// Strides of the kernel's gradient: the batch are the input's channels, and the other way round; the kernel is the
+  /// output's gradient, the output's field is the kernel.
   [[nodiscard]] static constexpr convolution_strides filter_gradient(convolution_shape const& shape) noexcept {
     auto const of = forward(shape);
     return {.inputs = {.group = of.inputs.group,

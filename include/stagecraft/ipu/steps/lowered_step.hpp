@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A layer's forward or backward step, or a weight's update, as operations on the tiles of an IPU.
-// One operation of a lowered step: compute sets of vertices on tiles and the exchanges between them.
+// A layer's forward or backward step, or a weight's update, as tasks on the tiles of an IPU. A task is compute sets of
+// vertices on tiles and the exchanges between them.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -19,7 +19,7 @@ namespace stagecraft::tiles {
 
 struct task_list_view;
 
-/// What it does, and on which tensors. For each family, `cost_of` (ipu/tasks/) says what that costs, and `run`
+/// What a task does, and on which tensors. For each kind, `cost_of` (ipu/tasks/) says what that costs, and `run`
 /// (ipu/tiles/codelets/) does it.
 struct task {
   static constexpr int most_inputs = map_task::most_inputs, most_outputs = 7;
@@ -29,17 +29,17 @@ struct task {
   int output_count = 0;
   int inputs[most_inputs]{};    ///< tensors of the step, by their numbers
   int outputs[most_outputs]{};  ///< likewise; one may be an input, too, which is then worked on in place
-  int plan = -1;                ///< of a planned_product: its plan in the step
-  operations::formula_view const* formula = nullptr;  ///< of an optimizer's step, a loss or an own activation
-  operations::plan_view const* row_plan = nullptr;    ///< of a loss of one's own: that of a row
-  task_list_view const* program = nullptr;            ///< of a traced_tasks: what it consists of
+  int plan = -1;                ///< number of a planned_product's plan in the step
+  operations::formula_view const* formula = nullptr;  ///< an optimizer's step, a loss or a user's activation
+  operations::plan_view const* row_plan = nullptr;    ///< the plan of one row of a user's loss
+  task_list_view const* program = nullptr;            ///< the tasks of a traced_tasks
 };
 
 // No constant evaluation can call these: compilers then print their names.
 inline void step_has_more_tensors_than_there_is_room_for() {}
 inline void step_has_more_operations_than_there_is_room_for() {}
 
-/// Operations in their order, and the tensors that they work on. Written by `lowering` (ipu/lowering/), priced by
+/// Tasks in their order, and the tensors that they work on. Written by `lowering` (ipu/lowering/), priced by
 /// `cost_of` (ipu/tasks/), carried out by ipu/emulation/.
 struct lowered_step {
   /// The numbers of those temporary tensors that are gradients, or inputs in another type; others count from 0.
@@ -64,7 +64,7 @@ struct lowered_step {
     tensors[tensor_count] = {role, index, type, elements, planned};
     return tensor_count++;
   }
-  /// A tensor of this step alone. It takes memory from the first operation that names it to the last.
+  /// A tensor of this step alone, which takes memory from the first task that names it to the last.
   constexpr int temporary(std::int64_t elements, dtype type, weight_mapping const* planned = nullptr) {
     int index = 0;
     for (int i = 0; i < tensor_count; ++i)
@@ -72,7 +72,7 @@ struct lowered_step {
     return tensor(tensor_role::temporary, index, type, elements, planned);
   }
 
-  /// An operation at the end.
+  /// Appends a task.
   constexpr task& add(task_work const& what, std::initializer_list<int> inputs, std::initializer_list<int> outputs) {
     if (task_count == most_tasks) step_has_more_operations_than_there_is_room_for();
     task& task = tasks[task_count++];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an operation costs on the tiles of one IPU.
+// What a task, or several, cost on the tiles of one IPU.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -10,18 +10,18 @@
 
 namespace stagecraft::tiles {
 
-/// Cycles of one IPU: in each compute set and each exchange those of the tile that takes longest. Sums of costs are
-/// those of one operation after the other, which need their temporary memory one after the other.
+/// Cycles of one IPU: each compute set and each exchange takes as long as its slowest tile. A sum of costs is the cost
+/// of one task after the other, which need their temporary memory one after the other.
 struct operation_cost {
   std::int64_t compute_cycles = 0;   ///< in compute sets, of the tile that takes longest in each
   std::int64_t exchange_cycles = 0;  ///< in exchanges, of the tile that receives most in each
   std::int64_t sync_cycles = 0;      ///< in the syncs before exchanges
-  std::int64_t flops = 0;            ///< of all tiles
+  std::int64_t flops = 0;            ///< sum over all tiles
   std::int64_t bytes_exchanged = 0;  ///< received by the tile that receives most, in all exchanges
   std::int64_t exchanges = 0;        ///< how many there are
   std::int64_t compute_sets = 0;     ///< how many there are
   std::int64_t temporary_bytes =
-      0;  ///< of a tile, at once: copies of operands, partial results; no tensors of the step
+      0;  ///< peak of a tile's copies of operands and partial results, without tensors of the step
 
   friend constexpr bool operator==(operation_cost const&, operation_cost const&) = default;
 

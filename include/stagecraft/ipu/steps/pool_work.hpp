@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which part of a pooled field each tile makes, what it needs for that, and how long it takes.
-// Windows along one axis of a field, and places between its elements: which inputs an output needs, and the other way
-// round.
+// Which part of a pooled field each tile makes, what it needs for that, and how long it takes: windows along the axes
+// of a field, and places between its elements.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -46,7 +45,7 @@ struct pool_axis {
     return {begin < window ? 0 : (begin - window) / stride + 1,
             smaller((inputs.last - 1 + before) / stride + 1, output)};
   }
-  /// At most so many windows cover an input.
+  /// The most windows that cover an input.
   [[nodiscard]] constexpr std::int64_t windows_of_input() const noexcept { return ceil_div(window, stride); }
 
   /// Between which inputs an output lies, and how much of the upper one is in it. TensorFlow's half-pixel centres, in
@@ -79,19 +78,19 @@ struct pool_axis {
     std::int64_t const end = (2 * stride * inputs.last + stride) / 2 + more;
     return {inputs.first == 0 ? 0 : larger(begin, 0), inputs.last == input ? output : smaller(end, output)};
   }
-  /// At most so many outputs lie beside an input.
+  /// The most outputs that lie beside an input.
   [[nodiscard]] constexpr std::int64_t outputs_beside_input() const noexcept { return 2 * stride - stride % 2; }
 };
 
 /// The functions of windows and places of a field.
 enum class pool_function : std::int64_t {
-  max,               ///< of each window's inputs; perhaps also which of the window's cells has it
-  average,           ///< of each window's inputs
-  sum,               ///< of each window's inputs
-  max_gradient,      ///< of the input, from the numbers of cells and the outputs' gradients
-  average_gradient,  ///< of the input, from the outputs' gradients
+  max,               ///< largest input of each window; perhaps also the number of its cell
+  average,           ///< mean of each window's inputs
+  sum,               ///< sum of each window's inputs
+  max_gradient,      ///< the input's gradient, from the numbers of cells and the outputs' gradients
+  average_gradient,  ///< the input's gradient, from the outputs' gradients
   bilinear,          ///< interpolation
-  bilinear_gradient  ///< of the input, from the outputs' gradients
+  bilinear_gradient  ///< the input's gradient, from the outputs' gradients
 };
 
 /// Channels-last fields of a batch. A sequence is a field of height 1.
@@ -123,7 +122,7 @@ struct pool_box {
   }
 };
 
-/// A pool operation's result, cut into equal boxes for the tiles; the last ones along an axis may be smaller.
+/// A pool task's result, cut into equal boxes for the tiles; the last ones along an axis may be smaller.
 struct pool_work {
   pool_function function = pool_function::max;
   pool_shape shape{};
@@ -245,8 +244,8 @@ struct pool_work {
           vertices::binary_op{vertices::binary_operation::multiply, type, result.elements() * visits()}.cycles(target);
     return cycles;
   }
-  /// Of the tile that takes longest: one whose part is whole along each axis, or the last, which need not be faster if
-  /// workers have whole rows of a larger one.
+  /// Cycles of the tile that takes longest: one whose part is whole along each axis, or the last, which need not be
+  /// faster if workers have whole rows of a larger one.
   [[nodiscard]] constexpr std::int64_t most_cycles(dtype type, ipu_target const& target) const {
     std::int64_t most = 0;
     for (int choice = 0; choice < 16; ++choice) {

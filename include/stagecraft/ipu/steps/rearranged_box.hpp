@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which element of its input each element of a rearranged tensor is.
-// Which element of its input each element of a field with repeated rows and columns is.
+// Which element of its input each element of a rearranged tensor is, or of a field with repeated rows and columns.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -31,7 +30,7 @@ struct box_axes {
 /// A box of a row-major result: element x of it, counted from `first` in each axis, is element
 /// source_first + the sum of x * source_stride of the input.
 struct rearranged_box {
-  box_axes extents{1, 1, 1, 1};  ///< of the whole result
+  box_axes extents{1, 1, 1, 1};  ///< extents of the whole result
   box_axes first{0, 0, 0, 0};
   box_axes counts{1, 1, 1, 1};
   box_axes source_stride{0, 0, 0, 0};
@@ -74,7 +73,7 @@ struct rearranged_box {
     if (is_whole()) return mapping.elements_of(0);
     if (is_run()) return most_of_pieces(mapping, elements_outside());
     std::int64_t const bound = most_of_run(mapping.elements_per_tile);
-    // Behind axes of which all is in the box, the pieces of tiles that begin at the same place are alike.
+    // If the box has all of the inner axes, the pieces of tiles that begin at the same place are alike.
     std::int64_t period = extents.elements();
     for (int axis = 0; counts[axis] == extents[axis]; ++axis) period /= extents[axis];
     std::int64_t const tiles =
@@ -89,7 +88,7 @@ struct rearranged_box {
   }
 
  private:
-  /// Whether its elements lie behind each other in the result.
+  /// Whether the box is one run of elements of the result.
   [[nodiscard]] constexpr bool is_run() const noexcept {
     int last = box_axes::count - 1;
     while (last > 0 && counts[last] == extents[last]) --last;
@@ -103,13 +102,14 @@ struct rearranged_box {
     for (int axis = 0; axis < box_axes::count; ++axis) result += first[axis] * extents.stride(axis);
     return result;
   }
-  /// Of such, from `begin` on: on the first tile that has any, on one behind it.
+  /// The most elements of the box on one tile if it is one run that begins at `begin`: on its first tile, or on the
+  /// next.
   [[nodiscard]] constexpr std::int64_t most_of_pieces(tile_mapping const& mapping, std::int64_t begin) const noexcept {
     std::int64_t const piece = mapping.elements_per_tile, count = counts.elements();
     std::int64_t const on_first = smaller(count, piece - begin % piece);
     return larger(on_first, smaller(count - on_first, piece));
   }
-  /// At most so many of `length` elements that lie behind each other are in the box.
+  /// The most elements of the box among `length` neighbouring elements of the result.
   [[nodiscard]] constexpr std::int64_t most_of_run(std::int64_t length) const noexcept {
     std::int64_t result = 0, rest = length, stride = extents.elements(), inside = counts.elements();
     std::int64_t most = inside;
@@ -118,7 +118,7 @@ struct rearranged_box {
       inside /= counts[axis];
       std::int64_t const whole = rest / stride;
       rest %= stride;
-      // A run of whole periods has so many of the box, and no more if it is longer than the box.
+      // A run of whole periods has this many elements of the box, and no more if it is longer than the box.
       if (whole >= counts[axis]) return smaller(most, result + counts[axis] * inside);
       result += whole * inside;
     }
@@ -130,7 +130,7 @@ struct rearranged_box {
 /// other in the result.
 struct repeated_field {
   std::int64_t images = 1;
-  std::int64_t rows = 1;  ///< of the input, as are columns
+  std::int64_t rows = 1;  ///< rows and columns of the input
   std::int64_t columns = 1;
   std::int64_t channels = 1;
   std::int64_t down = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the temporary tensors of a lowered step, and the copies that its operations make, lie in the memory of every
+// Where the temporary tensors of a lowered step, and the copies that its tasks make, lie in the memory of every
 // tile.
 #pragma once
 
@@ -19,11 +19,11 @@ namespace stagecraft::tiles {
   return rounded_bytes(tile_mapping(tensor, target).elements_per_tile * size_of(tensor.type));
 }
 
-/// Offsets are bytes behind the place where the step's own memory begins, the same on all tiles. A temporary tensor
-/// takes its place from the first operation that names it to the last; first fit.
+/// Offsets are bytes after the beginning of the step's own memory, the same on all tiles. A temporary tensor
+/// takes its place from the first task that names it to the last; first fit.
 struct step_layout {
   std::int64_t offset[lowered_step::most_tensors]{};  ///< -1: not a temporary
-  std::int64_t copies[lowered_step::most_tasks]{};    ///< where the copies of an operation begin
+  std::int64_t copies[lowered_step::most_tasks]{};    ///< where the copies of a task begin
   std::int64_t tensor_bytes = 0;                      ///< the end of the temporary tensors
 
   constexpr step_layout(lowered_step const& step, ipu_target const& target) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a traced layer's step consists of on the tiles of an IPU: operations, loops and tensors, in arrays of their
-// exact length.
+// What a traced layer's step consists of on the tiles of an IPU: tasks, loops and tensors, in arrays of their exact
+// length.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -13,7 +13,7 @@
 
 namespace stagecraft::tiles {
 
-/// A loop: operations [begin, end) are carried out `trips` times.
+/// A loop: tasks [begin, end) are carried out `trips` times.
 struct tile_loop {
   int begin = 0;
   int end = 0;
@@ -22,33 +22,33 @@ struct tile_loop {
   [[nodiscard]] constexpr bool contains(int task) const noexcept { return task >= begin && task < end; }
 };
 
-/// A tensor of the program. A temporary one lies `offset` bytes behind the place where the operation's own memory
-/// begins; others are those of the step around it, in the order of the tensors that the operation reads.
+/// A tensor of the list. A temporary one lies `offset` bytes after the place where the memory of the task that runs the
+/// list begins; others are tensors of the step around it, in the order in which that task names them.
 struct task_list_tensor {
   tile_tensor tensor;
   std::int64_t offset = -1;
-  int given = -1;        ///< which of the operation's tensors
-  bool written = false;  ///< whether an operation writes it
+  int given = -1;        ///< which of the tensors of the task that runs the list
+  bool written = false;  ///< whether a task of the list writes it
 };
 
-/// Tensors have the numbers that the operations name. `operation.plan` is a number of `plans`.
+/// Tasks name tensors by their index in `tensors`, and plans by their index in `plans`.
 struct task_list_view {
   tracing::array_view<task_list_tensor const> tensors;
   tracing::array_view<task const> tasks;
-  tracing::array_view<tile_loop const> loops;  ///< by their begin; an inner one stands behind the one around it
+  tracing::array_view<tile_loop const> loops;  ///< by their begin; an inner loop comes after the loop around it
   tracing::array_view<convolution_shape const> shapes;
   tracing::array_view<convolution_plan const> plans;
-  tracing::array_view<std::int64_t const> copies;  ///< where the copies of each operation begin
+  tracing::array_view<std::int64_t const> copies;  ///< where the copies of each task begin
   operation_cost cost;
-  // Of these, what trips of loops do once more.
+  // Compute sets and exchanges that trips of loops repeat.
   std::int64_t repeated_compute_sets = 0;
   std::int64_t repeated_exchanges = 0;
 };
 
-/// A step that has one operation of a program alone, and its tensors.
+/// A step that has a single task of a list, and its tensors.
 class step_of_task {
  public:
-  /// `outer`: the numbers that the tensors have in the program.
+  /// `outer` has the numbers of the step's tensors in the list.
   lowered_step step;
   int outer[lowered_step::most_tensors]{};
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an operation on tiles does: one struct for each family, with what its price, its memory and its run follow from.
-// The functions of elementwise operations.
-// What reductions make of the elements along an axis.
+// What a task does: one struct for each kind, from which its cost, its memory and its run follow.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -18,11 +16,11 @@ enum class reduce_function : std::int64_t {
   sum,
   mean,
   sum_of_squares,
-  sum_of_products,  ///< of two inputs, element by element
+  sum_of_products,  ///< sum of two inputs' products, element by element
   maximum
 };
 
-/// What becomes of elements a, b, c of the operands, in their order, and scalar s0.
+/// The result's element as a function of the operands' elements a, b, c, in their order, and scalar s0.
 enum class map_function : std::int64_t {
   copy,                 ///< a, also from another type
   fill,                 ///< s0, no operand
@@ -34,11 +32,11 @@ enum class map_function : std::int64_t {
   activation_gradient,  ///< append_activation_gradient_map
   dropout,              ///< append_dropout
   dropout_gradient,     ///< append_dropout: the same numbers, applied to the gradient
-  formula,              ///< append_formula: of any operands, the operation's own
+  formula,              ///< append_formula: the task's own, of any operands
   iota,                 ///< the place along an axis: (e / s) % n of element e, no operand
   random_uniform,       ///< from [0, 1), no operand
-  random_normal,        ///< of mean 0 and standard deviation 1, no operand
-  first_of_operations,  ///< this and those behind it: operations::function, some of whose operands are numbers
+  random_normal,        ///< normal, mean 0 and standard deviation 1, no operand
+  first_of_operations,  ///< from here on: operations::function, some of whose operands are numbers
   add = first_of_operations + static_cast<int>(operations::function::add),
   subtract = first_of_operations + static_cast<int>(operations::function::subtract),
   multiply = first_of_operations + static_cast<int>(operations::function::multiply)
@@ -56,9 +54,9 @@ enum class map_function : std::int64_t {
                                            static_cast<int>(map_function::first_of_operations));
 }
 
-// All fields have 64 bits, so that operations can be told apart by their words (step_code).
+// All fields have 64 bits, so that tasks can be compared word by word (step_code).
 
-/// Elementwise on the tiles where the elements lie: popops.
+/// An elementwise task on the tiles where the elements lie: popops.
 struct map_task {
   static constexpr int most_inputs = 13;
   /// Which element of an operand element e of the result is made of: (e / inner) % count; with a count of 0, e itself.
@@ -71,10 +69,10 @@ struct map_task {
   double scalars[3]{};          ///< floats
   std::int64_t numbers = 0;     ///< bit i: operand i is the number in scalar i, not a tensor
   std::int64_t activation = 0;  ///< an activation_kind, whose options are scalars
-  std::uint64_t seed = 0;       ///< of random numbers; 0: the trainer's
+  std::uint64_t seed = 0;       ///< seed of random numbers; 0: the trainer's
   std::uint64_t first_random = 0;
-  std::int64_t draws = 0;                       ///< whether a formula is given a random number, behind its operands
-  std::int64_t positions = 0, channels = 0;     ///< of dropout, where one number decides about a channel of a sample
+  std::int64_t draws = 0;                       ///< whether a formula takes a random number after its operands
+  std::int64_t positions = 0, channels = 0;     ///< for dropout that drops whole channels of a sample
   std::int64_t iota_inner = 1, iota_count = 1;  ///< element e is (e / inner) % count
 };
 
@@ -82,8 +80,7 @@ struct map_task {
 struct axis_reduction {
   reduce_function function = reduce_function::sum;
   std::int64_t outer = 1, reduced = 1, inner = 1;
-  std::int64_t samples =
-      0;  ///< of which the reduced axis consists, those that only fill the batch not to count; 0: all do
+  std::int64_t samples = 0;  ///< samples along the reduced axis, of which only valid ones count; 0: all count
   double scale = 1;
 };
 
@@ -100,15 +97,15 @@ enum class loss_kind : std::int64_t {
   mean_squared_error,
   mean_absolute_error,
   huber,
-  elementwise,  ///< of the user's own, a function at each place: task::formula
-  traced        ///< of the user's own, of whole rows: task::row_plan
+  elementwise,  ///< a user's own, a function at each place: task::formula
+  traced        ///< a user's own, of whole rows: task::row_plan
 };
-/// Functions of whole rows of (outer, columns, inner): popnn. Rows go to the tiles in equal shares: a tile receives its
-/// rows, works on them without asking others, and the results are sent to the tiles where they belong.
+/// A function of whole rows of (outer, columns, inner): popnn. Tiles have equal shares of the rows: a tile receives its
+/// rows, works on them alone, and sends the results to the tiles where they lie.
 struct row_task {
   rows_function function = rows_function::softmax_of_rows;
   std::int64_t outer = 1, columns = 1, inner = 1;
-  // Of a loss.
+  // The fields below are for losses.
   loss_kind loss = loss_kind::mean_squared_error;
   std::int64_t from_logits = 0;
   double option = 0;  ///< label_smoothing, or huber's delta
@@ -150,20 +147,20 @@ struct planned_product {
 };
 
 enum class update_function : std::int64_t {
-  optimizer,  ///< weight, gradient, slots, norms -> weight, slots: the operation's formula
+  optimizer,  ///< weight, gradient, slots, norms -> weight, slots: the task's formula
   penalty,    ///< weight -> one number
-  norm,       ///< weight, gradient, slots, norms -> one number: the norm of the operation's formula, or its square
-  // What batch_normalization needs of the samples that are valid.
+  norm,       ///< weight, gradient, slots, norms -> one number: the norm of the task's formula, or its square
+  // batch_normalization counts valid samples only:
   move_statistic,  ///< moving, statistic of the batch -> moving
   valid_mean,      ///< sums over the batch -> means
-  clear_filling    ///< (batch, ...) -> the same, with zeros behind the valid samples
+  clear_filling    ///< (batch, ...) -> the same, with zeros after the valid samples
 };
-/// What becomes of a weight.
+/// An optimizer's step, penalty or norm of a weight, or a step on moving statistics.
 struct update_task {
   static constexpr int most_norms = 5;
 
   update_function function = update_function::optimizer;
-  double l1 = 0, l2 = 0;                      ///< of the penalty
+  double l1 = 0, l2 = 0;                      ///< factors of the penalty
   std::int64_t norms = 0;                     ///< how many of the inputs, the last ones, are norms
   std::int64_t number_of_norm[most_norms]{};  ///< which of the numbers that are given everywhere each of these is
   std::int64_t is_square = 0;                 ///< whether a norm is still to be squared
@@ -190,20 +187,20 @@ enum class custom_function : std::int64_t {
 /// A step of a layer of the user's own that has loops of its own, on one tile.
 struct own_layer_step {
   custom_function function = custom_function::forward;
-  std::int64_t cycles = 0;  ///< of the worker
+  std::int64_t cycles = 0;  ///< cycles of the worker
   std::int64_t flops = 0;
-  std::int64_t first = 0;  ///< the operation from which on tensors are named
+  std::int64_t first = 0;  ///< the first task that names tensors for this one
 };
-/// A layer that is written as a `call`: operations of all families, task::program.
+/// A layer that is written as a `call`: tasks of all kinds, task::program.
 struct traced_tasks {
   std::int64_t first = 0;  ///< as above
 };
-/// Nothing: it only names tensors for the operation behind it.
+/// Does nothing but name tensors for the task after it.
 struct tensor_names {
   std::int64_t function = 0;  ///< 0: for a layer of the user's own, 1: for a traced one
 };
 
-// All families, for the lists below: their names are those of the structs.
+// All kinds of tasks, by the names of their structs.
 #define STAGECRAFT_FAMILIES(EACH) \
   EACH(tensor_names)              \
   EACH(map_task)                  \
@@ -214,7 +211,7 @@ struct tensor_names {
   EACH(pool_work)                 \
   EACH(planned_product) EACH(update_task) EACH(table_parts) EACH(own_layer_step) EACH(traced_tasks)
 
-/// Any of these.
+/// What any task does: one of the structs above.
 class task_work {
   enum class kind : unsigned char {
 #define STAGECRAFT_EACH(name) name,
@@ -246,13 +243,13 @@ class task_work {
 #define STAGECRAFT_EACH(name) +1
   static constexpr int kinds = 0 STAGECRAFT_FAMILIES(STAGECRAFT_EACH);
 #undef STAGECRAFT_EACH
-  /// Which of the families it is, counted from 0.
+  /// The kind, counted from 0.
   [[nodiscard]] constexpr int index() const { return static_cast<int>(kind_); }
   template <class What>
   [[nodiscard]] constexpr bool is() const {
     return kind_ == kind_of(tag<What>);
   }
-  /// What is worked, as one of the family, which it must be.
+  /// The struct of kind `What`, which must be this one's kind.
   template <class What>
   [[nodiscard]] constexpr What const& as() const {
     return of(*this, tag<What>);
@@ -261,12 +258,12 @@ class task_work {
   [[nodiscard]] constexpr What& as() {
     return of(*this, tag<What>);
   }
-  /// What is worked, if it is one of the family; else null.
+  /// The struct if it is of kind `What`; else null.
   template <class What>
   [[nodiscard]] constexpr What const* if_is() const {
     return is<What>() ? &as<What>() : nullptr;
   }
-  /// f of it as its type.
+  /// Calls f with the struct.
   template <class F>
   constexpr decltype(auto) visit(F&& f) const {
     switch (kind_) {

@@ -22,9 +22,9 @@ namespace stagecraft::tiles {
 /// several tiles multiply the same slice, each has an even share of it (detail::convolution_division::kernel_share).
 /// All tiles of the plan have as many places as the first.
 struct weight_mapping {
-  convolution_shape shape;  ///< of the convolution that the plan is for
+  convolution_shape shape;  ///< the convolution that the plan is for
   convolution_plan plan;
-  convolution_strides strides;  ///< of the weight's elements
+  convolution_strides strides;  ///< strides of the weight's elements
   std::int64_t elements = 0;
   std::int64_t elements_per_tile = 0;  ///< places, of which some may be filled up
   std::int64_t tiles = 0;
@@ -53,19 +53,19 @@ struct weight_mapping;
 
 /// What a tensor is to the step that works on it.
 enum class tensor_role : unsigned char {
-  input,            ///< of the call, by its position
-  output,           ///< of the call
-  weight,           ///< of the layer, by its position; forward steps of training may change those that are not trained
-  saved,            ///< what the forward step keeps for the backward step, by its first float's number
-  output_gradient,  ///< of the call
-  input_gradient,   ///< of an input; written, or added to
+  input,   ///< an input of the call, by its position
+  output,  ///< the call's output
+  weight,  ///< a weight of the layer, by its position; forward steps of training may change those that are not trained
+  saved,   ///< what the forward step keeps for the backward step, by its first float's number
+  output_gradient,  ///< gradient of the call's output
+  input_gradient,   ///< gradient of an input; written, or added to
   accumulator,      ///< the sum of a weight's gradients, by the weight's position
-  target,           ///< of a loss; class numbers stand as float32, too
-  sample_scale,     ///< of a loss: the weight of each row
-  loss,             ///< of an output: one number
-  optimizer_state,  ///< of a weight update, by its slot
-  norm,             ///< of a weight update: a sum of squares for a norm of all weights, by the norm's number
-  temporary         ///< of this step alone, by its number
+  target,           ///< a loss's target; class numbers stand as float32, too
+  sample_scale,     ///< the weight of each row in a loss
+  loss,             ///< the loss of an output: one number
+  optimizer_state,  ///< the optimizer's state in a weight update, by its slot
+  norm,             ///< a sum of squares for a norm of all weights, by the norm's number
+  temporary         ///< a tensor of this step alone, by its number
 };
 
 /// A tensor in row-major order. tile_mapping says where it lies.
@@ -74,7 +74,8 @@ struct tile_tensor {
   int index = 0;
   dtype type = dtype::float32;  ///< float32 or float16; uint8 for what is saved
   std::int64_t elements = 0;
-  /// Of a weight that a convolution or product multiplies, and of all that lies as it does; null: mapped linearly.
+  /// The mapping of a weight that a convolution or product multiplies, and of tensors that lie as it does; null: mapped
+  /// linearly.
   weight_mapping const* planned = nullptr;
 
   friend constexpr bool operator==(tile_tensor const&, tile_tensor const&) = default;
@@ -104,7 +105,7 @@ struct tile_mapping {
 
   friend constexpr bool operator==(tile_mapping const&, tile_mapping const&) = default;
 
-  /// The first element of a tile, and the one behind its last; the same for a tile that has none.
+  /// The first element of a tile, and the one after its last; the same for a tile that has none.
   [[nodiscard]] constexpr std::int64_t first(int tile) const noexcept {
     return detail::smaller(tile * elements_per_tile, elements);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Convolutions and matrix products on many tiles, by the plan that is best for them: poplin's convolution and matMul.
-// What a convolution or matrix product costs, from where its operands lie to where its result shall lie.
+// Convolutions and matrix products on many tiles, by the plan that is best for them, as poplin's convolution and
+// matMul: the tasks, and what they cost from where the operands lie to where the result shall lie.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -118,16 +118,16 @@ struct convolution_phases {
   return cost;
 }
 
-/// Found once for all convolutions that are alike.
+/// The plan, which is found once for all convolutions that are alike.
 template <convolution_shape Shape, ipu_target Target, poplar_options Options>
 inline constexpr convolution_plan best_plan = plan_convolution(Shape, Target, Options);
 
-/// Options without those that do not matter for a shape.
+/// The options that matter for a shape.
 [[nodiscard]] constexpr poplar_options options_for(convolution_shape const& shape, poplar_options options) {
   if (shape.operand() != dtype::float16) options.partials_type = dtype::float32;
   return options;
 }
-/// A target without the parts that no plan asks for.
+/// The parts of a target that plans ask for.
 [[nodiscard]] constexpr ipu_target target_for_plans(ipu_target target) {
   ipu_target const any;
   target.name = any.name;

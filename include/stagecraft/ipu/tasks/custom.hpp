@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The steps of a layer that has loops of its own: one vertex on tile 0, which gets whole tensors.
-// The tensors of an operation that works on any number of them: a whole step of a layer.
-// The steps of a layer that is written as a `call`: operations of the other families, one after the other, and loops
-// of them.
+// Whole steps of a layer as one task: of a layer that has loops of its own, which is one vertex on tile 0 with whole
+// tensors, and of a layer that is written as a `call`, which is a list of other tasks.
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
@@ -20,7 +18,7 @@
 
 namespace stagecraft::tiles {
 
-/// There may be more tensors than one operation can name: operations before it, which do nothing, name the rest.
+/// There may be more tensors than one task can name: tasks before it, which do nothing, name the rest.
 struct named_tensors {
   static constexpr int most = lowered_step::most_tensors;
   int inputs[most]{}, outputs[most]{};
@@ -51,7 +49,7 @@ struct named_tensors {
   }
 };
 
-/// An operation on all of these tensors.
+/// Appends a task on all of these tensors.
 template <class What>
 constexpr task& append_with_tensors(lowered_step& step, What what, named_tensors const& tensors) {
   what.first = step.task_count;
@@ -74,15 +72,15 @@ constexpr void append_custom(lowered_step& step, custom_function function, named
   append_with_tensors(step, own_layer_step{function, cycles, flops}, tensors);
 }
 
-/// What the worker takes for a step of the layer. The layer may say so itself, for a whole batch of inputs `in`:
+/// Cycles of the worker for a step of the layer. The layer may say so itself, for a whole batch of inputs `in`:
 ///
 ///     constexpr std::int64_t forward_cycles(sc::layer_inputs const& in, int batch) const;
 ///     constexpr std::int64_t backward_cycles(sc::layer_inputs const& in, int batch) const;
 ///
 /// counts instructions of one worker, which issues one in every sixth cycle of the tile. Otherwise this is assumed:
-/// scalar code with two loads and the operation, 3 instructions, for each multiply-add that `flops` tells of, or, where
+/// scalar code with two loads and the operation, 3 instructions, for each multiply-add that `flops` counts, or, where
 /// these are more, for each element of inputs, weights and output; one more to store each element of the output.
-/// Backward twice as much, for the gradients of inputs and weights.
+/// A backward step takes twice as much, for the gradients of inputs and weights.
 template <class Call>
 constexpr std::int64_t custom_cycles(bool backward) {
   shape shapes[Call::input_count]{};
@@ -180,12 +178,12 @@ constexpr std::int64_t custom_tile_cycles(lowered_step const& step, task const& 
   return cost;
 }
 
-/// `tensors`: as inputs all that the program is given, in its order, as outputs those that it writes.
+/// `tensors` has as inputs all tensors that the task list reads, in its order, and as outputs those that it writes.
 constexpr void append_program(lowered_step& step, task_list_view const& program, named_tensors const& tensors) {
   append_with_tensors(step, traced_tasks{}, tensors).program = &program;
 }
 
-/// Found once, with the program.
+/// The cost is found once, with the task list.
 [[nodiscard]] constexpr operation_cost cost_of(lowered_step const&, task const& task, traced_tasks const&,
                                                ipu_target const&) {
   return task.program->cost;

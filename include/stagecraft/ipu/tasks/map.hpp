@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Elementwise operations on the tiles where their results lie: popops' maps, popnn's non-linearities, poprand's
-// dropout.
-// What elementwise operations cost: one exchange for the operands that lie elsewhere, one compute set.
+// Elementwise tasks on the tiles where their results lie: popops' maps, popnn's non-linearities, poprand's dropout.
+// They cost one exchange for the operands that lie elsewhere, and one compute set.
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>
@@ -225,7 +224,7 @@ constexpr void append_dropout(lowered_step& step, int x, int y, float rate, std:
   what.channels = channels;
 }
 
-/// A formula of operands at each place, and of a random number from [0, 1) behind them if it `draws`. A seed of 0 is
+/// A formula of operands at each place, and of a random number from [0, 1) after them if it `draws`. A seed of 0 is
 /// the trainer's.
 constexpr task& append_formula(lowered_step& step, operations::formula_view const& formula, int result,
                                std::initializer_list<map_operand> operands, bool draws = false,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Windows and interpolation over the fields of a batch, and their gradients: popnn's pooling, and what image resizing
-// needs.
-// Into which boxes a pooled field is cut for the tiles of an IPU.
+// Pooling, interpolation and their gradients over the fields of a batch, as popnn has them: how a field is cut into
+// boxes for the tiles of an IPU, and what that costs.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -17,8 +16,8 @@
 
 namespace stagecraft::tiles {
 
-/// Looks through ways to cut samples, channels (in vectors of the data path) and rows, and gives the tiles that are
-/// left to the columns; keeps the way with the least estimate of what a tile receives and computes.
+/// Tries ways to cut samples, channels (in vectors of the data path) and rows, and cuts the columns for the tiles that
+/// are left; keeps the way with the least estimate of what a tile receives and computes.
 class pool_splitter {
  public:
   constexpr pool_splitter(pool_work const& work, dtype type, ipu_target const& target) noexcept
@@ -67,7 +66,7 @@ class pool_splitter {
     least_ = cycles;
     for (int axis = 0; axis < 4; ++axis) best_.part[axis] = part.of[axis];
   }
-  /// Of a part in the middle of the field, or the last one along the rows, if that takes longer.
+  /// The cost of a part in the middle of the field, or of the last one along the rows, whichever is larger.
   [[nodiscard]] constexpr std::int64_t estimate(extents const& part) const {
     std::int64_t const last = best_.extent(1) - (ceil_div(best_.extent(1), part.of[1]) - 1) * part.of[1];
     std::int64_t const received = part.of[0] * part.of[3] * needed(best_.shape.rows, part.of[1]) *
@@ -119,7 +118,7 @@ constexpr void append_pool(lowered_step& step, pool_function function, std::init
   step.add(split_pool(function, shape, step.tensors[*outputs.begin()].type, target), inputs, outputs);
 }
 
-/// Elements of an operation's input for each element that a tile needs, or of an output for each that it makes.
+/// Elements of a task's input for each element that a tile needs, or of an output for each that it makes.
 [[nodiscard]] constexpr std::int64_t pool_elements_each(tile_tensor const& tensor, pool_work const& work) noexcept {
   return tensor.type == dtype::uint8 ? work.shape.position_bytes() : 1;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reductions over an axis, on many tiles: popops::reduceMany.
-// What reductions cost: partial results where the elements lie, perhaps on the way, and where the results lie.
+// Reductions over an axis on many tiles, as popops::reduceMany: partial results are made where the elements lie,
+// perhaps on the way, and where the results lie.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -27,18 +27,18 @@ namespace stagecraft::tiles {
 /// A tile receives as many partial results for each result as there are for the one with most.
 struct reduce_plan {
   std::int64_t outer = 1, reduced = 1, inner = 1;
-  tile_mapping elements;  ///< of the input
+  tile_mapping elements;  ///< the input's mapping
   tile_mapping results;
-  tile_mapping shares;          ///< of (outer, parts, inner)
-  dtype type = dtype::float32;  ///< of the input, and of partial results that are elements of it
+  tile_mapping shares;          ///< the mapping of (outer, parts, inner)
+  dtype type = dtype::float32;  ///< the input's type, also that of partial results that are its elements
   dtype result_type = dtype::float32;
-  int operands = 1;  ///< of which each partial result consists that is not local
+  int operands = 1;  ///< elements that a partial result consists of if it is not local
   bool is_local = false;
   std::int64_t partials = 1;  ///< for a result, at most
   std::int64_t parts = 1;
 
   [[nodiscard]] constexpr std::int64_t block() const noexcept { return reduced * inner; }
-  /// Outer blocks of which a piece of so many elements has a part, at most.
+  /// The most outer blocks of which a piece of `piece` elements has a part.
   [[nodiscard]] constexpr std::int64_t blocks_of(std::int64_t piece) const noexcept {
     if (elements.elements_per_tile % block() == 0) return ceil_div(piece, block());
     if (block() % elements.elements_per_tile == 0) return 1;
@@ -220,8 +220,9 @@ struct reduce_plan {
 
 /// (outer, reduced, inner) -> (outer, inner): reduces the middle one of three axes, and multiplies the result with
 /// `scale`. Partial results are float32.
-/// With `samples`, which is possible for an outer of 1, the middle axis is a batch of so many samples, each of several
-/// rows: those of samples that only fill the batch do not count, and a scale for all of them becomes one for the rest.
+/// With `samples`, which is possible for an outer of 1, the middle axis is a batch of `samples` samples, each of
+/// several rows: those of samples that only fill the batch do not count, and a scale for all of them becomes one for
+/// the rest.
 constexpr void append_reduce(lowered_step& step, reduce_function function, std::initializer_list<int> inputs,
                              int result, std::int64_t outer, std::int64_t reduced, std::int64_t inner, float scale = 1,
                              std::int64_t samples = 0) {

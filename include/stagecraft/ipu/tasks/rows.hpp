@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions of whole rows: softmax and its gradient, losses and theirs.
-// The losses of the library as operations on rows know them, and what they cost.
+// Tasks on whole rows: softmax, losses, and the gradients of both. Their schedule is walked to count and to run them.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -26,7 +25,7 @@
 
 namespace stagecraft::tiles {
 
-/// A loss's definition. An operation has it in its row_task, `formula` and `row_plan`.
+/// A loss's definition, which a task has in its row_task, `formula` and `row_plan`.
 struct loss_rule {
   loss_kind kind = loss_kind::mean_squared_error;
   bool from_logits = false;
@@ -45,7 +44,7 @@ struct loss_rule {
   [[nodiscard]] constexpr bool needs_softmax() const noexcept { return is_categorical() && from_logits; }
 };
 
-/// That of a loss of the library, or of one that is written as a `call`.
+/// The rule of a loss of the library, or of one that is written as a `call`.
 template <auto Loss, int Columns>
 constexpr loss_rule rule_of_loss(bool with_gradient) {
   using loss_type = std::remove_cv_t<decltype(Loss)>;
@@ -73,7 +72,7 @@ constexpr loss_rule rule_of_loss(bool with_gradient) {
   return rule;
 }
 
-/// popnn has a vertex for cross entropy behind softmax and one for squared differences, which give losses and
+/// popnn has a vertex for cross entropy after softmax and one for squared differences, which compute losses and
 /// gradients: loss_transform. What else the definitions ask for is put together from popops' operations:
 /// - probabilities: two for clipping them; categorical: sums, their inverses and products with these;
 /// - class numbers: a matrix of ones and zeros is filled;
@@ -82,8 +81,9 @@ constexpr loss_rule rule_of_loss(bool with_gradient) {
 ///   logits: sigmoid;
 /// - mean absolute error: difference, absolute value, sign;
 /// - huber: difference, absolute value, the smaller of it and delta: m (|e| - m / 2); two for clipping the gradient;
-/// - of the user's own, at each place: the operations of its formula;
-/// - of whole rows: scalar code of a worker for each row, with two loads and the operation, 3 instructions, for each
+/// - a user's own loss that is a function at each place: the operations of its formula;
+/// - a user's own loss of whole rows: scalar code of a worker for each row, with two loads and the operation, 3
+/// instructions, for each
 ///   operation of its plan;
 /// - then sums over rows, times the rows' scales, as is the gradient, and over the tile.
 constexpr vertex_work loss_work(loss_rule const& rule, dtype type, std::int64_t rows, std::int64_t columns,
@@ -191,11 +191,11 @@ constexpr void append_softmax_gradient(lowered_step& step, int dy, int y, int dx
   step.add(row_task{rows_function::softmax_gradient, outer, columns, inner}, {dy, y}, {dx});
 }
 
-/// How a loss's gradient is scaled, besides by the rows' scales, and which rows count.
+/// Scale of a loss and its gradient in addition to the rows' scales, and the rows that count.
 struct loss_scale {
   float factor = 1;
-  bool running_mean = false;         ///< and divided by the number of micro-batches of this weight update so far
-  std::int64_t rows_per_sample = 0;  ///< of which those of valid samples count; 0: all rows do
+  bool running_mean = false;         ///< divides by the number of micro-batches of this weight update so far
+  std::int64_t rows_per_sample = 0;  ///< rows of a sample, so that only rows of valid samples count; 0: all count
 };
 
 /// loss = the sum over rows of scale * loss(row), one number, and, unless `gradient` is -1, the gradient of that by the
@@ -245,7 +245,7 @@ constexpr vertex_work softmax_gradient_work(dtype type, std::int64_t rows, std::
   return work;
 }
 
-/// What a tile does with its rows.
+/// The work of a tile with `rows` rows.
 constexpr vertex_work rows_work(lowered_step const& step, task const& task, std::int64_t rows,
                                 ipu_target const& target) {
   auto const type = step.input_of(task).type;
@@ -263,8 +263,8 @@ constexpr vertex_work rows_work(lowered_step const& step, task const& task, std:
   return work;
 }
 
-/// Floats that a tile's workers need for values between those of a loss that is a plan of rows, each for the row that
-/// it works on: long sequences need much.
+/// Floats of intermediate values that a tile's workers need for a loss that is a plan of rows, each worker for the row
+/// that it works on.
 constexpr std::int64_t floats_of_workers(task const& task, std::int64_t rows, ipu_target const& target) {
   auto const& what = task.what.as<row_task>();
   if (!what.is_loss() || what.loss != loss_kind::traced) return 0;

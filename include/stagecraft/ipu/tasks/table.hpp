@@ -46,8 +46,8 @@ struct table_division : table_parts {
   }
   [[nodiscard]] constexpr std::int64_t found_of(int tile) const noexcept { return numbers * columns_of(tile); }
 
-  /// What a tile does, which is filled with zeros first. The numbers are taken to name all rows alike often: then each
-  /// worker finds an equal share of them. An addition is one more cycle for each vector of a row.
+  /// Cycles of a tile, which fills its result with zeros first. The numbers are taken to name all rows alike often:
+  /// then each worker finds an equal share of them. An addition is one more cycle for each vector of a row.
   [[nodiscard]] constexpr std::int64_t cycles(ipu_target const& target, int tile) const noexcept {
     int const workers = target.num_worker_contexts;
     std::int64_t const found = ceil_div(ceil_div(numbers, parts_of_rows()), workers);
@@ -62,7 +62,7 @@ struct table_division : table_parts {
     return workers * vertices::fill{type, ceil_div(cleared, workers)}.worker_cycles(target) + vertex.cycles(target) +
            additions;
   }
-  /// Of what is added up for `elements` of the result.
+  /// The work of adding up what tiles have found for `elements` elements of the result.
   [[nodiscard]] constexpr vertex_work addition(ipu_target const& target, std::int64_t elements) const noexcept {
     return {reduced_columns(vertices::reduce_operation::add, type, type, elements, parts_of_rows(), target),
             elements * parts_of_rows()};
@@ -89,7 +89,7 @@ struct table_division : table_parts {
     return cost;
   }
 
-  /// The one with fewest cycles; powers of 2 are tried for both numbers of parts.
+  /// The division with fewest cycles; powers of 2 are tried for both numbers of parts.
   [[nodiscard]] static constexpr table_division best(table_division division, ipu_target const& target) noexcept {
     std::int64_t const width = target.vector_width(division.type);
     std::int64_t const vectors = ceil_div(division.columns, width);

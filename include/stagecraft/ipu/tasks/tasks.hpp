@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What any operation costs on the tiles of an IPU.
-// What a lowered step costs.
+// What any task costs on the tiles of an IPU, and what a lowered step costs.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -19,21 +18,21 @@
 
 namespace stagecraft::tiles {
 
-/// Nothing.
+/// Naming tensors costs nothing.
 [[nodiscard]] constexpr operation_cost cost_of(lowered_step const&, task const&, tensor_names const&,
                                                ipu_target const&) {
   return {};
 }
-/// Cycles, bytes and floating point operations of one operation of a step.
+/// Cycles, bytes and floating point operations of one task of a step.
 [[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, task const& task, ipu_target const& target) {
   return task.what.visit([&](auto const& what) { return cost_of(step, task, what, target); });
 }
 
 /// What a lowered step costs on one IPU.
 struct step_cost {
-  operation_cost cost;               ///< of all operations
-  std::int64_t temporary_bytes = 0;  ///< of a tile: temporary tensors and the operations' copies, at the fullest moment
-  std::int64_t vertices = 0;         ///< of a tile: one for each compute set
+  operation_cost cost;               ///< the sum over all tasks
+  std::int64_t temporary_bytes = 0;  ///< peak of a tile's temporary tensors and the tasks' copies
+  std::int64_t vertices = 0;         ///< vertices on a tile: one for each compute set
 
   constexpr step_cost() = default;
   constexpr step_cost(lowered_step const& step, ipu_target const& target) : step_cost(step, target, {step, target}) {}

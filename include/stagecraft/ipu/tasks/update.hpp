@@ -22,7 +22,7 @@ constexpr void write_penalty(task& task, regularizer const& penalty) {
   task.what.as<update_task>().l2 = penalty.l2;
 }
 
-/// A norm that an optimizer's step reads: a tensor of one number, and its place among what is given everywhere.
+/// A norm that an optimizer's step reads: a tensor of one number, and its index among the norms that step_values has.
 struct given_norm {
   int tensor;
   int number;
@@ -92,7 +92,7 @@ constexpr void append_clear_filling(lowered_step& step, int tensor, std::int64_t
            {tensor});
 }
 
-/// What tile 0 does with the sums of all tiles.
+/// The work of tile 0, which adds up the sums of all tiles.
 constexpr vertex_work added_sums(task const& task, int tiles, ipu_target const& target) {
   vertex_work work = added_partials(tiles, target);
   if (auto const& what = task.what.as<update_task>(); what.function == update_function::norm && what.is_square == 0)

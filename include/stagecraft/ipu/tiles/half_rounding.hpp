@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How an emulated IPU's thread rounds what its tiles store in half precision.
-// One number in half precision, converted without a processor's help: IEEE binary16.
+// Numbers in half precision (IEEE binary16), converted without a processor's help, and how an emulated IPU's thread
+// rounds what its tiles store in half precision.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>

@@ -23,7 +23,7 @@ namespace stagecraft::tiles {
 struct step_values {
   std::uint64_t seed = 1;
   std::uint64_t step = 0;   ///< training steps so far: tells the dropout masks of two steps apart
-  int call = 0;             ///< of the graph: tells layers' random numbers apart
+  int call = 0;             ///< index in the graph: tells layers' random numbers apart
   int valid_samples = 0;    ///< the rest of the batch only fills it
   int accumulated = 0;      ///< micro-batches of this weight update before this one
   std::int64_t update = 1;  ///< number of the weight update, from 1
@@ -61,7 +61,7 @@ class tile_machine {
 
   /// The piece of a tensor of the step that lies on a tile: places [mapping(tensor).first(tile), last(tile)).
   [[nodiscard]] tile_view const& home(int tensor, int tile) const { return homes_[index(tensor, tile)]; }
-  /// Memory for a copy or a partial result on a tile, until the operation ends.
+  /// Memory for a copy or a partial result on a tile, until the task ends.
   [[nodiscard]] tile_view allocate(int tile, std::int64_t elements, dtype type) {
     return memories_[tile].allocate(elements, type);
   }
@@ -106,8 +106,8 @@ class tile_machine {
     counted_.add_exchange(target_, most);
   }
 
-  /// Runs a vertex on a tile: `work()` may touch this tile's memory only, else tile_access_error (E4101, E4102) comes
-  /// out. It takes `cycles` of the tile; several vertices on one tile run one after the other.
+  /// Runs a vertex on a tile: `work()` may touch this tile's memory only, else it throws tile_access_error (E4101,
+  /// E4102). It takes `cycles` of the tile; several vertices on one tile run one after the other.
   template <class Work>
   void vertex(char const* name, int tile, std::int64_t cycles, Work&& work) {
     tile_access const only(name, tile);
@@ -134,15 +134,15 @@ class tile_machine {
   }
   void count_flops(std::int64_t flops) { counted_.flops += flops; }
 
-  // What the runner of steps (tile_step.hpp) does.
-  /// Puts the tensors of a step into the tiles' memories: those of the program at `offsets`, by their numbers,
-  /// temporary ones and the operations' copies behind `step_offset`; all in bytes.
+  // The members from here on are for the runner of steps (tile_step.hpp).
+  /// Puts the tensors of a step into the tiles' memories: tensors of the plan at `offsets`, by their numbers,
+  /// temporary ones and the tasks' copies after `step_offset`; all in bytes.
   void begin_step(lowered_step const& step, step_layout const& layout, std::int64_t const* offsets,
                   std::int64_t step_offset, step_values const& values) {
     step_ = &step;
     values_ = values;
     counted_ = {};
-    // What a step has left behind that was ended by an exception.
+    // An exception may have ended the step before this one.
     for (auto& bytes : received_) bytes = 0;
     for (auto& cycles : computed_) cycles = 0;
     homes_.clear();
@@ -155,17 +155,17 @@ class tile_machine {
         homes_.push_back(memories_[tile].place(offset, where.elements_of(tile), step.tensors[tensor].type));
     }
   }
-  /// Copies of the next operation begin at `offset`.
+  /// Copies of the next task begin at `offset`.
   void begin_task(std::int64_t offset) {
     task_offset_ = offset;
     for (auto& memory : memories_) memory.begin_task(offset);
   }
   [[nodiscard]] std::int64_t task_offset() const { return task_offset_; }
-  /// Memory for a temporary tensor of an operation that consists of others.
+  /// Memory for a temporary tensor of a task that is a list of others.
   [[nodiscard]] tile_view place(int tile, std::int64_t offset, std::int64_t elements, dtype type) {
     return memories_[tile].place(offset, elements, type);
   }
-  /// `work()` is done by operations of another step, whose tensors are the views `homes`: of all tiles for each tensor.
+  /// Calls `work()` while the step is another one, whose tensors are the views `homes`, all tiles of a tensor together.
   template <class Work>
   void with_step(lowered_step const& step, std::vector<tile_view>& homes, Work const& work) {
     lowered_step const* const outer = std::exchange(step_, &step);
@@ -198,7 +198,7 @@ class tile_machine {
         if (auto const element = element_at(tensor, first + i); element >= 0) values[element] = piece[i];
     }
   }
-  /// Of the step that was begun last.
+  /// What was counted since the last begin_step.
   [[nodiscard]] operation_cost const& counted() const { return counted_; }
   /// The end of the highest memory that was used on any tile.
   [[nodiscard]] std::int64_t high_water_mark() const {
@@ -224,7 +224,7 @@ class tile_machine {
   ipu_target target_;
   std::vector<tile_memory> memories_;
   std::vector<tile_view> homes_;
-  std::vector<weight_places const*> places_;  ///< of the step's tensors; null for those that are mapped linearly
+  std::vector<weight_places const*> places_;  ///< by the step's tensors; null if mapped linearly
   std::map<weight_mapping const*, std::unique_ptr<weight_places>> places_by_;
   std::vector<std::int64_t> received_ = std::vector<std::int64_t>(static_cast<std::size_t>(target_.tiles_per_ipu));
   std::vector<std::int64_t> computed_ = std::vector<std::int64_t>(static_cast<std::size_t>(target_.tiles_per_ipu));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A piece of one tile's memory, as vertices and exchanges see it.
-// The memory of one emulated tile.
+// The memory of one emulated tile, and pieces of it as vertices and exchanges see them.
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>
@@ -37,8 +36,8 @@ class tile_access {
   vertex_scope before_;
 };
 
-/// Elements of one type that lie behind each other in the memory of a tile. Values are floats, whatever they are stored
-/// as; a float16 is rounded when it is written (half_rounding).
+/// Elements of one type that lie one after the other in the memory of a tile. Values are floats, whatever they are
+/// stored as; a float16 is rounded when it is written (half_rounding).
 class tile_view {
  public:
   tile_view() = default;
@@ -104,8 +103,8 @@ class tile_view {
   int tile_ = 0;
 };
 
-/// An arena: tensors of a step lie at places that the plan gives, copies of an operation behind them, one after the
-/// other, until the operation ends. Remembers how far it was used.
+/// An arena: tensors of a step lie at the places that the plan says, copies of a task after them, one after the
+/// other, until the task ends. Remembers how far it was used.
 class tile_memory {
  public:
   tile_memory(int tile, std::int64_t bytes)
@@ -117,7 +116,7 @@ class tile_memory {
   [[nodiscard]] tile_view place(std::int64_t offset, std::int64_t elements, dtype type) {
     return view(offset, elements, type);
   }
-  /// Copies of an operation begin behind `offset`.
+  /// Copies of a task begin at `offset`.
   void begin_task(std::int64_t offset) noexcept { next_ = offset; }
   [[nodiscard]] tile_view allocate(std::int64_t elements, dtype type) {
     auto const at = next_;

@@ -47,8 +47,8 @@ void visit_outputs(convolution_part const& part, Visit const& visit) {
           for (auto o = part.out_chans.first; o < part.out_chans.last; ++o) visit(g, b, y, x, o);
 }
 
-/// Undoes the transform of a plan: gives the number of an element in its tensor, or -1 for a zero (of padding, or
-/// behind the last channel, group or kernel row), or for a result that nobody wants.
+/// Undoes the transform of a plan: returns the number of an element in its tensor, or -1 for a zero (of padding, or
+/// after the last channel, group or kernel row), or for a result that nobody wants.
 class convolution_elements {
  public:
   convolution_elements(convolution_shape const& shape, convolution_transform const& transform,
@@ -85,7 +85,7 @@ class convolution_elements {
     kernel_place const of = place_of(channel);
     if (group >= shape_.num_conv_groups || !of.exists) return -1;
     unflatten(batch, row, column);
-    // An expanded input is told by its output.
+    // The output says which element an expanded input is.
     if (transform_.expand_height)
       row = row * shape_.stride.height + of.row * shape_.kernel_dilation.height - shape_.padding_lower.height;
     if (transform_.expand_width)

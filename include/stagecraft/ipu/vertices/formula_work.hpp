@@ -25,7 +25,7 @@ namespace stagecraft::tiles {
     case function::sign: return signum;
     case function::exp: return exponent;
     case function::log: return logarithm;
-    case function::softplus: return logarithm_one_plus;  // behind an exponent
+    case function::softplus: return logarithm_one_plus;  // after an exponent
     case function::sqrt: return vertices::unary_operation::sqrt;
     case function::rsqrt: return vertices::unary_operation::rsqrt;
     case function::sin: return vertices::unary_operation::sin;
@@ -94,7 +94,7 @@ class formula_vertices {
   static constexpr bool is_product_and_sum(function f) {
     return f == function::multiply_add || f == function::multiply_subtract || f == function::negative_multiply_add;
   }
-  /// Of a product, the factor that is the same at all places, or -1.
+  /// The factor of a product that is the same at all places, or -1.
   [[nodiscard]] constexpr int multiple(operations::formula_step const& product) const {
     return is_uniform(product.operands[0]) ? 0 : is_uniform(product.operands[1]) ? 1 : -1;
   }
@@ -171,7 +171,7 @@ class formula_vertices {
       scalar(operation, types_[operand], writes(operand));
       return types_[operand];
     }
-    // Of two types, what was given is cast to what was computed.
+    // If the types differ, the operand that was given is cast to the type that was computed.
     bool const casts_first = step_of(a).from == operations::formula_source::place;
     dtype const type = types_[casts_first ? b : a];
     cast(casts_first ? a : b, type);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the vertices of an elementwise operation cost on one tile.
-// Which operations elementwise activations and their gradients consist of: popnn's vertices where there are any, else
-// popops' maps.
+// What the vertices of an elementwise task cost on one tile. Activations and their gradients are popnn's vertices where
+// there are any, else popops' maps.
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>
@@ -18,7 +17,7 @@
 
 namespace stagecraft::tiles {
 
-/// How a tile reads an operand of an elementwise operation (map_operand).
+/// How a tile reads an operand of an elementwise task (map_operand).
 struct map_read {
   dtype type = dtype::float32;
   std::int64_t inner = 1;
@@ -54,7 +53,7 @@ struct map_read {
   return {operand.type, inner, count, mapping.elements_per_tile, is_local};
 }
 
-/// Sums up the cycles of the operations that an elementwise operation consists of, for `elements` elements on a tile.
+/// Sums up the cycles of the operations that an elementwise task consists of, for `elements` elements on a tile.
 /// popops would make one vertex of them, too, but not a faster one per operation.
 struct map_work {
   ipu_target const& target;
@@ -63,7 +62,7 @@ struct map_work {
   std::int64_t cycles = 0;
   std::int64_t flops = 0;
 
-  // Before its uses: Clang would instantiate it too late for constants.
+  // This stands before its uses since Clang would else instantiate it too late for constants.
   template <class Vertex>
   constexpr void add(Vertex const& vertex) noexcept {
     cycles += vertex.cycles(target);
@@ -79,8 +78,8 @@ struct map_work {
   constexpr void scalar(vertices::binary_operation operation, bool in_place = true) noexcept {
     add(vertices::broadcast_op{operation, type, elements, in_place});
   }
-  /// With an operand that is read in some way. One that fits no vertex for broadcasts, or does worse with it, is
-  /// written out first, element by element of the result.
+  /// An operation of each element with an operand that is read in some way. An operand that fits no vertex for
+  /// broadcasts, or does worse with it, is written out first, element by element of the result.
   constexpr void binary(vertices::binary_operation operation, map_read const& operand, bool in_place) noexcept {
     convert(operand);
     if (operand.count == 0) return binary(operation, in_place);
@@ -129,7 +128,7 @@ struct map_work {
     if (operand.type != type)
       add(vertices::cast{operand.type, type, operand.count == 0 ? elements : operand.received(elements)});
   }
-  /// An operand that is to be there element by element.
+  /// Writes an operand out, element by element.
   constexpr void expand(map_read const& operand) noexcept {
     convert(operand);
     if (operand.count != 0) cycles += copy_cycles(type);

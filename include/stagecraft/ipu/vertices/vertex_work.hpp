@@ -32,7 +32,7 @@ struct vertex_work {
 };
 
 /// `count` things, cut into equal shares for the tiles one after the other. The last tile that has something may have
-/// less; those behind it have nothing.
+/// less; those after it have nothing.
 struct equal_shares {
   std::int64_t count = 0;
   std::int64_t each = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Convolutions of bfloat16, where the processor multiplies pairs of them: those of floats, of which each is a pair of
-// channels, of filters or of samples. Keras counterpart: tf.nn.convolution of tf.bfloat16.
+// Convolutions of bfloat16, where the processor multiplies pairs of them: the convolutions of floats, each of which is
+// a pair of channels, of filters or of samples. Keras counterpart: tf.nn.convolution of tf.bfloat16.
 #pragma once
 
 #include <stagecraft/kernels/convolution/convolution.hpp>
@@ -19,13 +19,13 @@ namespace detail {
   shape.channels = shape.groups * pairs_of(shape.group_channels());
   return shape;
 }
-/// The one whose input gradient sums pairs of filters.
+/// The convolution whose input gradient sums pairs of filters.
 [[nodiscard]] constexpr convolution_shape of_filter_pairs(convolution_shape shape) {
   shape.filters = shape.groups * pairs_of(shape.group_filters());
   return shape;
 }
 
-/// Whether it is a product of all pixels with one matrix.
+/// True if a convolution is a product of all pixels with one matrix.
 [[nodiscard]] constexpr bool is_product(convolution_shape const& shape) {
   return shape.kernel_height == 1 && shape.kernel_width == 1 && shape.stride_height == 1 && shape.stride_width == 1 &&
          shape.groups == 1 && !shape.has_padding();
@@ -96,7 +96,7 @@ void convolution_input_gradient_of_pairs(std::uint16_t const* dy, float const* w
 }
 
 /// dw (+)= the gradient of the filters in floats, of pairs of samples: `pair_rows` of Batch x input and Batch x output,
-/// up to a register behind whose ends may be read. `workspace` and dw: see `convolution_filter_gradient`.
+/// up to a register after whose ends may be read. `workspace` and dw: see `convolution_filter_gradient`.
 template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture>
 void convolution_filter_gradient_of_pairs(float const* x, float const* dy, float* workspace, float* dw,
                                           share part = {}) {

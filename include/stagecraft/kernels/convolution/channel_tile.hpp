@@ -16,8 +16,9 @@ namespace stagecraft::kernels::detail {
 /// Pixels of a tile.
 inline constexpr int channel_tile_rows = 8;
 
-/// Calls finish(i, sum) with, for every i in [0, Rows), the sum over all steps of left[i][where the step's left factor
-/// lies + lane] * right[where its right factor lies + lane]. Of the right factor, `count` lanes are read unless Whole.
+/// Calls finish(i, sum) for every i in [0, Rows) with the sum over all steps of left[i][offset of the step's left
+/// factor
+/// + lane] * right[offset of its right factor + lane]. Unless Whole, only `count` lanes of the right factor are read.
 template <int Rows, bool Whole, class Arch, class Finish>
 [[gnu::noinline]] void channel_tile(float const* const* left, std::ptrdiff_t channel, float const* right,
                                     [[maybe_unused]] int count, step_runs const& runs, Finish finish) {
@@ -62,15 +63,15 @@ inline void repeat_channels(float const* from, int pixels, int channels, int mul
     for (int m = 0; m < multiplier; ++m) *to++ = from[i];
 }
 
-/// Where the kernel of a correlation begins, and how far it moves with each tap.
+/// The begin of a correlation's kernel, and its steps from tap to tap.
 struct channel_kernel {
   float const* first;
   std::ptrdiff_t row;
   std::ptrdiff_t column;
 };
 
-/// Tiles [first, last) of the correlation of one sample. Calls finish(i, channel, lanes that count, element, sum) for
-/// every register of a pixel, and then finish_tile(pixels, elements).
+/// Tiles [first, last) of the correlation of one sample. Calls finish(i, channel, valid lanes, element, sum) for every
+/// register of a pixel, and then finish_tile(pixels, elements).
 template <class Arch, class Finish, class FinishTile>
 void correlate_channels(correlation const& shape, int channels, float const* source, channel_kernel const& kernel,
                         std::int64_t first, std::int64_t last, Finish const& finish, FinishTile const& finish_tile) {

@@ -44,13 +44,13 @@ struct forward_correlation {
   }};
 };
 
-/// The most weights of panels that are computed together; the least tiles; and about how many floats of the source are
-/// read by the tiles that go from panel to panel: what stays in the first-level cache beside one.
+/// The most weights of panels that are computed together; the least tiles; and about the number of floats of the source
+/// that tiles read from panel to panel, which stay in the first-level cache beside one.
 inline constexpr int most_together_weights = 16384;
 inline constexpr int least_together_tiles = 32;
 inline constexpr int together_source = 3072;
 
-/// How a panel of which so many filters count is computed.
+/// The plan for the tiles of a panel with `columns` valid filters.
 template <int Batch, convolution_shape Shape, class Arch>
 [[nodiscard]] consteval tile_plan forward_plan(int columns) {
   using layout = packed_filter<Shape, Arch>;
@@ -62,7 +62,7 @@ template <int Batch, convolution_shape Shape, class Arch>
   plan.panel = layout::panel_columns;
   plan.columns = columns;
   plan.direct = Shape.steps() <= most_direct_steps;
-  // The panels together stay in the caches, and there are enough tiles to be shared.
+  // Panels are joined if they stay in the caches together and there are enough tiles to share.
   if (panels > 1 && Shape.group_filters() % layout::panel_columns == 0 &&
       Shape.steps() * Shape.group_filters() <= most_together_weights &&
       forward_correlation<Batch, Shape>::parts[0].tiles(plan.height) >= least_together_tiles) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the gradient of a convolution's output means for its filters. All shapes are known at compile time; nothing is
-// allocated.
+// The gradient of a convolution by its filters. All shapes are known at compile time; nothing is allocated.
 //
 // It is a correlation, too, whose result's pixels are the kernel's taps and whose taps are the outputs. A tile is a few
 // (tap, channel) rows of a panel of filters, summed over a block of outputs that stays in the second-level cache.
@@ -16,12 +15,13 @@ namespace stagecraft::kernels {
 
 namespace detail {
 
-/// About how many outputs are summed before the sums go to memory, at most: so many that each tile has long sums, and
-/// so few that a panel's part of dy stays in the first-level cache, beside what a tile reads of x. (The widest panels
-/// of AVX-512 have four times as much, for the second-level cache.)
+/// About the most outputs that are summed before the sums are stored: enough for long sums in each tile, and few enough
+/// for a panel's part of dy to stay in the first-level cache, beside the part of x that a tile reads. (The widest
+/// panels of AVX-512 have four times as many, for the second-level cache.)
 inline constexpr int most_block_outputs = 392;
 
-/// Taps by the outputs that they meet, and how the outputs are cut into blocks: some rows of a sample, or some samples.
+/// Taps by the outputs that they meet, and the division of the outputs into blocks of some rows of a sample, or of some
+/// samples.
 template <int Batch, convolution_shape Shape>
 struct filter_correlation {
   static constexpr convolution_axis rows = {.outputs = Shape.kernel_height,
@@ -38,7 +38,7 @@ struct filter_correlation {
                                                .dilation = Shape.stride_width};
   static constexpr auto row_classes = classify<Shape.kernel_height>(rows);
   static constexpr auto column_classes = classify<Shape.kernel_width>(columns);
-  /// For counting tiles: the channels in the place of the samples.
+  /// The correlation for counting tiles, with channels in place of samples.
   static constexpr correlation parts[1] = {{
       .samples = Shape.group_channels(),
       .rows = rows,
@@ -55,11 +55,11 @@ struct filter_correlation {
   static constexpr int block_rows = (Shape.output_height() + row_blocks - 1) / row_blocks;
   static constexpr int most_samples = outputs > most_block_outputs ? 1 : most_block_outputs / outputs;
   static constexpr int block_samples = most_samples < Batch ? most_samples : Batch;
-  /// Whether a panel's part of dy is copied first: where it lies in pieces, and is read often.
+  /// True if a panel's part of dy is copied first, since it lies in pieces and is read often.
   template <class Arch>
   static constexpr bool copies = (Shape.filters > packed_filter<Shape, Arch>::panel_columns) && Shape.steps() >= 48;
 
-  /// How a panel of which so many filters count is computed: in two tiles at least, for two threads.
+  /// The plan for the tiles of a panel with `filters` valid filters: at least two tiles, for two threads.
   template <class Arch>
   [[nodiscard]] static consteval tile_plan plan(int filters) {
     tile_plan found;
@@ -88,7 +88,7 @@ struct filter_distances {
   pixel_grid dy;
 };
 
-/// Copies `vectors` registers of each of the block's outputs; of the last one, so many lanes.
+/// Copies Vectors registers of each of the block's outputs, with LastLanes lanes of the last register.
 template <int Vectors, int LastLanes, class Arch>
 void copy_outputs(output_block const& block, pixel_grid const& distances, int width, float const* from, float* to) {
   for (int sample = 0; sample < block.samples; ++sample)
@@ -104,7 +104,7 @@ void copy_outputs(output_block const& block, pixel_grid const& distances, int wi
 }
 
 /// Tiles [first, last) of a class of taps, summed over a block of outputs. x and dy begin with the block's first
-/// sample. DyStep: the floats between pixels of dy if there are only those of the panel's registers, else 0.
+/// sample. DyStep: the floats between pixels of dy if dy has only the panel's registers, else 0.
 template <tile_plan Plan, int DyStep, class Arch, class Terms>
 void filter_gradient_class(correlation const& shape, filter_distances const& distances, tap_class const& row,
                            tap_class const& column, output_block const& block, float const* x, float const* dy,

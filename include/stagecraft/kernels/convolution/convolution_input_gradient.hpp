@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the gradient of a convolution's output means for its input; also the forward pass of Keras's Conv2DTranspose.
-// All shapes are known at compile time; nothing is allocated.
+// The gradient of a convolution by its input; also the forward pass of Keras's Conv2DTranspose. All shapes are known at
+// compile time; nothing is allocated.
 //
 // Inputs whose distance is a multiple of the strides form a phase. Within a phase, the gradient is a correlation of dy
 // with the transposed filter's taps that hit the phase, in reverse order. Every tap hits one phase.
@@ -39,7 +39,7 @@ struct phase_axis {
   int tap_step = 1;
 };
 
-/// Phase `phase` of an axis with so many inputs, outputs, taps...
+/// Phase `phase` of an axis.
 [[nodiscard]] constexpr phase_axis find_phase(int phase, int inputs, int outputs, int taps, int stride, int dilation,
                                               int before) {
   phase_axis found;
@@ -112,9 +112,9 @@ struct backward_correlation {
 template <convolution_shape Shape, class Arch>
 inline constexpr int transposed_panel = packed_matrix<1, Shape.group_channels(), Arch>::panel_columns;
 
-/// From the filter's taps of a phase to a panel of the transposed filter, whose rows count (tap row, tap column,
-/// filter), taps in reverse order. `w` is the group's; the panel begins at `channel`, of `channels` that remain.
-/// Returns where the next phase's panel begins; a block of rows behind it may be overwritten.
+/// Transposes the filter's taps of a phase into a panel, whose rows count (tap row, tap column, filter), taps in
+/// reverse order. `w` is the group's filter; the panel begins at `channel`, with `channels` channels left. Returns the
+/// begin of the next phase's panel; a block of rows after it may be overwritten.
 template <class Layout, class Arch>
 float* transpose_phase(float const* w, phase_axis const& rows, phase_axis const& columns, int kernel_width,
                        int all_channels, int filters, int channel, int vectors, int panel, float* to) {
@@ -132,7 +132,7 @@ float* transpose_phase(float const* w, phase_axis const& rows, phase_axis const&
   return to;
 }
 
-/// How a panel of which so many channels count is computed.
+/// The plan for the tiles of a panel with `columns` valid channels.
 template <int Batch, convolution_shape Shape, class Arch>
 [[nodiscard]] consteval tile_plan backward_plan(int columns) {
   tile_plan plan;
@@ -201,7 +201,7 @@ void convolution_input_gradient(float const* dy, float const* w, float* workspac
   }
 }
 
-/// The gradient by the input, without an epilogue.
+/// The gradient by the input; no epilogue is applied.
 template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture>
 void convolution_input_gradient(float const* dy, float const* w, float* workspace, float* dx, share part = {}) {
   convolution_input_gradient<Batch, Shape, Accumulate, Arch>(dy, w, workspace, dx, no_epilogue{}, part);

@@ -40,8 +40,8 @@ struct convolution_shape {
   friend constexpr bool operator==(convolution_shape const&, convolution_shape const&) = default;
 };
 
-/// How the kernel lies in memory: one packed matrix per group, one after the other, whose rows count (kernel row,
-/// kernel column, channel of the group) and whose columns count the group's filters.
+/// The layout of the kernel: one packed matrix per group, one after the other, whose rows count (kernel row, kernel
+/// column, channel of the group) and whose columns count the group's filters.
 template <convolution_shape Shape, class Arch = default_architecture>
 using packed_filter = packed_matrix<Shape.steps(), Shape.group_filters(), Arch>;
 

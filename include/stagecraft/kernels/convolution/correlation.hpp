@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The sliding products behind convolutions and their input's gradients: every pixel of a result is the sum, over the
-// taps that meet the source, of a row of channels times a packed matrix. Private to the kernels.
-// Which outputs of a convolution see which part of its kernel: found at compile time, so that no zeros are copied
-// around an input, and none are multiplied. Private to the kernels.
+// taps that meet the source, of a row of channels times a packed matrix. The part of the kernel that each output sees
+// is found at compile time, so that no zeros are copied around an input, and none are multiplied. Private to the
+// kernels.
 #pragma once
 
 #include <stagecraft/kernels/convolution/gathered_tile.hpp>
@@ -67,7 +67,7 @@ template <int Most>
   return found;
 }
 
-/// Where the floats of a tensor of pixels lie.
+/// The distances between the floats of a tensor of pixels.
 struct pixel_grid {
   std::int64_t sample = 0;
   std::int64_t row = 0;
@@ -87,7 +87,7 @@ struct correlation {
   int channels = 1;
   pixel_grid source = {};
   pixel_grid result = {};
-  /// The result's element of the first pixel.
+  /// The element of the result that belongs to the first pixel.
   std::int64_t result_first = 0;
 
   /// Calls visit(row class, column class, pixels).
@@ -107,7 +107,7 @@ struct correlation {
     return sum;
   }
 
-  /// About how many half cycles all tiles of a panel take.
+  /// An estimate of the half cycles that all tiles of a panel take.
   [[nodiscard]] constexpr double cost(int height, int vectors) const {
     double const products = height * vectors;
     double const loads = height + vectors;
@@ -125,7 +125,7 @@ struct correlation {
   }
 };
 
-/// The height of the tiles: the least work, lost rows and what each tile costs beside its products included.
+/// The height of tiles with the least work, lost rows and the constant cost of each tile included.
 template <class Arch, int Count>
 [[nodiscard]] consteval int tile_height(correlation const (&parts)[Count], int vectors) {
   if (vectors == 0) return 1;
@@ -149,7 +149,7 @@ template <int Count>
   return sum;
 }
 
-/// The most steps whose products are summed before the sums go to memory: what a panel of the filter may take of the
+/// The most steps whose products are summed before the sums are stored, so that a panel of the filter stays in the
 /// second-level cache.
 inline constexpr int most_correlation_steps = 2048;
 
@@ -197,7 +197,7 @@ class pixel_cursor {
   int columns_;
   int r_;
   int c_;
-  /// From a pixel to the next, and what is added to that at the end of a row and of a sample.
+  /// The distance from a pixel to the next, and those added to it at the end of a row and of a sample.
   std::int64_t source_column_;
   std::int64_t source_row_;
   std::int64_t source_sample_;
@@ -206,20 +206,20 @@ class pixel_cursor {
   std::int64_t result_sample_;
 };
 
-/// How a panel is computed.
+/// The plan for the tiles of a panel.
 struct tile_plan {
   int height = 1;
   int vectors = 1;
-  /// Floats between rows of the panel, and how many of its columns count.
+  /// Floats between rows of the panel, and the number of its valid columns.
   int panel = 1;
   int columns = 1;
-  /// Whether sums go from the registers through the epilogue to the result, where a tile is whole and they are
-  /// complete. Else they go by way of the first-level cache, which costs some cycles per tile, but little code.
+  /// True: complete sums of a whole tile go from the registers through the epilogue to the result. False: they go by
+  /// way of the first-level cache, which costs some cycles per tile, but little code.
   bool direct = false;
   /// Runs of all taps, if they are short enough to be done without loops; else no rows.
   step_runs short_runs = {};
-  /// So many panels, which follow one another, are computed for so many tiles before the next ones: then what the tiles
-  /// read of the source is in the first-level cache for all panels, and is found once.
+  /// `panels` panels, which follow one another, are computed for a number of tiles before the next ones: then the
+  /// tiles' part of the source is in the first-level cache for all panels, and its addresses are computed once.
   int panels = 1;
   int tiles_at_once = 1;
   std::ptrdiff_t panel_stride = 0;
@@ -229,14 +229,14 @@ struct tile_plan {
 inline constexpr int most_direct_steps = 1024;
 inline constexpr int most_short_steps = 27;
 
-/// Where the sums of a tile go.
+/// The destination of a tile's sums.
 template <class Epilogue>
 struct correlation_output {
   float* result;
   int first_column;
-  /// Whether the sums are added to what the result holds.
+  /// True if the sums are added to the result.
   bool add;
-  /// Whether they are complete, and the epilogue due.
+  /// True if the sums are complete, so that the epilogue is applied.
   bool last;
   Epilogue const& epilogue;
 
@@ -272,7 +272,7 @@ struct keep_sums {
   }
 };
 
-/// Stores complete sums, of which the first Columns columns count.
+/// Stores complete sums; only the first Columns columns are valid.
 template <int Columns, class Arch, class Epilogue>
 struct store_sums {
   float* result;

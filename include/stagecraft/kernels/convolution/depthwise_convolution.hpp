@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The convolution of each channel with kernels of its own, bias and activation included. Keras counterpart:
-// DepthwiseConv2D. All shapes are known at compile time; nothing is allocated.
-// The gradients of a depthwise convolution: of its input and of its kernels. All shapes are known at compile time;
-// nothing is allocated.
+// The convolution of each channel with kernels of its own, bias and activation included, and its gradients by input and
+// kernels. Keras counterpart: DepthwiseConv2D. All shapes are known at compile time; nothing is allocated.
 #pragma once
 
 #include <stagecraft/kernels/convolution/channel_tile.hpp>
@@ -40,7 +38,7 @@ inline constexpr long long depthwise_convolution_workspace =
 
 /// y = epilogue(the convolution of each channel of x with `filters / channels` kernels of w). The shape has as many
 /// groups as channels. x: Batch x input and y: Batch x output of the shape, channels last, of which the multiplier
-/// counts fastest; w: (kernel_height, kernel_width, filters), row by row. Up to a register behind x's end may be read.
+/// counts fastest; w: (kernel_height, kernel_width, filters), row by row. Up to a register after x's end may be read.
 template <int Batch, convolution_shape Shape, class Arch = default_architecture, class Epilogue = no_epilogue>
 void depthwise_convolution(float const* x, float const* w, [[maybe_unused]] float* workspace, float* y,
                            Epilogue const& epilogue = {}, share part = {}) {
@@ -108,8 +106,8 @@ void slide_input_gradient(float const* dy, float const* w, float* dx, share part
 
 }  // namespace detail
 
-/// dx (+)= the gradient of the input. Shapes and layouts as in `depthwise_convolution`; up to a register behind dy's
-/// end may be read.
+/// dx (+)= the gradient of the input. Shapes and layouts are those of `depthwise_convolution`; up to a register after
+/// dy's end may be read.
 template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture>
 void depthwise_convolution_input_gradient(float const* dy, float const* w, [[maybe_unused]] float* workspace, float* dx,
                                           share part = {}) {
@@ -174,17 +172,17 @@ void depthwise_convolution_input_gradient(float const* dy, float const* w, [[may
 
 namespace detail {
 
-/// Whether the kernels' gradient is summed by sliding over the input itself; else, where channels are repeated or the
-/// sums of a kernel's row would fill the registers, over a copy.
+/// True if the kernels' gradient is summed by sliding over the input itself. Where channels are repeated or the sums of
+/// a kernel's row would fill the registers, it slides over a copy.
 template <convolution_shape Shape>
 inline constexpr bool slides_over_input = Shape.filters == Shape.channels && Shape.kernel_width <= 8;
 
-/// Whether a sample is copied before the gradient of its kernels: with zeros around it, and its channels repeated.
+/// True if a sample is copied before the gradient of its kernels, with zeros around it and its channels repeated.
 template <convolution_shape Shape>
 inline constexpr bool copies_channels =
     !slides_over_input<Shape> && (Shape.has_padding() || Shape.filters != Shape.channels);
 
-/// Rows of results that are done before the next register of channels: few, where many channels of short rows would
+/// Rows of results that are computed before the next register of channels: few, where many channels of short rows would
 /// evict each other from the first-level cache.
 template <convolution_shape Shape>
 inline constexpr int filter_gradient_rows = Shape.output_width() <= 8 && Shape.channels >= 256 ? 1 : 8;
@@ -235,7 +233,7 @@ void slide_filter_gradient(float const* x, float const* dy, float* dw, int first
       }
 }
 
-/// Taps of a tile: as many as have an address register.
+/// Taps of a tile: each needs an address register.
 [[nodiscard]] consteval int taps_of_tile(int taps) {
   int const tiles = (taps + 8) / 9;
   return (taps + tiles - 1) / tiles;
@@ -271,8 +269,8 @@ inline constexpr long long depthwise_convolution_filter_gradient_workspace =
         ? static_cast<long long>(Shape.padded_height()) * Shape.padded_width() * Shape.filters + 64
         : 0;
 
-/// dw (+)= the gradient of the kernels. Shapes and layouts as in `depthwise_convolution`; up to a register behind x's
-/// and dy's ends may be read. A thread's share is a range of registers of filters.
+/// dw (+)= the gradient of the kernels. Shapes and layouts are those of `depthwise_convolution`; up to a register after
+/// x's and dy's ends may be read. A thread's share is a range of registers of filters.
 template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture>
 void depthwise_convolution_filter_gradient(float const* x, float const* dy, [[maybe_unused]] float* workspace,
                                            float* dw, share part = {}) {

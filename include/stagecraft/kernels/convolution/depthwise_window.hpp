@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The micro-kernels of the depthwise convolutions: a register of channels of neighbouring pixels in a row, over which
-// a kernel slides. Which pixels meet which taps, at the borders too, is known at compile time, so that a pixel is read
-// once for all taps of a kernel's row. Private to the kernels.
+// a kernel slides. The taps that each pixel meets, at the borders too, are known at compile time, so that a pixel is
+// read once for all taps of a kernel's row. Private to the kernels.
 #pragma once
 
 #include <stagecraft/kernels/convolution/convolution_shape.hpp>
@@ -29,13 +29,13 @@ struct window_axis {
 
   static constexpr int nowhere = -(1 << 30);
 
-  /// Where result o meets tap t, or nowhere; beyond the borders, too.
+  /// The place in the source where result o meets tap t, or nowhere; it may lie beyond the borders.
   [[nodiscard]] constexpr int source(int o, int t) const {
     if (!transposed) return o * stride + t * dilation - before;
     int const at = o + before - t * dilation;
     return at % stride == 0 ? at / stride : nowhere;
   }
-  /// How far the source moves along `o` results, which are a multiple of the stride if it is transposed.
+  /// The distance in the source of `o` results, which are a multiple of the stride if it is transposed.
   [[nodiscard]] constexpr int moved(int o) const { return transposed ? o / stride : o * stride; }
 };
 
@@ -47,7 +47,7 @@ template <convolution_shape Shape>
 inline constexpr window_axis forward_columns{Shape.output_width(), Shape.width,          Shape.kernel_width,
                                              Shape.stride_width,   Shape.dilation_width, Shape.left};
 
-/// Neighbouring results, and which pixels of the source, counted from `moved(first result)`, they meet.
+/// Neighbouring results, and the pixels of the source that they meet, counted from `moved(first result)`.
 struct window_tile {
   int results = 0;
   int first = 0;
@@ -56,7 +56,7 @@ struct window_tile {
   friend constexpr bool operator==(window_tile const&, window_tile const&) = default;
 };
 
-/// How an axis is cut into tiles of `width` results; the last one may have fewer.
+/// The division of an axis into tiles of `width` results; the last one may have fewer.
 struct window_cut {
   window_axis axis = {};
   int width = 1;
@@ -76,7 +76,7 @@ struct window_cut {
     if (found.first >= found.last) found.first = found.last = 0;
     return found;
   }
-  /// Tiles from `number` on that are alike end here.
+  /// The end of the tiles from `number` on that are alike.
   [[nodiscard]] constexpr int run_end(int number) const {
     int end = number + 1;
     while (end < tiles() && tile(end) == tile(number)) ++end;
@@ -84,7 +84,7 @@ struct window_cut {
   }
 };
 
-/// Tiles of about `most` results, as equal as can be.
+/// A division into tiles of about `most` results, as equal as possible.
 [[nodiscard]] consteval window_cut cut_window(window_axis const& axis, int most) {
   int const step = axis.transposed ? axis.stride : 1;
   int const tiles = (axis.results + most - 1) / most;
@@ -102,7 +102,7 @@ struct window {
   static constexpr int first = Tile.first;
   static constexpr int last = Tile.last;
 
-  /// Which of the tile's results meets the tap at this pixel, or -1.
+  /// The result of the tile that meets the tap at this pixel, or -1.
   [[nodiscard]] static constexpr int result(int pixel, int tap) {
     int const moved = tap * Axis.dilation - Axis.before;
     int const o = Axis.transposed ? pixel * Axis.stride + moved : (pixel - moved) / Axis.stride;
@@ -128,13 +128,13 @@ template <int First, int Last, class Visit>
   }(std::make_integer_sequence<int, Last - First>());
 }
 
-/// Where a row of the source lies that a row of results meets, and the first tap of the kernel's row.
+/// A row of the source that a row of results meets, and the first tap of the kernel's row.
 struct window_row {
   std::ptrdiff_t source = 0;
   std::ptrdiff_t tap = 0;
 };
 
-/// All of them.
+/// All rows of the source that a row of results meets.
 template <int Most>
 struct window_rows {
   int count = 0;
@@ -147,7 +147,7 @@ struct window_rows {
   }
 };
 
-/// How many results' sums stay in registers, beside the taps of a kernel's row.
+/// The number of results whose sums stay in registers, beside the taps of a kernel's row.
 template <class Arch>
 [[nodiscard]] consteval int most_window_results(int taps) {
   int const registers = vector_registers<Arch>() - scratch_registers<Arch>() - 1;
@@ -183,7 +183,7 @@ template <class Window, int Pixel, class Arch, class Finish>
   for_constants<0, Window::results>([&](auto o) __attribute__((always_inline)) { finish(o, batch<Arch>(sum[o])); });
 }
 
-/// Rows of a kernel whose sums stay in registers, in its gradient: as equal in number as can be.
+/// Rows of a kernel whose sums stay in registers, in its gradient; groups are as equal as possible.
 template <class Arch>
 [[nodiscard]] consteval int most_group_rows(int rows, int taps) {
   int const sums = vector_registers<Arch>() == 32 ? 15 : 9;
@@ -239,7 +239,7 @@ template <class Window, window_axis Rows, int Group, int Pixel, class Arch>
   });
 }
 
-/// The kernels' last channels, where they fill no register, each tap in a register of its own, with zeros behind.
+/// The kernels' last channels, if they do not fill a register: each tap has a register of its own, zeros after them.
 template <int Taps, int Channels, class Arch>
 struct window_tail {
   static constexpr int rest = Channels % lanes<Arch>;
@@ -252,8 +252,7 @@ struct window_tail {
   }
 };
 
-/// Channels that are done before the next ones: as many as let the rows that a kernel meets stay in the first-level
-/// cache.
+/// Channels that are computed before the next ones, so that the rows that a kernel meets stay in the first-level cache.
 [[nodiscard]] consteval int window_channels(window_axis const& rows, window_cut const& columns, int channels) {
   int const row = columns.axis.extent;
   int const floats = (rows.transposed ? (rows.taps + rows.stride - 1) / rows.stride : rows.taps) * row;
@@ -270,9 +269,9 @@ struct window_tail {
 }
 
 /// Items [first, last) of a pass over samples of Rows.results x Columns.axis.results pixels; an item is a tile of a row
-/// of a block of channels. Calls begin_sample(sample), which gives the source, and, for each register of channels,
-/// finish(sample, pixel of the first result in the sample, channel, lanes that count), which gives what takes the sums:
-/// `slide_window`'s finish.
+/// of a block of channels. Calls begin_sample(sample), which returns the source, and, for each register of channels,
+/// finish(sample, pixel of the first result in the sample, channel, valid lanes), which returns `slide_window`'s
+/// finish.
 template <window_axis Rows, window_cut Columns, int Channels, class Arch, class BeginSample, class Finish>
 void slide_windows(float const* kernel, std::int64_t first, std::int64_t last, BeginSample const& begin_sample,
                    Finish const& finish) {

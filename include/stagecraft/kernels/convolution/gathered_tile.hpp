@@ -12,8 +12,8 @@
 
 namespace stagecraft::kernels::detail {
 
-/// The steps of a tile: `rows` times `columns` runs of `steps` steps, and how far the factors move from a row of runs
-/// to the next, from a run to the next, and from a step to the next.
+/// The steps of a tile: `rows` times `columns` runs of `steps` steps, and the distances of both factors from a row of
+/// runs to the next, from a run to the next, and from a step to the next.
 struct step_runs {
   int rows = 0;
   int columns = 1;
@@ -26,21 +26,21 @@ struct step_runs {
   std::ptrdiff_t right_step = 1;
 };
 
-/// The value as the compiler must take it: one register, and no relation to what it was before.
+/// Makes the compiler keep a value in one register, and forget its relation to other values.
 inline void keep_in_register([[maybe_unused]] std::ptrdiff_t& value) {
 #if defined(__GNUC__)
   asm("" : "+r"(value));
 #endif
 }
 
-/// The most rows of a gathered tile that is so many registers wide: each row's address takes a general register.
+/// The most rows of a gathered tile that is `vectors` registers wide: each row's address takes a general register.
 template <class Arch>
 [[nodiscard]] consteval int most_gathered_rows(int vectors) {
   int const rows = (vector_registers<Arch>() - vectors - scratch_registers<Arch>()) / vectors;
   return rows < 10 ? rows : 10;
 }
 
-/// How many steps ahead of the sums both factors are prefetched, where they are read with large strides.
+/// Steps ahead of the sums at which both factors are prefetched, where they are read with large strides.
 inline constexpr int steps_ahead = 8;
 
 /// Calls visit(i, j) for i in [0, Rows) and j in [0, Vectors), as constants: indices into sums that stay in registers.
@@ -51,10 +51,10 @@ template <int Rows, int Vectors, class Visit>
   }(std::make_integer_sequence<int, Rows * Vectors>());
 }
 
-/// Calls finish(i, j, sum) with, for every i in [0, Rows) and j in [0, Vectors), the sum over all steps, as Terms says,
-/// of left[i][where the step's left factor lies] * right[where its right factor lies + j * lanes...]. With LeftStep or
-/// RightStep that is not 0, it is the distance between steps, known at compile time. A function of its own: then GCC
-/// keeps all sums in registers.
+/// Calls finish(i, j, sum) for every i in [0, Rows) and j in [0, Vectors) with the sum over all steps, as defined by
+/// Terms, of left[i][offset of the step's left factor] * right[offset of its right factor + j * lanes...]. A LeftStep
+/// or RightStep that is not 0 is the distance between steps, known at compile time. It is a function of its own, so
+/// that GCC keeps all sums in registers.
 template <int Rows, int Vectors, int LeftStep, int RightStep, class Arch, class Terms = float_terms, class Finish>
 [[gnu::noinline]] void gathered_tile(float const* const* left, float const* right, step_runs const& runs,
                                      Finish const& finish) {
@@ -92,13 +92,13 @@ template <int Rows, int Vectors, int LeftStep, int RightStep, class Arch, class 
         }
       }
     }
-  // What it says stays in registers, too: it might lie where something is stored.
+  // A copy stays in registers, too: the original might lie where something is stored.
   Finish const own = finish;
   for_each_sum<Rows, Vectors>([&](auto i, auto j)
                                   __attribute__((always_inline)) { own(i, j, batch<Arch>(sum[i][j])); });
 }
 
-/// The same for runs that are known at compile time and short: without loops.
+/// `gathered_tile` for short runs that are known at compile time, without loops.
 template <int Rows, int Vectors, step_runs Runs, class Arch, class Terms = float_terms, class Finish>
 [[gnu::noinline]] void short_gathered_tile(float const* const* left, float const* right, Finish const& finish) {
   constexpr int width = lanes<Arch>;
@@ -127,7 +127,7 @@ template <int Rows, int Vectors, step_runs Runs, class Arch, class Terms = float
       for (int j = 0; j < Vectors; ++j) sum[i][j] = Terms::add(element, factor[j], sum[i][j]);
     }
   }
-  // What it says stays in registers, too: it might lie where something is stored.
+  // A copy stays in registers, too: the original might lie where something is stored.
   Finish const own = finish;
   for_each_sum<Rows, Vectors>([&](auto i, auto j)
                                   __attribute__((always_inline)) { own(i, j, batch<Arch>(sum[i][j])); });

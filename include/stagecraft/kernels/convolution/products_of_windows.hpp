@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Convolutions over one to three axes, of any shape, as products of what each window sees with the filter: what
-// `convolve_windows` computes, of floats, or where the processor multiplies pairs of bfloat16, of operands that are
-// rounded to it. Keras counterpart: tf.nn.convolution, also of what tf.cast makes tf.bfloat16.
+// Convolutions over one to three axes, of any shape, as products of each window's patch with the filter. They compute
+// the results of `convolve_windows` in floats, or, where the processor multiplies pairs of bfloat16, of rounded
+// operands. Keras counterpart: tf.nn.convolution, also after tf.cast to tf.bfloat16.
 #pragma once
 
 #include <stagecraft/kernels/convolution/windows.hpp>
@@ -20,7 +20,7 @@ namespace stagecraft::kernels {
 
 namespace detail {
 
-/// What the windows over images see: a patch of terms for each window, in the order of the filter's.
+/// The patches that windows see of images: terms for each window, in the order of the filter's.
 class patches {
  public:
   /// The window that a patch is of.
@@ -90,7 +90,7 @@ class patches {
   }
 
  private:
-  operations::window along_[3];  // the first ones may be 1 long
+  operations::window along_[3];  // the first axes may be 1 long
   int length_[3]{1, 1, 1}, count_[3]{1, 1, 1}, channels_, count_of_images_;
 };
 
@@ -104,12 +104,12 @@ class patches {
 /// Numbers of images as terms of products: floats.
 template <class Terms, class Arch>
 struct terms_of_windows {
-  /// The product, and how many terms of a row are added at once.
+  /// The shape of the product, and the number of terms of a row that are added at once.
   [[nodiscard]] static constexpr product_shape of(product_shape const& shape) { return shape; }
   static constexpr int at_once = 1;
   static constexpr product_functions<Arch> products{};
 
-  /// Writes a row's terms from number `first` on; of padding, if there are none. What lies behind them is not kept.
+  /// Writes a row's terms from number `first` on; padding if `from` is null. The floats after them are overwritten.
   [[gnu::always_inline]] static void write(float const* from, float* row, int first, int count) {
     constexpr int width = lanes<Arch>;
     float* const to = row + first;
@@ -121,7 +121,7 @@ struct terms_of_windows {
           .store_unaligned(to + i);
     }
   }
-  /// The end of a row of so many terms.
+  /// Ends a row of terms.
   static void finish(float* /*row*/, int /*depth*/) {}
   [[nodiscard]] static auto panels(product_shape const& shape, float const* b, float* workspace) {
     return panels_of_right<Arch>(shape, b, workspace);
@@ -211,7 +211,7 @@ void multiply_transposed_patches(patches const& all, product_shape const& shape,
       terms::panels(shape, y, workspace));
 }
 
-/// x = sums of the products of y with the transposed filter, each where its patch lies.
+/// x = sums of the products of y with the transposed filter, each added at the place of its patch.
 template <class Terms, class Arch>
 void add_patches(patches const& all, product_shape shape, float* x, float const* w, float const* y, float* workspace) {
   using terms = terms_of_windows<Terms, Arch>;
@@ -234,7 +234,7 @@ void add_patches(patches const& all, product_shape shape, float* x, float const*
 
 }  // namespace detail
 
-/// The product that computes a part of a convolution of so many windows.
+/// The product that computes a part of a convolution of `windows` windows.
 [[nodiscard]] constexpr product_shape product_of_windows(convolution_part part, int windows, int terms, int filters) {
   switch (part) {
     case convolution_part::output: return {windows, terms, filters, false, false};
@@ -243,7 +243,7 @@ void add_patches(patches const& all, product_shape shape, float* x, float const*
   }
 }
 
-/// Floats of workspace for it.
+/// Floats of workspace for these products.
 template <class Terms, class Arch = default_architecture>
 [[nodiscard]] constexpr std::int64_t products_of_windows_workspace(convolution_part part, int windows, int terms,
                                                                    int filters) {
@@ -253,7 +253,7 @@ template <class Terms, class Arch = default_architecture>
   return product_workspace<Arch>(shape);
 }
 
-/// Sets the tensor that is computed: see `convolve_windows`, of one group.
+/// Computes one of the tensors of a convolution of one group: see `convolve_windows`.
 template <class Terms, class Arch = default_architecture>
 inline void multiply_windows(convolution_part part, window_walk<Arch> const& walk, float* x, float* w, float* y,
                              float* workspace) {
@@ -269,8 +269,8 @@ inline void multiply_windows(convolution_part part, window_walk<Arch> const& wal
 
 namespace detail {
 
-/// Whether products are faster than `convolve_windows`: if what is packed serves a few windows. Sums of floats are the
-/// same bits, but for those of an image's gradient, which must not depend on how many images there are.
+/// True if products are faster than `convolve_windows`, since packed data serve several windows. Sums of floats have
+/// the same bits, but for those of an image's gradient, which must not depend on the number of images.
 template <class Terms>
 [[nodiscard]] constexpr bool gains_by_products(convolution_part part, operations::windows const& windows,
                                                operations::extents const& image, operations::extents const& output,

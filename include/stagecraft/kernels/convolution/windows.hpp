@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Convolutions and poolings over one to three axes, of any shape, as plain loops over windows with channels in
-// registers: what a layer of one's own gets where products (products_of_windows.hpp) are no faster. Those layers of the
-// library that have kernels have faster ones.
+// registers: they serve layers of a user's own where products (products_of_windows.hpp) are no faster. Layers of the
+// library with kernels have faster ones.
 #pragma once
 
 #include <stagecraft/kernels/elementwise/elementwise.hpp>
@@ -20,7 +20,7 @@ struct window_walk {
   /// padding. The offsets count pixels.
   template <class F>
   void for_each(F const& f) const {
-    // As three axes, of which the first may be 1 long.
+    // There are always three axes; the first ones may be 1 long.
     int length[3]{1, 1, 1}, count[3]{1, 1, 1};
     operations::window along[3]{};
     for (int i = 0; i < windows.count; ++i) {
@@ -51,7 +51,7 @@ struct window_walk {
   }
 };
 
-/// Which of a convolution's three tensors is computed from the two others.
+/// The tensor of a convolution that is computed from the two others.
 enum class convolution_part : unsigned char { output, input, filter };
 
 namespace detail {
@@ -66,7 +66,7 @@ struct window_products {
   std::int64_t apart;
 
   /// row += pixel * weights, or weights += pixel^T * row, in the columns from `first` on: those of `Registers`
-  /// registers, or `count` of the last one. What all channels have in common stays in registers.
+  /// registers, or `count` of the last one. Values that all channels share stay in registers.
   template <convolution_part Part, class Arch, int Registers>
   void add_columns(int first, int count) const {
     using value = batch<Arch>;
@@ -137,9 +137,9 @@ inline void convolve_windows(convolution_part part, window_walk<Arch> const& wal
   });
 }
 
-/// Functions in the place of `convolve_windows`, of one group: which convolutions gain by them, as (part, windows,
-/// image, output, groups), floats of workspace for (part, windows' count, terms of a window, filters), and what sets
-/// the tensor that is computed, from x, w, y and a workspace.
+/// Functions that replace `convolve_windows` for one group: whether a convolution gains by them, for (part, windows,
+/// image, output, groups); floats of workspace, for (part, windows' count, terms of a window, filters); and the
+/// computation of the tensor, from x, w, y and a workspace.
 template <class Arch>
 struct window_functions {
   bool (*gains)(convolution_part, operations::windows const&, operations::extents const&, operations::extents const&,
@@ -180,8 +180,8 @@ template <class Arch>
   for (std::int64_t i = 0; i < size; ++i) x[i] = 0;
 }
 
-/// dx = the gradient of `pool_windows`. The first of a window's largest elements gets all, its first NaN if there is
-/// one; `given` is workspace for as many floats as y has.
+/// dx = the gradient of `pool_windows`. The first of a window's largest elements gets the whole gradient, or its first
+/// NaN if there is one; `given` is workspace for as many floats as y has.
 template <class Arch = default_architecture>
 inline void pool_windows_gradient(bool is_max, window_walk<Arch> const& walk, float const* x, float const* y,
                                   float const* dy, float* dx, float* given) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Value and gradient of the losses over a batch of rows; the losses themselves are in loss_*.hpp.
-// Keras counterpart: tf.keras.losses.
-// The cross entropies over the last axis, with class numbers or a distribution as target.
-// Keras counterpart: tf.keras.losses.SparseCategoricalCrossentropy, CategoricalCrossentropy.
+// Value and gradient of the losses over a batch of rows, and the cross entropies over the last axis, with class numbers
+// or a distribution as target. Keras counterpart: tf.keras.losses.
 #pragma once
 
 #include <stagecraft/kernels/loss/loss_elementwise.hpp>
@@ -20,7 +18,7 @@ namespace stagecraft::kernels {
 namespace detail {
 
 /// Calls body(load, store, keep) for each batch of a row: `load(pointer)` reads the batch of that row (0 in
-/// the lanes behind the row), `store(value, pointer)` writes it, `keep(value)` puts 0 in the lanes behind the row.
+/// the lanes after the row), `store(value, pointer)` writes it, `keep(value)` sets the lanes after the row to 0.
 template <int Columns, class Arch, class Body>
 inline void for_each_batch_of_row(Body const& body) {
   constexpr int width = lanes<Arch>;
@@ -129,7 +127,7 @@ struct loss_row<Loss, Columns, Arch, losses::categorical_crossentropy> {
     detail::for_each_batch_of_row<Columns, Arch>([&](auto load, auto store, auto keep) {
       value_type const shifted = load(x) - shift;
       value_type const t = smooth(load(target));
-      // A target of 0 gives 0 even for a logit of -inf, as in TensorFlow.
+      // A target of 0 adds 0 even for a logit of -inf, as in TensorFlow.
       losses = losses + keep(xsimd::select(t == value_type(0.0F), value_type(0.0F), t * (log_sum - shifted)));
       if (gradient != nullptr) store((kernels::exp(shifted) * inverse - t) * value_type(scale), gradient);
     });
@@ -161,19 +159,19 @@ struct loss_row<Loss, Columns, Arch, losses::categorical_crossentropy> {
   }
 };
 
-/// What a loss takes as target: class numbers, or a float per prediction.
+/// The type of a loss's targets: class numbers, or a float per prediction.
 template <auto Loss>
 using target_type = std::conditional_t<Loss.sparse_targets, std::int32_t, float>;
 
 /// Returns sum over rows of scale[row] * loss(row), and writes the gradient of that sum by the predictions.
 ///
-/// - `target`: (Rows) class numbers for sparse losses, or so many for each row as the loss says, (Rows, Columns) floats
+/// - `target`: (Rows) class numbers for sparse losses, or as many for each row as the loss says, (Rows, Columns) floats
 ///   otherwise;
 /// - `prediction`: (Rows, Columns); probabilities, or logits if `Loss.from_logits`;
-/// - `scale`: (Rows). As in Keras, a row with scale 0 whose loss is NaN gives NaN, since 0 times NaN does;
-/// - `gradient`: (Rows, Columns), written; null if it is not wanted. May be `prediction`;
-/// - `row_loss`: (Rows), the losses without scale; null if they are not wanted;
-/// - `valid_rows`: the rows after these only fill the batch. They give 0 and the gradient 0, whatever they hold.
+/// - `scale`: (Rows). As in Keras, a row with scale 0 whose loss is NaN makes the sum NaN, since 0 times NaN is NaN;
+/// - `gradient`: (Rows, Columns), written; null if it is not needed. May be `prediction`;
+/// - `row_loss`: (Rows), the unscaled losses; null if they are not needed;
+/// - `valid_rows`: the rows after these only fill the batch. Their loss and gradient are 0, whatever they hold.
 ///
 /// A class number outside of [0, Columns) makes the loss and the row's gradient NaN. For an output that
 /// comes from softmax or sigmoid, the plan has the loss of the logits carried out, as Keras does: see

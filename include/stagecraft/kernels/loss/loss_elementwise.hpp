@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Losses that are the mean over a row of a function of each target and output: mean squared error and the like, and
-// those of the user's own whose `call` has no `ops`. Keras counterpart: tf.keras.losses.
-// The interface of a loss's kernel: one row at a time.
+// The interface of a loss's kernel, one row at a time, and losses that are the mean over a row of a function of each
+// target and output: mean squared error and the like, and losses of the user's own whose `call` has no `ops`. Keras
+// counterpart: tf.keras.losses.
 #pragma once
 
 #include <stagecraft/kernels/elementwise/formula.hpp>
@@ -19,8 +19,8 @@ using losses::detail::probability_epsilon;
 ///
 ///     static float evaluate(target const* t, float const* prediction, float scale, float* gradient);
 ///
-/// returns the loss of one row of Columns predictions, without scale, and writes scale * d(loss)/d(prediction) to
-/// `gradient` unless it is null. `gradient` may be `prediction`.
+/// returns the unscaled loss of one row of Columns predictions, and writes scale * d(loss)/d(prediction) to `gradient`
+/// unless it is null. `gradient` may be `prediction`.
 template <auto Loss, int Columns, class Arch, class Type = std::remove_cv_t<decltype(Loss)>>
 struct loss_row {
   static_assert(Columns < 0, "this loss has no kernel: specialise stagecraft::kernels::loss_row for it");
@@ -43,7 +43,8 @@ template <class Arch>
 
 namespace detail {
 
-/// n places; of each its loss goes to f(i, count, losses), and its gradient, times its `scale`, to `gradient`.
+/// Passes the losses of n places to f(i, count, losses), and writes their gradients, times their `scale`, to
+/// `gradient`.
 template <auto Loss, bool WithGradient, class Arch, class Scale, class Visit>
 [[gnu::always_inline]] inline void elementwise_losses(float const* target, float const* prediction, Scale const& scale,
                                                       [[maybe_unused]] float* gradient, std::int64_t n,
@@ -77,7 +78,7 @@ struct loss_row<Loss, Columns, Arch, Type> {
                                : run<true>(target, prediction, scale, gradient);
   }
 
-  /// The same for n rows of one column, some at a time; each(loss) for all of them in turn.
+  /// Evaluates n rows of one column, some at a time, and calls each(loss) for all of them in turn.
   template <class Each>
     requires(Columns == 1)
   static void evaluate_rows(float const* target, float const* prediction, float const* scale, float* gradient,

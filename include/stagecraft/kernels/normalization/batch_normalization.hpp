@@ -74,7 +74,7 @@ class joined_statistics {
   std::int64_t count_ = 0;
 };
 
-/// Floats of workspace, on each thread, that the functions of this header need for rows of so many channels.
+/// Floats of workspace, on each thread, that the functions of this header need for rows of `Channels` channels.
 template <int Channels, class Arch = default_architecture>
 inline constexpr long long batch_normalization_workspace =
     4LL * channel_rows<Channels, Arch>::column_floats + 5LL * channel_rows<Channels, Arch>::channel_floats;
@@ -114,7 +114,7 @@ inline void batch_statistics(float const* x, std::int64_t rows, float* workspace
             sum[1] = fused_multiply_add(deviation, deviation, sum[1]);
           },
           sums, from);
-      // The rest of the mean that rounding has left, and what it does to the squares.
+      // The rounding error of the mean, and its effect on the squares.
       transform<Arch>(Channels, per_row, folded, layout::fold(sums, folded));
       float const* const squares = layout::fold(sums + layout::column_floats, sums);
       value const n(static_cast<float>(count));
@@ -214,7 +214,7 @@ inline void batch_normalization_sums(float const* x, float const* dy, std::int64
   using layout = channel_rows<Channels, Arch>;
   using value = batch<Arch>;
   float* const sums = workspace;                             // two arrays
-  float* const of_chunk = sums + 2 * layout::column_floats;  // not needed where a chunk's sums are the channels'
+  float* const of_chunk = sums + 2 * layout::column_floats;  // unused where a chunk's sums are the channels'
   float const* const means = layout::spread(mean, of_chunk);
   auto const [first_item, last_item] = part.of(items::of_rows(rows));
   for (std::int64_t item = first_item; item < last_item; ++item) {

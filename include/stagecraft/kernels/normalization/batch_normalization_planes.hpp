@@ -20,8 +20,8 @@ struct channel_planes {
     float variance;  ///< that of n of n numbers
   };
   struct sums {
-    float of_gradient;            ///< of dy
-    float of_gradient_deviation;  ///< of dy * (x - mean)
+    float of_gradient;            ///< sum of dy
+    float of_gradient_deviation;  ///< sum of dy * (x - mean)
   };
 
   /// Each plane's own statistics in two passes, joined by Chan's formula.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sums over the rows of a row-major matrix, one for each channel (column), and numbers per channel laid beside the
-// rows: what the normalizations are made of.
+// Sums over the rows of a row-major matrix, one for each channel (column), and functions of rows and numbers per
+// channel: the parts of the normalizations.
 #pragma once
 
 #include <stagecraft/kernels/simd/simd.hpp>
@@ -12,8 +12,8 @@
 
 namespace stagecraft::kernels {
 
-/// Rows of `Channels` floats, as registers meet them. Rows that are much shorter than the registers are taken in groups
-/// that fill whole ones, so that each lane still belongs to one channel: a group's floats are its *columns*.
+/// Rows of `Channels` floats in registers. Rows that are much shorter than a register are taken in groups that fill
+/// whole registers, so that each lane still belongs to one channel: a group's floats are its *columns*.
 template <int Channels, class Arch = default_architecture>
 struct channel_rows {
   static constexpr int width = lanes<Arch>;
@@ -30,9 +30,9 @@ struct channel_rows {
   static constexpr int last_lanes = columns - (vectors - 1) * width;
   /// Floats of an array with one number per channel. Whole registers of it are read and written.
   static constexpr int channel_floats = (Channels + 15) / 16 * 16;
-  /// Floats of an array with one number per column. A register behind them may be read and written, too.
+  /// Floats of an array with one number per column. A register after them may be read and written, too.
   static constexpr int column_floats = (vectors * width + width + 15) / 16 * 16;
-  /// Work is divided where a group and a cache line begin: after a multiple of so many rows.
+  /// Work is divided at multiples of `granule` rows, where a group and a cache line begin.
   static constexpr int granule = [] {
     int rows = group;
     while (rows * Channels % 16 != 0) rows *= 2;
@@ -48,7 +48,7 @@ struct channel_rows {
       add_block<block, width, Sums>(rows / group, i * block * width, term, sums, x...);
     add_block<vectors - whole_blocks * block, last_lanes, Sums>(rows / group, whole_blocks * block * width, term, sums,
                                                                 x...);
-    // Rows that are no whole group.
+    // The rows after the last whole group.
     if (int const rest = static_cast<int>(rows % group) * Channels; rest > 0) {
       std::int64_t const from = rows / group * columns;
       for (int column = 0; column < rest; column += width) {
@@ -64,7 +64,8 @@ struct channel_rows {
     }
   }
 
-  /// The sums of a group's columns, one per channel. Gives `channels`, or `by_column` itself if they are the channels.
+  /// The sums of a group's columns, one per channel. Returns `channels`, or `by_column` if its columns are the
+  /// channels.
   static float const* fold(float const* by_column, float* channels) {
     if constexpr (group == 1) return by_column;
     for (int channel = 0; channel < Channels; channel += width) {
@@ -79,8 +80,7 @@ struct channel_rows {
     return channels;
   }
 
-  /// Numbers per channel, once for each row of a group. Gives `by_column`, or `channels` itself if they are the
-  /// columns.
+  /// Repeats numbers per channel for each row of a group. Returns `by_column`, or `channels` if these are the columns.
   static float const* spread(float const* channels, float* by_column) {
     if constexpr (group == 1) return channels;
     for (int row = 0; row < group; ++row)
@@ -142,9 +142,9 @@ struct channel_rows {
   }
 };
 
-/// How `Rows` rows are cut for sums over them: into items, which threads share, and these into chunks, which stay in
-/// the first cache. The cut depends on shapes only, so sums have the same bits for any number of threads. An item has
-/// at least 16384 floats, and there are at most 32.
+/// The division of `Rows` rows for sums over them: into items, which threads share, and these into chunks, which stay
+/// in the first-level cache. The cut depends on shapes only, so sums have the same bits for any number of threads. An
+/// item has at least 16384 floats, and there are at most 32.
 template <int Rows, int Channels, class Arch = default_architecture>
 struct channel_items {
   using layout = channel_rows<Channels, Arch>;
@@ -159,7 +159,7 @@ struct channel_items {
     int const per_item = (chunks + 31) / 32;
     return (per_item < 4 ? 4 : per_item) * chunk_rows;
   }();
-  /// Of all rows; fewer rows have fewer items, cut at the same places.
+  /// The number of items of all rows; fewer rows have fewer items, cut at the same places.
   static constexpr int count = (Rows + item_rows - 1) / item_rows;
   /// Floats for two numbers per channel and item.
   static constexpr long long partial_floats = 2LL * count * layout::channel_floats;

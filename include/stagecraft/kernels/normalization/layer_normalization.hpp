@@ -15,7 +15,7 @@ namespace stagecraft::kernels {
 
 namespace detail {
 
-/// Rows of `Columns` floats: the registers of one, and what becomes of them.
+/// A row of `Columns` floats in registers, and the steps of its normalization.
 template <int Columns, class Arch>
 struct row_registers {
   using value = batch<Arch>;
@@ -105,15 +105,15 @@ struct row_registers {
   }
 };
 
-/// As many rows at a time as a register has lanes: each lane of a sum over columns, and of what follows from it,
-/// belongs to a row. For rows of which so many stay in the first cache.
+/// Takes as many rows at a time as a register has lanes: each lane of a sum over columns, and of its results, belongs
+/// to a row. It serves rows so short that this number of them stays in the first-level cache.
 template <int Columns, class Arch>
 struct row_block : row_registers<Columns, Arch> {
   using registers = row_registers<Columns, Arch>;
   using value = batch<Arch>;
   static constexpr int rows = lanes<Arch>;
 
-  /// The sums of rows that `sum_of(row)` gives as one register each.
+  /// The sums of rows; `sum_of(row)` returns one register each.
   template <class Sum>
   [[nodiscard]] static value sums(int count, Sum const& sum_of) {
     alignas(64) float partial[rows * rows];
@@ -126,7 +126,7 @@ struct row_block : row_registers<Columns, Arch> {
   template <bool Scale, bool Center>
   static void normalize(float const* x, int count, float epsilon, float const* gamma, float const* beta, float* y,
                         float* mean, float* reciprocal) {
-    // The mean as a difference from the row's first number: so nothing of it is rounded away.
+    // The mean is kept as a difference from the row's first number, so that rounding loses nothing of it.
     alignas(64) float offset[rows], r[rows];
     value const factor(registers::per_column);
     auto const mean_of = [&](int i) { return value(x[i * Columns]) + value(offset[i]); };
@@ -178,7 +178,7 @@ struct row_block : row_registers<Columns, Arch> {
   }
 };
 
-/// One row at a time: for long ones.
+/// Takes one row at a time: for long rows.
 template <int Columns, class Arch>
 struct long_row : row_registers<Columns, Arch> {
   using registers = row_registers<Columns, Arch>;
@@ -199,7 +199,7 @@ struct long_row : row_registers<Columns, Arch> {
       rest.part[k] = rest.part[k] + d;
       square.part[k] = fused_multiply_add(d, d, square.part[k]);
     });
-    // What rounding has left of the mean: a second sum finds it.
+    // A second sum finds the rounding error of the mean.
     value const offset(horizontal_sum(rest.sum()) * registers::per_column);
     value const variance =
         fused_negative_multiply_add(offset, offset, value(horizontal_sum(square.sum()) * registers::per_column));
@@ -319,9 +319,10 @@ inline constexpr int column_sums_stride = (Columns + 31) / 16 * 16;
 template <int Columns, class Arch = default_architecture>
 inline constexpr long long layer_normalization_workspace = 2LL * detail::column_sums_stride<Columns>;
 
-/// dx (or dx +=, if Accumulate) the gradient of `layer_normalize`, unless dx is null; and, unless `partial` is null, of
-/// each item of the rows (channel_items<Rows, Columns, Arch>) the sums of dy and of dy * (x - mean) * reciprocal, which
-/// joined are the gradients of beta and gamma. mean and reciprocal: as `layer_normalize` left them; gamma may be null.
+/// dx (or dx +=, if Accumulate) = the gradient of `layer_normalize`, unless dx is null. Unless `partial` is null, it
+/// gets the sums of dy and of dy * (x - mean) * reciprocal for each item of the rows (channel_items<Rows, Columns,
+/// Arch>); all items together sum to the gradients of beta and gamma. mean and reciprocal are those of
+/// `layer_normalize`; gamma may be null.
 template <int Rows, int Columns, bool Accumulate = false, class Arch = default_architecture>
 inline void layer_normalization_gradient(float const* x, float const* dy, float const* mean, float const* reciprocal,
                                          float const* gamma, float* workspace, float* dx, float* partial,
@@ -346,7 +347,7 @@ inline void layer_normalization_gradient(float const* x, float const* dy, float 
   for (std::int64_t item = first_item; item < last_item; ++item) {
     std::memset(workspace, 0, sizeof(float) * layer_normalization_workspace<Columns, Arch>);
     std::int64_t const begin = item * items::item_rows, end = begin + items::rows_of(item, Rows);
-    // By chunks, which are in the cache when they are read again.
+    // Rows are taken by chunks, which are in the cache when they are read again.
     for (std::int64_t row = begin; row < end; row += items::chunk_rows) {
       std::int64_t const chunk_end = row + items::chunk_rows < end ? row + items::chunk_rows : end;
       if (dx != nullptr) inputs(row, chunk_end);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Softmax over the last axis of a row-major matrix, and its gradient.
-// Keras counterpart: tf.keras.activations.softmax.
-// Softmax along an axis that is not the last, vectorised over the axes behind it, and its gradient. Keras counterpart:
-// tf.keras.layers.Softmax(axis).
+// Softmax over the last axis of a row-major matrix, and along another axis, vectorised over the axes after it; and its
+// gradients. Keras counterparts: tf.keras.activations.softmax, tf.keras.layers.Softmax(axis).
 #pragma once
 
 #include <stagecraft/kernels/simd/math.hpp>
@@ -38,8 +36,8 @@ template <int Columns, class Arch>
   return horizontal_max(largest);
 }
 
-/// Whether three such matrices stay in the second-level cache, from which it helps to ask for what comes next. From
-/// further away the processor brings it sooner by itself.
+/// True if three such matrices stay in the second-level cache, where prefetching the next rows helps. From further away
+/// the processor fetches them sooner by itself.
 template <int Rows, int Columns>
 inline constexpr bool is_near = std::int64_t{3} * Rows * Columns <= 1 << 16;
 
@@ -47,13 +45,13 @@ inline constexpr bool is_near = std::int64_t{3} * Rows * Columns <= 1 << 16;
 template <class Arch>
 inline constexpr int longest_narrow_row = 8 * lanes<Arch>;
 
-/// Asks for those rows that are `lanes` rows behind the given ones.
+/// Prefetches the rows that are `lanes` rows after the given ones.
 template <class Arch, std::same_as<float const*>... Rows>
 inline void prefetch_rows_after_block(int columns, Rows... rows) {
   for (int i = 0; i < columns; i += 16) (prefetch(rows + lanes<Arch> * columns + i), ...);
 }
 
-/// Writes e^(x - shift) of a narrow row to whole registers, 0 behind its end, and returns their sum.
+/// Writes e^(x - shift) of a narrow row to whole registers, 0 after its end, and returns their sum.
 template <int Columns, class Arch>
 [[nodiscard]] inline batch<Arch> exponentials_of_row(float const* x, float shift, float* to) {
   constexpr int width = lanes<Arch>;
@@ -62,7 +60,8 @@ template <int Columns, class Arch>
   constexpr int last = Columns - before;
   using value = batch<Arch>;
   value const largest(shift);
-  // Behind the end, a table gives e^-inf = 0 as quickly as all else. Without one, only what is near 0 is quick.
+  // After the end, a table returns e^-inf = 0 as quickly as other values. Without a table, only numbers near 0 are
+  // quick.
   constexpr bool has_zeros = has_avx512<Arch>;
   constexpr float lowest = -std::numeric_limits<float>::infinity();
   auto const within = [](value const& all) { return has_zeros ? all : keep_first(all, last); };
@@ -126,7 +125,7 @@ inline void softmax_narrow_rows(float const* x, float* y, int rows) {
   }
 }
 
-/// Softmax of one long row; brings the row at `next` near meanwhile.
+/// Softmax of one long row; prefetches the row at `next` meanwhile.
 template <int Columns, class Arch>
 inline void softmax_wide_row(float const* x, float* y, float const* next) {
   constexpr int width = lanes<Arch>;
@@ -198,7 +197,7 @@ inline void softmax_gradient_narrow_rows(float const* y, float const* dy, float*
   }
 }
 
-/// The gradient of one long row. If IsNear, it asks for the next row meanwhile.
+/// The gradient of one long row. If IsNear, it prefetches the next row meanwhile.
 template <int Columns, bool Accumulate, bool IsNear, class Arch>
 inline void softmax_gradient_wide_row(float const* y, float const* dy, float* dx) {
   using value = batch<Arch>;

@@ -15,7 +15,7 @@ namespace stagecraft::kernels {
 namespace detail {
 
 /// The mean of the window's cells in `rows` and `columns`, or of all its cells if it is Inside the input, for Count
-/// channels. `x` is the sample, `begin` where the window begins in it, which may lie in the padding.
+/// channels. `x` is the sample, `begin` the begin of the window in it, which may lie in the padding.
 template <pooling_shape Shape, int Count, bool Inside, class Arch>
 inline void mean_of_window(float const* x, std::int64_t begin, index_range rows, index_range columns, float* y) {
   if constexpr (Inside) {
@@ -70,8 +70,8 @@ inline void average_pooling(float const* x, float* y, share part = {}) {
 
 namespace detail {
 
-/// dx = factor * dy in the window's cells in `columns` of one row of the input, for Count channels. Writes if this is
-/// the only window that sends there, else adds.
+/// dx = factor * dy in the window's cells in `columns` of one row of the input, for Count channels. Writes if no other
+/// window contributes to these cells, else adds.
 template <pooling_shape Shape, int Count, bool Adds, class Arch>
 inline void average_pooling_gradient_of_window(float const* dy, batch<Arch> const& factor, index_range columns,
                                                float* dx) {
@@ -87,7 +87,8 @@ inline void average_pooling_gradient_of_window(float const* dy, batch<Arch> cons
   }
 }
 
-/// What the windows of one row of the output, which have `window_rows` rows in the input, send to one row of it.
+/// Adds the gradients of the windows of one row of the output, which have `window_rows` rows in the input, to one row
+/// of the input.
 template <pooling_shape Shape, bool Adds, class Arch>
 inline void average_pooling_gradient_row(float const* dy, int window_rows, float* dx) {
   constexpr int whole = Shape.channels / lanes<Arch> * lanes<Arch>;
@@ -114,7 +115,7 @@ template <int Batch, pooling_shape Shape, bool Accumulate = false, class Arch = 
 inline void average_pooling_gradient(float const* dy, float* dx, share part = {}) {
   constexpr int row_size = Shape.width * Shape.channels;
   constexpr int output_row_size = Shape.output_width() * Shape.channels;
-  // Whether a row of windows reaches each cell of a row once: then what was there need not be read.
+  // True if a row of windows reaches each cell of a row once: then old values need not be read.
   constexpr bool writes_once = !Accumulate && !Shape.overlaps() && Shape.covers_width();
   auto const [first, last] = part.of(static_cast<std::int64_t>(Batch) * Shape.height);
   for (std::int64_t item = first; item < last; ++item) {

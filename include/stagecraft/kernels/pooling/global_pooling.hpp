@@ -23,7 +23,7 @@ inline void global_max_pooling(float const* x, float* y, share part = {}) {
   for (std::int64_t sample = first; sample < last; ++sample)
     detail::for_channel_blocks<Channels, Arch>([&]<int Vectors, int Last>(int channel) {
       using block = detail::channel_block<Vectors, Last, Arch>;
-      constexpr int parts = Vectors <= 2 ? 4 : 2;  // which do not wait for each other
+      constexpr int parts = Vectors <= 2 ? 4 : 2;  // partial maxima that do not wait for each other
       block part_of[parts];
       for (auto& each : part_of) each = block::of(-std::numeric_limits<float>::infinity());
       float const* cell = x + sample * Positions * Channels + channel;
@@ -57,7 +57,7 @@ inline void global_max_pooling_gradient(float const* x, float const* y, float co
         count.combine([](value const& sum, value const& a,
                          value const& b) { return sum + xsimd::select(a == b, value(1.0F), value(0.0F)); },
                       block::load(cell), largest);
-      // Without a winner, since all are NaN, 0 / 0 is what each gets.
+      // If all positions are NaN there is no winner, and each gets 0 / 0.
       auto hit = block::of(1.0F);
       hit.combine([](value const& one, value const& n) { return one / n; }, count);
       auto miss = block::of(0.0F);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The largest value of each window, and its gradient, vectorised over channels. Keras counterpart:
-// tf.keras.layers.MaxPooling2D and MaxPooling1D.
-// Batches of whole numbers that lie in memory as unsigned integers of 8, 16 or 32 bits.
+// The largest value of each window, and its gradient, vectorised over channels; positions of winners are unsigned
+// integers of 8, 16 or 32 bits. Keras counterpart: tf.keras.layers.MaxPooling2D and MaxPooling1D.
 #pragma once
 
 #include <stagecraft/kernels/elementwise/epilogue.hpp>
@@ -37,7 +36,7 @@ template <class Arch = default_architecture, class Integer>
   }
 }
 
-/// Writes the first Count lanes, whole numbers that an Integer can hold, and nothing behind them.
+/// Writes the first Count lanes, whole numbers that an Integer can hold, and nothing after them.
 template <int Count, class Integer, class Arch>
 inline void store_integers(xsimd::batch<float, Arch> const& x, Integer* p) {
   static_assert(Count > 0 && Count <= lanes<Arch> && std::is_unsigned_v<Integer> && sizeof(Integer) <= 4);
@@ -74,8 +73,8 @@ inline void store_integers(xsimd::batch<float, Arch> const& x, Integer* p) {
 
 namespace detail {
 
-/// Mends the positions of windows with NaN, which is larger than any number: the first NaN is the winner. `cells` are
-/// those of the first row in `rows` and `columns`, `count` channels of them.
+/// Corrects the positions of windows with NaN, which is larger than any number: the first NaN is the winner. `cells`
+/// are those of the first row in `rows` and `columns`, `count` channels of them.
 template <pooling_shape Shape>
 [[gnu::cold, gnu::noinline]] void find_nan_of_window(float const* x, std::int64_t begin, index_range rows,
                                                      index_range columns, int count,
@@ -92,7 +91,7 @@ template <pooling_shape Shape>
 }
 
 /// The largest of the window's cells in `rows` and `columns`, or of all its cells if it is Inside the input, for Count
-/// channels. `x` is the sample, `begin` where the window begins in it, which may lie in the padding.
+/// channels. `x` is the sample, `begin` the begin of the window in it, which may lie in the padding.
 template <pooling_shape Shape, int Count, bool KeepsPositions, bool Inside, class Arch>
 inline void max_of_window(float const* x, std::int64_t begin, index_range rows, index_range columns, float* y,
                           [[maybe_unused]] pooling_position<Shape>* positions) {
@@ -104,7 +103,7 @@ inline void max_of_window(float const* x, std::int64_t begin, index_range rows, 
   value largest = load_lanes<Count, Arch>(x + begin + (rows.first * Shape.width + columns.first) * Shape.channels);
   value winner = largest, before = largest;
   lanes_with_nan<Arch> nan;
-  int number = 0;  // of a cell: each second one is compared with the one before it
+  int number = 0;  // number of a cell: each second one is compared with the one before it
   value position(static_cast<float>(rows.first * Shape.pool_width + columns.first));
 #pragma GCC unroll 4
   for (int row = rows.first; row < rows.last; ++row) {
@@ -169,8 +168,8 @@ inline void max_pooling_row(float const* x, int output_row, float* y,
 /// y = the largest value of each window, channel by channel. If `positions` is not null, the number of the winning cell
 /// in its window is written there, for `max_pooling_gradient`.
 ///
-/// A window with a NaN gives NaN, whose gradient its first NaN gets, so that no number that went wrong is lost; of
-/// equal values the first gets it. Items of `part`: rows of the output, of all samples.
+/// The result of a window with a NaN is NaN, and its first NaN gets the gradient, so that no NaN is lost; among equal
+/// values the first gets it. Items of `part`: rows of the output, of all samples.
 template <int Batch, pooling_shape Shape, class Arch = default_architecture>
 inline void max_pooling(float const* x, float* y, pooling_position<Shape>* positions = nullptr, share part = {}) {
   constexpr int rows = Shape.output_height();
@@ -188,8 +187,8 @@ inline void max_pooling(float const* x, float* y, pooling_position<Shape>* posit
 
 namespace detail {
 
-/// What one window sends to its cells in `columns` of one row of the input, for Count channels: `first_position` is the
-/// number of the window's first cell in that row. Writes to dx if it is the only one that sends there, else adds.
+/// Passes one window's gradient to its cells in `columns` of one row of the input, for Count channels: `first_position`
+/// is the number of the window's first cell in that row. Writes to dx if no other window contributes there, else adds.
 template <pooling_shape Shape, int Count, bool Adds, class Arch>
 inline void max_pooling_gradient_of_window(pooling_position<Shape> const* positions, batch<Arch> const& gradient,
                                            int first_position, index_range columns, float* dx) {
@@ -208,7 +207,7 @@ inline void max_pooling_gradient_of_window(pooling_position<Shape> const* positi
   }
 }
 
-/// What the windows of one row of the output, which begins at `outputs`, send to one row of the input.
+/// Passes the gradients of the windows of one row of the output, which begins at `outputs`, to one row of the input.
 template <pooling_shape Shape, bool Adds, class Arch, class Epilogue>
 inline void max_pooling_gradient_row(pooling_position<Shape> const* positions, float const* dy, std::int64_t outputs,
                                      int first_position, float* dx, Epilogue const& epilogue) {
@@ -234,7 +233,7 @@ inline void max_pooling_gradient_row(pooling_position<Shape> const* positions, f
 }  // namespace detail
 
 /// dx (or dx +=, if Accumulate): each window's dy, through the epilogue, goes to the cell that won it, according to
-/// `positions`, behind which one register of them is readable. Since a winner's value is that of its window's output,
+/// `positions`, after which one register of them is readable. Since a winner's value is that of its window's output,
 /// the gradient of an activation before the pooling can be applied here, to fewer numbers.
 /// Items of `part`: rows of the input, of all samples.
 template <int Batch, pooling_shape Shape, bool Accumulate = false, class Arch = default_architecture,
@@ -244,7 +243,7 @@ inline void max_pooling_gradient(pooling_position<Shape> const* positions, float
                                  Epilogue const& epilogue = {}, share part = {}) {
   constexpr int row_size = Shape.width * Shape.channels;
   constexpr int output_row_size = Shape.output_width() * Shape.channels;
-  // Whether a row of windows reaches each cell of a row once: then what was there need not be read.
+  // True if a row of windows reaches each cell of a row once: then old values need not be read.
   constexpr bool writes_once = !Accumulate && !Shape.overlaps() && Shape.covers_width();
   auto const [first, last] = part.of(static_cast<std::int64_t>(Batch) * Shape.height);
   for (std::int64_t item = first; item < last; ++item) {
@@ -262,7 +261,7 @@ inline void max_pooling_gradient(pooling_position<Shape> const* positions, float
   }
 }
 
-/// The gradient by the input, without an epilogue.
+/// The gradient by the input; no epilogue is applied.
 template <int Batch, pooling_shape Shape, bool Accumulate = false, class Arch = default_architecture>
 inline void max_pooling_gradient(pooling_position<Shape> const* positions, float const* dy, float* dx, share part) {
   max_pooling_gradient<Batch, Shape, Accumulate, Arch>(positions, dy, dx, no_epilogue{}, part);

@@ -24,7 +24,7 @@ struct pooling_shape {
   [[nodiscard]] constexpr bool overlaps() const noexcept {
     return stride_height < pool_height || stride_width < pool_width;
   }
-  /// Whether each column of the input is in a window.
+  /// True if each column of the input is in a window.
   [[nodiscard]] constexpr bool covers_width() const noexcept {
     return stride_width <= pool_width && (output_width() - 1) * stride_width + pool_width >= left + width;
   }
@@ -61,7 +61,7 @@ struct unsigned_of_size<4> {
 template <pooling_shape Shape>
 using pooling_position = typename detail::unsigned_of_size<Shape.position_bytes()>::type;
 
-/// Memory of floats as memory of such numbers.
+/// Memory of floats reused as memory of such numbers.
 template <pooling_shape Shape>
 [[nodiscard]] inline pooling_position<Shape>* positions_in(float* memory) {
   return reinterpret_cast<pooling_position<Shape>*>(memory);
@@ -77,12 +77,12 @@ struct index_range {
   [[nodiscard]] constexpr int size() const { return last - first; }
 };
 
-/// Of the window that begins at input cell `begin` (less than 0 in the padding): which of its cells are in the input.
+/// The cells within the input of the window that begins at input cell `begin` (less than 0 in the padding).
 constexpr index_range cells_of_window(int begin, int pool, int length) {
   return {begin < 0 ? -begin : 0, begin + pool > length ? length - begin : pool};
 }
 
-/// Which windows hold an input cell. `before` are the cells of padding before the input.
+/// The windows that hold an input cell. `before` is the number of padding cells before the input.
 constexpr index_range windows_of_cell(int cell, int before, int pool, int stride, int windows) {
   int const end = cell + before;
   int const first = end < pool ? 0 : (end - pool) / stride + 1;

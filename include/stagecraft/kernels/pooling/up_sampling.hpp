@@ -25,14 +25,14 @@ struct up_sampling_shape {
 
 namespace detail {
 
-/// Between which inputs of one axis each output lies, with TensorFlow's half-pixel centres; and, seen from an input,
-/// which outputs lie beside it.
+/// The inputs of one axis between which each output lies, with TensorFlow's half-pixel centres; and the outputs beside
+/// each input.
 template <int Length, int Factor>
 struct interpolated_axis {
   static constexpr int outputs = Length * Factor;
 
   int lower[outputs]{}, upper[outputs]{};
-  float weight[outputs]{};  ///< of the upper one
+  float weight[outputs]{};  ///< weight of the upper input
   int first[Length]{}, last[Length]{};
 
   constexpr interpolated_axis() {
@@ -52,7 +52,7 @@ struct interpolated_axis {
     }
   }
 
-  /// How much of an input is in an output.
+  /// The weight of an input in an output.
   [[nodiscard]] constexpr float share_of(int input, int output) const {
     return (lower[output] == input ? 1.0F - weight[output] : 0.0F) + (upper[output] == input ? weight[output] : 0.0F);
   }

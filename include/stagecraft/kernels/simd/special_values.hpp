@@ -96,7 +96,6 @@ class lanes_with_nan {
       return xsimd::any(xsimd::isnan(some_));
   }
   /// The numbers with NaN in these lanes.
-
   [[nodiscard]] value set_in(value const& x) const {
 #if defined(__AVX512F__)
     if constexpr (has_avx512<Arch>)
@@ -122,9 +121,8 @@ class lanes_with_nan {
 namespace stagecraft::kernels {
 
 /// During its lifetime, numbers below 2^-126 in size are 0 in the arithmetic of the calling thread: results as well as
-
-/// operands. An optimizer's state decays into them where gradients stay 0. TensorFlow's threads do the same. Without an
-/// effect on processors other than x86.
+/// operands. An optimizer's state decays into them where gradients stay 0. TensorFlow's threads do the same. It has
+/// no effect on processors other than x86.
 class flush_denormals {
  public:
 #if defined(__SSE2__)

@@ -169,7 +169,6 @@ class row_chains {
       : of_(of), first_(reinterpret_cast<std::int32_t*>(memory)), next_(first_ + of.rows) {}
 
   /// Finds the chains.
-
   void link() const {
     std::fill_n(first_, of_.rows, end);
     for (std::int64_t k = of_.count; k-- > 0;)
@@ -179,9 +178,9 @@ class row_chains {
       }
   }
 
-  /// Changes each row of `weights` that is named by the sum of its gradients, which lie in the order of the indices.
-  /// Each sum is that of adding them to zeros, index by index. Items of `part`: indices; a row is changed where its
-  /// chain begins.
+  /// Updates each row of `weights` that an index names by the sum of its gradients, which lie in the order of the
+  /// indices. Sums begin with 0 and take them index by index. Items of `part`: indices; the first index of a chain
+  /// updates its row.
   template <auto Optimizer>
   void update(update_function<Optimizer, Arch> const& function, updated_weights<Optimizer, Arch> const& weights,
               float const* gradients, share const& part) const {

@@ -13,7 +13,7 @@
 
 namespace stagecraft::layers {
 
-/// Keras's keyword arguments of the pooling layers behind `pool_size`. Size is size_2d, or int along one axis.
+/// Keras's keyword arguments of the pooling layers after `pool_size`. Size is size_2d, or int along one axis.
 template <class Size>
 struct pooling_options {
   Size strides = 0;  ///< 0, like Keras's None: the size of the pool

@@ -34,6 +34,7 @@ struct random_warp_options {
 #include <stagecraft/layers/common_options.hpp>
 };
 
+/// Base of random_translation, random_rotation and random_zoom, which see each image through a map of its places.
 /// While training, pixel (row, column) of an image is that of the input at `derived().places(ops, row, column)`, two
 /// tensors that broadcast to (batch, height, width); each image has random numbers of its own. At inference the input
 /// passes unchanged.

@@ -67,7 +67,7 @@ class table_printer {
     table_text text(before);
     line(text.append(": \"").append(name).append('"').view());
   }
-  /// What is not given stays blank.
+  /// Columns without a text stay blank.
   [[gnu::cold]] void row(std::initializer_list<std::string_view> cells) const {
     table_text text;
     auto cell = cells.begin();

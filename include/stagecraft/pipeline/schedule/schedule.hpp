@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Graphcore's PipelineSchedule.
-// Graphcore's RecomputationMode: what a backward pass finds of its stage's forward pass.
-// What a device of a pipeline does with one micro-batch, in the order in which it happens within one slot.
+// Graphcore's PipelineSchedule and RecomputationMode, and the kinds of work in a slot of a schedule.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -27,12 +25,12 @@ enum class schedule : unsigned char { grouped, interleaved, sequential };
 inline constexpr schedule grouped = schedule::grouped;
 inline constexpr schedule interleaved = schedule::interleaved;
 
-/// What a backward pass finds of its stage's forward pass. `none`: all that it reads was kept. With the others, only
-/// the inputs of the stage were kept, and the layers' forward steps are carried out again, those with a state of their
-/// own (batch normalization) excepted:
+/// The tensors of its stage's forward pass that a backward pass finds. `none`: all that it reads was kept. With the
+/// others, only the inputs of the stage were kept, and the layers' forward steps are carried out again, those with a
+/// state of their own (batch normalization) excepted:
 /// - `recompute_then_backpropagate`: all of them before the backward steps, one slot before the backward pass;
-/// - `recompute_and_backpropagate_interleaved`: those behind the stage's last `recomputation_checkpoint`, then their
-///   backward steps, then those behind the checkpoint before it...; the tensors at the checkpoints are kept, too;
+/// - `recompute_and_backpropagate_interleaved`: those after the stage's last `recomputation_checkpoint`, then their
+///   backward steps, then those after the checkpoint before it...; the tensors at the checkpoints are kept, too;
 /// - `automatic`: the second for the sequential schedule, else the first.
 /// The last stage's backward pass follows its forward pass at once, and nothing before it is recomputed, except what
 /// lies before its last checkpoint.
@@ -74,7 +72,7 @@ namespace stagecraft {
 /// before
 ///   that pass, see `timetable`;
 /// - `send`: what the pass has computed is copied to the device of the next pass;
-/// - `outfeed`: the device of the last stage gives results to the host;
+/// - `outfeed`: the device of the last stage sends results to the host;
 /// - `weight_update`: once per device, after all micro-batches.
 enum class pass_kind : unsigned char { infeed, backward, forward, recompute, send, outfeed, weight_update };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which device of a pipeline works on which micro-batch when: Graphcore's PipelineSchedule.Grouped, Interleaved and
 // Sequential, known to the compiler.
-// Where a stage of a pipeline is: its device, and whether another stage works at the same time.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -93,7 +92,7 @@ class timetable {
   }
 
  public:
-  static constexpr int capacity = 64;  ///< of stages
+  static constexpr int capacity = 64;  ///< the most stages
 
   /// @param device_of_stage        one entry per stage, at most `capacity`; none: one stage on device 0
   /// @param micro_batches          N, with batch serialization counted in
@@ -124,19 +123,19 @@ class timetable {
 
   /// The order of passes that it follows.
   [[nodiscard]] constexpr stagecraft::schedule schedule() const { return schedule_; }
-  /// How many stages there are; 1 without a pipeline.
+  /// The number of stages; 1 without a pipeline.
   [[nodiscard]] constexpr int stages() const { return stages_; }
   /// Devices that the pipeline takes: the highest of a stage, plus one.
   [[nodiscard]] constexpr int devices() const { return devices_; }
   /// N: those of a weight update, or of an execution.
   [[nodiscard]] constexpr int micro_batches() const { return micro_batches_; }
-  /// Whether there are backward passes and a weight update.
+  /// True if there are backward passes and a weight update.
   [[nodiscard]] constexpr bool trains() const { return trains_; }
   /// Parts that each micro-batch is divided into.
   [[nodiscard]] constexpr int batch_serialization() const { return serialized_; }
   /// `none`, or how: automatic has become what it stands for.
   [[nodiscard]] constexpr recomputation_mode recomputation() const { return recomputation_; }
-  /// Whether micro-batches come and results leave in slots of their own, beside the passes of others.
+  /// True if micro-batches come and results leave in slots of their own, beside the passes of others.
   [[nodiscard]] constexpr bool overlaps_io() const { return overlaps_io_; }
 
   // Passes.
@@ -146,7 +145,7 @@ class timetable {
   [[nodiscard]] constexpr int forward_pass(int stage) const { return stage; }
   /// The number of a stage's backward pass.
   [[nodiscard]] constexpr int backward_pass(int stage) const { return 2 * stages_ - 1 - stage; }
-  /// Whether a pass is a backward one.
+  /// True for backward passes.
   [[nodiscard]] constexpr bool is_backward(int pass) const { return pass >= stages_; }
   /// The stage of a pass.
   [[nodiscard]] constexpr int stage_of_pass(int pass) const { return is_backward(pass) ? backward_pass(pass) : pass; }
@@ -170,11 +169,11 @@ class timetable {
     int const own = place_of_stage_[stage_of_pass(pass)];
     return is_backward(pass) ? 2 * places_ - 1 - own : own;
   }
-  /// Whether a stage works in the slots of the one before it.
+  /// True if a stage works in the slots of the one before it.
   [[nodiscard]] constexpr bool is_beside(int stage) const {
     return stage > 0 && place_of_stage_[stage] == place_of_stage_[stage - 1];
   }
-  /// Whether a next pass is another device's, and needs a copy.
+  /// True if the next pass is on another device, and needs a copy.
   [[nodiscard]] constexpr bool sends(int pass) const {
     for (int next = pass + 1; next < passes() && place(next) <= place(pass) + 1; ++next)
       if (place(next) > place(pass) && device_of_pass(next) != device_of_pass(pass)) return true;
@@ -196,7 +195,7 @@ class timetable {
 
   // Slots.
   /// Slots in which there are passes, or micro-batches that come or leave. A pipeline that trains updates its weights
-  /// in the slot behind them.
+  /// in the slot after them.
   [[nodiscard]] constexpr int slots() const {
     int const last = slot(passes() - 1, micro_batches_ - 1), left = outfeed_slot(micro_batches_ - 1);
     return (last > left ? last : left) + 1;
@@ -214,7 +213,7 @@ class timetable {
   [[nodiscard]] constexpr int outfeed_slot(int micro_batch) const {
     return slot(forward_pass(stages_ - 1), micro_batch) + (overlaps_io_ ? 1 : 0);
   }
-  /// On which micro-batch a pass works in a slot; -1: on none.
+  /// The micro-batch on which a pass works in a slot; -1: none.
   [[nodiscard]] constexpr int micro_batch_at(int pass, int slot) const {
     int const from_start = slot - serialized_ * place(pass) - (overlaps_io_ ? 1 : 0);
     if (from_start < 0) return -1;
@@ -227,9 +226,9 @@ class timetable {
     }
     return micro_batch < micro_batches_ ? micro_batch : -1;
   }
-  /// Which micro-batch comes from the host in a slot; -1: none.
+  /// The micro-batch that comes from the host in a slot; -1: none.
   [[nodiscard]] constexpr int infed_at(int slot) const { return micro_batch_at(0, slot + (overlaps_io_ ? 1 : 0)); }
-  /// Which micro-batch's results go to the host in a slot; -1: none's.
+  /// The micro-batch whose results go to the host in a slot; -1: none.
   [[nodiscard]] constexpr int outfed_at(int slot) const {
     return micro_batch_at(forward_pass(stages_ - 1), slot - (overlaps_io_ ? 1 : 0));
   }
@@ -237,17 +236,17 @@ class timetable {
   [[nodiscard]] constexpr int recompute_slot(int stage, int micro_batch) const {
     return slot(backward_pass(stage), micro_batch) - (recomputes_ahead(stage) ? 1 : 0);
   }
-  /// For which micro-batch it does so in a slot; -1: for none.
+  /// The micro-batch for which it does so in a slot; -1: none.
   [[nodiscard]] constexpr int recomputed_at(int stage, int slot) const {
     return recomputes(stage) ? micro_batch_at(backward_pass(stage), slot + (recomputes_ahead(stage) ? 1 : 0)) : -1;
   }
-  /// What a device does in a slot, in order; in slot `slots()` it updates its weights.
+  /// The steps of a device in a slot, in order; in slot `slots()` it updates its weights.
   [[nodiscard]] constexpr pipeline::timetable_steps<timetable> steps(int slot, int device) const& {
     return {*this, slot, device};
   }
   pipeline::timetable_steps<timetable> steps(int slot, int device) const&& = delete;
 
-  // What the schedule costs.
+  // The cost of the schedule.
   /// Micro-batches that are in flight at once, between ramp-up and ramp-down: 2 S (grouped, training), S (grouped,
   /// inference), one per rotation of the devices that collides with no other (interleaved: S, if each stage has a
   /// device of its own), 1 (sequential). The number of micro-batches (per batch serialization) is a multiple of it.
@@ -296,7 +295,7 @@ class timetable {
     return static_cast<double>(room - used) / static_cast<double>(room);
   }
 
-  // What waits in memory.
+  // Tensors that wait in memory.
   /// The depth of the queue between a stage's forward and its backward pass: micro-batches that wait while the stage
   /// works on another. With each stage on a device of its own 2 (S - 1 - stage) grouped, S - 1 - stage interleaved; 0
   /// sequentially and in inference.
@@ -342,7 +341,7 @@ class timetable {
     }
     return micro_batch;
   }
-  /// With those that come or leave beside the passes of others.
+  /// Micro-batches in flight, including those that arrive or leave during the passes of others.
   [[nodiscard]] constexpr int most_in_flight() const {
     int const most = overlap_length() + (overlaps_io_ ? (trains_ ? 1 : 2) : 0);
     return most < micro_batches_ ? most : micro_batches_;
@@ -379,8 +378,8 @@ class timetable {
   int serialized_ = 1;
   int device_of_stage_[capacity]{};
   unsigned char place_of_stage_[capacity]{};
-  unsigned char first_stage_[capacity]{};  ///< of each device below `capacity`
-  unsigned char next_stage_[capacity]{};   ///< of the device of each stage
+  unsigned char first_stage_[capacity]{};  ///< the first stage of each device below `capacity`
+  unsigned char next_stage_[capacity]{};   ///< the next stage of the same device
   detail::rotations rotations_;
 };
 

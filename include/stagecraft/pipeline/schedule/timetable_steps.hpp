@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one device does in one slot of a pipeline's timetable.
-// How many micro-batches can be in flight if each device does one thing at a time: the rotations of a pipeline's list
-// of devices that do not collide.
+// The work of one device in one slot of a pipeline's timetable, and the number of micro-batches in flight if each
+// device does one thing at a time.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -19,7 +18,7 @@ namespace stagecraft::pipeline {
 ///     devices 0 1 2 2 1 0: offsets 0, 2, 4      devices 0 1 0: offset 0      devices 0 0 1 1: offsets 0, 2
 class rotations {
  public:
-  static constexpr int capacity = 128;  ///< of passes
+  static constexpr int capacity = 128;  ///< the most passes
 
   constexpr rotations() = default;
   /// Passes in a place of their own each, or several in one.
@@ -75,7 +74,7 @@ class rotations {
   int count_ = 0;
   unsigned char offsets_[capacity / 2]{};     // each rotation has devices of its own, so that half as many fit
   unsigned char number_at_[capacity]{};       // of the rotation with an offset, from 1; 0: there is none
-  unsigned char least_span_[capacity / 2]{};  // from a start to the one so many starts later
+  unsigned char least_span_[capacity / 2]{};  // from a start to the start `index` places later
 };
 
 }  // namespace stagecraft::pipeline
@@ -99,9 +98,10 @@ namespace stagecraft::pipeline {
 /// A part of a slot: a device goes through its stages in ascending order, and carries out what each has of this kind.
 struct slot_part {
   pass_kind kind;
-  bool is_backward = false;  ///< of a stage's two passes the backward one
+  bool is_backward = false;  ///< true: the backward pass of a stage; false: its forward pass
 };
-/// What a device does in a slot, in this order. The timetable's rings, its steps and the engine follow from it.
+/// The parts of a slot, in the order in which a device carries them out. The timetable's rings, its steps and the
+/// engine follow from it.
 inline constexpr slot_part slot_order[]{
     {pass_kind::infeed},          {pass_kind::backward, true}, {pass_kind::forward},
     {pass_kind::recompute, true},  // for the next slot; what belongs to this one, right before the backward pass

@@ -136,8 +136,8 @@ class text_writer {
   return grouped_digits(number) + " " + std::string(noun) + (number == 1 ? "" : std::string(plural));
 }
 
-/// At most three digits, without zeros at the end of a fraction: "0.12", "1.5", "46.7", "1234". Numbers that are not
-/// finite are "-".
+/// A number with at most three digits, no zeros at the end of a fraction: "0.12", "1.5", "46.7", "1234". Numbers that
+/// are not finite are "-".
 [[nodiscard]] inline std::string three_digits(double number) {
   if (!(number > -9e15 && number < 9e15)) return "-";
   std::string const sign = number < 0 ? "-" : "";

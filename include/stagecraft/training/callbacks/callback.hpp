@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What can be done at each point of training, evaluation and prediction.
-// Keras counterpart: tf.keras.callbacks.Callback.
+// The functions that a callback may override, one for each point of training, evaluation and prediction. Keras
+// counterpart: tf.keras.callbacks.Callback, ModeKeys.
 #pragma once
 
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/training/callbacks/logs.hpp>
 #include <stagecraft/training/callbacks/trainable.hpp>
+
+namespace stagecraft::trainers {
+
+/// Steps of `fit`, of `evaluate` (and of validation), or of `predict`.
+enum class run_kind : unsigned char { training, evaluation, prediction };
+
+}  // namespace stagecraft::trainers
 
 namespace stagecraft {
 

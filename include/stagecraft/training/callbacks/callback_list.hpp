@@ -6,7 +6,6 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/training/callbacks/callback.hpp>
-#include <stagecraft/training/callbacks/run_kind.hpp>
 
 #include <vector>
 

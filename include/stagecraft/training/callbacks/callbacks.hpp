@@ -9,7 +9,6 @@
 #include <stagecraft/training/callbacks/csv_logger.hpp>
 #include <stagecraft/training/callbacks/early_stopping.hpp>
 #include <stagecraft/training/callbacks/lambda_callback.hpp>
-#include <stagecraft/training/callbacks/learning_rate_logger.hpp>
 #include <stagecraft/training/callbacks/learning_rate_scheduler.hpp>
 #include <stagecraft/training/callbacks/progbar_logger.hpp>
 #include <stagecraft/training/callbacks/reduce_lr_on_plateau.hpp>

@@ -6,7 +6,7 @@
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/training/callbacks/option_callback.hpp>
-#include <stagecraft/training/callbacks/python_number.hpp>
+#include <stagecraft/training/callbacks/text_output.hpp>
 
 #include <cstddef>
 #include <cstdio>

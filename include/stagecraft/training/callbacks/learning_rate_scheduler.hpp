@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sets the learning rate at the start of each epoch.
-// Keras counterpart: tf.keras.callbacks.LearningRateScheduler.
+// Sets the learning rate at the start of each epoch, or writes it to the logs. Keras counterpart:
+// tf.keras.callbacks.LearningRateScheduler; LearningRateLogger of Graphcore's examples.
 #pragma once
 
 #include <stagecraft/diagnostics/number_text.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
+#include <stagecraft/training/callbacks/callback.hpp>
 #include <stagecraft/training/callbacks/option_callback.hpp>
-#include <stagecraft/training/callbacks/python_number.hpp>
 #include <stagecraft/training/callbacks/text_output.hpp>
-
 #include <cstdio>
 #include <functional>
 #include <string>
@@ -64,6 +63,17 @@ class learning_rate_scheduler : public trainers::option_callback<learning_rate_s
  private:
   std::function<double(int, double)> schedule_;
   learning_rate_scheduler_options options_;
+};
+
+/// Adds the trainer's learning rate to the logs of batches and epochs, as "lr": of an optimizer with a schedule, the
+/// one that it begins with.
+class learning_rate_logger : public callback {
+ public:
+  void on_train_batch_end(int, logs& values) override { log(values); }
+  void on_epoch_end(int, logs& values) override { log(values); }
+
+ private:
+  void log(logs& values) { values["lr"] = static_cast<double>(model().learning_rate()); }
 };
 
 }  // namespace stagecraft::callbacks

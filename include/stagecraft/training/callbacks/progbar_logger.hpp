@@ -1,12 +1,272 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Prints the progress bar of `fit`, `evaluate` and `predict`.
-// Keras counterpart: tf.keras.callbacks.ProgbarLogger with count_mode="steps".
+// Prints Keras's progress bar for `fit`, `evaluate` and `predict`, character by character. Keras counterpart:
+// tf.keras.callbacks.ProgbarLogger with count_mode="steps", and tf.keras.utils.Progbar of Keras 2.6.
 #pragma once
 
+#include <stagecraft/diagnostics/number_text.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/training/callbacks/callback.hpp>
-#include <stagecraft/training/callbacks/progress_bar.hpp>
-
+#include <stagecraft/training/callbacks/text_output.hpp>
+#include <cstdarg>
+#include <cstddef>
 #include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <unistd.h>
+
+namespace stagecraft {
+
+/// How one state of the bar replaces the one before.
+enum class display_mode : unsigned char {
+  automatic,  ///< `dynamic` when stdout is a terminal or PyCharm's console, else `lines`
+  dynamic,    ///< backspaces and a carriage return; Keras does this on every POSIX system, also into files
+  lines       ///< a new line each time; Keras does this on other systems, where stdout is not a terminal
+};
+
+/// Options of `progress_bar`; names and defaults are Keras's.
+struct progress_bar_options {
+  int target = 0;          ///< number of steps expected; 0 when it is not known
+  int width = 30;          ///< characters of the bar
+  int verbose = 1;         ///< 0 silent, 1 a bar, 2 one line at the end
+  double interval = 0.05;  ///< least time between two states of the bar, in seconds
+  /// What one step is called, as in "3ms/step".
+  std::string_view unit_name = "step";
+  /// Whether the bar is redrawn in place or written line by line.
+  display_mode display = display_mode::automatic;
+  /// Where messages go: standard output, unless it is given.
+  trainers::text_output output{};
+  /// The clock: the real one, unless it is given.
+  trainers::time_source time{};
+};
+
+/// Shows how far a loop of steps is, with an estimate of the time that is left and the values given so far:
+///
+///     32/100 [========>.....................] - ETA: 3s - loss: 0.4321 - accuracy: 0.8765
+///
+/// A value is shown as it is when it is stateful (Keras: all metrics of a model are), else as its mean over the steps.
+/// Memory for texts is kept, so that after the first few updates nothing allocates.
+class progress_bar {
+ public:
+  explicit progress_bar(progress_bar_options const& options = {}) : options_(options) { restart(options.target); }
+
+  /// Starts again from step 0, with the time of now. Values, their order and what is stateful are forgotten.
+  /// \param target number of steps expected; 0 when it is not known
+  [[gnu::cold]] void restart(int target) {
+    options_.target = target;
+    dynamic_ = options_.display == display_mode::dynamic ||
+               (options_.display == display_mode::automatic &&
+                (isatty(fileno(stdout)) != 0 || std::getenv("PYCHARM_HOSTED") != nullptr));
+    value_count_ = 0;
+    total_width_ = 0;
+    seen_so_far_ = 0;
+    start_ = options_.time();
+    last_update_ = 0;
+    time_after_first_step_ = -1;
+    text_.reserve(512);
+  }
+
+  /// Sets the number of steps, when it became known on the way.
+  void set_target(int target) noexcept { options_.target = target; }
+  void set_verbose(int verbose) noexcept { options_.verbose = verbose; }
+  [[nodiscard]] int target() const noexcept { return options_.target; }
+
+  /// Gives a value that the next `update` shows as it is (Keras: a stateful metric).
+  void show(std::string_view name, double value) {
+    shown_value& shown = find_or_append(name);
+    shown.sum = value;
+    shown.weight = 1;
+    shown.pending = false;
+  }
+
+  /// Gives a value of the steps that the next `update` reports; the mean over all steps is shown.
+  void show_mean(std::string_view name, double value) {
+    shown_value& shown = find_or_append(name);
+    shown.value = value;
+    shown.pending = true;
+  }
+
+  /// Reports that `current` steps are done. The last one, `current >= target`, ends the line.
+  void update(int current) { update(current, options_.target > 0 && current >= options_.target); }
+
+  /// Reports that `current` steps are done.
+  /// \param finalize whether this is the last update
+  void update(int current, bool finalize) {
+    double const steps = current > seen_so_far_ ? current - seen_so_far_ : 1;
+    for (std::size_t i = 0; i < value_count_; ++i) values_[i].take_in(steps);
+    seen_so_far_ = current;
+    double const now = options_.time();
+    if (options_.verbose == 1) {
+      if (now - last_update_ < options_.interval && !finalize) return;
+      show_bar(current, now, finalize);
+    } else if (options_.verbose == 2 && finalize) {
+      show_line(current, now);
+    }
+    last_update_ = now;
+  }
+
+  /// Reports `steps` more steps.
+  void add(int steps) { update(seen_so_far_ + steps); }
+
+ private:
+  struct shown_value {
+    std::string name;
+    double sum = 0;
+    double weight = 0;
+    double value = 0;  // of the steps that come next, when pending
+    bool pending = false;
+
+    void take_in(double steps) noexcept {
+      if (!pending) return;
+      sum += value * steps;
+      weight += steps;
+      pending = false;
+    }
+  };
+
+  [[gnu::cold, gnu::noinline]] shown_value& find_or_append(std::string_view name) {
+    for (std::size_t i = 0; i < value_count_; ++i)
+      if (values_[i].name == name) return values_[i];
+    if (value_count_ == values_.size()) values_.emplace_back();
+    shown_value& added = values_[value_count_];
+    added.name.assign(name);  // in the memory of the name that was here
+    ++value_count_;
+    added.sum = added.weight = 0;
+    added.pending = false;
+    return added;
+  }
+
+  [[gnu::cold, gnu::noinline]] void show_bar(int current, double now, bool finalize) {
+    text_.clear();
+    std::size_t const previous_width = total_width_;
+    if (dynamic_) {
+      write(previous_width, '\b');
+      text_.push_back('\r');
+    } else {
+      text_.push_back('\n');
+    }
+    std::size_t const bar_begin = text_.size();
+    int const target = options_.target;
+    if (target > 0) {
+      append_count(current);
+      write(" [");
+      int const filled = static_cast<int>(options_.width * (static_cast<double>(current) / target));
+      if (filled > 0) {
+        write(static_cast<std::size_t>(filled - 1), '=');
+        text_.push_back(current < target ? '>' : '=');
+      }
+      if (options_.width > filled) write(static_cast<std::size_t>(options_.width - filled), '.');
+      text_.push_back(']');
+    } else {
+      append("%7d/Unknown", current);
+    }
+    double const time_per_unit = estimate_step_duration(current, now);
+    if (target <= 0 || finalize) {
+      write(" - ");
+      append_number(now - start_, "s");
+      append_duration(time_per_unit);
+    } else {
+      append_eta(time_per_unit * (target - current));
+    }
+    for (std::size_t i = 0; i < value_count_; ++i) append_value(values_[i], true);
+    total_width_ = text_.size() - bar_begin;
+    if (previous_width > total_width_) write(previous_width - total_width_, ' ');
+    if (finalize) text_.push_back('\n');
+    show();
+  }
+
+  [[gnu::cold, gnu::noinline]] void show_line(int current, double now) {
+    text_.clear();
+    append_count(current);
+    write(" - ");
+    append_number(now - start_, "s");
+    for (std::size_t i = 0; i < value_count_; ++i) append_value(values_[i], false);
+    text_.push_back('\n');
+    show();
+  }
+
+  /// "  3/100", the count as wide as the target.
+  [[gnu::cold, gnu::noinline]] void append_count(int current) {
+    int digits = 1;
+    for (int rest = options_.target; rest >= 10; rest /= 10) ++digits;
+    append("%*d/%d", digits, current, options_.target);
+  }
+
+  [[gnu::cold, gnu::noinline]] void append_value(shown_value const& shown, bool by_magnitude) {
+    double const mean = shown.sum / (shown.weight > 1 ? shown.weight : 1);
+    write(" - ");
+    write(shown.name);
+    // Keras looks at the magnitude for the bar, but at the value itself for the single line of verbose = 2.
+    bool const fixed = mean > 1e-3 || (by_magnitude && mean < -1e-3);
+    write(": ");
+    write(fixed ? diagnostics::fixed_digits(mean, 4) : diagnostics::scientific_digits(mean, 4));
+  }
+
+  [[gnu::cold]] void append_duration(double seconds) {
+    write(" ");
+    if (seconds >= 1 || seconds == 0)
+      append_number(seconds, "s/");
+    else if (seconds >= 1e-3)
+      append_number(seconds * 1e3, "ms/");
+    else
+      append_number(seconds * 1e6, "us/");
+    write(options_.unit_name);
+  }
+
+  [[gnu::cold]] void append_eta(double seconds) {
+    auto const whole = static_cast<long long>(seconds);
+    if (seconds > 3600)
+      append(" - ETA: %lld:%02lld:%02lld", whole / 3600, whole % 3600 / 60, whole % 60);
+    else if (seconds > 60)
+      append(" - ETA: %lld:%02lld", whole / 60, whole % 60);
+    else
+      append(" - ETA: %llds", whole);
+  }
+
+  /// Seconds of one step; the first one is left out as soon as there are others.
+  double estimate_step_duration(int current, double now) {
+    if (current == 0) return 0;
+    double const seconds = time_after_first_step_ >= 0 && current > 1 ? (now - time_after_first_step_) / (current - 1)
+                                                                      : (now - start_) / current;
+    if (current == 1) time_after_first_step_ = now;
+    return seconds;
+  }
+
+  void write(std::string_view text) { text_.append(text.data(), text.data() + text.size()); }
+  void write(std::size_t count, char c) { text_.resize(text_.size() + count, c); }
+  void show() const { options_.output({text_.data(), text_.size()}); }
+
+  /// A whole number and its unit.
+  [[gnu::cold, gnu::noinline]] void append_number(double number, std::string_view unit) {
+    write(diagnostics::fixed_digits(number, 0));
+    write(unit);
+  }
+
+  /// For whole numbers alone: how the others are written would depend on the locale.
+  [[gnu::cold, gnu::noinline, gnu::format(printf, 2, 3)]] void append(char const* format, ...) {
+    char buffer[96];
+    std::va_list arguments;
+    va_start(arguments, format);
+    int const length = std::vsnprintf(buffer, sizeof(buffer), format, arguments);
+    va_end(arguments);
+    if (length <= 0) return;
+    auto const written = static_cast<std::size_t>(length);
+    write({buffer, written < sizeof(buffer) ? written : sizeof(buffer) - 1});
+  }
+
+  progress_bar_options options_;
+  bool dynamic_ = false;
+  tracing::growing_array<shown_value> values_;
+  std::size_t value_count_ = 0;
+  std::size_t total_width_ = 0;
+  int seen_so_far_ = 0;
+  double start_ = 0;
+  double last_update_ = 0;
+  double time_after_first_step_ = -1;
+  tracing::growing_array<char> text_;
+};
+
+}  // namespace stagecraft
 
 namespace stagecraft::callbacks {
 

@@ -7,7 +7,6 @@
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/training/callbacks/monitor.hpp>
 #include <stagecraft/training/callbacks/option_callback.hpp>
-#include <stagecraft/training/callbacks/python_number.hpp>
 #include <stagecraft/training/callbacks/text_output.hpp>
 
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Brings samples, targets and their weights to where a step finds them, one batch at a time, and checks them before the
+// Copies samples, targets and their weights to the memory of a step, one batch at a time, and checks them before the
 // first one.
 #pragma once
 
@@ -8,7 +8,13 @@
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/losses/per_output.hpp>
 #include <stagecraft/losses/reduction.hpp>
-#include <stagecraft/training/data/data.hpp>
+#include <stagecraft/training/data/data_checks.hpp>
+#include <stagecraft/training/data/fit_options.hpp>
+#include <stagecraft/training/data/labelled_samples.hpp>
+#include <stagecraft/training/data/row_weights.hpp>
+#include <stagecraft/training/data/sample_set.hpp>
+#include <stagecraft/training/data/sample_source.hpp>
+#include <stagecraft/training/data/shuffle.hpp>
 #include <array>
 #include <cstddef>
 #include <cstdint>

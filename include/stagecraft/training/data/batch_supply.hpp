@@ -20,7 +20,7 @@ class batch_supply {
 
   /// The samples of this epoch follow, from the first one on.
   virtual void begin_epoch(int epoch) = 0;
-  /// The same, if each epoch takes `batches` batches and goes on where the one before has ended.
+  /// Begins an epoch if each takes `batches` batches and goes on where the one before has ended.
   virtual void continue_epoch(int epoch, int batches) = 0;
   /// Fills the arrays with the batch of this number in its epoch, and tells which rows it has: numbers go up, and the
   /// last one may be asked for again.

@@ -125,7 +125,7 @@ struct array_name {
 /// What class numbers an output's targets are.
 struct label_rule {
   int classes = 0;
-  int steps = 0;  ///< of a sequence whose loss finds the labels' places on them, where 0 is no label; else 0
+  int steps = 0;  ///< steps of a sequence whose loss finds the labels' places on them, where 0 is no label; else 0
 };
 
 /// E4132, E4133: the labels of one sequence.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The options of fit, evaluate and predict.
-// Keras counterpart: the keyword arguments of Model.fit, Model.evaluate and Model.predict.
+// Options of fit, evaluate and predict. Keras counterpart: the keyword arguments of Model.fit, Model.evaluate and
+// Model.predict.
 #pragma once
 
 #include <stagecraft/training/callbacks/callback_pointers.hpp>
-#include <stagecraft/training/data/class_weight.hpp>
 #include <stagecraft/training/data/labelled_samples.hpp>
+#include <stagecraft/training/data/row_weights.hpp>
 
 #include <cstdint>
 #include <string_view>
@@ -33,7 +33,7 @@ struct fit_options {
   int steps_per_epoch = 0;
   int validation_steps = 0;     ///< batches per validation, of all replicas together; 0: all of them
   int validation_freq = 1;      ///< validation runs after every that many epochs
-  std::uint64_t seed = 0;       ///< of the shuffling; 0: the trainer's
+  std::uint64_t seed = 0;       ///< seed of the shuffling; 0: the trainer's
   bool drop_remainder = false;  ///< true: a last batch that is not full is left out
 
   /// The names above, in the order that C++ demands: E4084 says it.

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much each row of a batch counts in the loss.
-// Keras counterpart: sample_weight times class_weight, as data_adapter multiplies them.
+// The weight of each row of a batch in the loss. Keras counterpart: sample_weight times class_weight, as
+// data_adapter multiplies them.
 #pragma once
 
 #include <stagecraft/diagnostics/number_text.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/graph/array_view.hpp>
-#include <stagecraft/training/data/class_weight.hpp>
 #include <stagecraft/training/data/sample_source.hpp>
-
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 namespace stagecraft::trainers {
+
+/// One entry of `.class_weight = {{0, 1.0f}, {1, 5.0f}}`.
+struct class_weight_entry {
+  int label = 0;     ///< the class
+  float weight = 1;  ///< the factor of its samples' losses
+};
 
 /// The weights of the rows of a batch: sample weight times class weight. Check both first (data_checks.hpp).
 class row_weights {

@@ -123,7 +123,7 @@ template <trainers::SampleData... Arrays>
   return result;
 }
 
-/// The same, for the targets of a model with several outputs.
+/// A sample set of the targets of a model with several outputs.
 template <trainers::SampleData... Arrays>
 [[nodiscard]] sample_set targets(Arrays&&... arrays) {
   return inputs(std::forward<Arrays>(arrays)...);

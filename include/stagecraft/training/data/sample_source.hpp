@@ -141,7 +141,7 @@ class sample_source {
       if (rows[i] != rows[i - 1] + 1) return nullptr;
     return static_cast<float const*>(numbers_) + offset(rows[0]);
   }
-  /// The same as whole numbers; for class numbers.
+  /// Copies rows as whole numbers; for class numbers.
   [[gnu::noinline]] void gather(tracing::array_view<std::int32_t const> rows, std::int32_t* destination) const {
     for (std::int32_t const row : rows)
       for (int i = 0; i < sample_size_; ++i) *destination++ = static_cast<std::int32_t>(at(row, i));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Carries out a convolution or matrix product as its plan says.
-// The vertex that computes partial sums of a convolution or matrix product, whatever its plan calls it.
+// Carries out a convolution or matrix product as its plan says; one vertex stands for all kinds that a plan may name.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -21,7 +20,7 @@ struct convolution_real_elements {
   std::vector<char> inputs, weights;
 };
 
-/// Computes a tile's partial sums from its boxes of operands. Gives the number of products, of real elements only.
+/// Computes a tile's partial sums from its boxes of operands. Returns the number of products of real elements.
 inline std::int64_t multiply_convolution_part(convolution_division const& division, convolution_part const& part,
                                               convolution_operand const& inputs, convolution_operand const& weights,
                                               tile_view const& partials, convolution_real_elements const& real) {

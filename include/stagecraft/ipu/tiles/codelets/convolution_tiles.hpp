@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the tiles of a convolution's plan keep what they work on.
-// What a tile multiplies, in one piece or in two.
-// How the tiles of a convolution's plan add up their partial sums, and the results of serial parts.
+// Where the tiles of a convolution's plan keep what they work on, and how they add up their partial sums and the
+// results of serial parts.
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>
@@ -127,8 +126,8 @@ class convolution_tiles {
   task const& task_;
   convolution_division division_;
   convolution_memory memory_;
-  dtype type_;     ///< of operands
-  dtype partial_;  ///< of partial sums
+  dtype type_;     ///< type of operands
+  dtype partial_;  ///< type of partial sums
   int tiles_;
   int depth_;  ///< how many tiles have partial sums of the same outputs; they are neighbours
   std::vector<tile_view> blocks_;
@@ -199,7 +198,7 @@ class convolution_sums : protected convolution_tiles {
         }
       }
     };
-    // Row `row` of what the stage gives is the sum of those from row * tiles on of what it takes.
+    // Row `row` of the stage's results is the sum of its inputs' rows from row * tiles on.
     auto const place = [&](reduction_stage const& stage, std::int64_t number, std::int64_t at_chunk) {
       return (number * stage.chunks_per_tile + at_chunk) * chunk;
     };

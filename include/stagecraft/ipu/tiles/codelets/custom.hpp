@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A step of a user's own layer on tile 0 of an emulated IPU: ipu/tasks/custom.hpp.
-// A call of a user's own layer on one tile: the constants of the host's call, with tensors in the memory of the tile.
+// A step of a user's own layer on tile 0 of an emulated IPU (ipu/tasks/custom.hpp): it sees the constants of the host's
+// call, with tensors in the memory of the tile.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>

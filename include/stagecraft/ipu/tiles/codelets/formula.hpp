@@ -21,7 +21,7 @@ class formula_codelet {
     kernels::formula_constants(formula, everywhere, constants_);
   }
 
-  /// Results may be operands. `read(i, k)` gives operand i at element k; `change(numbers, count)` may change them.
+  /// Results may be operands. `read(i, k)` returns operand i at element k; `change(numbers, count)` may change them.
   template <class Read, class Change>
   void run(std::size_t operands, Read const& read, tracing::array_view<tile_view const> results,
            Change const& change) const {

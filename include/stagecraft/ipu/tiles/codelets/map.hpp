@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Elementwise operations, carried out tile by tile.
+// Carries out elementwise tasks, tile by tile.
 #pragma once
 
 #include <stagecraft/activations/activation_call.hpp>
@@ -17,7 +17,7 @@
 
 namespace stagecraft::tiles {
 
-/// The function of an operation, element by element.
+/// The function of a task, element by element.
 class map_values {
  public:
   map_values(task const& task, step_values const& values)
@@ -82,7 +82,7 @@ class map_values {
   map_task const& what_;
   kernels::random_key key_;
   bool first_micro_batch_;
-  float kept_;  ///< of an accumulator, in a running mean
+  float kept_;  ///< factor of an accumulator in a running mean
 };
 
 /// An activation, or its gradient from that of its result and what is known, in the words of a layer's `call`.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Carries out pooling, interpolation and their gradients on an emulated IPU.
-// A box of a field in the memory of one tile.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -74,7 +73,7 @@ class pool_copy {
                axes[3].count() +
            place.channel - axes[3].first;
   }
-  /// Calls visit(place in the copy, element of the tensor, elements) for what lies behind each other in both.
+  /// Calls visit(place in the copy, element of the tensor, elements) for elements that lie one after the other in both.
   template <class Visit>
   void for_each_run(pool_field const& field, Visit const& visit) const {
     auto const& axes = box_.axes;
@@ -98,7 +97,7 @@ class pool_copy {
   tile_view view_;
 };
 
-/// The part of a pool operation's result that one tile makes. Sums are added up in the host's order.
+/// The part of a pool task's result that one tile makes. Sums are added up in the host's order.
 class pool_vertex {
  public:
   pool_vertex(tile_machine& machine, task const& task, pool_work const& work, int tile)

@@ -19,7 +19,7 @@ inline tile_view receive_box(tile_machine& machine, task const& task, rearranged
   std::int64_t const count = box.elements_before(last) - box.elements_before(first);
   if (count == 0) return {};
   tile_view const copy = machine.allocate(tile, count, machine.step().output_of(task).type);
-  std::int64_t at = 0, begin = 0, run = 0;  // of what lies behind each other in the input
+  std::int64_t at = 0, begin = 0, run = 0;  // a run lies in one piece in the input
   for (std::int64_t element = first; element < last; ++element) {
     std::int64_t const source = box.source_of(element);
     if (source < 0) continue;
@@ -49,7 +49,7 @@ class repeated_copy {
     receive(machine, end, last);
   }
 
-  /// Of the elements that lie on the tile.
+  /// The value of the result's element `index` on the tile.
   [[nodiscard]] float operator[](std::int64_t index) const { return copy_[places_[index]]; }
 
  private:
@@ -105,7 +105,7 @@ inline void run(tile_machine& machine, task const& task, rearrangement const& wh
         auto const& result = machine.home(output, tile);
         auto const& copy = copies[tile];
         std::int64_t at = 0;
-        // Without what is cleared, nothing is looked for where the box is not: a loop's steps have a box each.
+        // If nothing is cleared, the search ends with the box, since each trip of a loop has a box of its own.
         for (std::int64_t i = 0; i < result.size() && (clears || at < copy.size()); ++i)
           if (box.source_of(mapping.first(tile) + i) >= 0)
             result.set(i, copy[at++]);

@@ -59,7 +59,7 @@ class tile_reduction {
     if (function_ != reduce_function::maximum) return sum + next;
     return std::isnan(next) || next > sum ? next : sum;
   }
-  /// What an element gives, before it is reduced.
+  /// The term of an element in the reduction.
   [[nodiscard]] double term(tile_view const* operands, std::int64_t index) const {
     double const value = static_cast<double>(operands[0][index]);
     if (function_ == reduce_function::sum_of_squares) return value * value;
@@ -87,7 +87,7 @@ class tile_reduction {
           for (std::size_t i = 0; i < sums.size(); ++i) partials_[tile].set(i, static_cast<float>(sums[i]));
         });
   }
-  /// Whether an element belongs to a row that counts; those that do not are behind all that do.
+  /// Whether an element belongs to a row that counts; those that do not come after all that do.
   [[nodiscard]] bool counts(std::int64_t element) const {
     return rows_ == plan_.reduced || element < rows_ * plan_.inner;
   }
@@ -105,7 +105,7 @@ class tile_reduction {
   [[nodiscard]] int last_tile(std::int64_t block) const {
     return plan_.elements.tile_of((block + 1) * plan_.block() - 1);
   }
-  /// Partial result number `partial` for a column of a block comes; behind the last one, the last one again.
+  /// Partial result number `partial` for a column of a block comes; after the last one, the last one again.
   void receive_partial(rows const& to, std::int64_t at, std::int64_t block, std::int64_t partial, std::int64_t column) {
     partial = smaller(partial, partials_of(block) - 1);
     if (from_ == source::tiles) {
@@ -174,7 +174,7 @@ class tile_reduction {
   reduce_plan plan_;
   std::int64_t rows_;  ///< that count
   source from_ = source::elements;
-  std::vector<tile_view> partials_;  ///< of each tile, unless they are elements
+  std::vector<tile_view> partials_;  ///< by tile; empty if partial results are elements
 };
 
 inline void run(tile_machine& machine, task const& task, axis_reduction const&) { tile_reduction(machine, task).run(); }

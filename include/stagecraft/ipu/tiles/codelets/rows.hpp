@@ -32,7 +32,7 @@ struct loss_row_view {
   void set_gradient(std::int64_t column, float value) const { prediction.set(row * columns + column, value); }
 };
 
-/// The losses of rows, one after the other, by the host's steps.
+/// Computes losses of rows, one after the other, by the host's steps.
 class row_losses {
  public:
   row_losses(loss_rule const& rule, std::int64_t columns, bool with_gradient)
@@ -76,7 +76,7 @@ class row_losses {
 
   loss_rule rule_;
   bool with_gradient_;
-  std::vector<float> numbers_;  ///< of a row: targets, predictions, losses
+  std::vector<float> numbers_;  ///< a row's targets, predictions and losses
   std::vector<float*> addresses_;
   aligned_block memory_;
 };

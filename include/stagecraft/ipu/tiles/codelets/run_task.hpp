@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Carries out any operation of a lowered step on an emulated IPU.
+// Carries out any task of a lowered step on an emulated IPU.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -18,7 +18,7 @@
 
 namespace stagecraft::tiles {
 
-/// All families but `custom`, which needs the call of its layer.
+/// Runs a task of any kind but own_layer_step, which needs the call of its layer.
 inline void run_task(tile_machine& machine, task const& task) {
   task.what.visit([&](auto const& what) {
     using family = std::remove_cvref_t<decltype(what)>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Carries out a traced layer's step on an emulated IPU: its operations by the codelets of their families, and loops of
+// Carries out a traced layer's step on an emulated IPU: its tasks by the codelets of their kinds, and loops of
 // them.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace stagecraft::tiles {
 
-/// `Run` carries out an operation of any other family: `run(machine, operation)`.
+/// `Run` carries out a task of any other kind: `run(machine, task)`.
 template <class Run>
 class program_on_tiles {
  public:
@@ -35,7 +35,7 @@ class program_on_tiles {
  private:
   static constexpr int most_nested = 4;
 
-  /// Operations [begin, end) between loops number `next_loop` and those behind it, inside of `depth` loops.
+  /// Tasks [begin, end), with the loops from `next_loop` on, inside of `depth` loops.
   void run(int begin, int end, std::size_t next_loop, int depth) {
     for (int k = begin; k < end; ++k) {
       while (next_loop < program_.loops.size() && program_.loops[next_loop].begin < k) ++next_loop;
@@ -68,7 +68,7 @@ class program_on_tiles {
   task_list_view const& program_;
   Run const& run_;
   std::int64_t base_;
-  std::vector<tile_view> homes_, own_homes_;  ///< of all tiles for each tensor
+  std::vector<tile_view> homes_, own_homes_;  ///< all tiles of a tensor together, tensor by tensor
   step_of_task one_;
   std::int64_t trips_[most_nested]{};
 };

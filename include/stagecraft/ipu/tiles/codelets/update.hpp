@@ -24,7 +24,7 @@ inline float moved_statistic(task const& task, step_values const& values, float 
   return statistic * (rest * correction) + moving * momentum;
 }
 
-/// What is added to a weight's gradient.
+/// The penalty's gradient, which is added to the weight's.
 inline float penalty_gradient(task const& task, float w) {
   auto const& what = task.what.as<update_task>();
   auto const l1 = static_cast<float>(what.l1), twice_l2 = 2 * static_cast<float>(what.l2);
@@ -32,7 +32,7 @@ inline float penalty_gradient(task const& task, float w) {
   return twice_l2 * w + (w > 0 ? l1 : w < 0 ? -l1 : 0.0F);
 }
 
-/// What an optimizer's step is given everywhere; `operands` of a tile end with norms.
+/// The numbers that an optimizer's step reads at every element; `operands` of a tile end with norms.
 inline auto given_everywhere(task const& task, step_values const& values, std::vector<tile_view> const& operands) {
   std::array<double, update_tracer::first_norm + std::size(step_values{}.norms)> given{
       static_cast<double>(values.learning_rate), static_cast<double>(values.update),
@@ -82,7 +82,7 @@ inline float squares_of(tile_machine& machine, task const& task, int tile, std::
     if (machine.element_at(task.inputs[0], first + i) >= 0) sum += double{of[i]} * double{of[i]};
   return static_cast<float>(sum);
 }
-/// A mean over the valid samples of what begins with element `first`, or zeros behind them.
+/// The mean over the valid samples of a piece that begins with element `first`, or zeros after the valid samples.
 inline void valid_samples_of(task const& task, step_values const& values, bool is_mean, std::int64_t first,
                              tile_view const& from, tile_view const& to) {
   std::int64_t const count = task.what.as<update_task>().values_per_sample * values.valid_samples;

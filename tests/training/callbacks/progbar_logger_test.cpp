@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <stagecraft/training/callbacks/progress_bar.hpp>
+#include <stagecraft/training/callbacks/progbar_logger.hpp>
 
 #include <doctest/doctest.h>
 
