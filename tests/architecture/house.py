@@ -38,7 +38,7 @@ INSIDE = (
     "< kernels/convolution kernels/loss",
     "ipu/vertices < ipu/tasks < ipu/lowering/traced",
     "plan < engine/policy",
-    "host/steps < host/operations < host",
+    "host/steps < host/layer_steps < host",
     "ipu/lowering < ipu/placement < ipu/profile",
     "training/data < training",
     "ipu/tiles/codelets < ipu/emulation",
@@ -70,7 +70,7 @@ EXPENSIVE = {"iostream", "ostream", "istream", "sstream", "fstream", "iomanip", 
 WITH_STRINGS = {"diagnostics/exceptions.hpp", "diagnostics/shown_text.hpp", "diagnostics/throw_error.hpp"}
 
 # What carries plans out asks a policy what machines do, not which machine it has.
-WITHOUT_MACHINES = ("plan", "engine", "engine/policy", "host", "host/lists", "host/steps", "host/operations")
+WITHOUT_MACHINES = ("plan", "engine", "engine/policy", "host", "host/lists", "host/steps", "host/layer_steps")
 
 # Plans and their execution ask what a layer's steps do (`layer_kernel`, traits, its `call`), not which layer it is: a copy under
 # another name gets the same. What no layer is stands in layers/ itself.

@@ -17,7 +17,7 @@ NEWER = re.compile(r"v[a-z]|k[a-z]+[bwdq]$|(popcnt|crc32|movbe|lzcnt|tzcnt|andn|
                    r"sarx|shlx|shrx)[bwlq]?$")
 # The rooms of what computes the steps; all of it carries the architecture in its name. First values are made once, before
 # the steps, by functions without vectors.
-COMPUTES = re.compile(r"stagecraft::(kernels::|cpu::operation<|engine::session<|engine::pipeline_pass<|cpu::host_call<|trainer<)")
+COMPUTES = re.compile(r"stagecraft::(kernels::|cpu::layer_steps<|engine::session<|engine::pipeline_pass<|cpu::host_call<|trainer<)")
 FIRST_VALUES = re.compile(r"^(void |float |double )?stagecraft::kernels::"
                           r"(initialize|random_|compute_fans|detail::(fill_|scaled_variance|dot))")
 CHECKS = re.compile(r"stagecraft::kernels::detail::(\(anonymous namespace\)::)?(check_processor|require_processor|"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the passes of one execution of a pipeline share: where micro-batches come from and results go to.
-// What is known of one micro-batch when its forward pass and its losses are done.
+// What the passes of one execution share: where micro-batches come from, and where results go to.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>

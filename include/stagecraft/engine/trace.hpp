@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the threads of a run did when: one event per pass, copy, update and so on, recorded while it runs and looked at
 // afterwards, for example with report/chrome_trace.hpp. Graphcore's counterpart: the execution trace of PopVision.
-// Records what a pass does when, if somebody wants to know.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>

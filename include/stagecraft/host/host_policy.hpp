@@ -9,13 +9,12 @@
 #include <stagecraft/engine/policy/execution_policy.hpp>
 #include <stagecraft/engine/policy/weight_storage.hpp>
 #include <stagecraft/host/host.hpp>
+#include <stagecraft/host/layer_steps/layer_steps.hpp>
 #include <stagecraft/host/loss_step.hpp>
 #include <stagecraft/host/narrow_storage.hpp>
-#include <stagecraft/host/operations/operations.hpp>
 #include <stagecraft/host/parameter_update.hpp>
-#include <stagecraft/host/rounded_weights.hpp>
-#include <stagecraft/host/step_weights.hpp>
 #include <stagecraft/host/steps/step_epilogue.hpp>
+#include <stagecraft/host/steps/step_weights.hpp>
 #include <stagecraft/host/weight_functions.hpp>
 #include <stagecraft/kernels/reduction/collectives.hpp>
 #include <cstddef>
@@ -49,8 +48,8 @@ struct host_policy {
   template <class Plan, int Call>
   static constexpr workspace_size workspace() {
     using call = host_call<Plan, Call>;
-    long long const all = operation_of<call>::template workspace<call>() + epilogue_floats<call>();
-    return {all, all - shared_floats<operation_of<call>, call>};
+    long long const all = layer_steps_of<call>::template workspace<call>() + epilogue_floats<call>();
+    return {all, all - shared_floats<layer_steps_of<call>, call>};
   }
   template <class Plan>
   static constexpr long long update_workspace() {
@@ -218,7 +217,7 @@ struct host_policy {
   template <class Plan, int Call, bool Backward>
   static void step_on_floats(pass_memory const& memory) {
     using call = host_call<Plan, Call>;
-    using steps = operation_of<call>;
+    using steps = layer_steps_of<call>;
     using team = device_threads<Plan::threads>;
     auto const run = [](pass_memory const& own) {
       if constexpr (Backward)

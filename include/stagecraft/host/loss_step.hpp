@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loss of one output on the host, and its gradient; and what becomes of logits afterwards.
+// The loss of one output on the host, its gradient, and the step from logits to the output.
 #pragma once
 
 #include <stagecraft/engine/policy/pass_memory.hpp>

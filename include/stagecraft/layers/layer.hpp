@@ -69,7 +69,7 @@ namespace stagecraft {
 ///     };
 ///
 /// A layer may bring loops of its own in place of `call`: `output_shape(in)`, `parameters(in, weights)`, and `forward`
-/// and `backward` (host/steps/operation.hpp); `forward_cycles` and `backward_cycles` say what they cost on an IPU
+/// and `backward` (host/steps/layer_steps.hpp); `forward_cycles` and `backward_cycles` say what they cost on an IPU
 /// (ipu/tasks/custom.hpp).
 ///
 /// Options are public members, so that a layer can be a template argument of `sequential`. Called as a named variable,

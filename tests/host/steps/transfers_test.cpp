@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Computations that move, repeat, scale and sum elements: what is found of them, and their steps against the reference
 // on doubles, for any number of threads.
-#include <stagecraft/host/steps/transfer_layer.hpp>
+#include <stagecraft/host/steps/layer_steps.hpp>
 #include <stagecraft/layers/layers.hpp>
 #include <deque>
 #include <doctest/doctest.h>

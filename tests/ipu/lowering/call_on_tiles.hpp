@@ -7,7 +7,7 @@
 #include <stagecraft/engine/policy/weight_storage.hpp>
 #include <stagecraft/engine/step_plan.hpp>
 #include <stagecraft/host/host_policy.hpp>
-#include <stagecraft/host/operations/operations.hpp>
+#include <stagecraft/host/layer_steps/layer_steps.hpp>
 #include <stagecraft/ipu/lowering/lowering.hpp>
 #include <stagecraft/ipu/tasks/tasks.hpp>
 #include <stagecraft/ipu/tiles/codelets/custom.hpp>
@@ -84,16 +84,16 @@ class call_on_tiles {
 
   void check_forward() {
     compare(stagecraft::detail::lower_forward<lowered<0>>(),
-            [this] { stagecraft::cpu::operation<layer_type>::forward(call_); });
+            [this] { stagecraft::cpu::layer_steps<layer_type>::forward(call_); });
   }
   /// Behind a forward step.
   void check_backward() {
-    stagecraft::cpu::operation<layer_type>::forward(call_);
+    stagecraft::cpu::layer_steps<layer_type>::forward(call_);
     std::size_t const used = static_cast<std::size_t>(memory_.valid_samples) * on_host::size;
     for (std::size_t i = 0; i < static_cast<std::size_t>(on_host::batch) * on_host::size; ++i)
       call_.output_gradient()[i] = i < used ? number() : 0;
     compare(stagecraft::detail::lower_backward<lowered<1>>(),
-            [this] { stagecraft::cpu::operation<layer_type>::backward(call_); });
+            [this] { stagecraft::cpu::layer_steps<layer_type>::backward(call_); });
   }
 
  private:
@@ -165,7 +165,7 @@ class call_on_tiles {
     return result;
   }
 
-  static constexpr long long workspace = stagecraft::cpu::operation<layer_type>::template workspace<on_host>();
+  static constexpr long long workspace = stagecraft::cpu::layer_steps<layer_type>::template workspace<on_host>();
   stagecraft::engine::aligned_block block_{plan::floats}, weights_{plan::weights.floats},
       gradients_{plan::gradients.floats}, workspace_{workspace};
   stagecraft::engine::pass_memory memory_{

@@ -182,13 +182,13 @@ int check_call() {
     std::mt19937 random(Index);
     array_call<forward> call(random);
     static constexpr auto forward_step = sc::detail::lower_forward<forward>();
-    compare(forward_step, call, [&] { sc::cpu::operation_of<array_call<forward>>::forward(call); });
+    compare(forward_step, call, [&] { sc::cpu::layer_steps_of<array_call<forward>>::forward(call); });
     array_call<backward> back(random);
     back.inputs = call.inputs;
     back.results = call.results;
     back.weights = call.weights;
     static constexpr auto backward_step = sc::detail::lower_backward<backward>();
-    compare(backward_step, back, [&] { sc::cpu::operation_of<array_call<backward>>::backward(back); });
+    compare(backward_step, back, [&] { sc::cpu::layer_steps_of<array_call<backward>>::backward(back); });
     return 1;
   }
   return 0;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The lowered steps of pooling, borders, up-sampling and concatenation give what the host's kernels give.
-#include <stagecraft/host/operations/global_pooling.hpp>
-#include <stagecraft/host/operations/pooling.hpp>
-#include <stagecraft/host/operations/up_sampling.hpp>
+#include <stagecraft/host/layer_steps/pooling.hpp>
 #include <stagecraft/ipu/lowering/pooling.hpp>
 #include <stagecraft/ipu/lowering/traced.hpp>
 #include <stagecraft/ipu/tiles/codelets/run_task.hpp>
@@ -176,13 +174,13 @@ void check_call() {
     std::mt19937 random(Index);
     array_call<forward> call(random);
     static constexpr auto forward_step = sc::detail::lower_forward<forward>();
-    compare(forward_step, call, [&] { sc::cpu::operation_of<array_call<forward>>::forward(call); });
+    compare(forward_step, call, [&] { sc::cpu::layer_steps_of<array_call<forward>>::forward(call); });
     array_call<backward> back(random);
     back.inputs = call.inputs;
     back.results = call.results;
     back.kept = call.kept;
     static constexpr auto backward_step = sc::detail::lower_backward<backward>();
-    compare(backward_step, back, [&] { sc::cpu::operation_of<array_call<backward>>::backward(back); });
+    compare(backward_step, back, [&] { sc::cpu::layer_steps_of<array_call<backward>>::backward(back); });
   }
 }
 

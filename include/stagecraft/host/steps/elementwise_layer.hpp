@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The steps of a layer that is one formula of its inputs at each place, or an activation: each is one loop.
+// The steps of a layer that is one formula of its inputs at each place, or an activation: each is one loop. A layer
+// that is nothing but the activation that the loss applies hands its logits on.
 #pragma once
 
-#include <stagecraft/host/steps/logits.hpp>
-#include <stagecraft/host/steps/random_key_of_call.hpp>
+#include <stagecraft/host/steps/host_call.hpp>
 #include <stagecraft/host/steps/step_epilogue.hpp>
 #include <stagecraft/kernels/elementwise/activation.hpp>
+#include <stagecraft/kernels/elementwise/elementwise.hpp>
 #include <stagecraft/kernels/elementwise/formula_rows.hpp>
 #include <stagecraft/kernels/normalization/softmax.hpp>
 #include <stagecraft/layers/broadcast.hpp>
@@ -17,6 +18,24 @@
 #include <utility>
 
 namespace stagecraft::cpu {
+
+template <class Call>
+void hand_logits_on(Call const& call) {
+  auto const [first, last] = call.elements(static_cast<long long>(Call::batch) * Call::size);
+  std::copy(call.input(0) + first, call.input(0) + last, call.output() + first);
+}
+
+template <class Call>
+void hand_logits_gradient_back(Call const& call) {
+  if constexpr (Call::wants_input_gradient(0)) {
+    auto const [first, last] = call.elements(static_cast<long long>(Call::batch) * Call::size);
+    if constexpr (Call::adds_input_gradient(0))
+      kernels::scaled_add<true, typename Call::architecture>(1.0F, call.output_gradient() + first,
+                                                             call.input_gradient(0) + first, last - first);
+    else
+      std::copy(call.output_gradient() + first, call.output_gradient() + last, call.input_gradient(0) + first);
+  }
+}
 
 /// Inputs and weights that are repeated are read row by row; the sums of their gradients have one order, whatever the
 /// number of threads.

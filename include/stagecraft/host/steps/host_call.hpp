@@ -5,12 +5,53 @@
 #include <stagecraft/description/update_of_weight.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/policy/pass_memory.hpp>
-#include <stagecraft/host/steps/widened_step.hpp>
+#include <stagecraft/kernels/random/random.hpp>
 #include <stagecraft/plan/logits.hpp>
+#include <stagecraft/plan/model_plan.hpp>
+#include <stagecraft/plan/value_types.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace stagecraft::cpu {
+
+/// Whether a call that computes in 16 bits reads an input that has more of them: then its steps find a rounded copy.
+/// Numbers that count something stay as they are.
+template <class Plan, int Call>
+constexpr bool casts_input(int input) {
+  if constexpr (!has_own_types<typename Plan::job>) {
+    return false;
+  } else if constexpr (!is_half(computed_type_of<typename Plan::job, Call>) ||
+                       Plan::model_plan.calls[Call].needs.view) {
+    return false;
+  } else {
+    return !Plan::model_plan.calls[input].is_exact && !is_half(value_types_of<typename Plan::job>[input]);
+  }
+}
+
+/// The steps of one call; offsets are floats from the beginning of the room. `Call` counts as in graph_of<M>.calls.
+template <class Plan, int Call>
+struct widened_step {
+  static constexpr auto const& node = Plan::graph.call(Call);
+
+  /// Floats of a batch, in whole cache lines.
+  [[nodiscard]] static constexpr long long floats_of(int call) {
+    return (static_cast<long long>(Plan::model_plan.batch) * Plan::graph.call(call).shape.size() + 15) / 16 * 16;
+  }
+  [[nodiscard]] static constexpr int input_call(int index) { return Plan::graph.inputs[node.first_input + index]; }
+  [[nodiscard]] static constexpr long long input(int index) {
+    long long offset = 0;
+    for (int i = 0; i < index; ++i) offset += floats_of(input_call(i));
+    return offset;
+  }
+  static constexpr long long output = input(node.input_count);
+  static constexpr long long output_gradient = output + floats_of(Call);
+  [[nodiscard]] static constexpr long long input_gradient(int index) {
+    return output_gradient + floats_of(Call) + input(index);
+  }
+  /// What the forward and, while training, the backward step need.
+  static constexpr long long floats = Plan::trains ? input_gradient(node.input_count) : output_gradient;
+};
 
 /// Tensors are (batch, shape...) row by row. `Call` counts as in graph_of<M>.calls.
 template <class Plan, int Call>
@@ -142,5 +183,25 @@ struct host_call {
     return Plan::address(memory, place);
   }
 };
+
+template <class L>
+struct layer_steps;
+struct view_steps;
+
+/// The steps of a call, which may be a view where other calls of its layer are none (host/steps/layer_steps.hpp).
+template <class Call>
+using layer_steps_of =
+    std::conditional_t<Call::planned.needs.view, view_steps, layer_steps<std::remove_cvref_t<decltype(Call::layer)>>>;
+
+/// Each call of each step draws from a sequence of its own, which is none of the weights' first values either.
+template <class Call>
+constexpr std::uint64_t stream_of_call(Call const& call) {
+  return ~((call.memory.step << 16U) + static_cast<std::uint64_t>(Call::call));
+}
+/// `seed`: of the layer, or 0: that of the program.
+template <class Call>
+constexpr kernels::random_key random_key_of_call(Call const& call, std::uint64_t seed) {
+  return {seed != 0 ? seed : call.memory.seed, stream_of_call(call)};
+}
 
 }  // namespace stagecraft::cpu

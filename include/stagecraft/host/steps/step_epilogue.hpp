@@ -4,7 +4,6 @@
 #pragma once
 
 #include <stagecraft/host/steps/host_call.hpp>
-#include <stagecraft/host/steps/operation_of.hpp>
 #include <stagecraft/kernels/elementwise/epilogue.hpp>
 #include <cstddef>
 #include <utility>
@@ -34,8 +33,8 @@ constexpr long long epilogue_floats() {
   } else {
     using next = epilogue_call<Call>;
     long long floats = epilogue_floats<next>();
-    if constexpr (requires { operation_of<next>::template epilogue_floats<next>(); })
-      floats += operation_of<next>::template epilogue_floats<next>();
+    if constexpr (requires { layer_steps_of<next>::template epilogue_floats<next>(); })
+      floats += layer_steps_of<next>::template epilogue_floats<next>();
     return floats;
   }
 }
@@ -48,7 +47,7 @@ template <class Call>
   } else {
     using next = epilogue_call<Call>;
     next const behind{call.memory};
-    auto const own = operation_of<next>::template epilogue<input_from<next, Call::call>>(behind, workspace);
+    auto const own = layer_steps_of<next>::template epilogue<input_from<next, Call::call>>(behind, workspace);
     return kernels::join_epilogues(
         own, epilogues_from(behind, workspace + epilogue_floats<Call>() - epilogue_floats<next>()));
   }
@@ -58,7 +57,7 @@ template <class Call>
   if constexpr (!has_epilogue<Call>)
     return kernels::no_epilogue{};
   else
-    return epilogues_from(call, call.memory.workspace + operation_of<Call>::template workspace<Call>());
+    return epilogues_from(call, call.memory.workspace + layer_steps_of<Call>::template workspace<Call>());
 }
 
 }  // namespace stagecraft::cpu

@@ -5,10 +5,10 @@
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/host/lists/list_runner.hpp>
 #include <stagecraft/host/steps/bfloat16_weight.hpp>
+#include <stagecraft/host/steps/host_call.hpp>
 #include <stagecraft/host/steps/inlined_list.hpp>
 #include <stagecraft/host/steps/plan_of_call.hpp>
-#include <stagecraft/host/steps/prepared_weights.hpp>
-#include <stagecraft/host/steps/random_key_of_call.hpp>
+#include <stagecraft/host/steps/step_weights.hpp>
 #include <stagecraft/kernels/convolution/products_of_windows.hpp>
 #include <stagecraft/kernels/product/bfloat16_product.hpp>
 #include <stagecraft/kernels/update/update.hpp>

@@ -6,7 +6,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/policy/pass_memory.hpp>
 #include <stagecraft/engine/policy/weight_storage.hpp>
-#include <stagecraft/host/steps/operation.hpp>
+#include <stagecraft/host/steps/layer_steps.hpp>
 #include <stagecraft/ipu/tasks/custom.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
 #include <algorithm>
@@ -35,7 +35,7 @@ struct tile_call : Call {
   using tensors_type =
       tile_call_tensors<static_cast<std::size_t>(Call::input_count), static_cast<std::size_t>(Call::parameter_count)>;
 
-  /// `workspace`: of the size that operation<layer>::workspace says.
+  /// `workspace`: of the size that layer_steps<layer>::workspace says.
   tile_call(Call const& on_host, tensors_type const& tensors, float* workspace)
       : Call(on_host), memory(on_host.memory), tensors_(tensors) {
     memory.workspace = workspace;
@@ -120,12 +120,12 @@ class custom_run {
 
   void run(custom_function function) {
     for_each_weight([this]<std::size_t Index>() { this->template pack<Index>(); });
-    aligned_block workspace(operation<layer_type>::template workspace<call_type>());
+    aligned_block workspace(layer_steps<layer_type>::template workspace<call_type>());
     call_type const call(call_, tensors_, workspace.data());
     if (function == custom_function::forward) {
-      operation<layer_type>::forward(call);
+      layer_steps<layer_type>::forward(call);
     } else {
-      if constexpr (Call::trains) operation<layer_type>::backward(call);
+      if constexpr (Call::trains) layer_steps<layer_type>::backward(call);
       for_each_weight([this]<std::size_t Index>() { this->template unpack<Index>(); });
     }
   }

@@ -4,9 +4,9 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/host/steps/folded_normalization.hpp>
-#include <stagecraft/host/steps/operation.hpp>
+#include <stagecraft/host/steps/layer_steps.hpp>
 #include <stagecraft/host/steps/step_epilogue.hpp>
+#include <stagecraft/host/steps/step_weights.hpp>
 #include <stagecraft/kernels/elementwise/elementwise.hpp>
 #include <stagecraft/kernels/normalization/batch_normalization.hpp>
 #include <stagecraft/kernels/normalization/batch_normalization_planes.hpp>
@@ -18,7 +18,7 @@
 namespace stagecraft::cpu {
 
 template <class L>
-struct kernel_operation<layer_kernel::batch_normalization, L> {
+struct kernel_steps<layer_kernel::batch_normalization, L> {
   static constexpr bool has_phases = true;
 
   template <class Call>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/host/steps/operation.hpp>
+#include <stagecraft/host/steps/layer_steps.hpp>
 #include <stagecraft/kernels/elementwise/elementwise.hpp>
 #include <stagecraft/kernels/normalization/channel_rows.hpp>
 #include <stagecraft/kernels/normalization/layer_normalization.hpp>
@@ -89,12 +89,11 @@ struct row_normalization {
 
 /// Along other axes than the last, its call's operations.
 template <class L>
-struct kernel_operation<layer_kernel::layer_normalization, L> {
+struct kernel_steps<layer_kernel::layer_normalization, L> {
   static constexpr bool has_phases = true;
 
   template <class Call>
-  using steps =
-      std::conditional_t<Call::layer.normalizes_rows(Call::input_shape(0)), row_normalization, call_operation>;
+  using steps = std::conditional_t<Call::layer.normalizes_rows(Call::input_shape(0)), row_normalization, call_steps>;
 
   template <class Call>
   static constexpr long long workspace() {

@@ -1,21 +1,44 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The steps of dense on the host.
+// The steps of dense on the host, which may update the kernel while its gradient is still in registers.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/host/operations/activation_epilogue.hpp>
-#include <stagecraft/host/operations/update_in_registers.hpp>
+#include <stagecraft/host/layer_steps/activation_epilogue.hpp>
 #include <stagecraft/host/steps/bfloat16_weight.hpp>
-#include <stagecraft/host/steps/gradients_of_pairs.hpp>
-#include <stagecraft/host/steps/operation.hpp>
+#include <stagecraft/host/steps/layer_steps.hpp>
 #include <stagecraft/kernels/product/matmul.hpp>
 #include <stagecraft/kernels/product/matmul_gradient.hpp>
+#include <stagecraft/kernels/update/update.hpp>
 #include <algorithm>
 
 namespace stagecraft::cpu {
 
+/// Updates a weight with the optimizer as soon as its gradient is known.
+template <auto Optimizer, class Arch>
+struct update_in_registers {
+  /// Optimizers with a state divide by a root of it.
+  static constexpr bool takes_long = slots_of<Optimizer> > 0;
+
+  kernels::update_function<Optimizer, Arch> function;
+  float* weights;
+  float* slots;
+  long long slot_stride;
+
+  template <class Batch>
+  [[gnu::always_inline]] inline void operator()(Batch const& gradient, int offset) const {
+    constexpr int slot_count = slots_of<Optimizer>;
+    Batch state[slot_count + 1];
+    Batch weight = Batch::load_unaligned(weights + offset);
+    for (int slot = 0; slot < slot_count; ++slot)
+      state[slot] = Batch::load_unaligned(slots + slot * slot_stride + offset);
+    function(weight, gradient, state);
+    weight.store_unaligned(weights + offset);
+    for (int slot = 0; slot < slot_count; ++slot) state[slot].store_unaligned(slots + slot * slot_stride + offset);
+  }
+};
+
 template <class L>
-struct kernel_operation<layer_kernel::product, L> {
+struct kernel_steps<layer_kernel::product, L> {
   static constexpr bool has_phases = true;
 
   template <class Call>

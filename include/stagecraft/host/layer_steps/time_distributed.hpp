@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/host/steps/operation.hpp>
+#include <stagecraft/host/steps/layer_steps.hpp>
 
 namespace stagecraft::cpu {
 
@@ -47,26 +47,26 @@ struct call_of_steps<Call> : steps_as_samples<Call> {
 
 template <class L>
   requires(kernel_of<L> == layer_kernel::each_step)
-struct operation<L> {
+struct layer_steps<L> {
   using Each = decltype(L::each);
-  static constexpr bool divides = divides_steps<operation<Each>>;
-  static constexpr bool has_phases = detail::has_phases<operation<Each>>;
+  static constexpr bool divides = divides_steps<layer_steps<Each>>;
+  static constexpr bool has_phases = detail::has_phases<layer_steps<Each>>;
 
   template <class Call>
   static constexpr long long workspace() {
-    return operation<Each>::template workspace<call_of_steps<Call>>();
+    return layer_steps<Each>::template workspace<call_of_steps<Call>>();
   }
   template <class Call>
   static constexpr long long shared_workspace() {
-    return shared_floats<operation<Each>, call_of_steps<Call>>;
+    return shared_floats<layer_steps<Each>, call_of_steps<Call>>;
   }
   template <class Call>
   static void forward(Call const& call) {
-    operation<Each>::forward(call_of_steps<Call>{{call}});
+    layer_steps<Each>::forward(call_of_steps<Call>{{call}});
   }
   template <class Call>
   static void backward(Call const& call) {
-    operation<Each>::backward(call_of_steps<Call>{{call}});
+    layer_steps<Each>::backward(call_of_steps<Call>{{call}});
   }
 };
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Batch normalizations that become a part of the weights of the layer before them, where these do not change: y = gamma
-// (Wx + b - mean) / deviation + beta is a product with other weights.
+// What the host's steps read in place of the stored weights, or besides them, as long as the weights do not change.
+// A batch normalization becomes a part of the weights of the layer before it: y = gamma (Wx + b - mean) / deviation +
+// beta is a product with other weights. Products of single samples have their weights packed.
 #pragma once
 
 #include <stagecraft/description/inference.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/policy/pass_memory.hpp>
 #include <stagecraft/engine/policy/weight_storage.hpp>
+#include <stagecraft/host/steps/host_call.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <algorithm>
 #include <cmath>
@@ -138,6 +141,91 @@ class folded_weights {
   }
 
   aligned_block weights_{count > 0 ? weight_storage_of<M, Arch>.floats : 0};
+};
+
+/// Floats that the forward step of a call reads in place of weights; whole cache lines.
+template <class Plan, int Call>
+inline constexpr long long prepared_floats = [] {
+  if constexpr (Plan::trains || Plan::graph.call(Call).is_input) {
+    return 0LL;
+  } else {
+    using call = host_call<Plan, Call>;
+    if constexpr (requires { cpu::layer_steps_of<call>::template prepared_floats<call>(); })
+      return (cpu::layer_steps_of<call>::template prepared_floats<call>() + 15) / 16 * 16;
+    else
+      return 0LL;
+  }
+}();
+
+/// Where they begin among those of all calls.
+template <class Plan, int Call>
+inline constexpr long long prepared_place = [] {
+  return []<std::size_t... Before>(std::index_sequence<Before...>) {
+    long long floats = 0;
+    for (long long const each : {0LL, prepared_floats<Plan, static_cast<int>(Before)>...}) floats += each;
+    return floats;
+  }(std::make_index_sequence<static_cast<std::size_t>(Call)>{});
+}();
+
+/// The memory of all calls of a plan, where a session runs all of them by that plan.
+template <class Plan>
+class prepared_weights {
+  static constexpr int calls = static_cast<int>(Plan::graph.calls.size());
+
+ public:
+  static constexpr long long floats = [] {
+    if constexpr (Plan::is_whole && only_infers<Plan::training>)
+      return prepared_place<Plan, calls>;
+    else
+      return 0LL;
+  }();
+
+  [[nodiscard]] float const* data() const noexcept { return memory_.data(); }
+
+  /// Makes them of those that are given, in the layout of the session.
+  void prepare([[maybe_unused]] float* given) {
+    if constexpr (floats > 0) {
+      pass_memory memory;
+      memory.weights = given;
+      [&]<std::size_t... Call>(std::index_sequence<Call...>) {
+        (prepare_call<static_cast<int>(Call)>(memory), ...);
+      }(std::make_index_sequence<static_cast<std::size_t>(calls)>{});
+    }
+  }
+
+ private:
+  template <int Call>
+  void prepare_call(pass_memory const& memory) {
+    if constexpr (prepared_floats<Plan, Call> > 0) {
+      using call = host_call<Plan, Call>;
+      cpu::layer_steps_of<call>::prepare(call{memory}, memory_.data() + prepared_place<Plan, Call>);
+    }
+  }
+
+  aligned_block memory_{floats};
+};
+
+/// See ExecutionPolicy. Weights that contain batch normalizations replace the stored ones; packed weights of single
+/// samples stand beside them.
+template <class Plan, template <int> class PlanOfCall>
+class step_weights {
+  using prepared_type = prepared_weights<Plan>;
+
+ public:
+  using folded_type = folded_weights<typename Plan::model, Plan::training, typename Plan::architecture, PlanOfCall>;
+  static constexpr bool replaces_weights = folded_type::count > 0;
+  static constexpr bool prepares_weights = prepared_type::floats > 0;
+
+  void derive(float* stored) {
+    folded_.fold(stored);
+    prepared_.prepare(replaces_weights ? folded_.data() : stored);
+  }
+  [[nodiscard]] float* weights() const noexcept { return folded_.data(); }
+  [[nodiscard]] float const* prepared() const noexcept { return prepared_.data(); }
+
+ private:
+  folded_type folded_;
+  prepared_type prepared_;
 };
 
 }  // namespace stagecraft::cpu

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How the host carries out the steps of a layer: by the operations of its `call`, by the kernel that it names
-// (host/operations/), or by loops of its own, `forward` and `backward`.
+// (host/layer_steps/), or by loops of its own, `forward` and `backward`. A `call` that only moves, repeats, scales and
+// sums elements of its inputs is one pass over what it writes.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>
@@ -9,14 +10,111 @@
 #include <stagecraft/graph/shape.hpp>
 #include <stagecraft/host/steps/elementwise_layer.hpp>
 #include <stagecraft/host/steps/host_call.hpp>
-#include <stagecraft/host/steps/operation_of.hpp>
 #include <stagecraft/host/steps/traced_layer.hpp>
-#include <stagecraft/host/steps/transfer_layer.hpp>
+#include <stagecraft/kernels/elementwise/transfers.hpp>
+#include <stagecraft/operations/plan/transfers.hpp>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 namespace stagecraft::cpu {
+
+/// The walks of a layer's calls that are alike.
+template <class Layer, int Batch, bool FindsLosses, bool TrainsModel, shape... Inputs>
+class transfers_of_layer {
+  static constexpr shape shapes[]{Inputs...};
+  static constexpr operations::trace trace_it() {
+    return trace_layer(Layer::value, shapes, Batch, TrainsModel, FindsLosses);
+  }
+  /// Elements of all places along a sample's first axis.
+  static constexpr std::int64_t row_of(operations::extents const& of) {
+    return of.rank > 2 ? of.size() / of[0] / of[1] : 0;
+  }
+
+ public:
+  static constexpr bool holds = [] {
+    auto const traced = trace_it();
+    operations::transfers const found(traced);
+    bool result = found.holds && kernels::can_transfer(found.forward(0));
+    for (int i = 0; result && i < static_cast<int>(sizeof...(Inputs)); ++i)
+      result = kernels::can_transfer(found.backward(i, 0));
+    return result;
+  }();
+  /// What makes the walks of the result, and of the gradient of an input.
+  struct forward {
+    constexpr operations::transfer_list operator()() const {
+      auto const traced = trace_it();
+      operations::transfers const found(traced);
+      return found.forward(row_of(traced.list.node_of(traced.outputs[0]).shape));
+    }
+  };
+  template <int Input>
+  struct backward {
+    constexpr operations::transfer_list operator()() const {
+      auto const traced = trace_it();
+      operations::transfers const found(traced);
+      return found.backward(Input, row_of(traced.list.node_of(traced.inputs[Input]).shape));
+    }
+  };
+};
+
+template <class Call, std::size_t... Input>
+transfers_of_layer<decltype(layer_of_plan(static_cast<Call const*>(nullptr))), Call::batch,
+                   !leaves_out_penalties<typename Call::plan::job>, Call::plan::trains, Call::input_shape(Input)...>
+    transfers_type(std::index_sequence<Input...>);
+/// The walks of a host_call, or of what has its interface.
+template <class Call>
+using transfers_of_call = decltype(transfers_type<Call>(std::make_index_sequence<Call::input_count>{}));
+
+template <class Call>
+class transfer_layer {
+  using walks = transfers_of_call<Call>;
+  using arch = typename Call::architecture;
+
+ public:
+  static void forward(Call const& call) {
+    call.divide([](Call const& share) {
+      kernels::transfer_elements<frozen<typename walks::forward>, Call::batch, false, arch>(
+          [&](std::size_t part) {
+            int const input = frozen<typename walks::forward>.parts[part].input;
+            return std::pair{share.input(input), std::int64_t{Call::input_shape(input).size()}};
+          },
+          share.output(), share.share());
+    });
+  }
+  static void backward(Call const& call) {
+    [&]<std::size_t... Input>(std::index_sequence<Input...>) {
+      (input_backward<static_cast<int>(Input)>(call), ...);
+    }(std::make_index_sequence<Call::input_count>{});
+  }
+
+ private:
+  template <int Input>
+  static void input_backward(Call const& call) {
+    if constexpr (Call::wants_input_gradient(Input)) {
+      if constexpr (Call::adds_input_gradient(Input))
+        write<Input, true>(call);
+      else if (is_written_before(call, Input))
+        write<Input, true>(call);
+      else
+        write<Input, false>(call);
+    }
+  }
+  template <int Input, bool Adds>
+  static void write(Call const& call) {
+    call.divide([](Call const& share) {
+      kernels::transfer_elements<frozen<typename walks::template backward<Input>>, Call::batch, Adds, arch>(
+          [&](std::size_t) {
+            return std::pair{static_cast<float const*>(share.output_gradient()), std::int64_t{Call::size}};
+          },
+          share.input_gradient(Input), share.share());
+    });
+  }
+};
 
 /// What a user's layer gets in `forward(auto const& call) const` and `backward(auto const& call) const`. Tensors are
 /// spans of float, (batch, shape...) row by row. In `backward`, gradients are added to: they hold zeros or what other
@@ -92,7 +190,7 @@ class layer_call {
 /// reads what all shares have written. Else the first thread does all of it. This one serves layers that bring loops of
 /// their own.
 template <class L>
-struct operation {
+struct layer_steps {
   template <class Call>
   static constexpr long long workspace() {
     long long largest = 0;
@@ -108,7 +206,7 @@ struct operation {
     static_assert(
         requires { Call::layer.forward(layer_call<Call>(call)); },
         "stagecraft: a layer that is run needs `void forward(auto const& call) const`, see "
-        "host/steps/operation.hpp [E4030]");
+        "host/steps/layer_steps.hpp [E4030]");
     if constexpr (requires { Call::layer.forward(layer_call<Call>(call)); })
       Call::layer.forward(layer_call<Call>(call));
   }
@@ -118,7 +216,7 @@ struct operation {
     static_assert(
         requires { Call::layer.backward(layer_call<Call>(call)); },
         "stagecraft: a layer that is trained needs `void backward(auto const& call) const`, see "
-        "host/steps/operation.hpp [E4031]");
+        "host/steps/layer_steps.hpp [E4031]");
     for (int i = 0; i < Call::input_count; ++i)
       if (Call::wants_input_gradient(i) && !Call::adds_input_gradient(i) && !is_written_before(call, i))
         clear(call.input_gradient(i), static_cast<long long>(Call::batch) * Call::input_shape(i).size());
@@ -142,7 +240,7 @@ inline constexpr long long shared_floats = [] {
 }();
 
 /// The steps of a layer that is written as a `call`.
-struct call_operation {
+struct call_steps {
   static constexpr bool has_phases = true;
 
   template <class Call>
@@ -202,15 +300,15 @@ struct call_operation {
                                          elementwise_call_of<Call, Call::plan::trains>::facts.function != linear;
 };
 
-/// The steps of a layer by the kernel that it names in `steps_by`; host/operations/ has one for each.
+/// The steps of a layer by the kernel that it names in `steps_by`; host/layer_steps/ has one for each.
 template <layer_kernel Kernel, class L>
-struct kernel_operation;
+struct kernel_steps;
 template <class L>
-struct kernel_operation<layer_kernel::none, L> : call_operation {};
+struct kernel_steps<layer_kernel::none, L> : call_steps {};
 
 template <class L>
   requires HasCall<L>
-struct operation<L> : kernel_operation<kernel_of<L>, L> {};
+struct layer_steps<L> : kernel_steps<kernel_of<L>, L> {};
 
 /// How threads share the steps of an operation.
 template <class Operation>
@@ -229,7 +327,7 @@ inline constexpr bool has_phases = [] {
 }();
 
 /// The steps of a layer whose output is its input's memory: there are none.
-struct view_operation {
+struct view_steps {
   template <class Call>
   static constexpr long long workspace() {
     return 0;
