@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tasks on whole rows: softmax, losses, and the gradients of both. Their schedule is walked to count and to run them.
+// Tasks on whole rows: softmax, losses, and the gradients of both.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -13,7 +13,6 @@
 #include <stagecraft/ipu/steps/operation_cost.hpp>
 #include <stagecraft/ipu/steps/step_layout.hpp>
 #include <stagecraft/ipu/steps/tile_mapping.hpp>
-#include <stagecraft/ipu/tasks/task_counter.hpp>
 #include <stagecraft/ipu/vertices/formula_work.hpp>
 #include <stagecraft/ipu/vertices/vertex_work.hpp>
 #include <stagecraft/losses/loss_formula.hpp>
@@ -275,52 +274,41 @@ constexpr std::int64_t floats_of_workers(task const& task, std::int64_t rows, ip
          (plan.kept_floats + larger(plan.forward_workspace, with_gradient ? plan.backward_workspace : std::int64_t{0}));
 }
 
-/// Whole rows of (outer, columns, inner), where row r is that of outer index r / inner and inner index r % inner, one
-/// after the other in the memory of a tile. `move(at, first, count)` is called for each run of elements of the tensor
-/// from `first` on.
-template <class Move>
-constexpr void for_runs_of_rows(std::int64_t first_row, std::int64_t rows, std::int64_t columns, std::int64_t inner,
-                                Move const& move) {
-  if (inner == 1) return move(0, first_row * columns, rows * columns);
-  for (std::int64_t row = 0; row < rows; ++row) {
-    auto const begin = (first_row + row) / inner * columns * inner + (first_row + row) % inner;
-    for (std::int64_t c = 0; c < columns; ++c) move(row * columns + c, begin + c * inner, 1);
-  }
+/// Elements of an operand in a row.
+constexpr std::int64_t row_elements(lowered_step const& step, task const& task, int input) {
+  return step.input_of(task, input).elements / task.what.as<row_task>().rows();
 }
 
-/// A tile receives its rows of all operands, of which the first becomes the result, and sends the result's rows to
-/// where they lie. Of a loss, it sends the sum over its rows to tile 0, too, where the sums of all tiles are added up.
-template <class Walk>
-constexpr void walk(Walk& on, row_task const& what) {
-  lowered_step const& step = on.step();
-  task const& task = on.current();
-  ipu_target const& target = on.target();
-  bool const is_loss = what.is_loss();
-  equal_shares const shares(what.rows(), target);
-  int const tiles = shares.tiles_used();
-  auto const runs = [&](int tile, std::int64_t width, auto const& move) {
-    for_runs_of_rows(shares.first(tile), shares.of(tile), width, what.inner, move);
-  };
-  typename Walk::memory copies[3]{}, sums{};
-  for (int i = 0; i < task.input_count; ++i)
-    copies[i] = on.receive(shares, i, step.input_of(task, i).elements / what.rows(), runs);
-  if (auto const floats = floats_of_workers(task, shares.of(0), target); floats > 0)
-    on.allocate(tiles, floats, dtype::float32);
-  if (is_loss) sums = on.allocate(tiles, 1, dtype::float32);
-  on.end_exchange();
-  on.compute_set(
-      is_loss ? "Loss" : "Softmax", shares, [&](std::int64_t rows) { return rows_work(step, task, rows, target); },
-      [&](auto& machine, int tile) { run_rows(machine, task, shares, tile, copies, sums); });
-  if (what.function != rows_function::loss) on.send(copies[0], is_loss ? 1 : 0, what.columns, runs);
-  if (!is_loss) return on.end_exchange();
-  add_up_tiles(on, sums, tiles, added_partials(tiles, target));
-}
-
+/// A tile's copies: its rows of all operands, of which the first becomes the result; of a loss, the sum over its rows,
+/// and on tile 0 what all tiles have found, which is added up there.
 [[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, task const& task, row_task const& what,
                                                ipu_target const& target) {
-  task_counter on{step, task, target};
-  walk(on, what);
-  return on.cost;
+  operation_cost cost;
+  equal_shares const shares(what.rows(), target);
+  std::int64_t received = 0;
+  for (int i = 0; i < task.input_count; ++i) {
+    auto const bytes = shares.of(0) * row_elements(step, task, i) * size_of(step.input_of(task, i).type);
+    received += bytes;
+    cost.temporary_bytes += rounded_bytes(bytes);
+  }
+  cost.temporary_bytes += rounded_bytes(floats_of_workers(task, shares.of(0), target) * size_of(dtype::float32));
+  cost.add_exchange(target, received);
+  add_compute_set(cost, shares, [&](std::int64_t rows) { return rows_work(step, task, rows, target); });
+  bool const is_loss = what.is_loss();
+  std::int64_t sent = 0;
+  if (what.function != rows_function::loss) {
+    auto const& result = step.output_of(task, is_loss ? 1 : 0);
+    sent = tile_mapping(result, target).elements_of(0) * size_of(result.type);
+  }
+  int const tiles = shares.tiles_used();
+  cost.add_exchange(target, sent + (is_loss ? tiles * size_of(dtype::float32) : 0));
+  if (is_loss) {
+    auto const sum = added_partials(tiles, target);
+    cost.add_compute_set(sum.cycles);
+    cost.flops += sum.flops;
+    cost.temporary_bytes += rounded_bytes(size_of(dtype::float32)) + rounded_bytes(tiles * size_of(dtype::float32));
+  }
+  return cost;
 }
 
 }  // namespace stagecraft::tiles

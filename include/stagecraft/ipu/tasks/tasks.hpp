@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What any task costs on the tiles of an IPU, and what a lowered step costs.
+// What any task costs on the tiles of an IPU, and what a lowered step costs. `cost_of` counts what `run` does
+// (ipu/tiles/codelets/), and tests compare the two. One schedule for both, a template walked by a counter or by tiles,
+// was tried: 300 costs of rows took GCC 8.2 % more operations of constant evaluation (Clang 0.9 % more steps), and 300
+// costs of updates took Clang 24 % more steps.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>

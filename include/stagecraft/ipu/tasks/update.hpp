@@ -9,7 +9,6 @@
 #include <stagecraft/ipu/steps/operation_cost.hpp>
 #include <stagecraft/ipu/steps/step_layout.hpp>
 #include <stagecraft/ipu/steps/tile_mapping.hpp>
-#include <stagecraft/ipu/tasks/task_counter.hpp>
 #include <stagecraft/ipu/vertices/update_work.hpp>
 #include <stagecraft/ipu/vertices/vertex_work.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
@@ -105,45 +104,40 @@ constexpr bool update_reads_own_piece(lowered_step const& step, task const& task
   return lie_alike(step.input_of(task), step.input_of(task, input), target);
 }
 
-/// A tile works on its pieces of all operands where they lie, or receives them where they lie elsewhere, and receives
-/// the norms. A penalty or norm is summed up on each tile, and the sums of all tiles on tile 0.
-template <class Walk>
-constexpr void walk(Walk& on, update_task const& what) {
-  typename Walk::memory operands[task::most_inputs]{}, sums{}, values{};
-  lowered_step const& step = on.step();
-  task const& task = on.current();
-  ipu_target const& target = on.target();
-  tile_mapping const mapping(step.input_of(task), target);
-  equal_shares const pieces(mapping.elements, mapping.elements_per_tile);
-  int const tiles = pieces.tiles_used();
-  for (int i = 0; i < task.input_count; ++i)
-    if (i >= weight_operands(task))
-      operands[i] = on.receive(equal_shares(tiles, std::int64_t{1}), i, 1,
-                               [](int, std::int64_t, auto const& move) { move(0, 0, 1); });
-    else if (update_reads_own_piece(step, task, i, target))
-      operands[i] = on.home(tiles, task.inputs[i]);
-    else
-      operands[i] = on.receive(pieces, i, 1, [&](int tile, std::int64_t, auto const& move) {
-        move(0, pieces.first(tile), pieces.of(tile));
-      });
-  on.end_exchange();
-  bool const is_norm = what.function == update_function::norm;
-  bool const is_sum = is_norm || what.function == update_function::penalty;
-  if (is_sum) sums = on.allocate(tiles, 1, dtype::float32);
-  if (is_norm && !is_norm_of_operand(task)) values = on.allocate(pieces, dtype::float32);
-  constexpr char const* names[]{"Update", "Penalty", "Norm", "Update", "Multiply", "Fill"};
-  on.compute_set(
-      names[static_cast<int>(what.function)], pieces,
-      [&](std::int64_t elements) { return update_work(step, task, elements, target); },
-      [&](auto& machine, int tile) { run_update(machine, task, tile, operands, sums, values); });
-  if (is_sum) add_up_tiles(on, sums, tiles, added_sums(task, tiles, target), is_norm && what.is_square == 0);
-}
-
+/// A tile's copies: operands of another type, whose pieces are others, and norms; of a penalty or norm, the tile's sum,
+/// and on tile 0 what all tiles have found, which is added up there; of a norm, what it is taken of.
 [[nodiscard]] constexpr operation_cost cost_of(lowered_step const& step, task const& task, update_task const& what,
                                                ipu_target const& target) {
-  task_counter on{step, task, target};
-  walk(on, what);
-  return on.cost;
+  operation_cost cost;
+  auto const& weight = step.input_of(task);
+  tile_mapping const mapping(weight, target);
+  equal_shares const pieces(mapping.elements, mapping.elements_per_tile);
+  std::int64_t received = 0;
+  for (int i = 1; i < task.input_count; ++i) {
+    bool const is_norm = i >= weight_operands(task);
+    if (is_norm) {
+      received += size_of(dtype::float32);
+      cost.temporary_bytes += rounded_bytes(size_of(dtype::float32));
+      continue;
+    }
+    if (update_reads_own_piece(step, task, i, target)) continue;
+    auto const bytes = mapping.elements_of(0) * size_of(step.input_of(task, i).type);
+    received += bytes;
+    cost.temporary_bytes += rounded_bytes(bytes);
+  }
+  cost.add_exchange(target, received);
+  add_compute_set(cost, pieces, [&](std::int64_t elements) { return update_work(step, task, elements, target); });
+  bool const is_norm = what.function == update_function::norm;
+  if (!is_norm && what.function != update_function::penalty) return cost;
+  if (is_norm && !is_norm_of_operand(task))
+    cost.temporary_bytes += rounded_bytes(mapping.elements_of(0) * size_of(dtype::float32));
+  int const tiles = pieces.tiles_used();
+  cost.add_exchange(target, tiles * size_of(dtype::float32));
+  auto const sum = added_sums(task, tiles, target);
+  cost.add_compute_set(sum.cycles);
+  cost.flops += sum.flops;
+  cost.temporary_bytes += rounded_bytes(size_of(dtype::float32)) + rounded_bytes(tiles * size_of(dtype::float32));
+  return cost;
 }
 
 }  // namespace stagecraft::tiles

@@ -9,7 +9,7 @@
 #include <doctest/doctest.h>
 #include <random>
 #include <vector>
-#include "../../operations/rearranging.hpp"
+#include "../../tasks/rearranging.hpp"
 #include "step_on_tiles.hpp"
 
 namespace sc = stagecraft;

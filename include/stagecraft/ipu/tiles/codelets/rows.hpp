@@ -8,7 +8,7 @@
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/host/lists/traced_loss.hpp>
 #include <stagecraft/ipu/tasks/rows.hpp>
-#include <stagecraft/ipu/tiles/codelets/task_runner.hpp>
+#include <stagecraft/ipu/tiles/codelets/sum_of_tiles.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
 #include <stagecraft/ipu/tiles/tile_view.hpp>
 #include <stagecraft/kernels/elementwise/formula.hpp>
@@ -81,6 +81,19 @@ class row_losses {
   aligned_block memory_;
 };
 
+/// Whole rows of (outer, columns, inner), where row r is that of outer index r / inner and inner index r % inner, one
+/// after the other in the memory of a tile. `move(at, first, count)` is called for each run of elements of the tensor
+/// from `first` on.
+template <class Move>
+void for_runs_of_rows(std::int64_t first_row, std::int64_t rows, std::int64_t columns, std::int64_t inner,
+                      Move const& move) {
+  if (inner == 1) return move(0, first_row * columns, rows * columns);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    auto const begin = (first_row + row) / inner * columns * inner + (first_row + row) % inner;
+    for (std::int64_t c = 0; c < columns; ++c) move(row * columns + c, begin + c * inner, 1);
+  }
+}
+
 inline void softmax_of_row(tile_view const& x, std::int64_t first, std::int64_t columns) {
   float largest = x[first];
   for (std::int64_t c = 1; c < columns; ++c)
@@ -121,28 +134,55 @@ inline float losses_of_rows(task const& task, std::vector<tile_view> const& oper
   return static_cast<float>(sum);
 }
 
-/// What a tile does with its copies of rows; `sums` has one number for each tile.
-inline void run_rows(tile_machine const& machine, task const& task, equal_shares const& shares, int tile,
-                     task_runner::memory const (&copies)[3], task_runner::memory const& sums) {
-  auto const& what = task.what.as<row_task>();
-  auto const rows = shares.of(tile), columns = what.columns;
-  if (what.is_loss()) {
-    std::vector<tile_view> const operands{copies[0][tile], copies[1][tile], copies[2][tile]};
-    // All rows count, unless the task says how many rows a sample has.
-    auto const valid =
-        what.rows_per_sample == 0 ? rows : what.rows_per_sample * machine.values().valid_samples - shares.first(tile);
-    return sums[tile].set(0, losses_of_rows(task, operands, rows, valid, machine.values()));
-  }
-  for (std::int64_t row = 0; row < rows; ++row)
-    if (what.function == rows_function::softmax_of_rows)
-      softmax_of_row(copies[0][tile], row * columns, columns);
-    else
-      softmax_gradient_of_row(copies[0][tile], copies[1][tile], row * columns, columns);
-}
-
 inline void run(tile_machine& machine, task const& task, row_task const& what) {
-  task_runner on(machine, task);
-  walk(on, what);
+  auto const& step = machine.step();
+  bool const is_loss = what.is_loss();
+  auto const columns = what.columns, inner = what.inner;
+  equal_shares const shares(what.rows(), machine.target());
+  int const tiles = shares.tiles_used();
+  std::vector<std::vector<tile_view>> copies(tiles);
+  std::vector<tile_view> sums;
+  for (int tile = 0; tile < tiles; ++tile) {
+    for (int i = 0; i < task.input_count; ++i) {
+      auto const width = row_elements(step, task, i);
+      auto const copy = machine.allocate(tile, shares.of(tile) * width, step.input_of(task, i).type);
+      for_runs_of_rows(shares.first(tile), shares.of(tile), width, inner,
+                       [&](std::int64_t at, std::int64_t first, std::int64_t count) {
+                         machine.receive(copy, at, task.inputs[i], first, count);
+                       });
+      copies[tile].push_back(copy);
+    }
+    if (auto const floats = floats_of_workers(task, shares.of(tile), machine.target()); floats > 0)
+      static_cast<void>(machine.allocate(tile, floats, dtype::float32));
+    if (is_loss) sums.push_back(machine.allocate(tile, 1, dtype::float32));
+  }
+  machine.end_exchange();
+
+  machine.compute_set(
+      is_loss ? "Loss" : "Softmax", tiles,
+      [&](int tile) { return rows_work(step, task, shares.of(tile), machine.target()); },
+      [&](int tile) {
+        auto const& operands = copies[tile];
+        auto const rows = shares.of(tile);
+        if (is_loss) {
+          // All rows count, unless the task says how many rows a sample has.
+          auto const valid = what.rows_per_sample == 0
+                                 ? rows
+                                 : what.rows_per_sample * machine.values().valid_samples - shares.first(tile);
+          return sums[tile].set(0, losses_of_rows(task, operands, rows, valid, machine.values()));
+        }
+        for (std::int64_t row = 0; row < rows; ++row)
+          if (what.function == rows_function::softmax_of_rows)
+            softmax_of_row(operands[0], row * columns, columns);
+          else
+            softmax_gradient_of_row(operands[0], operands[1], row * columns, columns);
+      });
+  for (int tile = 0; tile < tiles && what.function != rows_function::loss; ++tile)
+    for_runs_of_rows(shares.first(tile), shares.of(tile), columns, inner,
+                     [&](std::int64_t at, std::int64_t first, std::int64_t count) {
+                       machine.send(copies[tile][0], at, task.outputs[is_loss ? 1 : 0], first, count);
+                     });
+  add_up_tiles(machine, task, sums, added_partials(tiles, machine.target()));
 }
 
 }  // namespace stagecraft::tiles

@@ -5,7 +5,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/tasks/update.hpp>
 #include <stagecraft/ipu/tiles/codelets/formula.hpp>
-#include <stagecraft/ipu/tiles/codelets/task_runner.hpp>
+#include <stagecraft/ipu/tiles/codelets/sum_of_tiles.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
 #include <array>
@@ -90,32 +90,54 @@ inline void valid_samples_of(task const& task, step_values const& values, bool i
     to.set(i, is_mean ? from[i] * (1.0F / static_cast<float>(count)) : 0.0F);
 }
 
-/// What a tile does with its operands. A penalty or norm is written to `sums`; `values` has room for what a norm is
-/// taken of, unless that is an operand.
-inline void run_update(tile_machine& machine, task const& task, int tile,
-                       task_runner::memory const (&operands)[task::most_inputs], task_runner::memory const& sums,
-                       task_runner::memory const& values) {
-  std::vector<tile_view> own;
-  for (int i = 0; i < task.input_count; ++i) own.push_back(operands[i][tile]);
-  auto const function = task.what.as<update_task>().function;
-  switch (function) {
-    case update_function::optimizer: return run_optimizer(task, machine.values(), own);
-    case update_function::penalty: return sums[tile].set(0, penalty_of(task, own[0]));
-    case update_function::norm:
-      return sums[tile].set(0, squares_of(machine, task, tile, own, values.empty() ? tile_view() : values[tile]));
-    case update_function::move_statistic:
-      for (std::int64_t i = 0; i < own[0].size(); ++i)
-        own[0].set(i, moved_statistic(task, machine.values(), own[0][i], own[1][i]));
-      return;
-    default:
-      return valid_samples_of(task, machine.values(), function == update_function::valid_mean,
-                              machine.mapping(task.inputs[0]).first(tile), own[0], machine.home(task.outputs[0], tile));
-  }
-}
-
 inline void run(tile_machine& machine, task const& task, update_task const& what) {
-  task_runner on(machine, task);
-  walk(on, what);
+  auto const function = what.function;
+  auto const& step = machine.step();
+  auto const mapping = machine.mapping(task.inputs[0]);
+  int const tiles = mapping.tiles_used();
+  std::vector<std::vector<tile_view>> operands(tiles);
+  for (int tile = 0; tile < tiles; ++tile)
+    for (int i = 0; i < task.input_count; ++i) {
+      auto& own = operands[tile];
+      if (i >= weight_operands(task)) {
+        own.push_back(machine.allocate(tile, 1, dtype::float32));
+        machine.receive(own.back(), 0, task.inputs[i], 0, 1);
+        continue;
+      }
+      if (update_reads_own_piece(step, task, i, machine.target())) {
+        own.push_back(machine.home(task.inputs[i], tile));
+        continue;
+      }
+      own.push_back(machine.allocate(tile, mapping.elements_of(tile), step.input_of(task, i).type));
+      machine.receive(own.back(), 0, task.inputs[i], mapping.first(tile), mapping.elements_of(tile));
+    }
+  machine.end_exchange();
+  bool const is_norm = function == update_function::norm, gives_sum = is_norm || function == update_function::penalty;
+  auto const sums = machine.allocate_on(gives_sum ? tiles : 0, dtype::float32, [](int) { return 1; });
+  auto const rooms = machine.allocate_on(is_norm && !is_norm_of_operand(task) ? tiles : 0, dtype::float32,
+                                         [&](int tile) { return mapping.elements_of(tile); });
+  constexpr char const* names[]{"Update", "Penalty", "Norm", "Update", "Multiply", "Fill"};
+  machine.compute_set(
+      names[static_cast<int>(function)], tiles,
+      [&](int tile) { return update_work(step, task, mapping.elements_of(tile), machine.target()); },
+      [&](int tile) {
+        auto const& own = operands[tile];
+        switch (function) {
+          case update_function::optimizer: return run_optimizer(task, machine.values(), own);
+          case update_function::penalty: return sums[tile].set(0, penalty_of(task, own[0]));
+          case update_function::norm:
+            return sums[tile].set(0, squares_of(machine, task, tile, own, rooms.empty() ? tile_view() : rooms[tile]));
+          case update_function::move_statistic:
+            for (std::int64_t i = 0; i < own[0].size(); ++i)
+              own[0].set(i, moved_statistic(task, machine.values(), own[0][i], own[1][i]));
+            return;
+          default:
+            return valid_samples_of(task, machine.values(), function == update_function::valid_mean,
+                                    mapping.first(tile), own[0], machine.home(task.outputs[0], tile));
+        }
+      });
+  if (gives_sum)
+    add_up_tiles(machine, task, sums, added_sums(task, tiles, machine.target()), is_norm && what.is_square == 0);
 }
 
 }  // namespace stagecraft::tiles
