@@ -102,9 +102,9 @@ inline constexpr int bfloat16_layer_of_weight = [] {
   }
 }();
 
-/// Of y (Rows x Units) = x (Rows x Inputs) w. Its functions take room for `floats`, where what is made of factors lies
-/// behind each other, with room to read on: rows of dy that may end with a zero, pairs of rows of dy and x, and w's
-/// pairs of columns. `make_factors` and `turn` come first, and all threads must have ended them.
+/// The gradients of y (Rows x Units) = x (Rows x Inputs) w. Its functions take memory of `floats` floats for the packed
+/// factors, one after the other, with room to read on: rows of dy that may end with a zero, pairs of rows of dy and x,
+/// and w's pairs of columns. `make_factors` and `turn` come first, and all threads must have ended them.
 template <int Rows, int Inputs, int Units, class Arch>
 struct gradients_of_pairs {
   static constexpr long long gradient_pairs = behind_factor(1LL * Rows * kernels::pairs_of(Units)),
