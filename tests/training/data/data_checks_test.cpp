@@ -117,7 +117,7 @@ TEST_CASE("E5225: finite numbers stay finite in float32") {
          [&] { sc::trainers::check_numbers("x", x); });
   std::vector<double> y(5000, 2.0);
   y[4000] = 0x1.ffffffp127;  // halfway to the next power of two, which rounds up
-  throws("y[1]: expected numbers that float32 holds, of which the largest is 3.4028235e+38, found 3.40282356779733e+38 "
+  throws("y[1]: expected numbers that float32 holds, of which the largest is 3.4028235e+38, found 3.40282356779734e+38 "
          "at sample 4000, number 0 [E5225]",
          [&] { sc::trainers::check_numbers("y", sc::inputs(zeros({5}), y)); });
   y[4000] = 0x1.fffffefp127;
