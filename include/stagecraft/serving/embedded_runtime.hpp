@@ -144,8 +144,8 @@ class embedded_runtime {
   }
 
   /// The outputs for samples in any number and of any type that `predict` takes: a tensor (samples, shape...) for each
-  /// output of the model. Waits for them, for at most `time` if it is not 0. Throws data_error E4001 to E4003, E4010
-  /// data that do not fit; serving_error E5081 to E5086 as `submit` and `reply::get`.
+  /// output of the model. Waits for them, for at most `time` if it is not 0. Throws data_error E4001 to E4003, E4010,
+  /// E5225 data that do not fit; serving_error E5081 to E5086 as `submit` and `reply::get`.
   [[nodiscard]] std::vector<xt::xarray<float>> operator()(sample_set const& x, std::chrono::microseconds time = {}) {
     auto const& known = description();
     std::vector<shape> shapes(known.inputs.size());
@@ -154,6 +154,7 @@ class embedded_runtime {
     trainers::check_shapes("x", x, shapes);
     trainers::check_count("x", x.count());
     trainers::check_lengths("x", x, "x", {});
+    trainers::check_numbers("x", x);
     std::vector<std::vector<float>> inputs(shapes.size());
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       inputs[i].resize(static_cast<std::size_t>(x.count() * known.inputs[i].size()));

@@ -167,7 +167,7 @@ inline constexpr diagnostic adapted_layer_problem = [] {
   return problem;
 }();
 
-/// The weights that a layer's call makes of data. Errors: E1086; E4001, E4003, E4010 data that do not fit.
+/// The weights that a layer's call makes of data. Errors: E1086; E4001, E4003, E4010, E5225 data that do not fit.
 template <class M, int Call>
 std::vector<weight_array> adapted_weights(sample_set const& data) {
   static_assert(report<adapted_layer_problem<M, Call>>());
@@ -177,6 +177,7 @@ std::vector<weight_array> adapted_weights(sample_set const& data) {
     constexpr auto const& sample = output_shape_of<M, inputs_of<M, Call>[0]>;
     check_shapes("data", data, tracing::array_view<shape const>(&sample, 1));
     check_count("data", data[0].count());
+    check_array_numbers("data", data[0]);
     return adapt_layer(layer_of<M, Call>, sample, samples_of_array{data[0]});
   }
 }

@@ -102,6 +102,29 @@ TEST_CASE("E4004: labels") {
          [] { sc::trainers::check_labels("y", std::vector<std::int64_t>{4294967296}, {10}); });
 }
 
+TEST_CASE("E5225: finite numbers stay finite in float32") {
+  double const most = std::numeric_limits<float>::max(), infinity = std::numeric_limits<double>::infinity();
+  xt::xarray<double> x = xt::xarray<double>::from_shape({3, 2});
+  for (double& each : x) each = 1;
+  sc::trainers::check_numbers("x", x);
+  x(0, 1) = most;
+  x(1, 0) = -infinity;
+  x(1, 1) = std::numeric_limits<double>::quiet_NaN();
+  sc::trainers::check_numbers("x", x);
+  x(2, 1) = -1e39;
+  throws("x: expected numbers that float32 holds, of which the largest is 3.4028235e+38, found -1e+39 at sample 2, "
+         "number 1 [E5225]",
+         [&] { sc::trainers::check_numbers("x", x); });
+  std::vector<double> y(5000, 2.0);
+  y[4000] = 0x1.ffffffp127;  // halfway to the next power of two, which rounds up
+  throws("y[1]: expected numbers that float32 holds, of which the largest is 3.4028235e+38, found 3.40282356779734e+38 "
+         "at sample 4000, number 0 [E5225]",
+         [&] { sc::trainers::check_numbers("y", sc::inputs(zeros({5}), y)); });
+  y[4000] = 0x1.fffffefp127;
+  sc::trainers::check_numbers("y", y);
+  sc::trainers::check_numbers("y", std::vector<std::int64_t>{INT64_MAX});
+}
+
 TEST_CASE("E4005: sample weights") {
   sc::trainers::check_sample_weight("sample_weight", {}, 5);
   sc::trainers::check_sample_weight("sample_weight", zeros({5}), 5);

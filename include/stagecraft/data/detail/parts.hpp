@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/diagnostics/number_text.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/graph/shape.hpp>
 #include <stagecraft/training/data/sample_set.hpp>
@@ -46,10 +47,22 @@ template <ArrayPart Part>
   return result;
 }
 
-/// Writes the numbers of a part, one after the other, in row-major order.
+/// A number of an element as `Number`. Throws data_error E5225 if it is finite, and beyond float32.
+template <class Number, class From>
+[[nodiscard]] Number number_of_part(From number) {
+  if constexpr (std::is_same_v<Number, float>)
+    if (stagecraft::detail::first_beyond_float(&number, 1) == 0) [[unlikely]]
+      stagecraft::detail::throw_data_error(
+          "E5225",
+          "dataset: expected numbers that float32 holds, of which the largest is 3.4028235e+38, found %s in an element",
+          diagnostics::general_digits(static_cast<double>(number), 15).c_str());
+  return static_cast<Number>(number);
+}
+
+/// Writes the numbers of a part, one after the other, in row-major order. Errors: E5225.
 template <ArrayPart Part, class Number>
 void write_part(Part const& part, Number* to) {
-  auto const as_number = [](auto each) { return static_cast<Number>(each); };
+  auto const as_number = [](auto each) { return number_of_part<Number>(each); };
   if constexpr (std::is_arithmetic_v<Part>) {
     *to = as_number(part);
   } else if constexpr (trainers::SequenceData<Part>) {
@@ -57,9 +70,12 @@ void write_part(Part const& part, Number* to) {
   } else {
     using number = std::remove_cv_t<typename Part::value_type>;
     if (auto const* const numbers = stagecraft::detail::row_major_numbers(part)) {
-      if constexpr (std::is_same_v<Number, float>)
-        stagecraft::detail::reader_of<number>.to_float(numbers, 0, static_cast<std::ptrdiff_t>(part.size()), to);
-      else
+      if constexpr (std::is_same_v<Number, float>) {
+        auto const size = static_cast<std::ptrdiff_t>(part.size());
+        if (auto const place = stagecraft::detail::first_beyond_float(numbers, size); place >= 0)
+          (void)number_of_part<Number>(numbers[place]);
+        stagecraft::detail::reader_of<number>.to_float(numbers, 0, size, to);
+      } else
         std::transform(numbers, numbers + part.size(), to, as_number);
     } else {
       std::transform(part.begin(), part.end(), to, as_number);

@@ -37,7 +37,7 @@ struct argument_names {
   char const* sample_weight = "sample_weight";
 };
 
-/// Throws data_error E4001 to E4003, E4010 for inputs that do not fit.
+/// Throws data_error E4001 to E4003, E4010, E5225 for inputs that do not fit.
 template <class Session>
 [[gnu::noinline]] void check_inputs(sample_set const& x, argument_names const& names = {}) {
   std::array<shape, Session::input_count()> inputs;
@@ -45,6 +45,7 @@ template <class Session>
   check_shapes(names.x, x, inputs);
   check_count(names.x, x.count());
   check_lengths(names.x, x, names.x, {});
+  check_numbers(names.x, x);
 }
 
 /// Brings these rows of the inputs to a destination, see batch_loader. A session's steps may read a whole batch where
@@ -76,12 +77,13 @@ class batch_loader {
   static constexpr argument_names validation_names{"validation_data.x", "validation_data.y",
                                                    "validation_data.sample_weight"};
 
-  /// No targets: for prediction. Throws data_error E4001 to E4003, E4010.
+  /// Loads inputs alone, for prediction. Throws data_error E4001 to E4003, E4010, E5225.
   [[gnu::cold]] explicit batch_loader(sample_set const& x, argument_names const& names = {}) : x_(x) {
     check_inputs<Session>(x, names);
   }
 
-  /// Throws data_error E4001 to E4006, E4010, E4132 and E4133, with the arguments' names.
+  /// Loads inputs, targets and weights. Throws data_error E4001 to E4006, E4010, E4132, E4133 and E5225, with the
+  /// arguments' names.
   [[gnu::cold]] batch_loader(sample_set const& x, sample_set const& y, sample_source const& sample_weight,
                              std::vector<class_weight_entry> const& class_weight, argument_names const& names = {})
       : batch_loader(x, names) {
@@ -91,11 +93,15 @@ class batch_loader {
       targets[i] = Session::sparse_targets(i) ? Session::class_shape(i) : Session::output_shape(i);
     check_shapes(names.y, y, targets);
     check_lengths(names.x, x, names.y, y);
-    for (std::size_t i = 0; i < outputs; ++i)
+    for (std::size_t i = 0; i < outputs; ++i) {
+      array_name const name(names.y, static_cast<int>(i), static_cast<int>(outputs));
       if (Session::sparse_targets(i))
-        check_labels(array_name(names.y, static_cast<int>(i), static_cast<int>(outputs)).text, y[static_cast<int>(i)],
-                     label_rule_of<Session>(i));
+        check_labels(name.text, y[static_cast<int>(i)], label_rule_of<Session>(i));
+      else
+        check_array_numbers(name.text, y[static_cast<int>(i)]);
+    }
     check_sample_weight(names.sample_weight, sample_weight, x.count());
+    check_array_numbers(names.sample_weight, sample_weight);
     if (!class_weight.empty()) check_classes(class_weight);
     weights_ = row_weights(sample_weight, class_weight, y[0]);
   }

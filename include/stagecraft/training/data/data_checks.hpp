@@ -23,6 +23,7 @@
 //   E4019  batches of a stateful model that are not full
 //   E4041  fewer batches than replicas (trainer)
 //   E4042  weights asked for while steps run (trainer)
+//   E5225  a finite number of an array that is beyond float32
 #pragma once
 
 #include <stagecraft/diagnostics/number_text.hpp>
@@ -120,6 +121,21 @@ struct array_name {
                      array_name(in_first ? first_argument : second_argument, index, set.size()).text, first.count(),
                      array_name(first_argument, 0, first.size()).text, set[index].count());
   }
+}
+
+/// E5225: every finite number stays finite in float32. Costs a pass over arrays of double, nothing for other types.
+[[gnu::cold]] inline void check_array_numbers(char const* argument, sample_source const& data) {
+  auto const place = data.first_beyond_float();
+  if (place < 0) return;
+  auto const sample = place / data.sample_size();
+  auto const number = static_cast<int>(place % data.sample_size());
+  throw_data_error("E5225",
+                   "%s: expected numbers that float32 holds, of which the largest is 3.4028235e+38, found %s at sample "
+                   "%td, number %d",
+                   argument, diagnostics::general_digits(data.at(sample, number), 15).c_str(), sample, number);
+}
+[[gnu::cold]] inline void check_numbers(char const* argument, sample_set const& data) {
+  for (int i = 0; i < data.size(); ++i) check_array_numbers(array_name(argument, i, data.size()).text, data[i]);
 }
 
 /// What class numbers an output's targets are.

@@ -6,12 +6,14 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/graph/array_view.hpp>
+#include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/graph/shape.hpp>
 #include <stagecraft/training/data/xtensor.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -38,11 +40,36 @@ concept SequenceData = !TensorData<Data> && requires(Data const& data) {
 template <class Data>
 concept SampleData = TensorData<std::remove_cvref_t<Data>> || SequenceData<std::remove_cvref_t<Data>>;
 
-/// How to read numbers of one type. There is one table per type, so that reading is one indirect call per sample.
+/// The index of the first finite number that is beyond float32, which a conversion would make an infinity; -1 if there
+/// is none.
+template <class Number>
+[[nodiscard]] std::ptrdiff_t first_beyond_float(Number const* numbers, std::ptrdiff_t count) noexcept {
+  if constexpr (std::is_floating_point_v<Number> && sizeof(Number) > sizeof(float)) {
+    auto const is_beyond = [](Number number) {
+      Number const size = number < 0 ? -number : number;
+      return (size >= static_cast<Number>(tracing::end_of_numbers(dtype::float32))) &
+             (size <= std::numeric_limits<Number>::max());
+    };
+    constexpr std::ptrdiff_t block = 1024;  // without a branch for each number, compilers make vectors of them
+    for (std::ptrdiff_t first = 0; first < count; first += block) {
+      std::ptrdiff_t const end = count - first < block ? count : first + block;
+      bool found = false;
+      for (std::ptrdiff_t i = first; i < end; ++i) found |= is_beyond(numbers[i]);
+      if (found)
+        while (!is_beyond(numbers[first])) ++first;
+      if (found) return first;
+    }
+  }
+  return -1;
+}
+
+/// Functions that read numbers of one type. There is one table per type, so that reading is one indirect call per
+/// sample.
 struct number_reader {
   void (*to_float)(void const* from, std::ptrdiff_t first, std::ptrdiff_t count, float* to);
   double (*at)(void const* from, std::ptrdiff_t index);
-  int bytes;  // of one number
+  std::ptrdiff_t (*first_beyond_float)(void const* from, std::ptrdiff_t first, std::ptrdiff_t count);
+  int bytes;  // size of one number
 };
 
 template <class Number>
@@ -56,6 +83,9 @@ inline constexpr number_reader reader_of{
       }
     },
     [](void const* from, std::ptrdiff_t index) { return static_cast<double>(static_cast<Number const*>(from)[index]); },
+    [](void const* from, std::ptrdiff_t first, std::ptrdiff_t count) {
+      return first_beyond_float(static_cast<Number const*>(from) + first, count);
+    },
     sizeof(Number)};
 
 /// A container, adaptor or view that is contiguous in row-major order by its type.
@@ -154,6 +184,11 @@ class sample_source {
   /// One number of one sample.
   [[nodiscard]] double at(std::ptrdiff_t row, int index = 0) const {
     return reader_->at(numbers_, offset(row) + index);
+  }
+
+  /// The index, over all samples one after the other, of the first finite number beyond float32; -1: there is none.
+  [[nodiscard]] std::ptrdiff_t first_beyond_float() const {
+    return given() ? reader_->first_beyond_float(numbers_, offset(0), count_ * sample_size_) : -1;
   }
 
   /// `count` samples from sample `first` on, in place.
