@@ -50,8 +50,8 @@ class update_norms {
   /// What decides on the factor of the losses, a sum over all weights, after the first round.
   template <class Replicas>
   static double sum_for_loss_scale(Replicas const& all, memory_type const& own) {
-    int const number =
-        number_among_global(norms_of<Plan::training.optimizer>, norms_of<Plan::training.optimizer>.scale);
+    int const number = number_among_global(detail::norms_of<Plan::training.optimizer>,
+                                           detail::norms_of<Plan::training.optimizer>.scale);
     double sum = 0;
     for (std::size_t weight = 0; weight < Plan::weights.count; ++weight)
       sum += sum_of_shards(all, own, weight, global_norm(weight, number));
