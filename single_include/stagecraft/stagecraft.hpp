@@ -27330,9 +27330,9 @@ inline constexpr int bfloat16_layer_of_weight = [] {
   }
 }();
 
-/// Of y (Rows x Units) = x (Rows x Inputs) w. Its functions take room for `floats`, where what is made of factors lies
-/// behind each other, with room to read on: rows of dy that may end with a zero, pairs of rows of dy and x, and w's
-/// pairs of columns. `make_factors` and `turn` come first, and all threads must have ended them.
+/// The gradients of y (Rows x Units) = x (Rows x Inputs) w. Its functions take memory of `floats` floats for the packed
+/// factors, one after the other, with room to read on: rows of dy that may end with a zero, pairs of rows of dy and x,
+/// and w's pairs of columns. `make_factors` and `turn` come first, and all threads must have ended them.
 template <int Rows, int Inputs, int Units, class Arch>
 struct gradients_of_pairs {
   static constexpr long long gradient_pairs = behind_factor(1LL * Rows * kernels::pairs_of(Units)),
@@ -38593,7 +38593,7 @@ class floating_point_watch {
     if constexpr (is_on) {
       bool const infinite = results_.infinity && !operands_.infinity;
       // Infinities lead to NaN, but NaN to no infinity.
-      if (Behaviour.inv && results_.nan && !operands_.nan) fail("E4103", "an invalid task", where);
+      if (Behaviour.inv && results_.nan && !operands_.nan) fail("E4103", "an invalid operation", where);
       if (Behaviour.div0 && infinite && divided_) fail("E4104", "a division by zero", where);
       if (Behaviour.oflo && ((infinite && overflowed_) || (half_overflowed && !operands_.infinity)))
         fail("E4105", "an overflow", where);
@@ -68609,11 +68609,36 @@ concept SequenceData = !TensorData<Data> && requires(Data const& data) {
 template <class Data>
 concept SampleData = TensorData<std::remove_cvref_t<Data>> || SequenceData<std::remove_cvref_t<Data>>;
 
-/// How to read numbers of one type. There is one table per type, so that reading is one indirect call per sample.
+/// The index of the first finite number that is beyond float32, which a conversion would make an infinity; -1 if there
+/// is none.
+template <class Number>
+[[nodiscard]] std::ptrdiff_t first_beyond_float(Number const* numbers, std::ptrdiff_t count) noexcept {
+  if constexpr (std::is_floating_point_v<Number> && sizeof(Number) > sizeof(float)) {
+    auto const is_beyond = [](Number number) {
+      Number const size = number < 0 ? -number : number;
+      return (size >= static_cast<Number>(tracing::end_of_numbers(dtype::float32))) &
+             (size <= std::numeric_limits<Number>::max());
+    };
+    constexpr std::ptrdiff_t block = 1024;  // without a branch for each number, compilers make vectors of them
+    for (std::ptrdiff_t first = 0; first < count; first += block) {
+      std::ptrdiff_t const end = count - first < block ? count : first + block;
+      bool found = false;
+      for (std::ptrdiff_t i = first; i < end; ++i) found |= is_beyond(numbers[i]);
+      if (found)
+        while (!is_beyond(numbers[first])) ++first;
+      if (found) return first;
+    }
+  }
+  return -1;
+}
+
+/// Functions that read numbers of one type. There is one table per type, so that reading is one indirect call per
+/// sample.
 struct number_reader {
   void (*to_float)(void const* from, std::ptrdiff_t first, std::ptrdiff_t count, float* to);
   double (*at)(void const* from, std::ptrdiff_t index);
-  int bytes;  // of one number
+  std::ptrdiff_t (*first_beyond_float)(void const* from, std::ptrdiff_t first, std::ptrdiff_t count);
+  int bytes;  // size of one number
 };
 
 template <class Number>
@@ -68627,6 +68652,9 @@ inline constexpr number_reader reader_of{
       }
     },
     [](void const* from, std::ptrdiff_t index) { return static_cast<double>(static_cast<Number const*>(from)[index]); },
+    [](void const* from, std::ptrdiff_t first, std::ptrdiff_t count) {
+      return first_beyond_float(static_cast<Number const*>(from) + first, count);
+    },
     sizeof(Number)};
 
 /// A container, adaptor or view that is contiguous in row-major order by its type.
@@ -68725,6 +68753,11 @@ class sample_source {
   /// One number of one sample.
   [[nodiscard]] double at(std::ptrdiff_t row, int index = 0) const {
     return reader_->at(numbers_, offset(row) + index);
+  }
+
+  /// The index, over all samples one after the other, of the first finite number beyond float32; -1: there is none.
+  [[nodiscard]] std::ptrdiff_t first_beyond_float() const {
+    return given() ? reader_->first_beyond_float(numbers_, offset(0), count_ * sample_size_) : -1;
   }
 
   /// `count` samples from sample `first` on, in place.
@@ -69360,6 +69393,7 @@ class callback_list {
 //   E4019  batches of a stateful model that are not full
 //   E4041  fewer batches than replicas (trainer)
 //   E4042  weights asked for while steps run (trainer)
+//   E5225  a finite number of an array that is beyond float32
 
 namespace stagecraft::trainers {
 
@@ -69441,6 +69475,21 @@ struct array_name {
                      array_name(in_first ? first_argument : second_argument, index, set.size()).text, first.count(),
                      array_name(first_argument, 0, first.size()).text, set[index].count());
   }
+}
+
+/// E5225: every finite number stays finite in float32. Costs a pass over arrays of double, nothing for other types.
+[[gnu::cold]] inline void check_array_numbers(char const* argument, sample_source const& data) {
+  auto const place = data.first_beyond_float();
+  if (place < 0) return;
+  auto const sample = place / data.sample_size();
+  auto const number = static_cast<int>(place % data.sample_size());
+  throw_data_error("E5225",
+                   "%s: expected numbers that float32 holds, of which the largest is 3.4028235e+38, found %s at sample "
+                   "%td, number %d",
+                   argument, diagnostics::general_digits(data.at(sample, number), 15).c_str(), sample, number);
+}
+[[gnu::cold]] inline void check_numbers(char const* argument, sample_set const& data) {
+  for (int i = 0; i < data.size(); ++i) check_array_numbers(array_name(argument, i, data.size()).text, data[i]);
 }
 
 /// What class numbers an output's targets are.
@@ -70151,7 +70200,7 @@ struct argument_names {
   char const* sample_weight = "sample_weight";
 };
 
-/// Throws data_error E4001 to E4003, E4010 for inputs that do not fit.
+/// Throws data_error E4001 to E4003, E4010, E5225 for inputs that do not fit.
 template <class Session>
 [[gnu::noinline]] void check_inputs(sample_set const& x, argument_names const& names = {}) {
   std::array<shape, Session::input_count()> inputs;
@@ -70159,6 +70208,7 @@ template <class Session>
   check_shapes(names.x, x, inputs);
   check_count(names.x, x.count());
   check_lengths(names.x, x, names.x, {});
+  check_numbers(names.x, x);
 }
 
 /// Brings these rows of the inputs to a destination, see batch_loader. A session's steps may read a whole batch where
@@ -70190,12 +70240,13 @@ class batch_loader {
   static constexpr argument_names validation_names{"validation_data.x", "validation_data.y",
                                                    "validation_data.sample_weight"};
 
-  /// No targets: for prediction. Throws data_error E4001 to E4003, E4010.
+  /// Loads inputs alone, for prediction. Throws data_error E4001 to E4003, E4010, E5225.
   [[gnu::cold]] explicit batch_loader(sample_set const& x, argument_names const& names = {}) : x_(x) {
     check_inputs<Session>(x, names);
   }
 
-  /// Throws data_error E4001 to E4006, E4010, E4132 and E4133, with the arguments' names.
+  /// Loads inputs, targets and weights. Throws data_error E4001 to E4006, E4010, E4132, E4133 and E5225, with the
+  /// arguments' names.
   [[gnu::cold]] batch_loader(sample_set const& x, sample_set const& y, sample_source const& sample_weight,
                              std::vector<class_weight_entry> const& class_weight, argument_names const& names = {})
       : batch_loader(x, names) {
@@ -70205,11 +70256,15 @@ class batch_loader {
       targets[i] = Session::sparse_targets(i) ? Session::class_shape(i) : Session::output_shape(i);
     check_shapes(names.y, y, targets);
     check_lengths(names.x, x, names.y, y);
-    for (std::size_t i = 0; i < outputs; ++i)
+    for (std::size_t i = 0; i < outputs; ++i) {
+      array_name const name(names.y, static_cast<int>(i), static_cast<int>(outputs));
       if (Session::sparse_targets(i))
-        check_labels(array_name(names.y, static_cast<int>(i), static_cast<int>(outputs)).text, y[static_cast<int>(i)],
-                     label_rule_of<Session>(i));
+        check_labels(name.text, y[static_cast<int>(i)], label_rule_of<Session>(i));
+      else
+        check_array_numbers(name.text, y[static_cast<int>(i)]);
+    }
     check_sample_weight(names.sample_weight, sample_weight, x.count());
+    check_array_numbers(names.sample_weight, sample_weight);
     if (!class_weight.empty()) check_classes(class_weight);
     weights_ = row_weights(sample_weight, class_weight, y[0]);
   }
@@ -72757,8 +72812,8 @@ class update_norms {
   /// What decides on the factor of the losses, a sum over all weights, after the first round.
   template <class Replicas>
   static double sum_for_loss_scale(Replicas const& all, memory_type const& own) {
-    int const number =
-        number_among_global(norms_of<Plan::training.optimizer>, norms_of<Plan::training.optimizer>.scale);
+    int const number = number_among_global(detail::norms_of<Plan::training.optimizer>,
+                                           detail::norms_of<Plan::training.optimizer>.scale);
     double sum = 0;
     for (std::size_t weight = 0; weight < Plan::weights.count; ++weight)
       sum += sum_of_shards(all, own, weight, global_norm(weight, number));
@@ -74103,7 +74158,7 @@ inline constexpr diagnostic adapted_layer_problem = [] {
   return problem;
 }();
 
-/// The weights that a layer's call makes of data. Errors: E1086; E4001, E4003, E4010 data that do not fit.
+/// The weights that a layer's call makes of data. Errors: E1086; E4001, E4003, E4010, E5225 data that do not fit.
 template <class M, int Call>
 std::vector<weight_array> adapted_weights(sample_set const& data) {
   static_assert(report<adapted_layer_problem<M, Call>>());
@@ -74113,6 +74168,7 @@ std::vector<weight_array> adapted_weights(sample_set const& data) {
     constexpr auto const& sample = output_shape_of<M, inputs_of<M, Call>[0]>;
     check_shapes("data", data, tracing::array_view<shape const>(&sample, 1));
     check_count("data", data[0].count());
+    check_array_numbers("data", data[0]);
     return adapt_layer(layer_of<M, Call>, sample, samples_of_array{data[0]});
   }
 }

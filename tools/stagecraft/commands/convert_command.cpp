@@ -123,10 +123,6 @@ void convert_command::report_without_effect(convert_options const& options, json
   if (!compiles && !options.pipeline_cfg && (!compile.compiler.empty() || !compile.include.empty()))
     throw file_error("E5209", std::string(compile.compiler.empty() ? "--include" : "--compiler") +
                                   " has no effect: with --no_compile, and without a pipeline, nothing is compiled");
-  if (!compiles && options.embedded_runtime_save_config)
-    std::fprintf(stderr,
-                 "WARNING: 'embedded_runtime_exec_cachedir' has no effect: with --no_compile, there is no application "
-                 "that could be kept there\n");
 }
 
 void convert_command::run() const {

@@ -86,7 +86,7 @@ source_text program_text(source_text const& type, pipeline_job const& job, pipel
   auto const include = [&](std::initializer_list<own_text> headers) {
     for (auto const header : headers) text += "#include <stagecraft/"_cpp + header + ".hpp>\n";
   };
-  include({"description/inference", "io/detail/training_config", "pipeline/solution_file", "report/solution_text"});
+  include({"description/inference", "io/detail/training_config", "pipeline/solution_file", "report/profile_text"});
   if (is_searched || is_profiled)
     include({"machines/ipu_devices", "ipu/profile/auto_pipeline", "report/profile_data_of", "report/profile_html",
              "report/profile_json", "report/profile_text", "report/profile_trace"});

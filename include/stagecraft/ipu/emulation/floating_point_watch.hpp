@@ -59,7 +59,7 @@ class floating_point_watch {
     if constexpr (is_on) {
       bool const infinite = results_.infinity && !operands_.infinity;
       // Infinities lead to NaN, but NaN to no infinity.
-      if (Behaviour.inv && results_.nan && !operands_.nan) fail("E4103", "an invalid task", where);
+      if (Behaviour.inv && results_.nan && !operands_.nan) fail("E4103", "an invalid operation", where);
       if (Behaviour.div0 && infinite && divided_) fail("E4104", "a division by zero", where);
       if (Behaviour.oflo && ((infinite && overflowed_) || (half_overflowed && !operands_.infinity)))
         fail("E4105", "an overflow", where);
