@@ -5,6 +5,7 @@
 #include <stagecraft/description/training.hpp>
 #include <stagecraft/host/host.hpp>
 #include <stagecraft/ipu/profile/profile.hpp>
+#include <stagecraft/layers/layers.hpp>
 #include <stagecraft/machines/ipu_devices.hpp>
 #include <stagecraft/models/sequential.hpp>
 

@@ -4,6 +4,7 @@
 // expect-error: [E3012]
 #include <stagecraft/description/training.hpp>
 #include <stagecraft/ipu/profile/profile.hpp>
+#include <stagecraft/layers/layers.hpp>
 #include <stagecraft/machines/ipu_devices.hpp>
 #include <stagecraft/models/sequential.hpp>
 

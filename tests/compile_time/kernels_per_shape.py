@@ -21,7 +21,7 @@ def kernels(compiler, blocks, folder):
     subprocess.run([compiler, *options, *source, "-o", str(program)], check=True)
     symbols = subprocess.run(["nm", "--demangle", str(program)], check=True, capture_output=True, text=True).stdout
     names = (line.split(maxsplit=2)[2] for line in symbols.splitlines() if line.split()[-2:] and " W " in line)
-    return {name for name in names if "stagecraft::kernels::" in name.split("(")[0].split("<")[0]}
+    return {name for name in names if "stagecraft::kernels::" in name.split("(")[0].split("<")[0].split()[-1]}  # not in what it returns
 
 
 def main():

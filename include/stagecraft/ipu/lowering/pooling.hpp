@@ -4,6 +4,7 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/lowering/lowering.hpp>
+#include <stagecraft/ipu/lowering/traced.hpp>
 #include <stagecraft/ipu/tasks/map.hpp>
 #include <stagecraft/ipu/tasks/pool.hpp>
 #include <stagecraft/ipu/tasks/rearrange.hpp>
