@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files of tensors: what is written is read again; what NumPy and safetensors wrote is read; what is damaged or hostile
 // is refused with its code, its file and its place, without memory beyond the file's.
-#include <stagecraft/io/keras/hdf5_file.hpp>
+#include <stagecraft/io/keras/hdf5_content.hpp>
 #include <stagecraft/io/npy.hpp>
 #include <stagecraft/io/npz.hpp>
 #include <stagecraft/io/safetensors.hpp>
