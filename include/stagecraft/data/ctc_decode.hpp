@@ -261,8 +261,8 @@ template <class E>
 [[nodiscard]] ctc_decoded ctc_decode(xt::xexpression<E> const& logits, ctc_decode_options const& options = {}) {
   auto const& given = logits.derived_cast();
   if (given.dimension() != 3)
-    diagnostics::throw_data_error("E4134", "ctc_decode: expected logits of shape (samples, steps, classes), found %zu axes",
-                             given.dimension());
+    diagnostics::throw_data_error(
+        "E4134", "ctc_decode: expected logits of shape (samples, steps, classes), found %zu axes", given.dimension());
   xt::xtensor<float, 3> const values = given;
   auto const& lengths = values.shape();
   return data::detail::decode_ctc({values.data(), values.size()}, static_cast<std::size_t>(lengths[0]),

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace stagecraft::tool {
 
@@ -31,8 +32,11 @@ class rtneural_reader {
     report();
     json const config{{"class_name", "Sequential"}, {"config", {{"name", "rtneural"}, {"layers", entries_}}}};
     auto model = read_config(config, file_, options_);
-    read_weights_by([&](model_layer const& layer, std::string const&) { return std::move(weights_[layer.name]); },
-                    file_, model);
+    read_weights_by(
+        [&](model_layer const& layer, std::string const&) { return std::exchange(weights_[layer.name], {}); }, file_,
+        model);
+    for (auto const& [name, left] : weights_)
+      if (!left.empty()) throw file_error("E5065", file_ + ": layer '" + name + "' has weights, expected none");
     return model;
   }
 
@@ -79,14 +83,16 @@ class rtneural_reader {
     } else if (type == "activation") {
       add("activation", "Activation", {{"activation", function(activation)}});
     } else if (type == "lstm") {
-      add("lstm", "LSTM", recurrent({}));
+      add("lstm", "LSTM", recurrent({}, activation));
     } else if (type == "gru") {
-      add("gru", "GRU", recurrent({{"reset_after", true}}));
+      add("gru", "GRU", recurrent({{"reset_after", true}}, activation));
     } else if (type == "conv1d") {
       add_conv1d(layer, activation);
     } else if (type == "prelu") {
+      without_activation(activation);
       add_prelu();
     } else if (type == "batchnorm") {
+      without_activation(activation);
       add_batchnorm(layer);
     } else {
       note("there is no layer of this type");
@@ -104,10 +110,15 @@ class rtneural_reader {
     weights_[name] = std::move(weights_of_layer_);
   }
 
-  /// Their activation in the file is always tanh, which RTNeural computes whatever stands there.
-  json recurrent(json config) const {
+  /// The options of a recurrent layer, which has Keras's functions: tanh, and sigmoid for its gates.
+  json recurrent(json config, std::string const& activation) {
+    if (activation != "tanh") note("the activation '" + shown(activation) + "' is not known; expected tanh");
     config.update({{"units", width_}, {"return_sequences", true}, {"stateful", goes_on_}});
     return config;
+  }
+
+  void without_activation(std::string const& activation) {
+    if (!activation.empty()) note("the activation '" + shown(activation) + "' is not known; expected none");
   }
 
   void add_conv1d(json const& layer, std::string const& activation) {
