@@ -127,12 +127,14 @@ struct verdict {
   static_assert(model_error<Text...>{});
 #endif
   static constexpr bool reported = true;
+  using checked = verdict;
   template <class Model>
   using model = Model;
 };
 template <>
 struct verdict<> {
   static constexpr bool reported = true;
+  using checked = verdict;
   template <class Model>
   using model = Model;
 };
@@ -140,6 +142,7 @@ struct verdict<> {
 template <class T>
 struct verdict_box {
   using type = T;
+  using checked = T;
 };
 
 template <auto const& Problem>
@@ -155,6 +158,22 @@ constexpr auto box_verdict() {
 /// The verdict on a diagnostic; the error comes where a member of it is named.
 template <auto const& Problem>
 using verdict_on = typename decltype(box_verdict<Problem>())::type;
+
+#ifdef __clang__
+template <auto const& Problem>
+using early_verdict = decltype(box_verdict<Problem>());
+#else
+/// The verdict of an alias for users, so that the error is at the line that names the alias, and its arguments, which
+/// are long, are not printed:
+///
+///     template <class M, class Verdict = typename early_verdict<problem_of<M>>::checked>
+///     using model_with = typename Verdict::template model<M>;
+///
+/// GCC prints the arguments of an alias when something in it fails, but not when a default argument fails; Clang does
+/// the opposite. So `checked` instantiates the verdict with GCC, and the alias does so with Clang.
+template <auto const& Problem>
+using early_verdict = verdict_on<Problem>;
+#endif
 
 /// Instantiates the error, if there is one. Always true, so that the caller's own static_assert adds no second error.
 template <auto const& Problem>
