@@ -49,6 +49,11 @@ struct convolution_layer : layer<Derived> {
   [[nodiscard]] static constexpr int height_of(shape const& in) { return is_2d ? in[in.rank() - 3] : 1; }
 
   using layer<Derived>::layer;
+  /// No argument: E1025.
+  template <class L = Derived>
+  constexpr convolution_layer() {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
 
  protected:
   constexpr convolution_layer(Options const& options_, Size const& kernel_size_, stagecraft::activation activation_)
