@@ -5,6 +5,7 @@ import tempfile
 import unittest
 
 import house
+import pages
 from house import LEVELS
 
 TOP = "// SPDX-License-Identifier: BSD-3-Clause\n// What this is.\n#pragma once\n"
@@ -134,6 +135,28 @@ class House(unittest.TestCase):
         self.assert_finds(self.header("training/x.hpp", "auto s = x / xt::sum(x, {1}, xt::keep_dims);"), ":4:", "keep_dims")
         self.assertEqual(self.header("training/x.hpp", "auto s = xt::sum(x, {1},",
                                      "    xt::keep_dims | xt::evaluation_strategy::immediate);"), [])
+
+
+class Pages(unittest.TestCase):
+    HEADERS = {"vgg16.hpp": "/// Keras's VGG16: 23 layers, the input included, and 138,357,544 parameters for 1000\n"
+                            "struct vgg16 : functional<vgg16<Options>> {\n};\n",
+               "application_options.hpp": "struct application_options {\n  int height = 224, width = 224;\n};\n"}
+    ROWS = ["| `VGG16` | `sc::applications::vgg16` | `<stagecraft/applications/vgg16.hpp>` | 23 | 138,357,544 |",
+            "| `height`, `width` | 224 |"]
+
+    def problems(self, *rows):
+        return list(pages.problems_of_applications(self.HEADERS, "\n".join(rows)))
+
+    def test_documented_applications_are_fine(self):
+        self.assertEqual(self.problems(*self.ROWS), [])
+
+    def test_an_application_that_no_row_has_is_found(self):
+        self.assertEqual(len(self.problems(self.ROWS[1])), 1)
+        self.assertEqual(len(self.problems(self.ROWS[0].replace("138", "139"), self.ROWS[1])), 1)
+
+    def test_an_option_that_no_row_has_is_found(self):
+        self.assertEqual(self.problems(self.ROWS[0], "| `height` | 224 |"),
+                         ["docs/keras.md: its section Applications has no row for the option width"])
 
 
 if __name__ == "__main__":

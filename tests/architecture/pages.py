@@ -4,7 +4,9 @@
     pages.py
 
 README has at most 180 lines, its first program is examples/00_first.cpp, its first command stands within the first 60
-lines; and each link of a page to a file, or to a heading of one, leads somewhere. Prints what does not hold.
+lines; each model and each option of include/stagecraft/applications/ stands in the section "Applications" of
+docs/keras.md, with the layers and parameters that its header says; and each link of a page to a file, or to a heading
+of one, leads somewhere. Prints what does not hold.
 """
 import functools
 import pathlib
@@ -59,6 +61,33 @@ def problems_of_readme():
         yield "README.md: its first program is not examples/00_first.cpp"
 
 
+def section(text, heading):
+    """The text between a heading of the second level and the next one."""
+    found = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", text, re.M | re.S)
+    return found.group(1) if found else ""
+
+
+def problems_of_applications(headers, page):
+    """What a table of applications lacks; `headers` maps names of files to their texts."""
+    rows = [line for line in page.splitlines() if line.startswith("|")]
+    for name, text in headers.items():
+        for model in re.findall(r"^struct (\w+) : functional<", text, re.M):
+            words = [f"`sc::applications::{model}`", f"`<stagecraft/applications/{name}>`",
+                     *re.findall(r"[\d,]+(?= layers, the input included)|[\d,]+(?=\s+(?:///\s+)?parameters)", text)]
+            if not any(all(f"| {word} |" in row for word in words) for row in rows):
+                yield f"docs/keras.md: its section Applications has no row with {', '.join(words)}"
+        options = re.search(r"^struct application_options \{(.*?)^\};", text, re.M | re.S)
+        for field in re.findall(r"(\w+) = ", options.group(1)) if options else []:
+            if not any(f"`{field}`" in row for row in rows):
+                yield f"docs/keras.md: its section Applications has no row for the option {field}"
+
+
+def applications():
+    headers = {path.name: path.read_text(encoding="utf-8")
+               for path in sorted((ROOT / "include" / "stagecraft" / "applications").glob("*.hpp"))}
+    return headers, section((ROOT / "docs" / "keras.md").read_text(encoding="utf-8"), "Applications")
+
+
 def pages():
     # errors.in.md becomes pages in another folder, where its links are looked at.
     found = [path for folder in ("", "docs", "docs/errors", "examples") for path in sorted((ROOT / folder).glob("*.md"))]
@@ -66,7 +95,7 @@ def pages():
 
 
 def main():
-    found = [*problems_of_readme(), *(text for path in pages() for text in problems_of_links(path))]
+    found = [*problems_of_readme(), *problems_of_applications(*applications()), *(text for path in pages() for text in problems_of_links(path))]
     print("\n".join(found) if found else "the pages hold")
     return 1 if found else 0
 

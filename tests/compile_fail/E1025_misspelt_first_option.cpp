@@ -2,7 +2,7 @@
 // E1025: an option that the layer does not have, with no argument before it.
 // expect-error: layer BatchNormalization cannot be made from what its braces hold; write batch_normalization{}
 // expect-error: [E1025]
-// most-error-lines: 7
+// most-error-lines: 7 (Clang: it lists the constructors)
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

@@ -2,7 +2,6 @@
 // E1126: an input of more dimensions than a tensor may have.
 // expect-error: the dimensions of a shape are at most 6, but 11 are given
 // expect-error: [E1126]
-// most-error-lines: 1
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

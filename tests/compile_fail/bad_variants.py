@@ -26,7 +26,6 @@ WITHOUT_LIMIT = {True: ["-fmax-errors=0"], False: ["-ferror-limit=0"]}  # by whe
 # In a namespace, main is a function like others, and lacks its return.
 OPTIONS = ["-Wno-return-type"]
 INCLUDE = re.compile(r"#include <([\w./]+)>")
-INCLUDED_FROM = re.compile(r"In file included from |\s+from \S+:\d+[:,]")
 BEGINS = re.compile(r"(?:\S+: )?(?:fatal )?(error|warning): ")
 CONTINUES = re.compile(r"\S+: note: ")
 SUMMARY = re.compile(r"(?:\d+ warnings?)?(?: and )?(?:\d+ errors?)? generated\.")
@@ -55,7 +54,7 @@ def diagnostics(output):
     """What a compiler printed, as lists of lines, each with an error or a warning, the lines that lead to it, and its notes."""
     found, leading = [], []
     for line in output.splitlines():
-        if INCLUDED_FROM.match(line) or SUMMARY.fullmatch(line):
+        if compile_case.INCLUDED_FROM.match(line) or SUMMARY.fullmatch(line):
             continue
         if compile_case.is_source_echo(line) and found and not leading:
             found[-1].append(line)

@@ -4,7 +4,14 @@
 A case is a C++ file. `#ifdef STAGECRAFT_BAD ... #else ... #endif` holds what is wrong and what is right; comment lines
 `// expect-error: <text>` say what the compiler must print for the former, and `// <- here` at the end of a line says
 that the compiler must name this line. `// expect-source: <text>` is text of the library's source that it must show. With `// expect-warning: <text>` instead, the former compiles, and the compiler
-prints that. An error may be two lines; `// most-error-lines: <number>` allows for more, where a compiler goes on.
+prints that.
+
+One mistake prints at most MOST_ERROR_LINES errors and MOST_CHARACTERS, with its text within the first MOST_TEXT_LINE lines.
+A case that a compiler does not print so has its own limits, with the compiler and the reason:
+
+    // most-error-lines: 2 (GCC: the class cannot be constructed, either)
+    // most-characters: 9000 (GCC: fit's instantiations)
+    // text-line: 5 (Clang: a constant is evaluated before)
 """
 import dataclasses
 import os
@@ -17,7 +24,12 @@ import precompiled
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 INCLUDE = ROOT / "include"
-MAX_ERROR_LINES = 2
+MOST_ERROR_LINES = 2
+MOST_WARNING_LINES = 2
+MOST_CHARACTERS = 141000
+MOST_TEXT_LINE = 15
+LIMITS = {"most-error-lines": MOST_ERROR_LINES, "most-characters": MOST_CHARACTERS, "text-line": MOST_TEXT_LINE}
+LIMIT = re.compile(r"// (most-error-lines|most-characters|text-line): (\d+) \((GCC|Clang): .+\)")
 HERE = "// <- here"
 EXAMPLE = "example.cpp"  # what a variant is called while it is compiled
 
@@ -29,8 +41,11 @@ class Case:
     expected: list
     is_warning: bool
     lines: list
-    most_error_lines: int = MAX_ERROR_LINES
     shown: list = dataclasses.field(default_factory=list)
+    own_limits: dict = dataclasses.field(default_factory=dict)  # by word and compiler
+
+    def limit(self, word, compiler):
+        return self.own_limits.get((word, "GCC" if precompiled.is_gcc(compiler) else "Clang"), LIMITS[word])
 
     def marked_variant(self, bad):
         """The file's lines with STAGECRAFT_BAD resolved, without the comment at its top, as (number, line, is marked)."""
@@ -66,9 +81,9 @@ def read_case(path):
     texts = {kind: [line.split(f"// expect-{kind}:", 1)[1].strip() for line in lines if f"// expect-{kind}:" in line]
              for kind in ("error", "warning", "source")}
     code = re.match(r"(E\d{4})(?:_|$)", path.stem)
-    most = [int(line.split(":", 1)[1]) for line in lines if line.startswith("// most-error-lines:")]
+    limits = {(match[1], match[3]): int(match[2]) for line in lines if (match := LIMIT.fullmatch(line.strip()))}
     return Case(path, code.group(1) if code else "", texts["error"] or texts["warning"],
-                bool(texts["warning"]) and not texts["error"], lines, *(most or [MAX_ERROR_LINES]), texts["source"])
+                bool(texts["warning"]) and not texts["error"], lines, texts["source"], limits)
 
 
 # GCC collects its garbage once it has 2 GB, not at every doubling: that saves time.
@@ -115,6 +130,46 @@ def warning_lines(output):
     return [line for line in output.splitlines() if "warning:" in line and not is_source_echo(line)]
 
 
+@dataclasses.dataclass
+class Printed:
+    """The size of what a compiler prints, whatever folders the library and its headers are in, and however the headers
+    include each other."""
+    characters: int
+    errors: int
+    text_line: int  # the first line with the error's text, from 1; 0 if there is none
+    user_line: int  # the first line that names a marked line of the case
+
+
+INCLUDED_FROM = re.compile(r"In file included from |\s+from \S+:\d+[:,]")
+
+
+def printed(case, output):
+    lines = [line.replace(f"{INCLUDE}/", "") for line in output.splitlines() if not INCLUDED_FROM.match(line)]
+    marked = [f"{EXAMPLE}:{line}:" for line, (_, _, is_marked) in enumerate(case.marked_variant(True), 1) if is_marked]
+
+    def first(tells):
+        return next((number for number, line in enumerate(lines, 1) if tells(line)), 0)
+
+    return Printed(
+        sum(len(line) + 1 for line in lines), len(error_lines(output)),
+        first(lambda line: any(text in line for text in case.shown) or
+              (not is_source_echo(line) and f"[{case.code}]" in readable(line))),
+        first(lambda line: any(line.startswith(place) for place in marked or [f"{EXAMPLE}:"])))
+
+
+def length_problems(case, compiler, output):
+    """What is too long in what a compiler prints of the bad variant, as a list of texts."""
+    size, found = printed(case, output), []
+    for word, number, text in (
+            ("most-error-lines", size.errors, "lines with `error:`"), ("most-characters", size.characters, "characters"),
+            ("text-line", size.text_line, "lines up to the error's text")):
+        if number > case.limit(word, compiler):
+            found.append(f"the bad variant prints {number} {text}, more than {case.limit(word, compiler)}")
+    if size.text_line == 0:
+        found.append("the bad variant does not print its text")
+    return found
+
+
 def compile_bad_variant(case, compiler, standard="c++20", headers=None):
     """Whether it compiled, and what the compiler said of it, under the name example.cpp."""
     with tempfile.TemporaryDirectory() as folder:
@@ -146,12 +201,10 @@ def problems_of_bad_variant(case, compiled, output):
     for line, (number, _, is_marked) in variant:
         if is_marked and f"{EXAMPLE}:{line}:" not in text:
             found.append(f"the bad variant's output does not name line {number}, which is marked `{HERE}`")
-    most_errors = 0 if case.is_warning else case.most_error_lines
-    errors = error_lines(output)
-    if len(errors) > most_errors:
-        found.append(f"the bad variant gives {len(errors)} lines with `error:`, more than {most_errors}")
-    if case.is_warning and len(warning_lines(output)) > MAX_ERROR_LINES:
-        found.append(f"the bad variant gives more than {MAX_ERROR_LINES} lines with `warning:`")
+    if case.is_warning and error_lines(output):
+        found.append("the bad variant has an error, not only a warning")
+    if case.is_warning and len(warning_lines(output)) > MOST_WARNING_LINES:
+        found.append(f"the bad variant gives more than {MOST_WARNING_LINES} lines with `warning:`")
     if found:
         found.append("output of the bad variant:\n" + output)
     return found

@@ -20,6 +20,8 @@ def problems_of(case, compiler, standard, compiled, output):
     """What is wrong with what a compiler said of a bad variant, as a list of texts."""
     found = compile_case.problems_of_bad_variant(case, compiled, output)
     if standard == "c++20" and not found:
+        found = compile_case.length_problems(case, compiler, output)
+    if standard == "c++20" and not found:
         found = errors_catalogue.stale_output(case, compiler, output)
     return found
 

@@ -37,8 +37,13 @@ class Runner(unittest.TestCase):
             path.write_text(text, encoding="utf-8")
             case = compile_case.read_case(path)
             return {compiler: compile_case.problems_of_good_variants([case], compiler) +
-                    compile_case.problems_of_bad_variant(case, *compile_case.compile_bad_variant(case, compiler))
-                    for compiler in COMPILERS}
+                    self.problems_of_bad(case, compiler) for compiler in COMPILERS}
+
+    @staticmethod
+    def problems_of_bad(case, compiler):
+        compiled, output = compile_case.compile_bad_variant(case, compiler)
+        return compile_case.problems_of_bad_variant(case, compiled, output) or \
+            (compile_case.length_problems(case, compiler, output) if not compiled else [])
 
     def assert_each(self, found, text):
         for compiler, texts in found.items():
@@ -109,7 +114,23 @@ class Runner(unittest.TestCase):
             self.assertEqual(bad_variants.outputs_by_case(cases, text, True)[0].keys(), {path.stem for path in stems})
 
     def test_at_most_two_errors(self):
-        self.assert_each(self.problems(MANY_ERRORS), "gives 3 lines with `error:`")
+        self.assert_each(self.problems(MANY_ERRORS), "prints 3 lines with `error:`")
+
+    def test_length(self):
+        limits = "// most-characters: 100 (GCC: a sample)\n// most-characters: 100 (Clang: a sample)\n"
+        self.assert_each(self.problems(limits + GOOD), "characters, more than 100")
+        self.assert_each(self.problems(limits.replace("most-characters: 100", "text-line: 0") + GOOD), "more than 0")
+        for compiler, texts in self.problems(MANY_ERRORS + limits.replace("characters: 100", "error-lines: 3")).items():
+            self.assertEqual(texts, [], compiler)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "E1999_sample.cpp"
+            path.write_text(GOOD, encoding="utf-8")
+            case = compile_case.read_case(path)
+        line = next(number for number, each in enumerate(case.marked_variant(True), 1) if each[2])
+        rest = f"a.hpp:1: error: 'text [E1999]'\n  1 | x\nexample.cpp:{line}:1: note: here\n"
+        output = (f"In file included from {compile_case.INCLUDE}/stagecraft/a.hpp:1,\n                 from b.hpp:1:\n"
+                  f"{compile_case.INCLUDE}/{rest}")
+        self.assertEqual(compile_case.printed(case, output), compile_case.Printed(len(rest), 1, 1, 3))
 
     def test_line_must_be_named(self):
         elsewhere = GOOD.replace("  // <- here", "") + "int y = 0;  // <- here\n"

@@ -29,6 +29,7 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace stagecraft::trainers {
@@ -82,37 +83,30 @@ class model_trainer : public trained_model<typename traced_model<M>::type, sessi
     auto const calling = this->begin_call("fit");
     check_options(options);
     int const batch_size = batch_size_to_use(options.batch_size, training.batch_size);
-    loader const whole(x, y, options.sample_weight, options.class_weight);
-    bool const splits = !options.validation_data.given() && options.validation_split != 0;
-    auto const train_count = splits ? training_count(x.count(), options.validation_split) : x.count();
-    auto const part = [&](sample_source const& weights, std::ptrdiff_t first, std::ptrdiff_t count) {
-      return weights.given() ? weights.slice(first, count) : weights;
-    };
-    loader const data = splits ? loader(x.slice(0, train_count), y.slice(0, train_count),
-                                        part(options.sample_weight, 0, train_count), options.class_weight)
-                               : whole;
+    loader data(x, y, options.sample_weight, options.class_weight);
     labelled_samples validation = options.validation_data;
-    if (splits) {
-      auto const rest = x.count() - train_count;
-      validation = {x.slice(train_count, rest), y.slice(train_count, rest),
-                    part(options.sample_weight, train_count, rest)};
+    if (!validation.given() && options.validation_split != 0) {
+      labelled_samples const all{x, y, options.sample_weight};
+      auto const count = training_count(x.count(), options.validation_split);
+      labelled_samples const first = all.slice(0, count);
+      data = loader(first.x, first.y, first.sample_weight, options.class_weight);
+      validation = all.slice(count, x.count() - count);
     }
-    auto const run = [&](batches_to_run* held_out) __attribute__((cold)) {
-      if constexpr (keeps_states)
-        check_full_batches("x", options.drop_remainder ? batch_size : data.count(), batch_size, training.batch_size);
-      auto const order_seed = this->begin_fit(options.initial_epoch);
-      epoch_order order(data.count(), options.shuffle, options.seed != 0 ? options.seed : order_seed);
-      int const batches = order.batches(batch_size, options.drop_remainder);
-      if (batches == 0)
-        throw_data_error("E4003", "x: expected at least %d samples (one batch, with drop_remainder), found %td",
-                         batch_size, data.count());
-      int const steps = steps_of_replica("x", "steps_per_epoch", options.steps_per_epoch, batches, replicas);
-      batches_to_run of{data, std::move(order), batch_size, batches, steps};
-      return run_epochs(options, of, held_out);
-    };
-    if (!validation.given()) return run(nullptr);
-    auto held_out = validation_batches(validation, batch_size, options.validation_steps);
-    return run(&held_out);
+    threads::owned<batches_to_run> held_out;
+    if (validation.given())
+      held_out =
+          threads::owned(new batches_to_run(validation_batches(validation, batch_size, options.validation_steps)));
+    if constexpr (keeps_states)
+      check_full_batches("x", options.drop_remainder ? batch_size : data.count(), batch_size, training.batch_size);
+    auto const order_seed = this->begin_fit(options.initial_epoch);
+    epoch_order order(data.count(), options.shuffle, options.seed != 0 ? options.seed : order_seed);
+    int const batches = order.batches(batch_size, options.drop_remainder);
+    if (batches == 0)
+      throw_data_error("E4003", "x: expected at least %d samples (one batch, with drop_remainder), found %td",
+                       batch_size, data.count());
+    int const steps = steps_of_replica("x", "steps_per_epoch", options.steps_per_epoch, batches, replicas);
+    batches_to_run of{std::move(data), std::move(order), batch_size, batches, steps};
+    return run_epochs(options, of, held_out.get());
   }
 
   /// Trains on a dataset, <stagecraft/data/data.hpp>: batch after batch, of samples that need not fit in memory. An
@@ -306,32 +300,27 @@ class model_trainer : public trained_model<typename traced_model<M>::type, sessi
     using training_results = results<run_kind::training>;
     logs none, step_logs = training_results::make_logs(), epoch_logs = step_logs;
     runner<run_kind::training> trained(*this, callbacks, counts, of.data, of.order, of.batch_size, of.batches);
-    auto const run = [&](evaluator* validator) __attribute__((cold)) {
-      this->stop_training = false;
-      this->session().begin_accumulation();
-      callbacks.on_train_begin(none);
-      for (int epoch = options.initial_epoch; epoch < options.epochs && !this->stop_training; ++epoch) {
-        if (options.steps_per_epoch > 0)
-          of.order.continue_epoch(epoch, of.steps * replicas, of.batches);
-        else
-          of.order.begin_epoch(epoch);
-        training_results means;
-        callbacks.on_epoch_begin(epoch, none);
-        if constexpr (!detail::fit_problem<job<M, Training>>.failed()) trained.run(means, step_logs);
-        epoch_logs = step_logs;
-        if (validator != nullptr && (epoch + 1) % options.validation_freq == 0)
-          validator->run().write(epoch_logs, "val_");
-        this->end_epoch(epoch);
-        callbacks.on_epoch_end(epoch, epoch_logs);
-      }
-      callbacks.on_train_end(epoch_logs);
-    };
-    if (validation == nullptr) {
-      run(nullptr);
-    } else {
-      evaluator validator(*this, callbacks, *validation);
-      run(&validator);
+    threads::owned<evaluator> validator;
+    if (validation != nullptr) validator = threads::owned(new evaluator(*this, callbacks, *validation));
+
+    this->stop_training = false;
+    this->session().begin_accumulation();
+    callbacks.on_train_begin(none);
+    for (int epoch = options.initial_epoch; epoch < options.epochs && !this->stop_training; ++epoch) {
+      if (options.steps_per_epoch > 0)
+        of.order.continue_epoch(epoch, of.steps * replicas, of.batches);
+      else
+        of.order.begin_epoch(epoch);
+      training_results means;
+      callbacks.on_epoch_begin(epoch, none);
+      if constexpr (!detail::fit_problem<job<M, Training>>.failed()) trained.run(means, step_logs);
+      epoch_logs = step_logs;
+      if (validation != nullptr && (epoch + 1) % options.validation_freq == 0)
+        validator->run().write(epoch_logs, "val_");
+      this->end_epoch(epoch);
+      callbacks.on_epoch_end(epoch, epoch_logs);
     }
+    callbacks.on_train_end(epoch_logs);
     return history;
   }
 
@@ -372,8 +361,9 @@ class model_trainer : public trained_model<typename traced_model<M>::type, sessi
 };
 
 template <class M, auto Training, class Machine>
-using trainer_or_stand_in = std::conditional_t<run_problem<M, Training, Machine, true>().failed(),
-                                               invalid_trainer<Training>, model_trainer<M, Training, Machine>>;
+using trainer_or_stand_in =
+    std::conditional_t<run_problem<M, Training, Machine, true>().failed(), invalid_trainer<result_count<Training>()>,
+                       model_trainer<M, Training, Machine>>;
 
 }  // namespace stagecraft::trainers
 
@@ -390,9 +380,9 @@ namespace stagecraft {
 ///
 /// Errors: those of the model's layers and stages, and those of the training description, alone and with the machine:
 /// E4020 to E4025, E2020 to E2022, E2024, E2026 to E2049, E2061, E2062, E4089, E4092, E4094.
-template <Model M, auto Training, class Machine = host<>>
-using trainer = typename detail::verdict_on<detail::run_problem<M, Training, Machine, true>()>::template model<
-    detail::trainer_or_stand_in<M, Training, Machine>>;
+template <Model M, auto Training, class Machine = host<>,
+          class Verdict = typename detail::early_verdict<detail::run_problem<M, Training, Machine, true>()>::checked>
+using trainer = typename Verdict::template model<detail::trainer_or_stand_in<M, Training, Machine>>;
 
 }  // namespace stagecraft
 #include <stagecraft/diagnostics/end_headers.hpp>

@@ -40,6 +40,18 @@ class inlined_list {
   static constexpr int columns(int id) { return of_call::columns(id); }
   static constexpr layout layout_of(int id) { return of_call::layout_of(id); }
 
+  // Places are constants here: Clang would ask the plan for them in each call.
+  template <int Id>
+  static constexpr int first_register = of_call::register_of(Id);
+  template <int Id>
+  static constexpr int first_state = of_call::state_of(Id) * layout::width;
+  template <int Id>
+  static constexpr int first_packed = of_call::packed_place(Id);
+  template <int Id>
+  static constexpr long long first_at_once = of_call::place_at_once(Id);
+  template <int Id>
+  static constexpr int columns_of = of_call::columns(Id);
+
   /// The longest row that is stored for a product or a ring.
   static constexpr int most_left = [] {
     int most = 1;
@@ -100,7 +112,7 @@ class inlined_list {
 #pragma GCC unroll 1
       for (int row = 0; row < trips; ++row) {
         each<0, of_call::count>([&]<int I>() { evaluate<plan.forward[I]>(all, row); });
-        store<plan.output>(all, row, call.output() + row * columns(plan.output));
+        store<plan.output>(all, row, call.output() + row * columns_of<plan.output>);
       }
     } else {
       each<0, of_call::loop_position>([&]<int I>() {
@@ -119,8 +131,8 @@ class inlined_list {
       if constexpr (!is<operations::stack>(source(plan.output))) store<plan.output>(all, 0, call.output());
     }
     each<0, static_cast<int>(plan.updates.size())>([&]<int I>() {
-      constexpr int value = plan.updates[I].value;
-      if constexpr (!of_call::is_next_of_ring(value)) store<value>(all, 0, call.mutable_weight(plan.updates[I].weight));
+      constexpr int next = plan.updates[I].value;
+      if constexpr (!of_call::is_next_of_ring(next)) store<next>(all, 0, call.mutable_weight(plan.updates[I].weight));
     });
   }
 
@@ -158,8 +170,11 @@ class inlined_list {
 
   /// Where a row of a tensor of rows begins, if it has several.
   template <int Id>
-  static constexpr long long begin_of(int row) {
-    return of_call::rows(Id) > 1 ? static_cast<long long>(row) * columns(Id) : 0;
+  static constexpr long long begin_of([[maybe_unused]] int row) {
+    if constexpr (of_call::rows(Id) > 1)
+      return static_cast<long long>(row) * columns_of<Id>;
+    else
+      return 0;
   }
   template <int Id>
   [[gnu::always_inline]] static inline float const* input_row(values const& all, int row) {
@@ -180,7 +195,7 @@ class inlined_list {
     if constexpr (is_alias(of_call::what(Id)) || is<operations::broadcast>(Id)) {
       return read<operand(Id, 0), is<operations::constant>(source(operand(Id, 0))) ? 0 : Register>(all, row);
     } else if constexpr (of_call::is_computed(Id)) {
-      return all.registers[of_call::register_of(Id) + Register];
+      return all.registers[first_register<Id> + Register];
     } else if constexpr (is<operations::constant>(Id)) {
       return value(as<operations::constant>(Id).value);
     } else if constexpr (is<operations::input>(Id)) {
@@ -188,14 +203,14 @@ class inlined_list {
     } else if constexpr (is<operations::weight>(Id)) {
       return load<of, Register>(weight_of<Id>(all));
     } else if constexpr (is<operations::carry>(Id)) {
-      return value::load_aligned(all.states + (of_call::state_of(Id) + Register) * layout::width);
+      return value::load_aligned(all.states + (first_state<Id> + Register * layout::width));
     } else if constexpr (is<operations::last>(Id) || is<operations::at>(Id)) {
       return read<operand(Id, 1), Register>(all, row);
     } else {
       constexpr auto slice = as<operations::slice>(Id);
       constexpr int whole = operand(Id, 0);
       if constexpr (is<operations::weight>(whole)) {
-        return load<of, Register>(weight_of<whole>(all) + slice.begin * columns(Id));
+        return load<of, Register>(weight_of<whole>(all) + slice.begin * columns_of<Id>);
       } else {
         constexpr layout wide = layout_of(whole);
         return read<whole, slice.begin / wide.group * wide.per_group + Register>(all, row);
@@ -223,7 +238,7 @@ class inlined_list {
   template <int Id, int Carry>
   [[gnu::always_inline]] static inline void keep(values& all, int row) {
     each<0, layout_of(Carry).registers()>([&]<int R>() __attribute__((always_inline)) {
-      read<Id, R>(all, row).store_aligned(all.states + (of_call::state_of(Carry) + R) * layout::width);
+      read<Id, R>(all, row).store_aligned(all.states + (first_state<Carry> + R * layout::width));
     });
   }
   /// The numbers of a row in memory, one after the other.
@@ -233,7 +248,7 @@ class inlined_list {
     if constexpr (is<operations::input>(from)) {
       return input_row<from>(all, row);
     } else if constexpr (is<operations::carry>(from) && layout_of(Id).groups == 1) {
-      return all.states + of_call::state_of(from) * layout::width;
+      return all.states + first_state<from>;
     } else {
       store<Id>(all, row, all.left);
       return all.left;
@@ -242,14 +257,14 @@ class inlined_list {
 
   template <int Id>
   static float* rows_at_once(Call const& call) {
-    return call.memory.workspace + of_call::place_at_once(Id);
+    return call.memory.workspace + first_at_once<Id>;
   }
   template <int Id>
   static void multiply_at_once(Call const& call) {
     constexpr int left = source(operand(Id, 0)), right = source(operand(Id, 1));
     kernels::product<arch>(of_call::shape_at_once(Id), call.input(as<operations::input>(left).index),
                            call.weight(as<operations::weight>(right).index), rows_at_once<Id>(call),
-                           call.memory.workspace + of_call::place_at_once(-1));
+                           call.memory.workspace + first_at_once<-1>);
   }
 
   template <int Id>
@@ -257,16 +272,15 @@ class inlined_list {
     constexpr layout of = layout_of(Id);
     if constexpr (of_call::is_at_once(Id)) {
       float const* const from = rows_at_once<Id>(all.call) + begin_of<Id>(row);
-      each<0, of.registers()>([&]<int R>() __attribute__((always_inline)) {
-        all.registers[of_call::register_of(Id) + R] = load<of, R>(from);
-      });
+      each<0, of.registers()>(
+          [&]<int R>() __attribute__((always_inline)) { all.registers[first_register<Id> + R] = load<of, R>(from); });
     } else if constexpr (of_call::is_ring(Id)) {
       constexpr int own = operand(Id, 1);
       row_ring const rows = ring_of<Id>(all);
       // Not by registers: what a mask has stored is read back late.
       float const* const from = numbers<own>(all, row);
-      std::memcpy(rows.first_place(), from, sizeof(float) * columns(own));
-      std::memcpy(rows.second_place(), from, sizeof(float) * columns(own));
+      std::memcpy(rows.first_place(), from, sizeof(float) * columns_of<own>);
+      std::memcpy(rows.second_place(), from, sizeof(float) * columns_of<own>);
       rows.advance();
     } else if constexpr (of_call::is_window_product(Id)) {
       multiply<Id, 0>(all, ring_of<operand(Id, 0)>(all).window());
@@ -281,18 +295,17 @@ class inlined_list {
                                                              read_for<b, R, columns(Id)>(all, row),
                                                              read_for<c, R, columns(Id)>(all, row));
         // Compilers would fuse a product with the sum that reads it.
-        all.registers[of_call::register_of(Id) + R] =
-            apply == operations::function::multiply ? kernels::rounded<arch>(y) : y;
+        all.registers[first_register<Id> + R] = apply == operations::function::multiply ? kernels::rounded<arch>(y) : y;
       });
     } else if constexpr (is<operations::stack>(Id)) {
       constexpr bool same_end = as<operations::stack>(Id).reversed == of_call::is_reversed;
-      store<operand(Id, 1)>(all, row, all.call.output() + (same_end ? row : trips - 1 - row) * columns(Id));
+      store<operand(Id, 1)>(all, row, all.call.output() + (same_end ? row : trips - 1 - row) * columns_of<Id>);
     }
   }
   template <int Id>
   [[gnu::always_inline]] static inline row_ring ring_of(values const& all) {
     constexpr int place = of_call::ring_place(Id), kept = of_call::kept_rows(Id);
-    return {all.packed + place, kept, columns(Id)};
+    return {all.packed + place, kept, columns_of<Id>};
   }
   /// The registers of a product from `First` on, as many as are summed at once, and then the others. The left operand
   /// is one row, or rows under a window, the first of which is at `left`.
@@ -301,9 +314,9 @@ class inlined_list {
     constexpr layout of = layout_of(Id);
     constexpr int some = of.part_end(First) - First, row = of.row_of_part(First), before = of.packed_before(First);
     constexpr bool is_aligned = row % layout::width == 0 && before % layout::width == 0;
-    constexpr int chains = of_call::chains(Id), length = columns(operand(Id, 0));
+    constexpr int chains = of_call::chains(Id), length = columns_of<operand(Id, 0)>, inner = of_call::inner(Id);
     constexpr int taps = of_call::window_of(Id).size, stride = of_call::window_of(Id).dilation * length;
-    float const* weights = all.packed + of_call::packed_place(Id) + of_call::inner(Id) * before;
+    float const* weights = all.packed + (first_packed<Id> + inner * before);
     value sums[chains * some];
     [[maybe_unused]] half halves[chains * some];
     each<0, chains * some>([&]<int R>() __attribute__((always_inline)) {
@@ -332,7 +345,7 @@ class inlined_list {
       each<0, length % chains>([&]<int C>()
                                    __attribute__((always_inline)) { add.template operator()<C>(left + k + C); });
     };
-    if constexpr (of_call::inner(Id) <= (of_call::is_window_product(Id) ? 32 : 4)) {
+    if constexpr (inner <= (of_call::is_window_product(Id) ? 32 : 4)) {
       each<0, taps>([&]<int Row>() __attribute__((always_inline)) {
         each<0, length>([&]<int K>() __attribute__((always_inline)) {
           add.template operator()<(Row * length + K) % chains>(left + Row * stride + K);
@@ -343,7 +356,7 @@ class inlined_list {
       left -= taps * stride;
     }
     each<0, some>([&]<int R>() __attribute__((always_inline)) {
-      constexpr int to = of_call::register_of(Id) + First + R;
+      constexpr int to = first_register<Id> + First + R;
       if constexpr (of.is_half(First + R))
         all.registers[to] = kernels::widened<arch>(sum_of_chains<chains, some>(halves + R));
       else

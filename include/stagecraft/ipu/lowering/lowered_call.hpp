@@ -46,7 +46,7 @@ struct step_variant {
 };
 
 /// `Machine` has `config` and `target`, an ipu_target with as many tiles as compute. Tensors are (batch, shape...) row
-/// by row, weights have their Keras shapes. A lowering asks for the tensors that its operations need, and only for
+/// by row, weights have their Keras shapes. A lowering asks for the tensors that its tasks need, and only for
 /// those that are at hand: in a backward step the inputs' values if `planned.needs.input`, the output's if
 /// `planned.needs.output`, and what the forward step has saved.
 ///
@@ -245,7 +245,7 @@ constexpr step_variant find_step_variant() {
   return result;
 }
 
-/// A call in a pass (pipeline_program.hpp) of the model without its stages: its calls are lowered alike, whatever
+/// A call in a pass of the model without its stages: its calls are lowered alike, whatever
 /// stages they are in. The pass decides only where gradients are added to others, and which options of Poplar hold.
 template <class Job, int Pass, int Call>
 using lowered_call =

@@ -191,7 +191,7 @@ struct own_layer_step {
   std::int64_t flops = 0;
   std::int64_t first = 0;  ///< the first task that names tensors for this one
 };
-/// A layer that is written as a `call`: tasks of all kinds, task::program.
+/// A layer that is written as a `call`: tasks of all kinds, those of task::list.
 struct traced_tasks {
   std::int64_t first = 0;  ///< as above
 };

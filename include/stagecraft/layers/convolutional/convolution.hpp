@@ -120,11 +120,7 @@ struct conv1d : convolution<conv1d, int> {
 
   using convolution::convolution;
 
-  /// No argument, or any other: E1025.
-  template <class L = conv1d>
-  constexpr conv1d() : convolution(1, 1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
+  /// Any other argument: E1025.
   template <class L = conv1d>
   constexpr explicit conv1d(detail::wrong_options, ...) : convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -149,11 +145,7 @@ struct conv2d : convolution<conv2d, size_2d> {
 
   using convolution::convolution;
 
-  /// No argument, or any other: E1025.
-  template <class L = conv2d>
-  constexpr conv2d() : convolution(1, 1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
+  /// Any other argument: E1025.
   template <class L = conv2d>
   constexpr explicit conv2d(detail::wrong_options, ...) : convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

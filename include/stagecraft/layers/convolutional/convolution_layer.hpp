@@ -62,6 +62,11 @@ struct convolution_layer : layer<Derived> {
   [[nodiscard]] constexpr bool runs_by_operations() const { return is_stateful(); }
 
   using layer<Derived>::layer;
+  /// No argument: E1025.
+  template <class L = Derived>
+  constexpr convolution_layer() {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
 
  protected:
   constexpr convolution_layer(Options const& options_, Size const& kernel_size_, stagecraft::activation activation_)

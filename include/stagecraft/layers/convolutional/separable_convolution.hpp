@@ -67,12 +67,8 @@ struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d, depthwise
                              depthwise_conv2d_options const& options_ = {})
       : depthwise_conv2d(options_, kernel_size_, activation_) {}
 
-  /// No argument, or any other: E1025.
-  template <class L = depthwise_conv2d>
-  constexpr depthwise_conv2d() : depthwise_conv2d(size_2d(1)) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
   using convolution_layer::convolution_layer;
+  /// Any other argument: E1025.
   template <class L = depthwise_conv2d>
   constexpr explicit depthwise_conv2d(detail::wrong_options, ...) : depthwise_conv2d(size_2d(1)) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -208,11 +204,7 @@ struct separable_conv1d : separable_convolution<separable_conv1d, int> {
 
   using separable_convolution::separable_convolution;
 
-  /// No argument, or any other: E1025.
-  template <class L = separable_conv1d>
-  constexpr separable_conv1d() : separable_convolution(1, 1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
+  /// Any other argument: E1025.
   template <class L = separable_conv1d>
   constexpr explicit separable_conv1d(detail::wrong_options, ...) : separable_convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -236,11 +228,7 @@ struct separable_conv2d : separable_convolution<separable_conv2d, size_2d> {
 
   using separable_convolution::separable_convolution;
 
-  /// No argument, or any other: E1025.
-  template <class L = separable_conv2d>
-  constexpr separable_conv2d() : separable_convolution(1, 1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
+  /// Any other argument: E1025.
   template <class L = separable_conv2d>
   constexpr explicit separable_conv2d(detail::wrong_options, ...) : separable_convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

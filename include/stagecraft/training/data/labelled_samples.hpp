@@ -6,6 +6,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/training/data/sample_set.hpp>
 
+#include <cstddef>
 #include <type_traits>
 #include <utility>
 
@@ -35,6 +36,12 @@ struct labelled_samples {
   labelled_samples(Data&& data) : x(std::forward<Data>(data).x), y(std::forward<Data>(data).y) {}
 
   [[nodiscard]] bool given() const noexcept { return x.given(); }
+
+  /// `count` samples from `first` on, in place, with their targets and weights.
+  [[nodiscard]] labelled_samples slice(std::ptrdiff_t first, std::ptrdiff_t count) const {
+    return {x.slice(first, count), y.slice(first, count),
+            sample_weight.given() ? sample_weight.slice(first, count) : sample_weight};
+  }
 };
 
 }  // namespace stagecraft::trainers
