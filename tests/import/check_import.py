@@ -122,7 +122,7 @@ def check_rtneural():
     code, text = run("show", FOLDER / "open.json", "--input-shape", "12,2")
     check(code == 0 and "(None, 12, 2)" in text and "stateful" not in text, text)
     code, text = run("show", FOLDER / "open.json")
-    check(code == 0 and "(1, 1, 2)" in text, text)
+    check(code == 0 and "(None, 1, 2)" in text and ".groups = 2, .stateful = true" in text, text)
 
 
 def check_command_line():
