@@ -186,12 +186,14 @@ struct host_call {
 
 template <class L>
 struct layer_steps;
+struct call_steps;
 struct view_steps;
 
 /// The steps of a call, which may be a view where other calls of its layer are none (host/steps/layer_steps.hpp).
 template <class Call>
-using layer_steps_of =
-    std::conditional_t<Call::planned.needs.view, view_steps, layer_steps<std::remove_cvref_t<decltype(Call::layer)>>>;
+using layer_steps_of = std::conditional_t<Call::planned.needs.view, view_steps,
+                                          std::conditional_t<runs_by_operations(Call::layer), call_steps,
+                                                             layer_steps<std::remove_cvref_t<decltype(Call::layer)>>>>;
 
 /// Each call of each step draws from a sequence of its own, which is none of the weights' first values either.
 template <class Call>
