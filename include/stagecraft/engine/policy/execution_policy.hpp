@@ -25,7 +25,7 @@ struct policy_of_machine {
 template <class Machine>
 using policy_of = typename policy_of_machine<Machine>::type;
 
-/// Whether the program knows how a machine carries out a step.
+/// True if there is a policy that carries out a plan on the machine.
 template <class Machine>
 inline constexpr bool is_carried_out = !std::is_void_v<policy_of<Machine>>;
 

@@ -200,7 +200,7 @@ template <class Call>
 constexpr std::uint64_t stream_of_call(Call const& call) {
   return ~((call.memory.step << 16U) + static_cast<std::uint64_t>(Call::call));
 }
-/// `seed`: of the layer, or 0: that of the program.
+/// `seed`: of the layer, or 0: that of the trainer.
 template <class Call>
 constexpr kernels::random_key random_key_of_call(Call const& call, std::uint64_t seed) {
   return {seed != 0 ? seed : call.memory.seed, stream_of_call(call)};
