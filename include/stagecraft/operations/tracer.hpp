@@ -6,26 +6,22 @@
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/parameter.hpp>
 #include <stagecraft/graph/shape.hpp>
+#include <stagecraft/operations/composed.hpp>
+#include <stagecraft/operations/functions.hpp>
 #include <stagecraft/operations/kinds/product.hpp>
 #include <stagecraft/operations/loop_products.hpp>
 #include <stagecraft/operations/tensor.hpp>
 
 namespace stagecraft::operations {
 
-constexpr void softmax_rule(composite_gradient&);
-constexpr void dropout_rule(composite_gradient&);
-
 /// Appends operations to a list, in Keras's words (keras.ops), wherever an operation has options. Arguments that do not
 /// fit are E1070, and the tensor is returned unchanged. Costs nothing at run time: it exists while the compiler traces.
-class tracer {
-  // It stands above its callers, since Clang instantiates it for constant evaluation only then.
-  template <class... Parts>
-  constexpr tensor failed(tensor x, Parts const&... parts) {
-    list_->fail("a tensor of shape ", x.shape(), " ", parts...);
-    return x;
-  }
-
+class tracer : public composed_operations {
  public:
+  using composed_operations::pad;
+  using composed_operations::stack;
+  using composed_operations::take;
+
   constexpr tracer(operation_list& list, tracing::growing_array<parameter>& weights, bool training = true)
       : list_(&list), weights_(&weights), training_(training) {}
 
@@ -118,13 +114,15 @@ class tracer {
     if (order.count != rank || seen != (1U << rank) - 1) return failed(x, "cannot be transposed to ", order);
     return append(moved, shape, {x.id});
   }
-  /// `count` elements of an axis, from `begin` on, every `step`-th one.
+  /// `count` elements of an axis, from `begin` on, every `step`-th one; backwards if `step` is negative.
   constexpr tensor slice(tensor x, int axis, int begin, int count, int step = 1) {
-    if (!x.shape().has(axis) || begin < 0 || count < 1 || step < 1 || begin + (count - 1LL) * step >= x.shape()[axis])
+    long long const last = begin + (count - 1LL) * step;
+    if (!x.shape().has(axis) || begin < 0 || count < 1 || step == 0 || begin >= x.shape()[axis] || last < 0 ||
+        last >= x.shape()[axis])
       return failed(x, "has no slice of ", count, " from ", begin, " along axis ", axis);
     extents shape = x.shape();
     shape[axis] = count;
-    if (shape == x.shape()) return x;
+    if (shape == x.shape() && begin == 0) return x;
     return append(operations::slice{x.shape().from_front(axis), begin, step}, shape, {x.id});
   }
   /// The elements of an axis from the last to the first: Keras's `flip`.
@@ -252,26 +250,6 @@ class tracer {
     for (int i = 0; float const number : numbers) what.numbers[i++] = number;
     return {list_, list_->append(what, result.shape(), ids)};
   }
-  /// exp(x) / sum(exp(x)) along an axis, computed from x less its largest element.
-  constexpr tensor softmax(tensor x, int axis = -1) {
-    if (!x.shape().has(axis)) return failed(x, "has no axis ", axis);
-    auto const along = static_cast<float>(x.shape().from_front(axis));
-    auto const inside = [&] {
-      tensor const e = exp(x - stop_gradient(max(x, axis)));
-      return e / sum(e, axis);
-    };
-    return composite("softmax", {x}, inside, softmax_rule, {along});
-  }
-  /// x / (1 - rate), or 0 where a random number is below the rate. There is a random number for each element of
-  /// `drawn`, which is broadcast.
-  constexpr tensor dropout(tensor x, extents const& drawn, float rate, std::uint64_t seed = 0) {
-    return dropout(x, uniform(drawn, seed), rate);
-  }
-  constexpr tensor dropout(tensor x, tensor drawn, float rate, bool is_gradient = false) {
-    auto const inside = [&] { return where(drawn >= rate, x * (1.0F / (1.0F - rate)), 0.0F); };
-    return composite("dropout", {drawn, x}, inside, dropout_rule, {rate}, is_gradient);
-  }
-
   /// Losses of labels that have no places in time, (batch, 1): see operations/ctc_loss.hpp.
   constexpr tensor ctc_loss(tensor target, tensor output, tensor target_length, tensor output_length = {},
                             int mask_index = 0);
@@ -397,4 +375,8 @@ class tracer {
 
 }  // namespace stagecraft::operations
 
+#include <stagecraft/operations/composed/choice.hpp>
+#include <stagecraft/operations/composed/movement.hpp>
+#include <stagecraft/operations/composed/reductions.hpp>
+#include <stagecraft/operations/composed/sums_and_sizes.hpp>
 #include <stagecraft/operations/composite_gradient.hpp>
