@@ -5,46 +5,95 @@
 #pragma once
 
 #include <stagecraft/operations/tensor.hpp>
+#include <concepts>
 
 namespace stagecraft::operations {
 
+/// `tensor`: functions of it are templates, so that programs without them do not pay for them.
+template <class T>
+concept OneTensor = std::same_as<T, tensor>;
+
 // Comparisons and logic: results are 1 and 0; any number but 0 is true, NaN as well.
-constexpr tensor logical_not(tensor a) { return equal(a, 0.0F); }
-constexpr tensor logical_and(tensor a, tensor b) { return where(a, not_equal(b, 0.0F), 0.0F); }
-constexpr tensor logical_or(tensor a, tensor b) { return where(a, 1.0F, not_equal(b, 0.0F)); }
-constexpr tensor logical_xor(tensor a, tensor b) { return not_equal(logical_not(a), logical_not(b)); }
+template <OneTensor Tensor>
+constexpr Tensor logical_not(Tensor a) {
+  return equal(a, 0.0F);
+}
+template <OneTensor Tensor>
+constexpr Tensor logical_and(Tensor a, Tensor b) {
+  return where(a, not_equal(b, 0.0F), 0.0F);
+}
+template <OneTensor Tensor>
+constexpr Tensor logical_or(Tensor a, Tensor b) {
+  return where(a, 1.0F, not_equal(b, 0.0F));
+}
+template <OneTensor Tensor>
+constexpr Tensor logical_xor(Tensor a, Tensor b) {
+  return not_equal(logical_not(a), logical_not(b));
+}
 /// 1 for NaN, else 0.
-constexpr tensor isnan(tensor a) { return logical_not(equal(a, a)); }
+template <OneTensor Tensor>
+constexpr Tensor isnan(Tensor a) {
+  return logical_not(equal(a, a));
+}
 /// 1 for an infinite number of a sign that counts, else 0.
-constexpr tensor isinf(tensor a, bool positive = true, bool negative = true) {
+template <OneTensor Tensor>
+constexpr Tensor isinf(Tensor a, bool positive = true, bool negative = true) {
   if (positive && negative) return equal(abs(a), __builtin_inff());
   return positive || negative ? equal(a, positive ? __builtin_inff() : -__builtin_inff()) : a < -__builtin_inff();
 }
 /// 1 for a number that is neither infinite nor NaN, else 0.
-constexpr tensor isfinite(tensor a) { return abs(a) < __builtin_inff(); }
+template <OneTensor Tensor>
+constexpr Tensor isfinite(Tensor a) {
+  return abs(a) < __builtin_inff();
+}
 
 // Whole numbers. The results are exact.
-constexpr tensor ceil(tensor a) { return -floor(-a); }
+template <OneTensor Tensor>
+constexpr Tensor ceil(Tensor a) {
+  return -floor(-a);
+}
 /// The number without its fraction: rounded towards 0.
-constexpr tensor trunc(tensor a) { return where(a < 0.0F, ceil(a), floor(a)); }
+template <OneTensor Tensor>
+constexpr Tensor trunc(Tensor a) {
+  return where(a < 0.0F, ceil(a), floor(a));
+}
 /// a - b floor(a / b), with the sign of b: Python's `%`, and Keras's `mod`.
-constexpr tensor mod(tensor a, tensor b) {
-  tensor const rest = fmod(a, b);
+template <OneTensor Tensor>
+constexpr Tensor mod(Tensor a, Tensor b) {
+  Tensor const rest = fmod(a, b);
   return where(equal(rest < 0.0F, b < 0.0F), rest, where(rest, rest + b, rest));
 }
-constexpr tensor mod(tensor a, float b) { return mod(a, number(*a.list, b)); }
+template <OneTensor Tensor>
+constexpr Tensor mod(Tensor a, float b) {
+  return mod(a, number(*a.list, b));
+}
 
 /// minimum(maximum(a, least), most): `most` where the bounds are in the wrong order.
-constexpr tensor clip(tensor a, tensor least, tensor most) { return minimum(maximum(a, least), most); }
-constexpr tensor clip(tensor a, float least, float most) { return minimum(maximum(a, least), most); }
-constexpr tensor reciprocal(tensor a) { return 1.0F / a; }
+template <OneTensor Tensor>
+constexpr Tensor clip(Tensor a, Tensor least, Tensor most) {
+  return minimum(maximum(a, least), most);
+}
+template <OneTensor Tensor>
+constexpr Tensor clip(Tensor a, float least, float most) {
+  return minimum(maximum(a, least), most);
+}
+template <OneTensor Tensor>
+constexpr Tensor reciprocal(Tensor a) {
+  return 1.0F / a;
+}
 
 namespace detail {
 
 /// |a|, whose gradient at 0 is 1: of odd functions that are computed from the size of a number.
-constexpr tensor size_of_odd(tensor a) { return maximum(a, -a); }
+template <OneTensor Tensor>
+constexpr Tensor size_of_odd(Tensor a) {
+  return maximum(a, -a);
+}
 /// `value`, an odd function of |a|, with the sign of a.
-constexpr tensor with_sign(tensor a, tensor value) { return where(a < 0.0F, -value, value); }
+template <OneTensor Tensor>
+constexpr Tensor with_sign(Tensor a, Tensor value) {
+  return where(a < 0.0F, -value, value);
+}
 inline constexpr float ln2 = 0.693147181F;
 /// From here on the root of a^2 + 1 or a^2 - 1 is a.
 inline constexpr float large = 1e10F;
@@ -52,64 +101,106 @@ inline constexpr float large = 1e10F;
 }  // namespace detail
 
 /// e^a - 1, without a loss of digits near 0. Error: at most 2.9 ulp.
-constexpr tensor expm1(tensor a) { return tanh(a * 0.5F) * (exp(a) + 1.0F); }
+template <OneTensor Tensor>
+constexpr Tensor expm1(Tensor a) {
+  return tanh(a * 0.5F) * (exp(a) + 1.0F);
+}
 
 /// sin(a) / cos(a). Error: at most 2 ulp.
-constexpr tensor tan(tensor a) { return sin(a) / cos(a); }
+template <OneTensor Tensor>
+constexpr Tensor tan(Tensor a) {
+  return sin(a) / cos(a);
+}
 /// The angle in [-pi / 2, pi / 2] whose sine is a; NaN outside of [-1, 1]. Error: at most 3.1 ulp. The gradient at -1
 /// and 1 is not finite.
-constexpr tensor asin(tensor a) { return atan(a / sqrt((1.0F - a) * (1.0F + a))); }
+template <OneTensor Tensor>
+constexpr Tensor asin(Tensor a) {
+  return atan(a / sqrt((1.0F - a) * (1.0F + a)));
+}
 /// The angle in [0, pi] whose cosine is a; NaN outside of [-1, 1]. Error: at most 3 ulp. The gradient at -1 and 1 is
 /// not finite.
-constexpr tensor acos(tensor a) { return atan(sqrt((1.0F - a) / (1.0F + a))) * 2.0F; }
+template <OneTensor Tensor>
+constexpr Tensor acos(Tensor a) {
+  return atan(sqrt((1.0F - a) / (1.0F + a))) * 2.0F;
+}
 
 /// The hyperbolic cosine. Error: at most 3.1 ulp.
-constexpr tensor cosh(tensor a) {
-  tensor const root = exp(abs(a) * 0.5F);  // its square may overflow where half of the square does not
+template <OneTensor Tensor>
+constexpr Tensor cosh(Tensor a) {
+  Tensor const root = exp(abs(a) * 0.5F);  // its square may overflow where half of the square does not
   return root * 0.5F * root + 0.5F / (root * root);
 }
 /// The hyperbolic sine. Error: at most 3.7 ulp.
-constexpr tensor sinh(tensor a) { return tanh(a) * cosh(a); }
+template <OneTensor Tensor>
+constexpr Tensor sinh(Tensor a) {
+  return tanh(a) * cosh(a);
+}
 /// The inverse of `sinh`. Error: at most 1.7 ulp.
-constexpr tensor asinh(tensor a) {
-  tensor const size = detail::size_of_odd(a), near = minimum(size, detail::large);
-  tensor const of_near = log1p(near + near * (near / (sqrt(near * near + 1.0F) + 1.0F)));
+template <OneTensor Tensor>
+constexpr Tensor asinh(Tensor a) {
+  Tensor const size = detail::size_of_odd(a), near = minimum(size, detail::large);
+  Tensor const of_near = log1p(near + near * (near / (sqrt(near * near + 1.0F) + 1.0F)));
   return detail::with_sign(a, where(size < detail::large, of_near, log(maximum(size, detail::large)) + detail::ln2));
 }
 /// The inverse of `cosh`; NaN below 1. Error: at most 2.6 ulp.
-constexpr tensor acosh(tensor a) {
-  tensor const above_one = minimum(a, detail::large) - 1.0F;
-  tensor const of_near = log1p(above_one + sqrt(above_one) * sqrt(above_one + 2.0F));
+template <OneTensor Tensor>
+constexpr Tensor acosh(Tensor a) {
+  Tensor const above_one = minimum(a, detail::large) - 1.0F;
+  Tensor const of_near = log1p(above_one + sqrt(above_one) * sqrt(above_one + 2.0F));
   return where(a > detail::large, log(a) + detail::ln2, of_near);
 }
 /// The inverse of `tanh`; NaN outside of [-1, 1]. Error: at most 2 ulp.
-constexpr tensor atanh(tensor a) {
-  tensor const size = detail::size_of_odd(a);
+template <OneTensor Tensor>
+constexpr Tensor atanh(Tensor a) {
+  Tensor const size = detail::size_of_odd(a);
   return detail::with_sign(a, log1p(size * 2.0F / (1.0F - size)) * 0.5F);
 }
 
 // Activations with parameters of ONNX and PyTorch. Those of Keras are `sc::relu(x)` and its like.
 /// clip(alpha a + beta, 0, 1). Keras 2's has 0.2 and 0.5, Keras 3's 1/6 and 0.5.
-constexpr tensor hard_sigmoid(tensor a, float alpha, float beta = 0.5F) { return clip(a * alpha + beta, 0.0F, 1.0F); }
+template <OneTensor Tensor>
+constexpr Tensor hard_sigmoid(Tensor a, float alpha, float beta = 0.5F) {
+  return clip(a * alpha + beta, 0.0F, 1.0F);
+}
 /// a times its hard_sigmoid of slope 1/6.
-constexpr tensor hard_swish(tensor a) { return a * hard_sigmoid(a, 1.0F / 6.0F); }
+template <OneTensor Tensor>
+constexpr Tensor hard_swish(Tensor a) {
+  return a * hard_sigmoid(a, 1.0F / 6.0F);
+}
 /// a where it is positive, else alpha (e^a - 1).
-constexpr tensor elu(tensor a, float alpha) { return where(a > 0.0F, a, expm1(minimum(a, 0.0F)) * alpha); }
+template <OneTensor Tensor>
+constexpr Tensor elu(Tensor a, float alpha) {
+  return where(a > 0.0F, a, expm1(minimum(a, 0.0F)) * alpha);
+}
 /// a where it is positive, else alpha (e^(a / alpha) - 1).
-constexpr tensor celu(tensor a, float alpha = 1) {
+template <OneTensor Tensor>
+constexpr Tensor celu(Tensor a, float alpha = 1) {
   return where(a > 0.0F, a, expm1(minimum(a, 0.0F) * (1.0F / alpha)) * alpha);
 }
 /// gamma times the elu of slope alpha.
-constexpr tensor selu(tensor a, float alpha, float gamma) { return elu(a, alpha) * gamma; }
+template <OneTensor Tensor>
+constexpr Tensor selu(Tensor a, float alpha, float gamma) {
+  return elu(a, alpha) * gamma;
+}
 /// a tanh(softplus(a)).
-constexpr tensor mish(tensor a) { return a * tanh(softplus(a)); }
+template <OneTensor Tensor>
+constexpr Tensor mish(Tensor a) {
+  return a * tanh(softplus(a));
+}
 /// a where it is larger than alpha, else 0.
-constexpr tensor thresholded_relu(tensor a, float alpha = 1) { return where(a > alpha, a, 0.0F); }
+template <OneTensor Tensor>
+constexpr Tensor thresholded_relu(Tensor a, float alpha = 1) {
+  return where(a > alpha, a, 0.0F);
+}
 /// a, moved towards 0 by `bias`, where |a| is larger than lambda; else 0: ONNX's Shrink.
-constexpr tensor shrink(tensor a, float lambda = 0.5F, float bias = 0) {
+template <OneTensor Tensor>
+constexpr Tensor shrink(Tensor a, float lambda = 0.5F, float bias = 0) {
   return where(a < -lambda, a + bias, where(a > lambda, a - bias, 0.0F));
 }
 /// log(sigmoid(a)).
-constexpr tensor log_sigmoid(tensor a) { return -softplus(-a); }
+template <OneTensor Tensor>
+constexpr Tensor log_sigmoid(Tensor a) {
+  return -softplus(-a);
+}
 
 }  // namespace stagecraft::operations
