@@ -1,6 +1,4 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// All callbacks.
-// Keras counterpart: tf.keras.callbacks.
+// SPDX-License-Identifier: BSD-3-Clause Includes all callbacks. Keras counterpart: tf.keras.callbacks.
 #pragma once
 
 #include <stagecraft/diagnostics/begin_headers.hpp>
