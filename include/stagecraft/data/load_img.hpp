@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause Reads images in .png and .jpg files with libpng and libjpeg; channels are
-// converted as in TensorFlow's decode_png. Keras counterpart: keras.utils.load_img with img_to_array. CMake:
-// stagecraft::images.
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads images in .png and .jpg files with libpng and libjpeg; channels are converted as in TensorFlow's decode_png.
+// Keras counterpart: keras.utils.load_img with img_to_array. CMake: stagecraft::images.
 #pragma once
 
 #include <stagecraft/data/detail/pixels.hpp>

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause The built-in data set: handwritten-like digits, drawn by the library, with no
-// file. It stands in for `keras.datasets.mnist.load_data()`, without a download.
+// SPDX-License-Identifier: BSD-3-Clause
+// The built-in data set: handwritten-like digits, drawn by the library, with no file. It stands in for
+// `keras.datasets.mnist.load_data()`, without a download.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause Reads an IDX file, plain or gzipped, into memory. The header is read first, and
-// no more memory is allocated than the file itself can fill, whatever its header claims.
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads an IDX file, plain or gzipped, into memory. The header is read first, and no more memory is allocated than the
+// file itself can fill, whatever its header claims.
 #pragma once
 
 #include <stagecraft/datasets/idx.hpp>

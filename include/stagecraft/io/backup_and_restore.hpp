@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause Continues a training that was killed at the point where it ended. Keras
-// counterpart: tf.keras.callbacks.BackupAndRestore (experimental in Keras 2.6).
+// SPDX-License-Identifier: BSD-3-Clause
+// Continues a training that was killed at the point where it ended. Keras counterpart:
+// tf.keras.callbacks.BackupAndRestore (experimental in Keras 2.6).
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

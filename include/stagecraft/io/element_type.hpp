@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause The types of elements that files of tensors hold: safetensors' types, with
-// NumPy's names for them.
+// SPDX-License-Identifier: BSD-3-Clause
+// The types of elements that files of tensors hold: safetensors' types, with NumPy's names for them.
 #pragma once
 
 #include <cstddef>

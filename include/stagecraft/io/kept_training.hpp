@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause The state of a training in another program's file, and how a trainer takes it
-// over.
+// SPDX-License-Identifier: BSD-3-Clause
+// The state of a training in another program's file, and how a trainer takes it over.
 #pragma once
 
 #include <stagecraft/engine/training_progress.hpp>

@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: BSD-3-Clause Models and weights in Keras's own files: a program that includes this may call
-// `sc::save_model(model, "digits.h5")`, also with "digits.keras" and "digits.weights.h5", and `model.load_weights` for
-// each of them. Needs libhdf5: the CMake target stagecraft::hdf5.
+// SPDX-License-Identifier: BSD-3-Clause
+// Models and weights in Keras's own files: a program that includes this may call `sc::save_model(model, "digits.h5")`,
+// also with "digits.keras" and "digits.weights.h5", and `model.load_weights` for each of them. Needs libhdf5: the CMake
+// target stagecraft::hdf5.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause Formats of files with whole models, besides the library's own folders. The
-// ending of a file's name decides its format.
+// SPDX-License-Identifier: BSD-3-Clause
+// Formats of files with whole models, besides the library's own folders. The ending of a file's name decides its
+// format.
 #pragma once
 
 #include <stagecraft/io/detail/bundle_contents.hpp>

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause Converts numbers of files and texts to narrower types: a finite number that
-// would become an infinity is refused, and one that is too small becomes zero. All readers narrow here.
+// SPDX-License-Identifier: BSD-3-Clause
+// Converts numbers of files and texts to narrower types: a finite number that would become an infinity is refused, and
+// one that is too small becomes zero. All readers narrow here.
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Reads and writes single arrays in NumPy's format, that of np.save.
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads and writes single arrays in NumPy's format, that of np.save.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

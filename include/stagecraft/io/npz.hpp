@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Reads and writes several arrays in one file, in the format of np.savez and
-// np.savez_compressed.
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads and writes several arrays in one file, in the format of np.savez and np.savez_compressed.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

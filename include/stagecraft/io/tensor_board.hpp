@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause Writes losses, metrics and weights over the epochs, for TensorBoard. Keras
-// counterpart: tf.keras.callbacks.TensorBoard.
+// SPDX-License-Identifier: BSD-3-Clause
+// Writes losses, metrics and weights over the epochs, for TensorBoard. Keras counterpart:
+// tf.keras.callbacks.TensorBoard.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause Reads and writes layers-models of TensorFlow.js: a folder with model.json,
-// which has Keras 2's configuration and the list of weights, and files with the bytes of the weights.
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads and writes layers-models of TensorFlow.js: a folder with model.json, which has Keras 2's configuration and the
+// list of weights, and files with the bytes of the weights.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Formats of files of weights. The ending of a file's name decides its format.
+// SPDX-License-Identifier: BSD-3-Clause
+// Formats of files of weights. The ending of a file's name decides its format.
 #pragma once
 
 #include <stagecraft/io/detail/bundle_folder.hpp>

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause A model's weights in files: `save_weights` and `load_weights` of a trainer or
-// predictor. Include it anywhere in the program; not part of <stagecraft/stagecraft.hpp>.
+// SPDX-License-Identifier: BSD-3-Clause
+// A model's weights in files: `save_weights` and `load_weights` of a trainer or predictor. Include it anywhere in the
+// program; not part of <stagecraft/stagecraft.hpp>.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

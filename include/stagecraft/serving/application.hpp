@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause Makes an application of a model: a shared object that any program can load,
-// without a compiler and without knowing the model's type. Graphcore's counterpart is the result of
-// export_for_ipu_serving.
+// SPDX-License-Identifier: BSD-3-Clause
+// Makes an application of a model: a shared object that any program can load, without a compiler and without knowing
+// the model's type. Graphcore's counterpart is the result of export_for_ipu_serving.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause Loads applications: shared objects with the interface of
-// application_interface.h. Neither a compiler nor the model's type is needed. The shared object is loaded from a
-// private copy of its file, which nobody else can change.
+// SPDX-License-Identifier: BSD-3-Clause
+// Loads applications: shared objects with the interface of application_interface.h. Neither a compiler nor the model's
+// type is needed. The shared object is loaded from a private copy of its file, which nobody else can change.
 #pragma once
 
 #include <stagecraft/kernels/simd/processor_check.hpp>

@@ -77,10 +77,10 @@ struct signature {
   static constexpr int count = sizeof...(Specs);
 };
 
-/// Those of Graphcore's arguments of export_for_ipu_serving that an application is compiled with.
+/// The part of Graphcore's arguments of export_for_ipu_serving that an application is compiled with.
 ///
 /// Steps run on the CPU, for one sample at a time: `call` takes spans of fixed lengths, first those that it reads and
-/// then those that it writes.
+/// then those that it writes:
 ///
 ///     struct scale_pixels {
 ///       using preprocessing_step_signature = sc::serving::signature<sc::serving::spec<"pixels", 28, 28>>;

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause Compiles models as applications in the program that has trained them:
-// `export_for_ipu_serving` of a trainer or predictor, and Graphcore's ipu.serving. Not part of
-// <stagecraft/stagecraft.hpp>.
+// SPDX-License-Identifier: BSD-3-Clause
+// Compiles models as applications in the program that has trained them: `export_for_ipu_serving` of a trainer or
+// predictor, and Graphcore's ipu.serving. Not part of <stagecraft/stagecraft.hpp>.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

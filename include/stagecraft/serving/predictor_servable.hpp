@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause A predictor as a servable, which hides its type.
+// SPDX-License-Identifier: BSD-3-Clause
+// A predictor as a servable, which hides its type.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

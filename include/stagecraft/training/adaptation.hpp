@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Weights that layers compute from data without training: Keras's `adapt` of
-// Normalization and Discretization.
+// SPDX-License-Identifier: BSD-3-Clause
+// Weights that layers compute from data without training: Keras's `adapt` of Normalization and Discretization.
 #pragma once
 
 #include <stagecraft/graph/array_view.hpp>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause The batches of an epoch or an evaluation, from arrays or from a dataset.
+// SPDX-License-Identifier: BSD-3-Clause
+// The batches of an epoch or an evaluation, from arrays or from a dataset.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>

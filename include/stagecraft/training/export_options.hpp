@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause The options of a model's `export_for_ipu_serving`, which is in serving/;
-// nothing here includes that room.
+// SPDX-License-Identifier: BSD-3-Clause
+// The options of a model's `export_for_ipu_serving`, which is in serving/; nothing here includes that room.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause The states that stateful layers keep from batch to batch, as users see them.
-// Keras counterpart: `states` and `reset_states` of RNN, `reset_states` of Model.
+// SPDX-License-Identifier: BSD-3-Clause
+// The states that stateful layers keep from batch to batch, as users see them. Keras counterpart: `states` and
+// `reset_states` of RNN, `reset_states` of Model.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause The scores of rows in metrics that are means over rows. Keras counterpart: the
-// update_state of the metrics.
+// SPDX-License-Identifier: BSD-3-Clause
+// The scores of rows in metrics that are means over rows. Keras counterpart: the update_state of the metrics.
 #pragma once
 
 #include <stagecraft/graph/array_view.hpp>

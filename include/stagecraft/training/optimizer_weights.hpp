@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause The numbers that an optimizer keeps with each weight, as users see them: copies
-// in Keras's order, under Keras's names.
+// SPDX-License-Identifier: BSD-3-Clause
+// The numbers that an optimizer keeps with each weight, as users see them: copies in Keras's order, under Keras's
+// names.
 #pragma once
 
 #include <stagecraft/graph/growing_array.hpp>

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Runs a model without training it: Keras's `predict` and the call of a model,
-// with a plan and memory of their own.
+// SPDX-License-Identifier: BSD-3-Clause
+// Runs a model without training it: Keras's `predict` and the call of a model, with a plan and memory of their own.
 #pragma once
 
 #include <stagecraft/diagnostics/begin_headers.hpp>

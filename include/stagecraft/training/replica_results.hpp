@@ -1,6 +1,7 @@
-// SPDX-License-Identifier: BSD-3-Clause Results of an epoch: for each replica the means of loss and metrics under
-// Keras's names, or values accumulated over steps (`accumulate_outfeed` of `pipelining_ops.pipeline`); for all replicas
-// the reduction of these. Keras counterpart: ReplicatedMetricReductionMethod.
+// SPDX-License-Identifier: BSD-3-Clause
+// Results of an epoch: for each replica the means of loss and metrics under Keras's names, or values accumulated over
+// steps (`accumulate_outfeed` of `pipelining_ops.pipeline`); for all replicas the reduction of these. Keras
+// counterpart: ReplicatedMetricReductionMethod.
 #pragma once
 
 #include <stagecraft/description/reported_metrics.hpp>

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause Arguments and results of a model's functions for files. The functions
-// themselves are in io/, which nothing here includes: they are found when a program that has included them calls them.
+// SPDX-License-Identifier: BSD-3-Clause
+// Arguments and results of a model's functions for files. The functions themselves are in io/, which nothing here
+// includes: they are found when a program that has included them calls them.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>

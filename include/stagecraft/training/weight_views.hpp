@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause A model's weights as users see them: copies in Keras's order, and views by name
-// over the model's own memory.
+// SPDX-License-Identifier: BSD-3-Clause
+// A model's weights as users see them: copies in Keras's order, and views by name over the model's own memory.
 #pragma once
 
 #include <stagecraft/description/types_of_calls.hpp>

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Turns the result of a user's function into a value that can be kept: lazy
-// expressions and views become tensors.
+// SPDX-License-Identifier: BSD-3-Clause
+// Turns the result of a user's function into a value that can be kept: lazy expressions and views become tensors.
 #pragma once
 
 #include <stagecraft/training/data/sample_set.hpp>

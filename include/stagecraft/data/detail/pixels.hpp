@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause The image of a file, and its conversion to another size.
+// SPDX-License-Identifier: BSD-3-Clause
+// The image of a file, and its conversion to another size.
 #pragma once
 
 #include <stagecraft/layers/interpolation.hpp>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause The streams behind the words of a dataset, such as map and shuffle.
+// SPDX-License-Identifier: BSD-3-Clause
+// The streams behind the words of a dataset, such as map and shuffle.
 #pragma once
 
 #include <stagecraft/data/array_batch.hpp>

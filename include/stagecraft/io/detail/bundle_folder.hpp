@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause The folder of a bundle: three files that belong together, written beside the
-// former folder, whose place they then take in one step.
+// SPDX-License-Identifier: BSD-3-Clause
+// The folder of a bundle: three files that belong together, written beside the former folder, whose place they then
+// take in one step.
 #pragma once
 
 #include <stagecraft/io/detail/byte_source.hpp>

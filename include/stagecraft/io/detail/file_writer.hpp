@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause Writes files so that a reader sees the former or the new file, whole: a file is
-// written under another name, to the disk, and then renamed. Removes files and folders with such names that killed
-// programs left.
+// SPDX-License-Identifier: BSD-3-Clause
+// Writes files so that a reader sees the former or the new file, whole: a file is written under another name, to the
+// disk, and then renamed. Removes files and folders with such names that killed programs left.
 #pragma once
 
 #include <stagecraft/io/detail/byte_source.hpp>

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Names the weights of Keras's files, which identify them by layer and position,
-// as the model's own weights.
+// SPDX-License-Identifier: BSD-3-Clause
+// Names the weights of Keras's files, which identify them by layer and position, as the model's own weights.
 #pragma once
 
 #include <stagecraft/io/stored_tensor.hpp>

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause A model as Keras 2 describes it in JSON: classes and options of the layers, and
-// the inputs of each call.
+// SPDX-License-Identifier: BSD-3-Clause
+// A model as Keras 2 describes it in JSON: classes and options of the layers, and the inputs of each call.
 #pragma once
 
 #include <stagecraft/graph/graph.hpp>

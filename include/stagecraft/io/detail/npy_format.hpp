@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause NumPy's format of one array: a magic text, a header that is a Python
-// dictionary, then the elements.
+// SPDX-License-Identifier: BSD-3-Clause
+// NumPy's format of one array: a magic text, a header that is a Python dictionary, then the elements.
 #pragma once
 
 #include <stagecraft/io/detail/byte_source.hpp>

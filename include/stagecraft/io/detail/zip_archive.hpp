@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Reads zip archives, such as .npz and .keras files, whole or one member as a
-// stream, and writes them. Needs libzip.
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads zip archives, such as .npz and .keras files, whole or one member as a stream, and writes them. Needs libzip.
 #pragma once
 
 #include <stagecraft/io/detail/byte_source.hpp>

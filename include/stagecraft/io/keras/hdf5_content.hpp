@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause The interface by which Keras's readers ask for the content of an HDF5 file,
-// which this process or another one reads, and limits on the bytes of unpacked parts.
+// SPDX-License-Identifier: BSD-3-Clause
+// The interface by which Keras's readers ask for the content of an HDF5 file, which this process or another one reads,
+// and limits on the bytes of unpacked parts.
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>

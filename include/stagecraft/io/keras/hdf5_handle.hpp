@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause The owner of an object that libhdf5 has opened.
+// SPDX-License-Identifier: BSD-3-Clause
+// The owner of an object that libhdf5 has opened.
 #pragma once
 
 #include <hdf5.h>

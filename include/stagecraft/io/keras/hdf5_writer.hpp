@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause Writes HDF5 files as h5py does for Keras: groups, attributes of text, arrays of
-// numbers. Equal content makes equal bytes: no times are written. Needs libhdf5 (its C interface).
+// SPDX-License-Identifier: BSD-3-Clause
+// Writes HDF5 files as h5py does for Keras: groups, attributes of text, arrays of numbers. Equal content makes equal
+// bytes: no times are written. Needs libhdf5 (its C interface).
 #pragma once
 
 #include <stagecraft/io/detail/byte_source.hpp>

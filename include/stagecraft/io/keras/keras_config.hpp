@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause Writes a bundle's description of a model as Keras does: as Keras 2 for .h5
-// files and TensorFlow.js, as Keras 3 for .keras files. It knows the classes that Keras has, and writes Keras 2's lists
-// of calls as Keras 3's objects.
+// SPDX-License-Identifier: BSD-3-Clause
+// Writes a bundle's description of a model as Keras does: as Keras 2 for .h5 files and TensorFlow.js, as Keras 3 for
+// .keras files. It knows the classes that Keras has, and writes Keras 2's lists of calls as Keras 3's objects.
 #pragma once
 
 #include <stagecraft/io/detail/byte_source.hpp>

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Writes models as Keras 2 saves them in HDF5 files, and as Keras 3 saves them in
-// archives.
+// SPDX-License-Identifier: BSD-3-Clause
+// Writes models as Keras 2 saves them in HDF5 files, and as Keras 3 saves them in archives.
 #pragma once
 
 #include <stagecraft/io/detail/bundle_contents.hpp>

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Optimizers that this library and Keras both have: their names, and the numbers
-// that they keep with each weight.
+// SPDX-License-Identifier: BSD-3-Clause
+// Optimizers that this library and Keras both have: their names, and the numbers that they keep with each weight.
 #pragma once
 
 #include <algorithm>

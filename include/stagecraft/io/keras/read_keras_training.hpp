@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause Reads the training in a file of Keras, from which a trainer's `load` continues:
-// the optimizer of a .h5 file of Keras 2, or of a .keras or .weights.h5 file of Keras 3.
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads the training in a file of Keras, from which a trainer's `load` continues: the optimizer of a .h5 file of Keras
+// 2, or of a .keras or .weights.h5 file of Keras 3.
 #pragma once
 
 #include <stagecraft/io/detail/bundle_contents.hpp>

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause Reads the weights of Keras's files for `load_weights`: Keras 2's .h5, by the
-// names of layers, and Keras 3's .weights.h5 and .keras.
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads the weights of Keras's files for `load_weights`: Keras 2's .h5, by the names of layers, and Keras 3's
+// .weights.h5 and .keras.
 #pragma once
 
 #include <stagecraft/io/detail/bundle_contents.hpp>

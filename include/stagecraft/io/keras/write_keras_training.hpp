@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Writes the training of a bundle as Keras does: the optimizer, the loss, and the
-// optimizer's numbers.
+// SPDX-License-Identifier: BSD-3-Clause
+// Writes the training of a bundle as Keras does: the optimizer, the loss, and the optimizer's numbers.
 #pragma once
 
 #include <stagecraft/io/detail/bundle_contents.hpp>

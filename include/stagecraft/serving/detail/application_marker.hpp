@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause A marker in the file of an application, which is read before anything of the
-// file is run.
+// SPDX-License-Identifier: BSD-3-Clause
+// A marker in the file of an application, which is read before anything of the file is run.
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause The folder of an exported model: a bundle, application.json, which says how to
-// run it, and the application that is compiled from both.
+// SPDX-License-Identifier: BSD-3-Clause
+// The folder of an exported model: a bundle, application.json, which says how to run it, and the application that is
+// compiled from both.
 #pragma once
 
 #include <stagecraft/io/detail/bundle_contents.hpp>

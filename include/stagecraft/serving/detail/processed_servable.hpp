@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause A servable of a predictor with steps before and after its model, which run on
-// the CPU. Names and shapes of a step follow from the type of its `call`.
+// SPDX-License-Identifier: BSD-3-Clause
+// A servable of a predictor with steps before and after its model, which run on the CPU. Names and shapes of a step
+// follow from the type of its `call`.
 #pragma once
 
 #include <stagecraft/serving/application_options.hpp>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Includes all callbacks. Keras counterpart: tf.keras.callbacks.
+// SPDX-License-Identifier: BSD-3-Clause
+// Includes all callbacks. Keras counterpart: tf.keras.callbacks.
 #pragma once
 
 #include <stagecraft/diagnostics/begin_headers.hpp>

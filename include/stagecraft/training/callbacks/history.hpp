@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause The logs of each epoch of a training. Keras counterpart:
-// tf.keras.callbacks.History.
+// SPDX-License-Identifier: BSD-3-Clause
+// The logs of each epoch of a training. Keras counterpart: tf.keras.callbacks.History.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause The base of callbacks that are made from options in braces: it reports options
-// that they do not have.
+// SPDX-License-Identifier: BSD-3-Clause
+// The base of callbacks that are made from options in braces: it reports options that they do not have.
 #pragma once
 
 #include <stagecraft/diagnostics/any_argument.hpp>

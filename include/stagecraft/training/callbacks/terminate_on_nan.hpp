@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause Ends training when the loss is NaN or infinite. Keras counterpart:
-// tf.keras.callbacks.TerminateOnNaN.
+// SPDX-License-Identifier: BSD-3-Clause
+// Ends training when the loss is NaN or infinite. Keras counterpart: tf.keras.callbacks.TerminateOnNaN.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause The destination of texts of progress bars and callbacks, their clock, and
-// numbers in Python's spelling.
+// SPDX-License-Identifier: BSD-3-Clause
+// The destination of texts of progress bars and callbacks, their clock, and numbers in Python's spelling.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause The number of samples per second that a training processes. Counterpart:
-// ThroughputCallback of Graphcore's examples.
+// SPDX-License-Identifier: BSD-3-Clause
+// The number of samples per second that a training processes. Counterpart: ThroughputCallback of Graphcore's examples.
 #pragma once
 
 #include <stagecraft/training/callbacks/callback.hpp>

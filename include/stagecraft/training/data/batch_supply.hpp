@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause The interface by which an epoch asks for batches of samples that are not in
-// memory as a whole; the datasets of <stagecraft/data/...> implement it.
+// SPDX-License-Identifier: BSD-3-Clause
+// The interface by which an epoch asks for batches of samples that are not in memory as a whole; the datasets of
+// <stagecraft/data/...> implement it.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause Checks of data and options before anything runs. Each function throws a
-// data_error whose text names the argument, the expected value and the found one. Keras counterpart: the ValueErrors of
-// data_adapter and Model.fit.
+// SPDX-License-Identifier: BSD-3-Clause
+// Checks of data and options before anything runs. Each function throws a data_error whose text names the argument, the
+// expected value and the found one. Keras counterpart: the ValueErrors of data_adapter and Model.fit.
 //
 //   E4001  samples of another shape than the model's input or output
 //   E4002  arrays of unequal length

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause Inputs with their targets, for validation. Keras counterpart: the tuples (x, y)
-// and (x, y, sample_weight) of `validation_data`.
+// SPDX-License-Identifier: BSD-3-Clause
+// Inputs with their targets, for validation. Keras counterpart: the tuples (x, y) and (x, y, sample_weight) of
+// `validation_data`.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>

@@ -1,5 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause One array of samples of any of the users' types, which the training loop reads
-// row by row, as float. Keras counterpart: data_adapter's TensorLikeDataAdapter.
+// SPDX-License-Identifier: BSD-3-Clause
+// One array of samples of any of the users' types, which the training loop reads row by row, as float. Keras
+// counterpart: data_adapter's TensorLikeDataAdapter.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
