@@ -45,12 +45,20 @@ void rename_functions_of_keras_3(json& config, int depth = 0) {
   }
 }
 
+/// True if a layer says which module its class is of, as Keras 3 writes them.
+bool names_modules(json const& config, int depth = 0) {
+  if (depth > deepest || !config.is_structured()) return false;
+  if (config.is_object() && config.contains("module") && config.contains("class_name")) return true;
+  for (auto const& each : config)
+    if (names_modules(each, depth + 1)) return true;
+  return false;
+}
+
 /// Weights alone, with the model's description from another file.
 source_model read_weights_h5(std::string const& path, import_options const& options) {
   io::byte_source const source(options.architecture);
   auto config = parse(io::text_of(source), options.architecture, "it");
-  bool const is_keras_3 = config.is_object() && config.contains("module");
-  if (is_keras_3) rename_functions_of_keras_3(config);
+  if (names_modules(config)) rename_functions_of_keras_3(config);
   auto model = read_config(config, options.architecture, options);
   hdf5_process const file(path);
   if (file.has_group("/layers") || file.has_group("/_layer_checkpoint_dependencies"))
@@ -62,7 +70,9 @@ source_model read_weights_h5(std::string const& path, import_options const& opti
 
 source_model read_tfjs(std::string const& path, import_options const& options) {
   auto const file = io::read_tfjs(path);
-  auto model = read_config(json(file.config), path, options);
+  json config(file.config);
+  if (names_modules(config)) rename_functions_of_keras_3(config);
+  auto model = read_config(config, path, options);
   read_tfjs_weights(file.weights, path, model);
   return model;
 }
@@ -116,7 +126,8 @@ source_model read_h5(std::string const& path, import_options const& options) {
                                        : "only the weights of one: write it with model.save, not save_weights, "
                                          "or say with --architecture where model.to_json() is"));
   auto whole = parse(*config, path, "attribute 'model_config'");
-  if (auto const version = file.text("/", "keras_version"); version && version->starts_with('3'))
+  if (auto const version = file.text("/", "keras_version");
+      (version && version->starts_with('3')) || names_modules(whole))
     rename_functions_of_keras_3(whole);
   auto model = read_config(whole, path, options);
   read_h5_weights(file, model);

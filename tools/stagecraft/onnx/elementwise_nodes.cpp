@@ -259,25 +259,45 @@ void dropout(trace& to, onnx_node const& node) {
   set_alike(to, node, "Dropout", {{"rate", shortest(static_cast<float>(rate))}}, to.tensor(node, 0).is_nonnegative);
 }
 
+/// All numbers are floats here, so a type must have all numbers that the tensor may have.
 void cast(trace& to, onnx_node const& node) {
+  constexpr std::int64_t float16 = 10, bfloat16 = 16, int32 = 6, int64 = 7;
+  auto x = to.tensor(node, 0);
   auto const type = node.integer("to", 1);
-  bool const is_input = to.layer(to.tensor(node, 0)).class_name == "InputLayer";
-  if (!is_input && type != 1 && type != 10 && type != 11 && type != 16)
+  auto const kind = element_kind_of(type);
+  if (!kind) throw unsupported("makes elements of type " + std::to_string(type) + ", which is not here");
+  bool const is_truth = x.elements == element_kind::truth;
+  if (!is_truth && (type == float16 || type == bfloat16)) throw unsupported("rounds to 16 bits, which is not here");
+  if (x.elements == element_kind::real && *kind == element_kind::whole)
     throw unsupported("makes whole numbers of a tensor");
-  to.set(node, to.tensor(node, 0));
+  if (!is_truth && *kind == element_kind::truth) throw unsupported("makes truth values of numbers");
+  if (x.elements == element_kind::whole && *kind == element_kind::whole && type != int32 && type != int64)
+    throw unsupported("makes whole numbers of fewer bits");
+  x.elements = *kind;
+  to.set(node, x);
 }
 
 }  // namespace
 
 void add_elementwise_converters(std::map<std::string, onnx_converter>& to) {
   to["Relu"] = activation("relu", true), to["Tanh"] = activation("tanh"), to["Sigmoid"] = activation("sigmoid", true);
-  to["Selu"] = activation("selu"), to["Softplus"] = activation("softplus", true),
-  to["Softsign"] = activation("softsign");
-  to["Exp"] = activation("exponential", true), to["Swish"] = activation("swish");
+  to["Selu"] = [](trace& t, onnx_node const& node) {
+    constexpr float alpha = 1.67326319217681884765625F, gamma = 1.05070102214813232421875F;
+    if (node.real("alpha", alpha) != alpha || node.real("gamma", gamma) != gamma)
+      throw unsupported("has another alpha or gamma than Keras's selu");
+    set_alike(t, node, "Activation", {{"activation", "selu"}});
+  };
+  to["Softplus"] = activation("softplus", true), to["Softsign"] = activation("softsign");
+  to["Exp"] = activation("exponential", true);
+  to["Swish"] = [](trace& t, onnx_node const& node) {
+    if (node.real("alpha", 1) != 1) throw unsupported("has another alpha than 1");
+    set_alike(t, node, "Activation", {{"activation", "swish"}});
+  };
   to["Gelu"] = [](trace& t, onnx_node const& node) {  // a node since opset 20
     json name = "gelu";
-    if (node.text("approximate", "none") == "tanh")
-      name = {{"class_name", "gelu"}, {"config", {{"approximate", true}}}};
+    auto const approximate = node.text("approximate", "none");
+    if (approximate != "none" && approximate != "tanh") throw unsupported("approximates by something else than tanh");
+    if (approximate == "tanh") name = {{"class_name", "gelu"}, {"config", {{"approximate", true}}}};
     set_alike(t, node, "Activation", {{"activation", name}});
   };
   to["LeakyRelu"] = [](trace& t, onnx_node const& node) {

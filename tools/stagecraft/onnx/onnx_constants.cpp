@@ -83,6 +83,40 @@ std::optional<onnx_constant> elementwise(onnx_constant const& a, onnx_constant c
   return result;
 }
 
+/// A number with fewer digits, to the nearest even one. Below `least`, the exponent of the smallest normal number, all
+/// numbers have the same distance.
+double rounded(double value, int digits, int least) {
+  if (!std::isfinite(value)) return value;
+  int exponent = 0;
+  std::frexp(value, &exponent);
+  int const scale = digits - std::max(exponent, least);
+  return std::ldexp(std::nearbyint(std::ldexp(value, scale)), -scale);
+}
+
+/// Numbers of another type; nothing where they are not those of that type.
+std::optional<onnx_constant> cast(onnx_constant from, std::int64_t type) {
+  constexpr std::int64_t float32 = 1, boolean = 9, float16 = 10, float64 = 11, bfloat16 = 16;
+  static std::map<std::int64_t, std::pair<double, double>> const ranges{
+      {2, {0, 255}},          {3, {-128, 127}},      {4, {0, 65535}},  {5, {-32768, 32767}}, {6, {-0x1p31, 0x1p31 - 1}},
+      {7, {-0x1p63, 0x1p63}}, {12, {0, 0x1p32 - 1}}, {13, {0, 0x1p64}}};
+  from.is_whole = type != float32 && type != float16 && type != float64 && type != bfloat16;
+  auto const range = ranges.find(type);
+  if (from.is_whole && type != boolean && range == ranges.end()) return std::nullopt;
+  for (double& value : from.values) {
+    if (value == batch_marker && range != ranges.end()) continue;
+    if (type == boolean) value = value != 0 ? 1 : 0;
+    if (type == float32) value = static_cast<double>(static_cast<float>(value));
+    if (type == float16 || type == bfloat16) {
+      value = rounded(value, type == float16 ? 11 : 8, type == float16 ? -13 : -125);
+      if (type == float16 && std::abs(value) > 65504) return std::nullopt;
+    }
+    if (range == ranges.end()) continue;
+    value = std::trunc(value);
+    if (!(value >= range->second.first && value <= range->second.second)) return std::nullopt;  // or no number
+  }
+  return from;
+}
+
 std::optional<std::vector<std::int64_t>> shape_for(std::vector<std::int64_t> wanted,
                                                    std::vector<std::int64_t> const& from) {
   std::int64_t const count = count_of(from), most = std::int64_t{1} << 40;
@@ -328,13 +362,7 @@ std::optional<onnx_constant> onnx_constants::result_of(onnx_node const& node) co
   auto& first = *inputs[0];
   auto const second = inputs.size() > 1 ? inputs[1] : std::nullopt;
   if (type == "Identity") return first;
-  if (type == "Cast") {
-    auto const to = node.integer("to", 1);
-    first.is_whole = to != 1 && to != 10 && to != 11 && to != 16;
-    if (first.is_whole)
-      for (double& value : first.values) value = std::trunc(value);
-    return first;
-  }
+  if (type == "Cast") return cast(first, node.integer("to", 1));
   if (type == "Transpose") {
     auto const rank = static_cast<std::int64_t>(first.shape.size());
     std::vector<int> order;
@@ -349,8 +377,10 @@ std::optional<onnx_constant> onnx_constants::result_of(onnx_node const& node) co
     return transposed(first, order);
   }
   if (type == "Reshape" && second) {
-    auto const shape = shape_for(second->integers(), first.shape);
-    if (!shape) return std::nullopt;
+    auto const wanted = second->integers();
+    bool const is_empty = node.integer("allowzero", 0) != 0 && std::count(wanted.begin(), wanted.end(), 0) > 0;
+    auto const shape = shape_for(wanted, first.shape);
+    if (!shape || is_empty) return std::nullopt;
     first.shape = *shape;
     return first;
   }

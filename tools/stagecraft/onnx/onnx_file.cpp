@@ -105,10 +105,16 @@ class parser {
           auto type = message.get_message();
           while (type.next(1, pbf_wire_type::length_delimited)) {
             auto tensor = type.get_message();
-            while (tensor.next(2, pbf_wire_type::length_delimited)) {
-              auto shape = tensor.get_message();
-              while (shape.next(1, pbf_wire_type::length_delimited))
-                value.shape.push_back(read_length(shape.get_message()));
+            while (tensor.next()) {
+              if (tensor.tag_and_type() == tag(1, pbf_wire_type::varint)) {
+                value.type = tensor.get_int32();
+              } else if (tensor.tag_and_type() == tag(2, pbf_wire_type::length_delimited)) {
+                auto shape = tensor.get_message();
+                while (shape.next(1, pbf_wire_type::length_delimited))
+                  value.shape.push_back(read_length(shape.get_message()));
+              } else {
+                tensor.skip();
+              }
             }
           }
           break;
@@ -145,7 +151,21 @@ class parser {
 
   onnx_attribute read_attribute(pbf_reader message, std::string& name) {
     onnx_attribute result;
-    while (message.next()) switch (message.tag_and_type()) {
+    int kind = 0;
+    bool refers = false;
+    while (message.next()) {
+      auto const is = [&](onnx_kind found) { result.kind = found; };
+      switch (message.tag()) {
+        case 2: is(onnx_kind::real); break;
+        case 3: is(onnx_kind::integer); break;
+        case 4: is(onnx_kind::text); break;
+        case 5: is(onnx_kind::tensor); break;
+        case 7: is(onnx_kind::reals); break;
+        case 8: is(onnx_kind::integers); break;
+        case 9: is(onnx_kind::texts); break;
+        default: break;
+      }
+      switch (message.tag_and_type()) {
         case tag(1, pbf_wire_type::length_delimited): name = message.get_string(); break;
         case tag(2, pbf_wire_type::fixed32): result.real = message.get_float(); break;
         case tag(3, pbf_wire_type::varint): result.integer = message.get_int64(); break;
@@ -156,8 +176,19 @@ class parser {
         case tag(8, pbf_wire_type::varint): result.integers.push_back(message.get_int64()); break;
         case tag(8, pbf_wire_type::length_delimited): append(message.get_packed_int64(), result.integers); break;
         case tag(9, pbf_wire_type::length_delimited): result.texts.push_back(message.get_string()); break;
+        case tag(20, pbf_wire_type::varint): kind = message.get_int32(); break;
+        case tag(21, pbf_wire_type::length_delimited):  // the attribute of a function that calls this node
+          refers = true;
+          message.skip();
+          break;
         default: message.skip();
       }
+    }
+    bool const is_known = kind >= 0 && kind <= 8 && kind != 5;
+    if (refers || !is_known)
+      result.kind = onnx_kind::other;
+    else if (kind != 0)  // old files leave it to the fields
+      result.kind = static_cast<onnx_kind>(kind);
     return result;
   }
 

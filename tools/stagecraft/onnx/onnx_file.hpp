@@ -13,8 +13,22 @@
 
 namespace stagecraft::tool {
 
+/// What an attribute holds, by ONNX's numbers.
+enum class onnx_kind : unsigned char {
+  none = 0,
+  real = 1,
+  integer = 2,
+  text = 3,
+  tensor = 4,
+  reals = 6,
+  integers = 7,
+  texts = 8,
+  other = 9
+};
+
 /// An attribute of a node. Those of other kinds (graphs, types) have none of these.
 struct onnx_attribute {
+  onnx_kind kind = onnx_kind::none;
   float real = 0;
   std::int64_t integer = 0;
   std::string text;
@@ -57,6 +71,7 @@ struct onnx_node {
 struct onnx_value {
   std::string name;
   std::vector<std::int64_t> shape;
+  int type = 1;  ///< ONNX's number of its elements' type; 1 is float32
 };
 
 /// The graph of a file.

@@ -2,6 +2,7 @@
 // From an ONNX graph to Keras's configuration of a model, and to the model.
 #include "attention_nodes.hpp"
 #include "keras/option_values.hpp"
+#include "onnx/operator_table.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <algorithm>
@@ -74,7 +75,10 @@ void onnx_trace::add_inputs() {
     auto const rank = static_cast<int>(input.shape.size());
     if (rank < 2 || rank > static_cast<int>(shape::max_rank) + 1)
       wrong("input '" + input.name + "' has " + std::to_string(rank) + " axes, expected samples and up to six others");
+    if (!element_kind_of(input.type))
+      wrong("input '" + input.name + "' has elements of type " + std::to_string(input.type) + ", which is not read");
     traced_tensor tensor{static_cast<int>(layers_.size()), rank, order_of_input(input.name, rank)};
+    tensor.elements = *element_kind_of(input.type);
     std::string text;
     bool is_known = true;
     for (std::size_t k = 1; k < tensor.order.size(); ++k) {
@@ -102,27 +106,29 @@ void onnx_trace::add_inputs() {
 }
 
 void onnx_trace::convert(onnx_node const& node) {
+  auto const fail = [&](std::string const& why) {
+    for (auto const& each : node.outputs)
+      if (!each.empty()) unknown_.insert(each);
+    if (!why.empty())
+      problems_.push_back((node.name.empty() ? std::string("a node") : "node '" + shown_name(node.name) + "'") + " (" +
+                          (node.domain.empty() ? "" : shown_name(node.domain) + ".") + shown_name(node.type) + ") " +
+                          why);
+  };
+  if (auto const unread = unread_part(node)) return fail(*unread);
+  for (auto i = rule_of(node)->outputs; i < node.outputs.size(); ++i)
+    if (!node.outputs[i].empty() && is_taken(node.outputs[i]))
+      return fail("has an output " + std::to_string(i) + ", which is not here");
   bool is_constant = !node.inputs.empty() || node.type == "Constant";
   for (auto const& each : node.inputs) is_constant = is_constant && (each.empty() || constants_.contains(each));
   if (is_constant && constants_.fold(node)) return;
-  auto const fail = [&] {
-    for (auto const& each : node.outputs)
-      if (!each.empty()) unknown_.insert(each);
-  };
-  auto const said = (node.name.empty() ? std::string("a node") : "node '" + shown_name(node.name) + "'") + " (" +
-                    (node.domain.empty() ? "" : shown_name(node.domain) + ".") + shown_name(node.type) + ") ";
   auto const found = onnx_converters().find(node.type);
-  if (found == onnx_converters().end() || !node.domain.empty()) {
-    problems_.push_back(said + "is a " + shown_name(node.type) + ", which is not here");
-    return fail();
-  }
+  if (found == onnx_converters().end()) return fail("is a " + shown_name(node.type) + ", which is not here");
   try {
     found->second(*this, node);
   } catch (unknown_input const&) {
-    fail();
+    fail("");
   } catch (unsupported const& why) {
-    problems_.push_back(said + why.what());
-    fail();
+    fail(why.what());
   }
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "onnx/operator_table.hpp"
 #include "onnx_trace.hpp"
 
 #include <cmath>
@@ -23,14 +24,15 @@ class onnx_links {
   [[nodiscard]] onnx_node const* giver(onnx_node const& of, std::size_t input, std::string_view type) const {
     if (input >= of.inputs.size()) return nullptr;
     auto const found = givers_.find(of.inputs[input]);
-    return found != givers_.end() && found->second->type == type && found->second->domain.empty() ? found->second
-                                                                                                  : nullptr;
+    return found != givers_.end() && found->second->type == type && !unread_part(*found->second) ? found->second
+                                                                                                 : nullptr;
   }
   /// Returns the only user of a node's output, if it is of this type.
   [[nodiscard]] onnx_node const* user(onnx_node const& of, std::string_view type) const {
     auto const found = of.outputs.empty() ? users_.end() : users_.find(of.outputs[0]);
     if (found == users_.end() || found->second.size() != 1 || found->second[0] == nullptr) return nullptr;
-    return found->second[0]->type == type ? found->second[0] : nullptr;
+    auto const* const node = found->second[0];
+    return node->type == type && !unread_part(*node) ? node : nullptr;
   }
   /// How many elements a constant has; 0 for what is none.
   [[nodiscard]] std::size_t size(std::string const& name) const { return constants_.size(name); }
@@ -83,8 +85,9 @@ std::optional<onnx_node> layer_normalization(onnx_links const& links, onnx_node 
   result.type = "LayerNormalization";
   result.name = division.name;
   result.inputs = {centred->inputs[0]};
-  result.attributes["axis"].integer = -1;
-  result.attributes["epsilon"].real = static_cast<float>(*epsilon);
+  auto &axis = result.attributes["axis"], &added = result.attributes["epsilon"];
+  axis.kind = onnx_kind::integer, axis.integer = -1;
+  added.kind = onnx_kind::real, added.real = static_cast<float>(*epsilon);
   last = &division;
   // An input that is a constant with a number for each element; one number for all is no weight.
   auto const constant_of = [&](onnx_node const& node) -> std::string {
@@ -176,6 +179,7 @@ onnx_graph with_patterns(onnx_graph graph) {
     for (auto const& node : graph.nodes) {
       if (!node.domain.empty() || node.outputs.size() != 1) continue;
       auto const* last = &node;
+      if (unread_part(node)) continue;
       auto found = node.type == "Div"   ? layer_normalization(links, node, last)
                    : node.type == "Mul" ? activation(links, node)
                                         : std::nullopt;

@@ -39,6 +39,13 @@ bool is_countable(std::vector<int> const& lengths) {
   return true;
 }
 
+std::optional<element_kind> element_kind_of(std::int64_t type) {
+  if (type == 1 || type == 10 || type == 11 || type == 16) return element_kind::real;
+  if (type == 9) return element_kind::truth;
+  if ((type >= 2 && type <= 7) || type == 12 || type == 13) return element_kind::whole;
+  return std::nullopt;
+}
+
 bool traced_tensor::is_in_order() const {
   return std::is_sorted(order.begin(), order.end()) && flat_order.empty() && fused_axis < 0;
 }

@@ -17,6 +17,12 @@
 
 namespace stagecraft::tool {
 
+/// What the elements of a tensor are in the graph; here all of them are floats.
+enum class element_kind : unsigned char { real, whole, truth };
+
+/// The kind of ONNX's number of a type; nothing for complex numbers, texts and others that are not here.
+[[nodiscard]] std::optional<element_kind> element_kind_of(std::int64_t type);
+
 /// A tensor of the graph.
 struct traced_tensor {
   int layer = -1;              ///< the layer that computes it
@@ -29,6 +35,7 @@ struct traced_tensor {
   int joined_axis = -1;
   /// The axes that were flattened in the layer's order, though the graph flattens them in its own.
   std::vector<int> flat_order{}, flat_lengths{};
+  element_kind elements = element_kind::real;
 
   /// True if the layer's axes are the graph's in the same order, apart from axes of length 1.
   [[nodiscard]] bool is_in_order() const;

@@ -125,6 +125,7 @@ void split(trace& to, onnx_node const& node) {
   std::int64_t const length = x.lengths[static_cast<std::size_t>(place - x.order.begin()) - 1];
   auto const count = static_cast<std::int64_t>(node.outputs.size());
   auto const given = to.constant(node, 1);
+  if (node.integer("num_outputs", count) != count) throw unsupported("has another number of outputs than it says");
   std::vector<std::int64_t> sizes;
   if (given) sizes = given->integers();
   std::int64_t const each = count == 0 ? 0 : (length + count - 1) / count;  // the last one may have fewer

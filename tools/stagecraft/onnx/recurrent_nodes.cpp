@@ -103,6 +103,9 @@ void recurrent(trace& to, onnx_node const& node) {
       state.shape != std::vector<std::int64_t>{directions, gates * units, units} || (biases && biases->shape.empty()) ||
       (biases && biases->shape[0] != directions))
     throw unsupported("has kernels that do not fit its input");
+  if (node.integer("hidden_size", units) != units) throw unsupported("has a hidden_size that is not its kernels'");
+  if (auto const layout = node.integer("layout", 0); layout != 0 && layout != 1)
+    throw unsupported("has a layout that is not known");
   bool const resets_after = node.integer("linear_before_reset", 0) != 0;
 
   auto const takes = [&](std::size_t output) {

@@ -253,6 +253,8 @@ void add_shape_converters(std::map<std::string, onnx_converter>& to) {
   to["ReduceMean"] = reduction("Average"), to["ReduceMax"] = reduction("Max");
   to["Reshape"] = [](trace& t, onnx_node const& node) {
     auto wanted = t.required(node, 1);
+    if (node.integer("allowzero", 0) != 0 && std::count(wanted.values.begin(), wanted.values.end(), 0.0) > 0)
+      throw unsupported("has a shape with a length of 0");
     for (double& length : wanted.values)
       if (length == batch_marker) length = -1;
     auto integers = wanted.integers();

@@ -34,6 +34,10 @@ std::vector<int> small(integers const& from, std::size_t count, char const* what
 window window_of(onnx_node const& node, traced_tensor const& x, integers const& sizes) {
   std::size_t const rank = x.lengths.size() - 1;
   integers const ones(rank, 1), zeros(2 * rank, 0);
+  auto const automatic = node.text("auto_pad", "NOTSET");
+  if (automatic != "NOTSET" && automatic != "SAME_UPPER" && automatic != "SAME_LOWER" && automatic != "VALID")
+    throw unsupported("has an auto_pad that is not known");
+  if (node.integers("kernel_shape", sizes) != sizes) throw unsupported("has a kernel_shape that is not its kernel's");
   window w{small(sizes, rank, "sizes", 1),
            small(node.integers("strides", ones), rank, "strides", 1),
            small(node.integers("dilations", ones), rank, "dilations", 1),

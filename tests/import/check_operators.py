@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Nothing that a node says is passed over: walks the table of operators (operator_table.cpp).
+
+    python3 tests/import/check_operators.py <the program stagecraft> <folder>
+
+Each operator is refused with an attribute that the table does not have, each attribute with a value of another kind, and
+one that must have a value with another; and each attribute that a converter reads stands in the table."""
+import pathlib
+import re
+import sys
+
+from model_files import message, onnx
+from program import check, end, run
+
+FOLDER = pathlib.Path(sys.argv[2])
+TOOL = pathlib.Path(__file__).parents[2] / "tools" / "stagecraft" / "onnx"
+KINDS = {"real": 1, "integer": 2, "text": 3, "tensor": 4, "reals": 6, "integers": 7, "texts": 8}
+
+
+def attribute(name, kind, *value):
+    return message((1, name), *value, (20, kind))
+
+
+def table():
+    """Operators with their attributes: name, kind, and the only value or None."""
+    text = (TOOL / "operator_table.cpp").read_text()
+    lines = text[text.index('R"(') + 4 : text.index('\n)"')].replace("\n ", " ").splitlines()
+    found = {}
+    for operator, _inputs, _outputs, *attributes in map(str.split, lines):
+        found[operator] = []
+        for each in attributes:
+            name, mark, rest = re.match(r"(\w+)([:=~])(\S+)", each).groups()
+            kind = ("integer" if rest.isdigit() else "text") if mark == "=" else rest
+            found[operator].append((name, kind, rest if mark == "=" else None))
+    return found
+
+
+def problems(nodes):
+    """What is said of each node; they are all in one file, named after their numbers."""
+    path = FOLDER / "operators.onnx"
+    named = [(1, message((1, "x"), (2, f"y{i}"), (3, f"n{i}"), (4, kind), (5, each))) for i, (kind, each) in enumerate(nodes)]
+    value = lambda name: message((1, name), (2, message((1, message((1, 1), (2, message((1, message((2, "n"))), (1, message((1, 4))))))))))
+    path.write_bytes(message((1, 8), (7, message(*named, (11, value("x")), *((12, value(f"y{i}")) for i in range(len(nodes))))), (8, message((2, 17)))))
+    code, text = run("show", path)
+    check(code == 1 and "[E5064]" in text, f"operators.onnx: exit code {code}: {text[-2000:]}")
+    return {int(number): rest for number, rest in re.findall(r"node 'n(\d+)' (.*)", text)}
+
+
+def of_other_kind(name, kind):
+    return attribute(name, 3, (4, "one")) if kind == "real" else message((1, name), (20, 1))
+
+
+def check_all(what, nodes, expected):
+    said = problems(nodes)
+    for i, (node, text) in enumerate(zip(nodes, expected, strict=True)):
+        check(text in said.get(i, ""), f"{what} of {node[0]}: '{text}' is missing in: {said.get(i)}")
+
+
+def main():
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    operators = table()
+    check(len(operators) >= 60 and all(kind in KINDS for each in operators.values() for _, kind, _ in each), f"the table: {operators}")
+    check_all("an unknown attribute", [(each, attribute("surprise", 2, (3, 1))) for each in operators], ["'surprise', which is not here"] * len(operators))
+    all_of = [(operator, *each) for operator, attributes in operators.items() for each in attributes]
+    check_all("another kind", [(operator, of_other_kind(name, kind)) for operator, name, kind, _ in all_of],
+              [f"'{name}', a {'text' if kind == 'real' else 'number'}, expected" for _, name, kind, _ in all_of])
+    fixed = [(operator, name, kind, value) for operator, name, kind, value in all_of if value is not None]
+    check(len(fixed) > 4, "attributes that must have one value")
+    nodes = [(operator, attribute(name, KINDS[kind], (4, "other") if kind == "text" else (3, int(value) + 1))) for operator, name, kind, value in fixed]
+    check_all("another value", nodes, [f"'{name}', {repr('other') if kind == 'text' else int(value) + 1}" for _, name, kind, value in fixed])
+    cast = lambda to: ("Cast", ["a"], ["y"], attribute("to", 2, (3, to)))
+    wrong = {"whole numbers": cast(7), "truth": cast(9), "16 bits": cast(10), "alpha": ("Selu", ["a"], ["y"], message((1, "alpha"), (20, 1))),
+             "auto_pad": ("MaxPool", ["a"], ["y"], attribute("auto_pad", 3, (4, "SAME"))), "tanh": ("Gelu", ["a"], ["y"], attribute("approximate", 3, (4, "x")))}
+    for text, node in wrong.items():
+        shape = (None, 2, 4) if text == "auto_pad" else (None, 4)
+        (FOLDER / "wrong.onnx").write_bytes(onnx([("Relu", ["x"], ["a"]), node], shape=shape))
+        code, said = run("show", FOLDER / "wrong.onnx")
+        check(code == 1 and text in said and "[E5064]" in said, f"{node}: {said}")
+    surplus = [("Relu", ["x", "x"], ["y"]), ("Sub", ["x", "x", "x"], ["y"])]
+    for node in surplus:
+        (FOLDER / "surplus.onnx").write_bytes(onnx([node]))
+        code, text = run("show", FOLDER / "surplus.onnx")
+        check(code == 1 and "has an input" in text, f"{node}: {text}")
+    names = {name for each in operators.values() for name, _, _ in each}
+    for path in sorted(TOOL.glob("*.cpp")):
+        if path.name.startswith("export") or path.name in ("onnx_builder.cpp", "operator_table.cpp"):
+            continue
+        for name in re.findall(r"node\.(?:find|integer|integers|real|text)\(\"(\w+)\"", path.read_text()):
+            check(name in names, f"{path.name} reads '{name}', which the table of operators has not")
+    end()
+
+
+main()

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "onnx/operator_table.hpp"
+
+#include <stagecraft/diagnostics/shown_text.hpp>
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <stdexcept>
+
+namespace stagecraft::tool {
+
+namespace {
+
+using diagnostics::shown_name;
+
+/// A line for each operator: its name, the inputs that are read, the outputs that are there (* any number), and its
+/// attributes: `name:kind` is read, `name=value` must have that value, `name~kind` changes nothing of a prediction.
+/// Lines that begin with a space go on with the one before. No attribute of Resize that changes nothing is of a mode
+/// that is imported.
+constexpr std::string_view table_text = R"(
+Add 2 1
+AveragePool 1 1 auto_pad:text dilations:integers kernel_shape:integers pads:integers strides:integers
+  ceil_mode:integer count_include_pad:integer
+BatchNormalization 5 1 epsilon:real momentum:real spatial=1 training_mode:integer
+Cast 1 1 round_mode=up saturate=1 to:integer
+Clip 3 1
+Concat * 1 axis:integer
+Constant 0 1 value:tensor value_float:real value_floats:reals value_int:integer value_ints:integers
+ConstantOfShape 1 1 value:tensor
+Conv 3 1 auto_pad:text dilations:integers kernel_shape:integers pads:integers strides:integers group:integer
+ConvTranspose 3 1 auto_pad:text dilations:integers kernel_shape:integers pads:integers strides:integers
+  group:integer output_padding:integers output_shape:integers
+Div 2 1
+Dropout 3 1 seed~integer
+Elu 1 1 alpha:real
+Equal 2 1
+Erf 1 1
+Exp 1 1
+Expand 2 1
+Flatten 1 1 axis:integer
+GRU 6 2 activations:texts clip:real direction:text hidden_size:integer layout:integer linear_before_reset:integer
+Gather 2 1 axis:integer
+Gelu 1 1 approximate:text
+Gemm 3 1 alpha:real beta:real transA:integer transB:integer
+GlobalAveragePool 1 1
+GlobalMaxPool 1 1
+HardSigmoid 1 1 alpha:real beta:real
+Identity 1 1
+LSTM 8 3 activations:texts clip:real direction:text hidden_size:integer layout:integer input_forget:integer
+LayerNormalization 3 1 axis:integer epsilon:real stash_type=1
+LeakyRelu 1 1 alpha:real
+MatMul 2 1
+Max * 1
+MaxPool 1 1 auto_pad:text dilations:integers kernel_shape:integers pads:integers strides:integers ceil_mode:integer
+  storage_order:integer
+Mean * 1
+Min * 1
+Mod 2 1 fmod:integer
+Mul 2 1
+Neg 1 1
+PRelu 2 1
+Pad 4 1 mode:text
+Pow 2 1
+RNN 6 2 activations:texts clip:real direction:text hidden_size:integer layout:integer
+ReduceMax 2 1 axes:integers keepdims:integer noop_with_empty_axes:integer
+ReduceMean 2 1 axes:integers keepdims:integer noop_with_empty_axes:integer
+Relu 1 1
+Reshape 2 1 allowzero:integer
+Resize 4 1 antialias=0 coordinate_transformation_mode:text cubic_coeff_a~real exclude_outside=0
+  extrapolation_value~real keep_aspect_ratio_policy=stretch mode:text nearest_mode:text
+Selu 1 1 alpha:real gamma:real
+Shape 1 1 end:integer start:integer
+Sigmoid 1 1
+Slice 5 1
+Softmax 1 1 axis:integer
+Softplus 1 1
+Softsign 1 1
+Split 2 * axis:integer num_outputs:integer
+Sqrt 1 1
+Squeeze 2 1 axes:integers
+Sub 2 1
+Sum * 1
+Swish 1 1 alpha:real
+Tanh 1 1
+ThresholdedRelu 1 1 alpha:real
+Transpose 1 1 perm:integers
+Trilu 1 1 upper:integer
+Unsqueeze 2 1 axes:integers
+Where 3 1
+)";
+
+constexpr std::array<std::pair<onnx_kind, std::string_view>, 7> kind_words{{{onnx_kind::real, "real"},
+                                                                            {onnx_kind::integer, "integer"},
+                                                                            {onnx_kind::text, "text"},
+                                                                            {onnx_kind::tensor, "tensor"},
+                                                                            {onnx_kind::reals, "reals"},
+                                                                            {onnx_kind::integers, "integers"},
+                                                                            {onnx_kind::texts, "texts"}}};
+
+onnx_kind kind_of(std::string_view word) {
+  for (auto const& [kind, name] : kind_words)
+    if (name == word) return kind;
+  throw std::logic_error("the table of operators has no kind '" + std::string(word) + "'");
+}
+
+std::optional<std::int64_t> number_in(std::string_view word) {
+  std::int64_t number = 0;
+  auto const [end, problem] = std::from_chars(word.data(), word.data() + word.size(), number);
+  return problem == std::errc() && end == word.data() + word.size() ? std::optional(number) : std::nullopt;
+}
+
+std::size_t count_in(std::string_view word) {
+  return word == "*" ? any_number : static_cast<std::size_t>(number_in(word).value());
+}
+
+attribute_rule attribute_in(std::string_view word) {
+  auto const mark = word.find_first_of(":=~");
+  auto const name = word.substr(0, mark), rest = word.substr(mark + 1);
+  if (word[mark] != '=')
+    return {name, kind_of(rest), word[mark] == ':' ? attribute_use::read : attribute_use::no_effect};
+  auto const number = number_in(rest);
+  return {name, number ? onnx_kind::integer : onnx_kind::text, attribute_use::only, number.value_or(0), rest};
+}
+
+std::vector<operator_rule> read_table() {
+  std::vector<operator_rule> all;
+  std::vector<std::string_view> words;
+  auto const finish = [&] {
+    if (words.empty()) return;
+    operator_rule rule{words[0], {}, count_in(words[1]), count_in(words[2])};
+    for (std::size_t i = 3; i < words.size(); ++i) rule.attributes.push_back(attribute_in(words[i]));
+    all.push_back(std::move(rule));
+    words.clear();
+  };
+  for (auto rest = table_text.substr(1); !rest.empty();) {
+    auto line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(line.size() + 1);
+    if (!line.starts_with(' ')) finish();
+    while (!line.empty()) {
+      auto const word = line.substr(0, line.find(' '));
+      if (!word.empty()) words.push_back(word);
+      line.remove_prefix(std::min(word.size() + 1, line.size()));
+    }
+  }
+  finish();
+  std::sort(all.begin(), all.end(), [](auto const& a, auto const& b) { return a.type < b.type; });
+  return all;
+}
+
+std::string_view name_of(onnx_kind kind) {
+  switch (kind) {
+    case onnx_kind::real: return "a number";
+    case onnx_kind::integer: return "a whole number";
+    case onnx_kind::text: return "a text";
+    case onnx_kind::tensor: return "a tensor";
+    case onnx_kind::reals: return "a list of numbers";
+    case onnx_kind::integers: return "a list of whole numbers";
+    case onnx_kind::texts: return "a list of texts";
+    default: return "something else";
+  }
+}
+
+std::string text_of(onnx_attribute const& value) {
+  return value.kind == onnx_kind::text ? "'" + shown_name(value.text) + "'" : std::to_string(value.integer);
+}
+
+}  // namespace
+
+std::vector<operator_rule> const& operator_table() {
+  static auto const all = read_table();
+  return all;
+}
+
+operator_rule const* rule_of(onnx_node const& node) {
+  auto const& all = operator_table();
+  auto const found =
+      std::lower_bound(all.begin(), all.end(), node.type,
+                       [](operator_rule const& rule, std::string const& type) { return rule.type < type; });
+  return found != all.end() && found->type == node.type && node.domain.empty() ? &*found : nullptr;
+}
+
+std::optional<std::string> unread_part(onnx_node const& node) {
+  auto const* const rule = rule_of(node);
+  if (rule == nullptr) return "is a " + shown_name(node.type) + ", which is not here";
+  for (auto const& [name, value] : node.attributes) {
+    auto const found = std::find_if(rule->attributes.begin(), rule->attributes.end(),
+                                    [&](attribute_rule const& each) { return each.name == name; });
+    auto const said = "has the attribute '" + shown_name(name) + "', ";
+    if (found == rule->attributes.end()) return said + "which is not here";
+    if (value.kind != found->kind)
+      return said + std::string(name_of(value.kind)) + ", expected " + std::string(name_of(found->kind));
+    bool const is_that = value.kind == onnx_kind::text ? value.text == found->text : value.integer == found->number;
+    if (found->use == attribute_use::only && !is_that)
+      return said + text_of(value) + "; only " + std::string(found->text) + " is here";
+  }
+  for (std::size_t i = rule->inputs; i < node.inputs.size(); ++i)
+    if (!node.inputs[i].empty()) return "has an input " + std::to_string(i) + ", which is not here";
+  return std::nullopt;
+}
+
+}  // namespace stagecraft::tool

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All that nodes of the operators that are imported may say. What a file says and no converter reads is refused here,
+// so that nothing is passed over.
+#pragma once
+
+#include "onnx_file.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stagecraft::tool {
+
+/// What becomes of an attribute.
+enum class attribute_use : unsigned char {
+  read,       ///< a converter reads it
+  only,       ///< it must have one value
+  no_effect,  ///< it changes nothing of what a prediction computes
+};
+
+/// An attribute of an operator.
+struct attribute_rule {
+  std::string_view name;
+  onnx_kind kind = onnx_kind::none;
+  attribute_use use = attribute_use::read;
+  std::int64_t number = 0;     ///< the only value of a whole number
+  std::string_view text = {};  ///< the only value as a text
+};
+
+/// An operator of ONNX. Attributes that are not named here are refused.
+struct operator_rule {
+  std::string_view type;
+  std::vector<attribute_rule> attributes;
+  std::size_t inputs = 1;   ///< inputs that are read; more must be left out
+  std::size_t outputs = 1;  ///< outputs that are there; others must not be used
+};
+
+inline constexpr std::size_t any_number = 1 << 20;
+
+/// The operators that are imported, in the order of the alphabet.
+[[nodiscard]] std::vector<operator_rule> const& operator_table();
+
+/// Returns the rule of an operator of ONNX's own domain; null if there is none.
+[[nodiscard]] operator_rule const* rule_of(onnx_node const& node);
+
+/// Returns what a node says that is not read, as the end of a sentence; nothing if all of it is.
+[[nodiscard]] std::optional<std::string> unread_part(onnx_node const& node);
+
+}  // namespace stagecraft::tool
