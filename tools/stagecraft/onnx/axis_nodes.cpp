@@ -168,7 +168,7 @@ void slice(trace& to, onnx_node const& node) {
     auto const step = steps ? steps->integers()[i] : 1;
     if (step == 0 || step < -(1 << 30) || step > (1 << 30)) throw unsupported("has a step that is not here");
     if (x.order[0] == axis) {
-      if (starts[i] == 0 && ends[i] >= (1 << 30) && step == 1) continue;
+      if (starts[i] == 0 && ends[i] >= 100'000'000 && step == 1) continue;
       throw unsupported("cuts samples, or an axis of length 1");
     }
     int const place = place_in_sample(x, axis);

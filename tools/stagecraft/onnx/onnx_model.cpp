@@ -15,7 +15,7 @@ namespace {
 
 using diagnostics::shown_name;
 
-constexpr std::int64_t first_opset = 7, last_opset = 25;
+constexpr std::int64_t first_opset = 7, last_opset = 27;
 
 /// Whether a node only passes on what it is given, as far as axes are concerned.
 bool keeps_axes(onnx_node const& node) {

@@ -255,6 +255,16 @@ void cast(trace& to, onnx_node const& node) {
   to.set(node, y);
 }
 
+/// The type of another tensor; that of numbers with a fraction alone is known.
+void cast_like(trace& to, onnx_node const& node) {
+  if (!to.is_tensor(node, 1) || to.tensor(node, 1).elements != element_kind::real)
+    throw unsupported("makes numbers of a type that is not known here");
+  if (!to.is_tensor(node, 0)) return to.set_constant(node, to.required(node, 0));
+  auto y = to.tensor(node, 0);
+  y.elements = element_kind::real;
+  to.set(node, y);
+}
+
 /// Sum, Max, Min, Mean of any number of tensors.
 onnx_converter of_all(own_text word, own_text before, own_text middle, own_text after, bool is_mean = false) {
   return on_each(
@@ -368,7 +378,7 @@ void add_operation_converters(std::map<std::string, onnx_converter>& to) {
     y.elements = element_kind::truth;
     t.set(node, y);
   };
-  to["Celu"] = celu, to["Shrink"] = shrink, to["Pow"] = power, to["Mod"] = modulo;
+  to["CastLike"] = cast_like, to["Celu"] = celu, to["Shrink"] = shrink, to["Pow"] = power, to["Mod"] = modulo;
   also("Clip", clip), also("HardSigmoid", hard_sigmoid), also("Selu", selu), also("Swish", swish), also("Cast", cast);
   to["Less"] = on_each(2, "comparison", between(" < "), truth);
   to["Greater"] = on_each(2, "comparison", between(" > "), truth);

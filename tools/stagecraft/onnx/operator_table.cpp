@@ -25,6 +25,7 @@ AveragePool 1 1 auto_pad:text dilations:integers kernel_shape:integers pads:inte
   ceil_mode:integer count_include_pad:integer
 BatchNormalization 5 1 epsilon:real momentum:real spatial=1 training_mode:integer
 Cast 1 1 round_mode=up saturate=1 to:integer
+CastLike 2 1 round_mode=up saturate=1
 Ceil 1 1
 Celu 1 1 alpha:real
 Clip 3 1
@@ -80,6 +81,7 @@ PRelu 2 1
 Pad 4 1 mode:text
 Pow 2 1
 RNN 6 2 activations:texts clip:real direction:text hidden_size:integer layout:integer
+Range 3 1
 Reciprocal 1 1
 ReduceL1 2 1 axes:integers keepdims:integer noop_with_empty_axes:integer
 ReduceL2 2 1 axes:integers keepdims:integer noop_with_empty_axes:integer
@@ -88,18 +90,21 @@ ReduceLogSumExp 2 1 axes:integers keepdims:integer noop_with_empty_axes:integer
 ReduceMax 2 1 axes:integers keepdims:integer noop_with_empty_axes:integer
 ReduceMean 2 1 axes:integers keepdims:integer noop_with_empty_axes:integer
 ReduceMin 2 1 axes:integers keepdims:integer noop_with_empty_axes:integer
+ReduceProd 2 1 axes:integers keepdims:integer noop_with_empty_axes:integer
 ReduceSum 2 1 axes:integers keepdims:integer noop_with_empty_axes:integer
 ReduceSumSquare 2 1 axes:integers keepdims:integer noop_with_empty_axes:integer
 Relu 1 1
 Reshape 2 1 allowzero:integer
 Resize 4 1 antialias=0 coordinate_transformation_mode:text cubic_coeff_a~real exclude_outside=0
   extrapolation_value~real keep_aspect_ratio_policy=stretch mode:text nearest_mode:text
+Round 1 1
 Selu 1 1 alpha:real gamma:real
 Shape 1 1 end:integer start:integer
 Shrink 1 1 bias:real lambd:real
 Sigmoid 1 1
 Sign 1 1
 Sin 1 1
+Size 1 1
 Slice 5 1
 Softmax 1 1 axis:integer
 Softplus 1 1
@@ -113,7 +118,7 @@ Swish 1 1 alpha:real
 Tanh 1 1
 ThresholdedRelu 1 1 alpha:real
 Transpose 1 1 perm:integers
-Trilu 1 1 upper:integer
+Trilu 2 1 upper:integer
 Unsqueeze 2 1 axes:integers
 Where 3 1
 Xor 2 1
