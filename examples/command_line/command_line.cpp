@@ -13,12 +13,14 @@
 #include <stagecraft/datasets/mnist.hpp>
 
 arguments read_arguments(int argc, char** argv, char const* description, int default_epochs,
-                         std::string_view data_description) {
+                         std::string_view data_description, std::string_view model_description) {
   arguments given;
   given.digits = stagecraft::datasets::digits_options().train;
   given.epochs = default_epochs;
   CLI::App app(description);
   app.add_option("--data", given.data, std::string(data_description))->type_name("PATH");
+  if (!model_description.empty())
+    app.add_option("--model", given.model, std::string(model_description))->type_name("PATH");
   app.add_option("--epochs", given.epochs, "how often the training data is seen")
       ->type_name("N")
       ->check(CLI::NonNegativeNumber)

@@ -126,13 +126,17 @@ struct verdict {
 #else
   static_assert(model_error<Text...>{});
 #endif
-  static constexpr bool reported = true;
+  /// Always true, so that the static_assert that asks for it adds no second error.
+  explicit constexpr operator bool() const noexcept { return true; }
+  using checked = verdict;
   template <class Model>
   using model = Model;
 };
 template <>
 struct verdict<> {
-  static constexpr bool reported = true;
+  /// Always true, so that the static_assert that asks for it adds no second error.
+  explicit constexpr operator bool() const noexcept { return true; }
+  using checked = verdict;
   template <class Model>
   using model = Model;
 };
@@ -140,6 +144,7 @@ struct verdict<> {
 template <class T>
 struct verdict_box {
   using type = T;
+  using checked = T;
 };
 
 template <auto const& Problem>
@@ -156,10 +161,25 @@ constexpr auto box_verdict() {
 template <auto const& Problem>
 using verdict_on = typename decltype(box_verdict<Problem>())::type;
 
-/// Instantiates the error, if there is one. Always true, so that the caller's own static_assert adds no second error.
+#ifdef __clang__
 template <auto const& Problem>
-constexpr bool report() {
-  return verdict_on<Problem>::reported;
-}
+using early_verdict = decltype(box_verdict<Problem>());
+#else
+/// The verdict of an alias for users, so that the error is at the line that names the alias, and its arguments, which
+/// are long, are not printed:
+///
+///     template <class M, class Verdict = typename early_verdict<problem_of<M>>::checked>
+///     using model_with = typename Verdict::template model<M>;
+///
+/// GCC prints the arguments of an alias when something in it fails, but not when a default argument fails; Clang does
+/// the opposite. So `checked` instantiates the verdict with GCC, and the alias does so with Clang.
+template <auto const& Problem>
+using early_verdict = verdict_on<Problem>;
+#endif
+
+/// `static_assert(report<problem<M>>())` is the error, if there is one: a value of the verdict's class. An alias, not a
+/// function, since GCC and Clang print a function's template argument, the name of the problem.
+template <auto const& Problem>
+using report = verdict_on<Problem>;
 
 }  // namespace stagecraft::diagnostics

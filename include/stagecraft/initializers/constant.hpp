@@ -11,7 +11,9 @@ namespace stagecraft::initializers {
 /// The default of biases.
 struct zeros {
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::zeros};
+    initializer result{};
+    result.kind = initializer_kind::zeros;
+    return result;
   }
 };
 
@@ -19,7 +21,10 @@ struct zeros {
 /// The default of normalisation scales.
 struct ones {
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::ones, .a = 1.0F};
+    initializer result{};
+    result.kind = initializer_kind::ones;
+    result.a = 1.0F;
+    return result;
   }
 };
 
@@ -29,7 +34,10 @@ struct constant {
   float value = 0;
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::constant, .a = value};
+    initializer result{};
+    result.kind = initializer_kind::constant;
+    result.a = value;
+    return result;
   }
 };
 
@@ -40,7 +48,10 @@ struct identity {
   float gain = 1;
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::identity, .a = gain};
+    initializer result{};
+    result.kind = initializer_kind::identity;
+    result.a = gain;
+    return result;
   }
 };
 

@@ -50,15 +50,15 @@ struct initializer {
   static constexpr std::string_view own_usage = "constexpr auto call(auto& ops, auto const& shape) const";
 
   /// The formula that weights begin with.
-  initializer_kind kind = initializer_kind::unsaid;
-  float a = 0;  ///< constant: value; normal: mean; uniform: minval; variance scaling: scale; orthogonal, identity: gain
-  float b = 0;  ///< normal: stddev; uniform: maxval
-  fan_mode mode = fan_mode::fan_in;                                                    ///< variance scaling
-  initializer_distribution distribution = initializer_distribution::truncated_normal;  ///< variance scaling
-  std::uint64_t seed = 0;         ///< 0: taken from the trainer's seed
-  bool unit_forget_bias = false;  ///< the second quarter is 1, whatever the rest is: the forget gate of LSTM
-  diagnostics::own_rules<own_call> const* rules = nullptr;  ///< rules of the user's own initializer
-  diagnostics::own_options options = {};                    ///< its members
+  initializer_kind kind;
+  float a;  ///< constant: value; normal: mean; uniform: minval; variance scaling: scale; orthogonal, identity: gain
+  float b;  ///< normal: stddev; uniform: maxval
+  fan_mode mode;                          ///< variance scaling
+  initializer_distribution distribution;  ///< variance scaling
+  std::uint64_t seed;                     ///< 0: taken from the trainer's seed
+  bool unit_forget_bias;                  ///< the second quarter is 1, whatever the rest is: the forget gate of LSTM
+  diagnostics::own_rules<own_call> const* rules;  ///< rules of the user's own initializer
+  diagnostics::own_options options;               ///< its members
 
   friend constexpr bool operator==(initializer const&, initializer const&) = default;
 

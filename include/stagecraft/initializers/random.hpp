@@ -16,7 +16,12 @@ struct random_normal {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::random_normal, .a = mean, .b = stddev, .seed = seed};
+    initializer result{};
+    result.kind = initializer_kind::random_normal;
+    result.a = mean;
+    result.b = stddev;
+    result.seed = seed;
+    return result;
   }
 };
 
@@ -29,7 +34,12 @@ struct random_uniform {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::random_uniform, .a = minval, .b = maxval, .seed = seed};
+    initializer result{};
+    result.kind = initializer_kind::random_uniform;
+    result.a = minval;
+    result.b = maxval;
+    result.seed = seed;
+    return result;
   }
 };
 
@@ -43,7 +53,12 @@ struct truncated_normal {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::truncated_normal, .a = mean, .b = stddev, .seed = seed};
+    initializer result{};
+    result.kind = initializer_kind::truncated_normal;
+    result.a = mean;
+    result.b = stddev;
+    result.seed = seed;
+    return result;
   }
 };
 
@@ -55,7 +70,11 @@ struct orthogonal {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::orthogonal, .a = gain, .seed = seed};
+    initializer result{};
+    result.kind = initializer_kind::orthogonal;
+    result.a = gain;
+    result.seed = seed;
+    return result;
   }
 };
 

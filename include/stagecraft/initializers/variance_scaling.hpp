@@ -18,11 +18,13 @@ struct variance_scaling {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::variance_scaling,
-            .a = scale,
-            .mode = mode,
-            .distribution = distribution,
-            .seed = seed};
+    initializer result{};
+    result.kind = initializer_kind::variance_scaling;
+    result.a = scale;
+    result.mode = mode;
+    result.distribution = distribution;
+    result.seed = seed;
+    return result;
   }
 };
 
@@ -32,11 +34,13 @@ struct glorot_uniform {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::glorot_uniform,
-            .a = 1.0F,
-            .mode = fan_mode::fan_avg,
-            .distribution = initializer_distribution::uniform,
-            .seed = seed};
+    initializer result{};
+    result.kind = initializer_kind::glorot_uniform;
+    result.a = 1.0F;
+    result.mode = fan_mode::fan_avg;
+    result.distribution = initializer_distribution::uniform;
+    result.seed = seed;
+    return result;
   }
 };
 
@@ -47,11 +51,13 @@ struct glorot_normal {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::glorot_normal,
-            .a = 1.0F,
-            .mode = fan_mode::fan_avg,
-            .distribution = initializer_distribution::truncated_normal,
-            .seed = seed};
+    initializer result{};
+    result.kind = initializer_kind::glorot_normal;
+    result.a = 1.0F;
+    result.mode = fan_mode::fan_avg;
+    result.distribution = initializer_distribution::truncated_normal;
+    result.seed = seed;
+    return result;
   }
 };
 
@@ -61,11 +67,13 @@ struct he_uniform {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::he_uniform,
-            .a = 2.0F,
-            .mode = fan_mode::fan_in,
-            .distribution = initializer_distribution::uniform,
-            .seed = seed};
+    initializer result{};
+    result.kind = initializer_kind::he_uniform;
+    result.a = 2.0F;
+    result.mode = fan_mode::fan_in;
+    result.distribution = initializer_distribution::uniform;
+    result.seed = seed;
+    return result;
   }
 };
 
@@ -75,11 +83,13 @@ struct he_normal {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::he_normal,
-            .a = 2.0F,
-            .mode = fan_mode::fan_in,
-            .distribution = initializer_distribution::truncated_normal,
-            .seed = seed};
+    initializer result{};
+    result.kind = initializer_kind::he_normal;
+    result.a = 2.0F;
+    result.mode = fan_mode::fan_in;
+    result.distribution = initializer_distribution::truncated_normal;
+    result.seed = seed;
+    return result;
   }
 };
 
@@ -89,11 +99,13 @@ struct lecun_uniform {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::lecun_uniform,
-            .a = 1.0F,
-            .mode = fan_mode::fan_in,
-            .distribution = initializer_distribution::uniform,
-            .seed = seed};
+    initializer result{};
+    result.kind = initializer_kind::lecun_uniform;
+    result.a = 1.0F;
+    result.mode = fan_mode::fan_in;
+    result.distribution = initializer_distribution::uniform;
+    result.seed = seed;
+    return result;
   }
 };
 
@@ -103,11 +115,13 @@ struct lecun_normal {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::lecun_normal,
-            .a = 1.0F,
-            .mode = fan_mode::fan_in,
-            .distribution = initializer_distribution::truncated_normal,
-            .seed = seed};
+    initializer result{};
+    result.kind = initializer_kind::lecun_normal;
+    result.a = 1.0F;
+    result.mode = fan_mode::fan_in;
+    result.distribution = initializer_distribution::truncated_normal;
+    result.seed = seed;
+    return result;
   }
 };
 

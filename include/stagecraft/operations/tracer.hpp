@@ -68,7 +68,7 @@ class tracer {
   constexpr tensor iota(extents const& shape, int axis = -1) {
     return append(operations::iota{shape.from_front(axis)}, shape);
   }
-  /// Numbers from [0, 1), drawn anew in each step; from `seed`, unless it is 0, in place of the program's.
+  /// Numbers from [0, 1), drawn anew in each step; from `seed`, unless it is 0, in place of the trainer's.
   constexpr tensor uniform(extents const& shape, std::uint64_t seed = 0) {
     return drawn({random_distribution::uniform, seed}, shape);
   }

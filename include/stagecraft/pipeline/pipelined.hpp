@@ -258,9 +258,6 @@ constexpr diagnostic const& pipeline_problem() {
     return stage_problem<pipelined_model<M, Assignment, Devices>>;
 }
 
-template <class M, auto Assignment, auto Devices>
-using verdict_on_stages = verdict_on<pipeline_problem<M, Assignment, Devices>()>;
-
 template <class M>
 using model_or_stand_in = std::conditional_t<Model<M>, M, not_a_model>;
 
@@ -299,9 +296,10 @@ namespace stagecraft {
 /// stage is left out, E2006 and E2007 order of a sequential model, E2008 at least two stages, E2009 and E2014 device
 /// mapping, E2010 shared weights on one device, E2012 negative stage, E2066 to E2068 parallel stages; E2015 to E2019
 /// arguments that are something else.
-template <class M, auto Assignment, auto Devices = detail::devices_with<std::remove_cvref_t<decltype(Assignment)>>>
-using pipelined = typename detail::verdict_on_stages<M, Assignment, Devices>::template model<
-    pipeline::pipelined_model<detail::model_or_stand_in<M>, Assignment, Devices>>;
+template <class M, auto Assignment, auto Devices = detail::devices_with<std::remove_cvref_t<decltype(Assignment)>>,
+          class Verdict = typename detail::early_verdict<detail::pipeline_problem<M, Assignment, Devices>()>::checked>
+using pipelined =
+    typename Verdict::template model<pipeline::pipelined_model<detail::model_or_stand_in<M>, Assignment, Devices>>;
 
 /// Keras on IPU's `reset_pipeline_stage_assignment`: the same model without stages.
 template <Model M>

@@ -100,7 +100,7 @@ struct signature {
 template <class Preprocessing = no_processing, class Postprocessing = no_processing>
 struct application_options {
   /// Sizes of batches, TensorFlow Serving's allowed_batch_sizes: up to 16, increasing to the batch_size (E5148). A
-  /// batch has the least of them that holds the samples that wait; each is a program with weights and memory of its
+  /// batch has the least of them that holds the samples that wait; each is a predictor with weights and memory of its
   /// own, and takes its own time to be compiled. None: the batch_size alone.
   batch_size_list allowed_batch_sizes = {};
   /// Names of what comes out in the end.

@@ -84,7 +84,7 @@ class call_failure {
   [[nodiscard]] static char const* text_of(kind of) noexcept {
     switch (of) {
       case kind::none: return "";
-      case kind::stopped: return "the engine was stopped before the call was run";
+      case kind::stopped: return "the embedded runtime was stopped before the call was run";
       case kind::late: return "the call was not answered in its time";
       case kind::recoverable: return "the machine has no more memory";
       case kind::application:

@@ -12,7 +12,7 @@ struct export_options {
   /// Samples of a batch. 0: what the model's inputs say; if they do not, E5092.
   int batch_size = 0;
   /// Sizes of batches, TensorFlow Serving's allowed_batch_sizes: up to 16, increasing to the batch size (E5148), of a
-  /// model without stages. A batch has the least of them that holds the samples that wait; each is a program of its
+  /// model without stages. A batch has the least of them that holds the samples that wait; each is a predictor of its
   /// own. None: the batch size alone.
   std::vector<int> allowed_batch_sizes = {};
   /// Names of the outputs; none: "output_0", "output_1" and so on. Another number than the outputs', and equal

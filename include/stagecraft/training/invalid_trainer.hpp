@@ -60,21 +60,36 @@ struct invalid_predictor : Base {
   template <fixed_name Name, class Data>
     requires requires { typename Data::adapt_options; }
   void adapt(Data const&, typename Data::adapt_options const& = {}) {}
+  void reset_states() {}
+  template <fixed_name Name>
+  void reset_states(std::vector<weight_array> const& = {}) {}
+  template <fixed_name Name>
+  [[nodiscard]] std::vector<weight_array> get_states() const {
+    return {};
+  }
+  template <fixed_name Name>
+  [[nodiscard]] weight_array captured_gradients() const {
+    return {};
+  }
   template <fixed_name Name>
   [[nodiscard]] tensor weight() const {
     return {};
   }
 };
 
-/// Has the members of model_trainer; none of them is ever run.
+/// The results of an evaluation with this description: its loss and metrics.
 template <auto Training>
+constexpr std::size_t result_count() {
+  if constexpr (requires { Training.metrics; })
+    return 1 + static_cast<std::size_t>(Training.metrics.size() + Training.weighted_metrics.size());
+  else
+    return 2;
+}
+
+/// Has the members of model_trainer; none of them is ever run.
+template <std::size_t Results>
 struct invalid_trainer : invalid_predictor<trainable> {
-  using evaluation = std::array<double, [] {
-    if constexpr (requires { Training.metrics; })
-      return 1 + static_cast<std::size_t>(Training.metrics.size() + Training.weighted_metrics.size());
-    else
-      return std::size_t{2};
-  }()>;
+  using evaluation = std::array<double, Results>;
 
   explicit invalid_trainer(std::uint64_t = 0) {}
 

@@ -219,9 +219,9 @@ namespace stagecraft {
 ///
 /// Errors: those of the model's layers and stages, and those of the description, alone and with the machine: E4020,
 /// E4021, E4029, E4092, E4094, E2025, E2039, E2041 to E2047, E2049, E2061.
-template <Model M, auto Inference, class Machine = host<>>
-using predictor = typename detail::verdict_on<detail::run_problem<M, Inference, Machine, false>()>::template model<
-    detail::predictor_or_stand_in<M, Inference, Machine>>;
+template <Model M, auto Inference, class Machine = host<>,
+          class Verdict = typename detail::early_verdict<detail::run_problem<M, Inference, Machine, false>()>::checked>
+using predictor = typename Verdict::template model<detail::predictor_or_stand_in<M, Inference, Machine>>;
 
 }  // namespace stagecraft
 

@@ -361,8 +361,9 @@ class model_trainer : public trained_model<typename traced_model<M>::type, sessi
 };
 
 template <class M, auto Training, class Machine>
-using trainer_or_stand_in = std::conditional_t<run_problem<M, Training, Machine, true>().failed(),
-                                               invalid_trainer<Training>, model_trainer<M, Training, Machine>>;
+using trainer_or_stand_in =
+    std::conditional_t<run_problem<M, Training, Machine, true>().failed(), invalid_trainer<result_count<Training>()>,
+                       model_trainer<M, Training, Machine>>;
 
 }  // namespace stagecraft::trainers
 
@@ -379,9 +380,9 @@ namespace stagecraft {
 ///
 /// Errors: those of the model's layers and stages, and those of the training description, alone and with the machine:
 /// E4020 to E4025, E2020 to E2022, E2024, E2026 to E2049, E2061, E2062, E4089, E4092, E4094.
-template <Model M, auto Training, class Machine = host<>>
-using trainer = typename detail::verdict_on<detail::run_problem<M, Training, Machine, true>()>::template model<
-    detail::trainer_or_stand_in<M, Training, Machine>>;
+template <Model M, auto Training, class Machine = host<>,
+          class Verdict = typename detail::early_verdict<detail::run_problem<M, Training, Machine, true>()>::checked>
+using trainer = typename Verdict::template model<detail::trainer_or_stand_in<M, Training, Machine>>;
 
 }  // namespace stagecraft
 #include <stagecraft/diagnostics/end_headers.hpp>

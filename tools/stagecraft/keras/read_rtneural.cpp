@@ -2,8 +2,9 @@
 // Models in the JSON format of RTNeural, a library for neural networks in real-time audio: a list of layers with their
 // weights in Keras's order. They become Keras's configuration of a sequential model, which read_config reads.
 //
-// RTNeural calls a network with one sample after the other, and its recurrent layers keep their state in between. Where
-// the file leaves the number of steps open, the model here does the same: one step a call, and stateful layers.
+// RTNeural calls a network with one sample after the other; its recurrent layers and convolutions keep their state in
+// between. Where the file leaves the number of steps open, the model here does the same: one step a call, and stateful
+// layers.
 #include "keras/layer_weights.hpp"
 #include "source/source_model.hpp"
 
@@ -126,8 +127,6 @@ class rtneural_reader {
     int groups = 1;
     if (auto const found = layer.find("groups"); found != layer.end()) groups = whole(*found, "groups");
     keys_.insert({"kernel_size", "dilation", "groups"});
-    if (goes_on_ && length > 1)
-      note("it reads earlier steps, and the file does not say how many steps there are: say it with --input-shape");
     add("conv1d", "Conv1D",
         {{"filters", width_},
          {"kernel_size", json::array({length})},
@@ -135,7 +134,8 @@ class rtneural_reader {
          {"groups", groups},
          {"padding", "causal"},
          {"activation", function(activation)},
-         {"use_bias", weights_of_layer_.size() != 1}});
+         {"use_bias", weights_of_layer_.size() != 1},
+         {"stateful", goes_on_ && length > 1}});
   }
 
   /// One slope for each channel, or one for all.

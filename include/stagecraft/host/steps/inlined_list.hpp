@@ -10,6 +10,7 @@
 #include <stagecraft/host/steps/inlined_plan.hpp>
 #include <stagecraft/kernels/elementwise/function.hpp>
 #include <stagecraft/kernels/product/product.hpp>
+#include <cstring>
 #include <utility>
 
 namespace stagecraft::cpu {
@@ -51,33 +52,39 @@ class inlined_list {
   template <int Id>
   static constexpr int columns_of = of_call::columns(Id);
 
-  /// The longest left operand of a product that is stored for it.
+  /// The longest row that is stored for a product or a ring.
   static constexpr int most_left = [] {
     int most = 1;
-    for (int const id : plan.forward)
-      if (is<operations::product>(id) && of_call::inner(id) > most) most = of_call::inner(id);
+    for (int const id : plan.forward) {
+      int const length = is<operations::product>(id) ? of_call::inner(id) : of_call::is_ring(id) ? columns(id) : 1;
+      if (length > most) most = length;
+    }
     return (most + 15) / 16 * 16;
   }();
 
   /// Values of a row; nothing is set before it is computed.
   struct values {
-    values(Call const& of, float const* packed_weights) : call(of), packed(packed_weights) {}
+    values(Call const& of, float* packed_weights) : call(of), packed(packed_weights) {}
 
     Call const& call;
-    float const* packed;
+    float* packed;
     value registers[of_call::registers + 1];
     alignas(64) float states[(of_call::state_registers + 1) * layout::width];
     alignas(64) float left[most_left];
   };
 
  public:
-  static constexpr int packed_floats = of_call::packed_floats;
+  /// Packed weights, then rings.
+  static constexpr int packed_floats = of_call::ring_place(-1);
+  /// Whether the states in `packed` are ahead of the stored ones after a step.
+  static constexpr bool keeps_rings = of_call::has_rings;
   static constexpr long long workspace = of_call::workspace;
 
-  /// Packs what the products multiply by, in the order in which they read it.
+  /// Packs what the products multiply by, in the order in which they read it, and fills the rings.
   static void pack(Call const& call, float* packed) {
+    for_each_ring(call, packed, [](row_ring const& ring, float const* state) { ring.fill(state); });
     for (int const id : plan.forward) {
-      if (!is<operations::product>(id) || of_call::is_at_once(id)) continue;
+      if (!of_call::is_product(id) || of_call::is_at_once(id)) continue;
       auto const of = layout_of(id);
       auto const [weight, first_column] = of_call::right_of(id);
       int const all_columns = columns(weight);
@@ -94,11 +101,19 @@ class inlined_list {
     }
   }
 
-  static void forward(Call const& call, float const* packed) {
+  /// Writes the rings' rows to the stored states.
+  static void store_rings(Call const& call, float* packed) {
+    for_each_ring(call, packed, [](row_ring const& ring, float* state) { ring.copy_to(state); });
+  }
+
+  static void forward(Call const& call, float* packed) {
     values all(call, packed);
     if constexpr (of_call::loop_position < 0) {
-      each<0, of_call::count>([&]<int I>() { evaluate<plan.forward[I]>(all, 0); });
-      store<plan.output>(all, 0, call.output());
+#pragma GCC unroll 1
+      for (int row = 0; row < trips; ++row) {
+        each<0, of_call::count>([&]<int I>() { evaluate<plan.forward[I]>(all, row); });
+        store<plan.output>(all, row, call.output() + row * columns_of<plan.output>);
+      }
     } else {
       each<0, of_call::loop_position>([&]<int I>() {
         if constexpr (of_call::is_at_once(plan.forward[I]))
@@ -115,11 +130,23 @@ class inlined_list {
       each<of_call::end_position, of_call::count>([&]<int I>() { evaluate<plan.forward[I]>(all, 0); });
       if constexpr (!is<operations::stack>(source(plan.output))) store<plan.output>(all, 0, call.output());
     }
-    each<0, static_cast<int>(plan.updates.size())>(
-        [&]<int I>() { store<plan.updates[I].value>(all, 0, call.mutable_weight(plan.updates[I].weight)); });
+    each<0, static_cast<int>(plan.updates.size())>([&]<int I>() {
+      constexpr int next = plan.updates[I].value;
+      if constexpr (!of_call::is_next_of_ring(next)) store<next>(all, 0, call.mutable_weight(plan.updates[I].weight));
+    });
   }
 
  private:
+  static row_ring ring(float* packed, int id) {
+    return {packed + of_call::ring_place(id), of_call::kept_rows(id), columns(id)};
+  }
+  template <class Each>
+  static void for_each_ring(Call const& call, float* packed, Each const& one) {
+    for (int const id : plan.forward)
+      if (of_call::is_ring(id))
+        one(ring(packed, id), call.mutable_weight(as<operations::weight>(operand(id, 0)).index));
+  }
+
   template <int First, int Last, class Each>
   [[gnu::always_inline]] static inline void each(Each const& one) {
     if constexpr (Last > First)
@@ -247,6 +274,16 @@ class inlined_list {
       float const* const from = rows_at_once<Id>(all.call) + begin_of<Id>(row);
       each<0, of.registers()>(
           [&]<int R>() __attribute__((always_inline)) { all.registers[first_register<Id> + R] = load<of, R>(from); });
+    } else if constexpr (of_call::is_ring(Id)) {
+      constexpr int own = operand(Id, 1);
+      row_ring const rows = ring_of<Id>(all);
+      // Not by registers: what a mask has stored is read back late.
+      float const* const from = numbers<own>(all, row);
+      std::memcpy(rows.first_place(), from, sizeof(float) * columns_of<own>);
+      std::memcpy(rows.second_place(), from, sizeof(float) * columns_of<own>);
+      rows.advance();
+    } else if constexpr (of_call::is_window_product(Id)) {
+      multiply<Id, 0>(all, ring_of<operand(Id, 0)>(all).window());
     } else if constexpr (is<operations::product>(Id)) {
       multiply<Id, 0>(all, numbers<operand(Id, 0)>(all, row));
     } else if constexpr (of_call::is_computed(Id)) {
@@ -265,48 +302,75 @@ class inlined_list {
       store<operand(Id, 1)>(all, row, all.call.output() + (same_end ? row : trips - 1 - row) * columns_of<Id>);
     }
   }
-  /// The registers of a product from `First` on, as many as are summed at once, and then the others.
+  template <int Id>
+  [[gnu::always_inline]] static inline row_ring ring_of(values const& all) {
+    constexpr int place = of_call::ring_place(Id), kept = of_call::kept_rows(Id);
+    return {all.packed + place, kept, columns_of<Id>};
+  }
+  /// The registers of a product from `First` on, as many as are summed at once, and then the others. The left operand
+  /// is one row, or rows under a window, the first of which is at `left`.
   template <int Id, int First>
   [[gnu::always_inline]] static inline void multiply(values& all, float const* left) {
     constexpr layout of = layout_of(Id);
     constexpr int some = of.part_end(First) - First, row = of.row_of_part(First), before = of.packed_before(First);
     constexpr bool is_aligned = row % layout::width == 0 && before % layout::width == 0;
-    constexpr int inner = of_call::inner(Id);
+    constexpr int chains = of_call::chains(Id), length = columns_of<operand(Id, 0)>, inner = of_call::inner(Id);
+    constexpr int taps = of_call::window_of(Id).size, stride = of_call::window_of(Id).dilation * length;
     float const* weights = all.packed + (first_packed<Id> + inner * before);
-    value sums[some];
-    [[maybe_unused]] half halves[some];
-    each<0, some>([&]<int R>() __attribute__((always_inline)) {
-      if constexpr (of.is_half(First + R))
+    value sums[chains * some];
+    [[maybe_unused]] half halves[chains * some];
+    each<0, chains * some>([&]<int R>() __attribute__((always_inline)) {
+      if constexpr (of.is_half(First + R % some))
         halves[R] = half(0.0F);
       else
         sums[R] = value(0.0F);
     });
-    auto const add = [&](int k) __attribute__((always_inline)) {
-      value const term(left[k]);
+    auto const add = [&]<int Chain>(float const* number) __attribute__((always_inline)) {
+      value const term(*number);
       each<0, some>([&]<int R>() __attribute__((always_inline)) {
-        constexpr int at = of.packed_before(First + R) - before;
+        constexpr int at = of.packed_before(First + R) - before, sum = Chain * some + R;
         if constexpr (of.is_half(First + R))
-          halves[R] = kernels::fused_multiply_add(half(left[k]), half::load_unaligned(weights + at), halves[R]);
+          halves[sum] = kernels::fused_multiply_add(half(*number), half::load_unaligned(weights + at), halves[sum]);
         else if constexpr (is_aligned && at % layout::width == 0)
-          sums[R] = kernels::fused_multiply_add(term, value::load_aligned(weights + at), sums[R]);
+          sums[sum] = kernels::fused_multiply_add(term, value::load_aligned(weights + at), sums[sum]);
         else
-          sums[R] = kernels::fused_multiply_add(term, value::load_unaligned(weights + at), sums[R]);
+          sums[sum] = kernels::fused_multiply_add(term, value::load_unaligned(weights + at), sums[sum]);
       });
       weights += row;
     };
-    if constexpr (inner <= 4) {
-      each<0, inner>([&]<int K>() __attribute__((always_inline)) { add(K); });
+    auto const add_row = [&]() __attribute__((always_inline)) {
+      int k = 0;
+      for (; k + chains <= length; k += chains)
+        each<0, chains>([&]<int C>() __attribute__((always_inline)) { add.template operator()<C>(left + k + C); });
+      each<0, length % chains>([&]<int C>()
+                                   __attribute__((always_inline)) { add.template operator()<C>(left + k + C); });
+    };
+    if constexpr (inner <= (of_call::is_window_product(Id) ? 32 : 4)) {
+      each<0, taps>([&]<int Row>() __attribute__((always_inline)) {
+        each<0, length>([&]<int K>() __attribute__((always_inline)) {
+          add.template operator()<(Row * length + K) % chains>(left + Row * stride + K);
+        });
+      });
     } else {
-      for (int k = 0; k < inner; ++k) add(k);
+      for (int i = 0; i < taps; ++i, left += stride) add_row();
+      left -= taps * stride;
     }
     each<0, some>([&]<int R>() __attribute__((always_inline)) {
       constexpr int to = first_register<Id> + First + R;
       if constexpr (of.is_half(First + R))
-        all.registers[to] = kernels::widened<arch>(halves[R]);
+        all.registers[to] = kernels::widened<arch>(sum_of_chains<chains, some>(halves + R));
       else
-        all.registers[to] = sums[R];
+        all.registers[to] = sum_of_chains<chains, some>(sums + R);
     });
     if constexpr (First + some < of.registers()) multiply<Id, First + some>(all, left);
+  }
+  /// The sum of the registers at 0, `Step`, 2 `Step`, ...
+  template <int Chains, int Step, class Register>
+  [[gnu::always_inline]] static inline Register sum_of_chains(Register const* each_sum) {
+    if constexpr (Chains == 1)
+      return each_sum[0];
+    else
+      return sum_of_chains<Chains / 2, Step>(each_sum) + sum_of_chains<Chains / 2, Step>(each_sum + Chains / 2 * Step);
   }
 };
 

@@ -4,6 +4,7 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/steps/plan_of_call.hpp>
+#include <stagecraft/host/steps/row_ring.hpp>
 #include <stagecraft/kernels/product/product.hpp>
 #include <stagecraft/kernels/simd/parts_of_registers.hpp>
 #include <stagecraft/operations/kinds/operation.hpp>
@@ -85,7 +86,48 @@ struct inlined_plan {
   static constexpr int columns(int id) { return shape_of(id).rank == 0 ? 1 : shape_of(id)[-1]; }
   static constexpr int rows(int id) { return static_cast<int>(shape_of(id).size() / columns(id)); }
   static constexpr bool is_computed(int id) {
-    return (is<operations::map>(id) && !is_alias(what(id))) || is<operations::product>(id);
+    return (is<operations::map>(id) && !is_alias(what(id))) || is_product(id);
+  }
+  /// Whether an operation is a product with packed weights, of a row or of the rows under a window.
+  static constexpr bool is_product(int id) { return is<operations::product>(id) || is_window_product(id); }
+
+  // Rings: the steps that a layer keeps from call to call, and those of the call behind them.
+
+  /// The value that an operation, if it is a state, is updated to; -1 if none.
+  static constexpr int next_state(int id) {
+    if (!is<operations::weight>(id) || !Call::parameter_info(as<operations::weight>(id).index).between_batches)
+      return -1;
+    for (auto const& each : plan.updates)
+      if (each.weight == as<operations::weight>(id).index) return each.value;
+    return -1;
+  }
+  /// Whether a value is a state and the call's own steps, the last of which become the state.
+  static constexpr bool is_ring(int id) {
+    if (!is<operations::concatenate>(id) || plan.nodes[id].operand_count != 2 || shape_of(id).rank != 3) return false;
+    int const next = next_state(operand(id, 0));
+    if (as<operations::concatenate>(id).axis != 1 || next < 0 || !is<operations::slice>(next)) return false;
+    auto const& slice = as<operations::slice>(next);
+    return operand(next, 0) == id && slice.axis == 1 && slice.step == 1 && slice.begin == rows(operand(id, 1));
+  }
+  static constexpr bool is_next_of_ring(int id) {
+    return is<operations::slice>(id) && is_ring(operand(id, 0)) && next_state(operand(operand(id, 0), 0)) == id;
+  }
+  static constexpr bool is_state_of_ring(int id) {
+    int const next = next_state(id);
+    return next >= 0 && is_next_of_ring(next);
+  }
+  /// Rows that a ring keeps between calls.
+  static constexpr int kept_rows(int ring) { return rows(operand(ring, 0)); }
+  /// Whether an operation is a convolution of one group whose window spans the kept rows and one more.
+  static constexpr bool is_window_product(int id) {
+    if (!is<operations::convolution>(id) || !is_ring(operand(id, 0))) return false;
+    auto const& convolution = as<operations::convolution>(id);
+    auto const& window = convolution.windows[0];
+    return convolution.groups == 1 && window.stride == 1 && window.before == 0 && window.after == 0 &&
+           (window.size - 1) * window.dilation == kept_rows(operand(id, 0));
+  }
+  static constexpr operations::window window_of(int id) {
+    return is_window_product(id) ? as<operations::convolution>(id).windows[0] : operations::window{};
   }
 
   static constexpr int position_of(bool (*is_there)(int)) {
@@ -96,11 +138,12 @@ struct inlined_plan {
   /// Where the loop begins and ends in the plan's order; -1 without one.
   static constexpr int loop_position = position_of([](int id) { return is<operations::loop>(id); });
   static constexpr int end_position = position_of([](int id) { return is<operations::loop_end>(id); });
+  /// Rows that are computed one after the other: the loop's trips, or the steps that a ring takes up.
   static constexpr int trips = [] {
-    if constexpr (loop_position < 0)
-      return 1;
-    else
-      return as<operations::loop>(plan.forward[loop_position]).trips;
+    if constexpr (loop_position >= 0) return as<operations::loop>(plan.forward[loop_position]).trips;
+    for (int const id : plan.forward)
+      if (is_ring(id)) return rows(operand(id, 1));
+    return 1;
   }();
   static constexpr bool is_inside(int position) { return position > loop_position && position < end_position; }
   /// Whether the operation at a position before the loop has a row for each trip: then the trip computes its own.
@@ -119,7 +162,7 @@ struct inlined_plan {
   /// and in 20 us in the trip; below, the trip is faster.)
   static constexpr bool is_at_once(int id) {
     constexpr int most_near_floats = 8192;
-    return is<operations::product>(id) && trips >= 4 && rows(id) == trips &&
+    return loop_position >= 0 && is<operations::product>(id) && trips >= 4 && rows(id) == trips &&
            is<operations::input>(source(operand(id, 0))) && is<operations::weight>(source(operand(id, 1))) &&
            columns(operand(id, 0)) * columns(id) > most_near_floats;
   }
@@ -155,7 +198,13 @@ struct inlined_plan {
         group = std::gcd(std::gcd(group, columns(other)), as<operations::slice>(other).begin);
     return {of_row, group};
   }
-  static constexpr int inner(int product) { return columns(operand(product, 0)); }
+  static constexpr int inner(int product) { return window_of(product).size * columns(operand(product, 0)); }
+  /// Sums of an element that a product of a long window adds side by side, where few registers would wait for each
+  /// other.
+  static constexpr int chains(int product) {
+    int const at_once = layout_of(product).part_end(0);
+    return !is_window_product(product) || inner(product) < 8 || at_once > 4 ? 1 : at_once > 2 ? 2 : 4;
+  }
   /// The right operand of a product: columns of a matrix of weights.
   struct right_operand {
     int weight = 0;        ///< the operation
@@ -183,12 +232,22 @@ struct inlined_plan {
     int sum = 0;
     for (int const other : plan.forward) {
       if (other == id) break;
-      if (is<operations::product>(other) && !is_at_once(other)) sum += inner(other) * layout_of(other).packed_row();
+      if (is_product(other) && !is_at_once(other)) sum += inner(other) * layout_of(other).packed_row();
     }
     return sum;
   }
   /// Floats that the call's products have packed, once until weights change.
   static constexpr int packed_floats = packed_place(-1);
+  /// Where a ring lies behind them, and the end of all rings.
+  static constexpr int ring_place(int id) {
+    int sum = packed_floats;
+    for (int const other : plan.forward) {
+      if (other == id) break;
+      if (is_ring(other)) sum += row_ring::floats(kept_rows(other), columns(other));
+    }
+    return sum;
+  }
+  static constexpr bool has_rings = position_of(is_ring) >= 0;
 
  private:
   // What can be inlined.
@@ -201,7 +260,7 @@ struct inlined_plan {
   /// Rows of a value as all that reads it in its place expects them: one, or, before the loop, one for each trip.
   static constexpr bool has_right_rows(int position) {
     int const all = rows(plan.forward[position]);
-    return all == 1 || (position < loop_position && all == trips);
+    return all == 1 || ((position < loop_position || loop_position < 0) && all == trips);
   }
   static constexpr bool is_plain_weight(int id) {
     return is<operations::weight>(id) &&
@@ -262,6 +321,21 @@ struct inlined_plan {
       if (!is_operand_of_map(operand(id, i), id)) return false;
     return true;
   }
+  /// Whether a ring has the rows of all, and nothing else reads it or its state.
+  static constexpr bool is_known_ring(int id) {
+    for (int const other : plan.forward)
+      for (int i = 0; i < plan.nodes[other].operand_count; ++i) {
+        if (operand(other, i) == id && !is_window_product(other) && !is_next_of_ring(other)) return false;
+        if (operand(other, i) == operand(id, 0) && other != id && !is<operations::update>(other) &&
+            !is<operations::broadcast>(other))
+          return false;
+      }
+    return loop_position < 0 && is_row(operand(id, 1)) && rows(operand(id, 1)) == trips &&
+           1LL * kept_rows(id) * columns(id) < 1 << 24;
+  }
+  static constexpr bool is_known_window_product(int id) {
+    return rows(id) == trips && is_plain_weight(operand(id, 1)) && inner(id) <= 4 * most_columns;
+  }
   /// Whether the operation at a position is one of those that inlined_list carries out.
   static constexpr bool is_known(int position) {
     int const id = plan.forward[position];
@@ -270,6 +344,10 @@ struct inlined_plan {
         is<operations::loop>(id) || is<operations::loop_end>(id) || is<operations::update>(id))
       return true;
     if (is_alias(what(id))) return is_row(id) || is_plain_weight(source(id)) || is_stacked_output(id);
+    if (is_ring(id)) return is_known_ring(id);
+    if (is_next_of_ring(id)) return true;
+    if (is<operations::broadcast>(id) && is_state_of_ring(operand(id, 0))) return true;
+    if (is_window_product(id)) return is_known_window_product(id);
     if (is<operations::slice>(id))
       return is_part_of_weight(id) || is_right_operand(id) || (is_part_of_row(id) && has_right_rows(position));
     if (is<operations::broadcast>(id)) return is_repeated(id);
@@ -306,10 +384,11 @@ struct inlined_plan {
       if (loops > 1 || !is_known(i)) return false;
     }
     for (auto const& each : plan.updates)
-      if (!is_row(each.value) || rows(each.value) != 1) return false;
+      if (!is_next_of_ring(each.value) && (!is_row(each.value) || rows(each.value) != 1)) return false;
     int const output = source(plan.output);
-    bool const is_output_known =
-        loop_position >= 0 && is<operations::stack>(output) ? true : is_row(plan.output) && rows(plan.output) == 1;
+    bool const is_output_known = loop_position >= 0 && is<operations::stack>(output)
+                                     ? true
+                                     : is_row(plan.output) && rows(plan.output) == (loop_position < 0 ? trips : 1);
     return is_output_known && registers <= most_registers;
   }();
 };

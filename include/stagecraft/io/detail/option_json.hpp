@@ -11,7 +11,14 @@
 #include <stagecraft/graph/parameter.hpp>
 #include <stagecraft/graph/shape.hpp>
 #include <stagecraft/initializers/initializer.hpp>
+#include <stagecraft/layers/number_list.hpp>
+#include <stagecraft/layers/reshaping/border.hpp>
+#include <stagecraft/layers/sizes.hpp>
+#include <stagecraft/losses/loss.hpp>
+#include <stagecraft/losses/per_output.hpp>
 #include <stagecraft/optimizers/learning_rate.hpp>
+#include <stagecraft/optimizers/optimizer.hpp>
+#include <stagecraft/optimizers/weight_decay.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 #include <array>
 #include <bit>
@@ -152,23 +159,60 @@ inline constexpr std::size_t most_enumerators = 16;
 }
 
 template <class T>
-constexpr bool is_of_library() {
-  std::string_view const text = __PRETTY_FUNCTION__;
-  return text.find("T = stagecraft::") != std::string_view::npos;
+[[nodiscard]] json json_of(T const& value);
+
+template <class T, std::size_t Length>
+[[nodiscard]] json json_of(std::array<T, Length> const& value) {
+  auto list = json::array();
+  for (auto const& each : value) list.push_back(json_of(each));
+  return list;
 }
-/// Types whose members are listed: the library's own aggregates. Others may have bases, arrays or constructors that
-/// keep their members from being counted.
-template <class T>
-constexpr bool has_listed_fields() {
-  if constexpr (!std::is_class_v<T> || !std::is_aggregate_v<T> || std::is_empty_v<T> || !is_of_library<T>())
-    return false;
-  else
-    return stagecraft::detail::count_fields<T>() > 0;
+template <std::size_t Length>
+[[nodiscard]] json json_of(fixed_text<Length> const& value) {
+  return std::string(value.view());
+}
+[[nodiscard]] inline json json_of(size_2d const& value) { return json::array({value.height, value.width}); }
+[[nodiscard]] inline json json_of(size_3d const& value) {
+  return json::array({value.depth, value.height, value.width});
+}
+[[nodiscard]] inline json json_of(border const& value) { return json::array({value.before, value.after}); }
+[[nodiscard]] inline json json_of(border_2d const& value) {
+  return json::array({json_of(value.rows), json_of(value.columns)});
+}
+[[nodiscard]] inline json json_of(border_3d const& value) {
+  return json::array({json_of(value.along[0]), json_of(value.along[1]), json_of(value.along[2])});
+}
+[[nodiscard]] inline json json_of(factor_range const& value) {
+  return json::array({json_of_float(value.lower), json_of_float(value.upper)});
+}
+[[nodiscard]] inline json json_of(shape const& value) {
+  auto list = json::array();
+  for (int const each : value) list.push_back(each);
+  return list;
+}
+/// Keras's "an integer or a tuple of integers"; null if there is none.
+[[nodiscard]] inline json json_of(axis_list const& value) {
+  auto list = json::array();
+  for (int const each : value) list.push_back(each);
+  return list.empty() ? json() : list.size() == 1 ? list[0] : list;
+}
+[[nodiscard]] inline json json_of(number_list const& value) {
+  auto list = json::array();
+  for (float const each : value) list.push_back(json_of_float(each));
+  return list;
+}
+[[nodiscard]] inline json json_of(optimizers::weight_names const& value) {
+  auto list = json::array();
+  for (auto const& text : value.texts)
+    if (!text.empty()) list.push_back(json_of(text));
+  return list;
 }
 
+/// Options of all other types: numbers, enumerators and texts, and structs that list their members (ListsOptions). Of a
+/// type that none of these functions is for, such as a function or a type of one's own, the name alone.
 template <class T>
 [[nodiscard]] json json_of(T const& value) {
-  if constexpr (std::same_as<T, bool> || std::is_integral_v<T>) {
+  if constexpr (std::is_integral_v<T>) {
     return value;
   } else if constexpr (std::same_as<T, float>) {
     return json_of_float(value);
@@ -176,63 +220,51 @@ template <class T>
     return std::isfinite(value) ? json(value) : json_of_float(static_cast<float>(value));
   } else if constexpr (std::is_enum_v<T>) {
     return enumerator_name(value, std::make_index_sequence<most_enumerators>{});
-  } else if constexpr (requires { std::string(value.view()); }) {
-    return std::string(value.view());
-  } else if constexpr (requires { std::string(std::string_view(value)); }) {
+  } else if constexpr (std::convertible_to<T const&, std::string_view>) {
     return std::string(std::string_view(value));
-  } else if constexpr (requires { value.depth, value.height, value.width; }) {
-    return json::array({value.depth, value.height, value.width});
-  } else if constexpr (requires { value.height, value.width; }) {
-    return json::array({value.height, value.width});
-  } else if constexpr (requires { value.along[0].before; }) {
-    return json::array({json_of(value.along[0]), json_of(value.along[1]), json_of(value.along[2])});
-  } else if constexpr (requires { value.rows.before; }) {
-    return json::array({json_of(value.rows), json_of(value.columns)});
-  } else if constexpr (requires { value.before, value.after; }) {
-    return json::array({value.before, value.after});
-  } else if constexpr (requires { value.lower, value.upper; }) {
-    return json::array({json_of_float(value.lower), json_of_float(value.upper)});
-  } else if constexpr (requires { value.begin() != value.end(); }) {
-    auto list = json::array();
-    for (auto const& each : value) list.push_back(json_of(each));
-    if constexpr (std::same_as<T, axis_list>) return list.empty() ? json() : list.size() == 1 ? list[0] : list;
-    return list;
-  } else if constexpr (requires { value.texts[0].view(); }) {
-    auto list = json::array();
-    for (auto const& text : value.texts)
-      if (!text.empty()) list.push_back(json_of(text));
-    return list;
-  } else if constexpr (has_listed_fields<T>()) {
+  } else if constexpr (tracing::ListsOptions<T>) {
     json fields = json::object();
     stagecraft::detail::for_each_field(
         value, [&](std::string_view name, auto const& field) { fields[std::string(name)] = json_of(field); });
     return fields;
-  } else if constexpr (requires { value.append_to(std::declval<diagnostics::message&>()); }) {
-    diagnostics::message text;
-    value.append_to(text);
-    return std::string(text.view());
   } else {
     return std::string(stagecraft::detail::type_name<T>());
   }
 }
 
-/// An optimizer, a loss or a metric: its name, and its members where they are known.
+/// The name under which files have an optimizer, a loss or a metric: its own, or that of its type if it has none but
+/// the one of its base, which all share.
+template <class T>
+[[nodiscard]] constexpr std::string_view name_of_object() {
+  if constexpr (requires { std::string_view(T::name); })
+    if (std::string_view(T::name) != optimizer<T>::name && std::string_view(T::name) != loss<T>::name) return T::name;
+  return stagecraft::detail::type_name<T>();
+}
+
+/// An optimizer or a loss: its name, and its options as far as it lists them (ListsOptions). Of other optimizers the
+/// learning rate, which each has.
 template <class T>
 [[nodiscard]] json json_of_object(T const& value) {
   json config = json::object();
-  if constexpr (has_listed_fields<T>())
+  if constexpr (tracing::ListsOptions<T>)
     stagecraft::detail::for_each_field(value, [&]<class Field>(std::string_view name, Field const& field) {
-      if constexpr (requires { field.learning_rate; })  // an optimizer around another one
+      if constexpr (Optimizer<Field>)  // which this one goes around
         config[std::string(name)] = json_of_object(field);
       else
         config[std::string(name)] = json_of(field);
     });
-  else if constexpr (requires { json_of(learning_rate(value.learning_rate)); })
+  else if constexpr (Optimizer<T>)
     config["learning_rate"] = json_of(learning_rate(value.learning_rate));
-  if constexpr (requires { std::string(std::string_view(T::name)); })
-    if (std::string_view(T::name) != "optimizer" && std::string_view(T::name) != "loss")
-      return json_of_class(T::name, std::move(config));
-  return json_of_class(stagecraft::detail::type_name<T>(), std::move(config));
+  return json_of_class(name_of_object<T>(), std::move(config));
+}
+/// Losses of several outputs, in the order of the outputs.
+template <class... Losses>
+[[nodiscard]] json json_of_object(losses::output_loss_list<Losses...> const& value) {
+  auto list = json::array();
+  [&]<std::size_t... Output>(std::index_sequence<Output...>) {
+    (list.push_back(json_of_object(losses::loss_of_output<Output>(value))), ...);
+  }(std::index_sequence_for<Losses...>{});
+  return json_of_class("per_output", {{"losses", std::move(list)}});
 }
 
 }  // namespace stagecraft::io

@@ -41,6 +41,9 @@ struct recurrent_layer : Base {
   tracing::step_masks masks;  ///< masks of its first call, which the library finds
 
   using Base::Base;
+  /// A template, so that a layer's own default constructor, which reports E1025, is taken before this.
+  template <class L = Derived>
+  constexpr recurrent_layer() {}
 
   [[nodiscard]] constexpr bool passes_mask() const { return self().options.return_sequences; }
   /// Number of outputs of a call.
