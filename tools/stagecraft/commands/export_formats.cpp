@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands/export_formats.hpp"
-#include "onnx/onnx_bundle.hpp"
+#include "onnx/export/onnx_bundle.hpp"
 
 #include <stagecraft/io/keras/keras_h5.hpp>
 #include <stagecraft/io/npz.hpp>

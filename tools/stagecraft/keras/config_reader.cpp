@@ -18,7 +18,8 @@ constexpr int deepest_model = 16;
 
 class reader {
  public:
-  reader(std::string const& file, import_options const& options) : file_(file), options_(options), calls_(file) {}
+  reader(std::string const& file, import_options const& options, layer_maker const& make)
+      : file_(file), options_(options), make_(make), calls_(file) {}
 
   /// Reads the whole model.
   source_model read(json const& config) {
@@ -232,15 +233,15 @@ class reader {
     return found;
   }
 
-  static std::optional<shape> find_rules(model_layer& layer, json const& config, json const& call_options,
-                                         std::vector<std::optional<shape>> const& shapes) {
+  std::optional<shape> find_rules(model_layer& layer, json const& config, json const& call_options,
+                                  std::vector<std::optional<shape>> const& shapes) const {
     if (!config.is_object()) throw unsupported("has no options");
     bool const is_known = !shapes.empty() && std::all_of(shapes.begin(), shapes.end(), [](auto const& x) { return x; });
     bool const is_first = layer.calls == 0;
     if (is_first) {
       layer.call_options = call_options;
       int const rank = is_known ? shapes.front()->rank() + 1 : 0;
-      layer.layer = make_layer({layer.class_name, config, rank, call_options});
+      layer.layer = make_({layer.class_name, config, rank, call_options});
       if (auto const type = config.find("dtype"); type != config.end() && type->is_string())
         layer.layer->dtype = own_dtype(type->get<std::string>());
       if (auto const on_host = config.find("on_host"); on_host != config.end() && on_host->is_boolean())
@@ -382,6 +383,7 @@ class reader {
 
   std::string const& file_;
   import_options const& options_;
+  layer_maker const& make_;
   config_calls calls_;
   std::vector<std::string> problems_;
   bool keeps_states_ = false;
@@ -392,8 +394,9 @@ class reader {
 
 }  // namespace
 
-source_model read_config(json const& config, std::string const& file, import_options const& options) {
-  reader from(file, options);
+source_model read_config(json const& config, std::string const& file, import_options const& options,
+                         layer_maker const& make) {
+  reader from(file, options, make);
   try {
     return from.read(config);
   } catch (json::exception const& why) {

@@ -339,7 +339,8 @@ source_text text_of(source_layer const& layer) {
   for (auto const& each : layer.options)
     if (!each.is_default) braces += (braces.empty() ? "."_cpp : ", ."_cpp) + each.name + " = " + each.value.text;
   if (!braces.empty()) text += (text.empty() ? "{"_cpp : ", {"_cpp) + braces + "}";
-  return layer.word + ("{" + text) + "}" + placement_text(layer);
+  return (layer.own_call.empty() ? source_text(layer.word) : layer.own_name) + ("{" + text) + "}" +
+         placement_text(layer);
 }
 
 std::optional<stagecraft::dtype> dtype_named(std::string_view wanted) {
