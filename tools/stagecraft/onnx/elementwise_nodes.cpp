@@ -65,7 +65,8 @@ void softmax(trace& to, onnx_node const& node) {
   if (take_attention_softmax(to, node, to.joined_tensor(node, 0))) return;
   auto x = to.tensor(node, 0);
   if (!x.flat_order.empty() || x.fused_axis >= 0) x = to.in_order(x);
-  int const place = place_of(x, node.integer("axis", -1));
+  bool const is_flat = to.graph().opset < 13;  // then from this axis on, which is the last one here
+  int const place = place_of(x, node.integer("axis", is_flat ? x.rank - 1 : -1));
   if (place < 1) throw unsupported("is along an axis that is not here");
   int const last = static_cast<int>(x.lengths.size());
   auto y = place == last ? to.call("Activation", {{"activation", "softmax"}}, {x})

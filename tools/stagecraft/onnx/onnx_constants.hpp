@@ -27,6 +27,14 @@ struct onnx_constant {
 /// The array with its axes in another order: axis i of the result is axis order[i].
 [[nodiscard]] onnx_constant transposed(onnx_constant const& from, std::vector<int> const& order);
 
+/// A tensor of the file.
+[[nodiscard]] onnx_constant constant_of(stored_tensor const& from);
+
+/// What a node computes of constants; nothing if it cannot be computed here. Arrays that nodes make are small: others
+/// are weights.
+[[nodiscard]] std::optional<onnx_constant> folded(onnx_node const& node,
+                                                  std::vector<std::optional<onnx_constant>> const& inputs);
+
 /// Returns the number of elements of a Constant node's tensor.
 [[nodiscard]] std::size_t elements_of(onnx_node const& constant);
 

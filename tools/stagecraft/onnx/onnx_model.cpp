@@ -15,7 +15,7 @@ namespace {
 
 using diagnostics::shown_name;
 
-constexpr std::int64_t first_opset = 13, last_opset = 20;
+constexpr std::int64_t first_opset = 7, last_opset = 27;
 
 /// Whether a node only passes on what it is given, as far as axes are concerned.
 bool keeps_axes(onnx_node const& node) {
@@ -35,6 +35,8 @@ std::map<std::string, onnx_converter> const& onnx_converters() {
     add_product_converters(result);
     add_window_converters(result);
     add_recurrent_converters(result);
+    add_operation_converters(result);
+    add_axis_converters(result);
     return result;
   }();
   return all;
@@ -247,7 +249,9 @@ void onnx_trace::name_layers() {
   std::map<std::string, int> counts;
   for (auto& each : layers_) {
     if (!each.name.empty()) continue;
-    auto const base = snake_case_of(each.class_name);
+    auto const own = each.config.find("operations");
+    bool const is_own = each.class_name == own_class && own != each.config.end();
+    auto const base = is_own ? own_layers_[own->get<std::size_t>()].name.str() : snake_case_of(each.class_name);
     do {
       int const count = counts[base]++;
       each.name = base + (count == 0 ? "" : "_" + std::to_string(count));
@@ -324,6 +328,7 @@ json onnx_trace::run(std::map<std::string, std::vector<stored_array>>& weights,
                  "what this model has and stagecraft has not:\n  attention in other steps than those of "
                  "MultiHeadAttention: its " +
                      each.class_name.substr(each.class_name.find(' ') + 1));
+  join_operations();
   name_layers();
   return configuration(weights);
 }
@@ -354,11 +359,14 @@ source_model read_onnx(onnx_graph const& given, std::string const& file, import_
     io::refuse("E5063", file,
                "is of opset " + std::to_string(given.opset) + ", expected " + std::to_string(first_opset) + " to " +
                    std::to_string(last_opset) + ": torch.onnx.export(..., opset_version=17)");
-  auto const graph = with_patterns(given);
+  auto renewed = given;
+  upgrade_nodes(renewed);
+  auto const graph = with_patterns(std::move(renewed));
   std::map<std::string, std::vector<stored_array>> weights;
   std::vector<std::vector<int>> input_axes, output_axes;
-  auto const config = onnx_trace(graph, file, options).run(weights, input_axes, output_axes);
-  auto model = read_config(config, file, {});
+  onnx_trace trace(graph, file, options);
+  auto const config = trace.run(weights, input_axes, output_axes);
+  auto model = read_config(config, file, {}, [&](layer_config const& of) { return trace.make(of); });
   for (auto& layer : model.layers)
     if (auto const found = weights.find(layer.name); found != weights.end()) layer.values = std::move(found->second);
   model.input_axes = std::move(input_axes);

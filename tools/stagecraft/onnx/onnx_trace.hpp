@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -41,6 +42,17 @@ struct traced_tensor {
   [[nodiscard]] bool is_in_order() const;
 };
 
+/// What an operation is in C++, by the names of what it takes.
+using operation_code = std::function<source_text(std::vector<source_text> const& operands)>;
+
+/// An operation that is no layer: an expression of tensors and of constants, which are weights.
+struct traced_operation {
+  own_text word = "operation";  ///< what a layer of this operation is called
+  operation_code code;
+  std::vector<onnx_constant> constants{};  ///< operands after the tensors
+  std::vector<std::string> names{};        ///< of the constants
+};
+
 /// A layer, which is called once.
 struct traced_layer {
   std::string class_name, name;
@@ -50,6 +62,17 @@ struct traced_layer {
   std::vector<int> lengths{};  ///< shape of the output, without the batch
   bool is_affine = false;      ///< factors and summands, which become a layer in the end
   std::vector<float> factors{}, summands{};
+  std::shared_ptr<traced_operation const> operation{};
+};
+
+/// What a layer of a model's own is of in its configuration; no class of Keras is called so.
+inline constexpr char const* own_class = "operations of this model";
+
+/// A layer of a model's own, which operations have become.
+struct operation_layer {
+  source_text name, call;
+  std::vector<shape> inputs{};
+  layer_rules rules{};
 };
 
 /// Thrown for a node that reads an output of an unknown one.
@@ -65,6 +88,8 @@ class onnx_trace {
   /// the graph's. Throws file_error E5063, E5064.
   [[nodiscard]] json run(std::map<std::string, std::vector<stored_array>>& weights,
                          std::vector<std::vector<int>>& input_axes, std::vector<std::vector<int>>& output_axes);
+  /// Makes a layer of that configuration: the library's, or one of operations.
+  [[nodiscard]] std::unique_ptr<source_layer> make(layer_config const& config) const;
 
   // The functions below turn one node into layers. All throw unsupported, which says what the library lacks.
 
@@ -90,6 +115,11 @@ class onnx_trace {
   /// order.
   traced_tensor call(std::string const& class_name, json const& config, std::vector<traced_tensor> const& inputs,
                      std::vector<onnx_constant> const& weights = {}, std::string const& name = "");
+  /// An operation on tensors, which is made part of a layer later. Its output has the lengths' axes in order.
+  traced_tensor operate(traced_operation operation, std::vector<traced_tensor> const& inputs,
+                        std::vector<int> const& lengths);
+  /// The tensor with all of its axes, also those of length 1, in any order in which samples come first.
+  [[nodiscard]] traced_tensor complete(traced_tensor const& from);
   /// A step of something that becomes a layer later, as a tensor with the axes of the step.
   traced_tensor hold(traced_layer step);
   [[nodiscard]] traced_layer const& layer_at(int index) const { return layers_[static_cast<std::size_t>(index)]; }
@@ -124,6 +154,9 @@ class onnx_trace {
   void shorten_sequences();
   void fuse_activations();
   void drop_unused();
+  void join_operations();
+  void write_operations(std::vector<int> const& members,
+                        std::vector<std::shared_ptr<traced_operation const>> const& operations);
   void name_layers();
   [[nodiscard]] std::vector<int> uses() const;
   [[nodiscard]] std::vector<int> each_itself() const;
@@ -141,6 +174,7 @@ class onnx_trace {
   std::set<std::string> given_;  ///< the graph's outputs
   std::set<onnx_node const*> skipped_;
   std::vector<traced_layer> layers_;
+  std::vector<operation_layer> own_layers_;  ///< those that operations have become
   std::vector<int> inputs_, outputs_;
   std::vector<std::string> problems_;
   /// Nodes that are still looked at for the axes of inputs: many inputs may lead to one long chain.
@@ -169,6 +203,12 @@ void add_part_converters(std::map<std::string, onnx_converter>& to);
 void add_product_converters(std::map<std::string, onnx_converter>& to);
 void add_window_converters(std::map<std::string, onnx_converter>& to);
 void add_recurrent_converters(std::map<std::string, onnx_converter>& to);
+/// These take what is left by those above, whose layers are the readable form.
+void add_operation_converters(std::map<std::string, onnx_converter>& to);
+void add_axis_converters(std::map<std::string, onnx_converter>& to);
+
+/// Writes nodes of opsets before 13 as those of opset 13: what were attributes become inputs that are constants.
+void upgrade_nodes(onnx_graph& graph);
 
 /// Layers that files write as several nodes become one: layer normalization, gelu, swish. Nodes that nobody needs then
 /// are left out.

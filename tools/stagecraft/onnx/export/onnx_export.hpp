@@ -3,7 +3,7 @@
 #pragma once
 
 #include "onnx_builder.hpp"
-#include "onnx_constants.hpp"
+#include "onnx/onnx_constants.hpp"
 
 #include <functional>
 #include <map>
