@@ -41,6 +41,7 @@ integers pads_of(call const& c, integers const& sizes, integers const& strides, 
 
 void check_layout(call const& c) {
   if (c.option<std::string>("data_format", "channels_last") != "channels_last") throw unsupported("has channels first");
+  if (c.option<bool>("stateful", false)) throw unsupported("keeps its state");
 }
 
 /// A kernel (spatial..., a, b) in ONNX's layout: (b, a, spatial...).
