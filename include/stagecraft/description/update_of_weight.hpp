@@ -98,7 +98,7 @@ inline constexpr regularizer penalty_of_update = [] {
     return regularizer{};
   else {
     constexpr float times = penalties_in_gradient<Job, Replicas>;
-    return regularizer{.l1 = penalty.l1 * times, .l2 = penalty.l2 * times};
+    return regularizer::l1_l2(penalty.l1 * times, penalty.l2 * times);
   }
 }();
 

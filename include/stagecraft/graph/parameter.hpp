@@ -26,8 +26,8 @@ struct constraint {
   static constexpr std::string_view own_name = "constraint";
   static constexpr std::string_view own_usage = "constexpr auto call(auto& ops, auto weight) const";
 
-  diagnostics::own_rules<own_call> const* rules = nullptr;
-  diagnostics::own_options options = {};
+  diagnostics::own_rules<own_call> const* rules;  // no default values: see regularizer
+  diagnostics::own_options options;
 
   friend constexpr bool operator==(constraint const&, constraint const&) = default;
 

@@ -13,7 +13,7 @@ struct l1 {
   float l1 = 0.01F;
 
   constexpr operator regularizer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.l1 = l1};
+    return regularizer::l1_l2(l1, 0);
   }
 };
 
@@ -23,7 +23,7 @@ struct l2 {
   float l2 = 0.01F;
 
   constexpr operator regularizer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.l2 = l2};
+    return regularizer::l1_l2(0, l2);
   }
 };
 
@@ -35,7 +35,7 @@ struct l1_l2 {
   float l2 = 0.01F;
 
   constexpr operator regularizer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.l1 = l1, .l2 = l2};
+    return regularizer::l1_l2(l1, l2);
   }
 };
 
