@@ -53,7 +53,7 @@ class batch_sizes_servable final : public servable {
   }
 
  private:
-  /// Feeds one servable with a batch that is there already.
+  /// Feeds one servable with a batch that is already filled.
   class one_batch final : public servable_feed {
    public:
     one_batch(servable_feed& outer, batch_sizes_servable const& of, int samples, int size)

@@ -44,17 +44,17 @@ class model_trainer
   using typename base::session_type;
   template <run_kind Kind>
   using results = replica_results<session_type, Kind>;
-  /// What the model is trained with.
+  /// The training description of the model.
   static constexpr auto training = Settings::value;
   static constexpr int replicas = session_type::replicas;  ///< copies of the model, which share the batches
-  /// The loss and the metrics: `auto [loss, accuracy] = model.evaluate(x, y);` Arrays where replicas are listed.
+  /// The loss and the metrics: `auto [loss, accuracy] = model.evaluate(x, y);` Each is an array if replicas are listed.
   using evaluation = typename results<run_kind::evaluation>::report_type;
   /// The results of one batch, from `train_on_batch` and `test_on_batch`; those of training have no masked ones.
   template <run_kind Kind>
   using batch_values = typename results<Kind>::values_of_one;
 
-  /// Weights get their initial values; all memory is taken here. The seed also decides dropout and shuffling.
-  /// Warnings E4087, E4088: a loss misreads an output; `training::outputs_are_meant` switches them off.
+  /// Initializes the weights and allocates all memory. The seed also decides dropout and shuffling. Warnings E4087,
+  /// E4088: a loss misreads an output; `training::outputs_are_meant` switches them off.
   explicit model_trainer(std::uint64_t seed = training.seed)
     requires(misread_output_of<M, training> == misread_output::none)
       : model_trainer(seed, nullptr) {}
@@ -70,15 +70,14 @@ class model_trainer
       : model_trainer(seed, nullptr) {}
 
   /// Trains for `epochs` epochs. Callbacks are called as in Keras, once per execution of `steps_per_execution` steps;
-  /// with `asynchronous_callbacks` once per step, see step_runner.
-  /// With replicas, each takes every so many-th batch. `steps_per_epoch` and its like count batches of all of them, and
-  /// callbacks see steps of each; batches that do not fill all replicas are left out.
-  /// What stateful layers keep goes from each batch to the next one, through epochs and validation, until
-  /// `reset_states`: `.shuffle = false` leaves sequences in their places.
-  /// NaN in data is not looked for: it makes the loss NaN, at which `callbacks::terminate_on_nan` stops.
-  /// Errors: E2022, E2026 for a model with stages of which it is not said how its weights are updated, so that it can
-  /// only be evaluated. All else is checked before anything runs: data_error E4001 to E4008, E4010, E4011, E4017
-  /// to E4019, E4041. Definition: tf.keras.Model.fit.
+  /// with `asynchronous_callbacks` once per step, see step_runner. Replicas take turns: with n replicas, each takes
+  /// every n-th batch. `steps_per_epoch` and `validation_steps` count the batches of all replicas, and callbacks see
+  /// the steps of each; batches that do not fill all replicas are left out. States of stateful layers go from each
+  /// batch to the next one, through epochs and validation, until `reset_states`; `.shuffle = false` leaves sequences in
+  /// their places. Data are not searched for NaN, which makes the loss NaN: `callbacks::terminate_on_nan` then stops
+  /// the training. Errors: E2022, E2026 for a model with stages whose description has no rule for weight updates, so
+  /// that it can only be evaluated. Everything else is checked before anything runs: data_error E4001 to E4008, E4010,
+  /// E4011, E4017 to E4019, E4041. Definition: tf.keras.Model.fit.
   [[gnu::cold]] training_history fit(sample_set const& x, sample_set const& y, fit_options const& options = {}) {
     static_assert(report<fit_problem<job<M, training>>>());
     auto const calling = this->begin_call("fit");
@@ -159,9 +158,9 @@ class model_trainer
   }
 
   /// The model's outputs for all samples, in their order: a tensor (samples, shape...), or a std::tuple of tensors if
-  /// there are several outputs. Allocates the result. Executions are as those of `evaluate`, but no batch is left out:
-  /// replicas that have no batch in the last step repeat the last one, and nothing is made of that.
-  /// Definition: tf.keras.Model.predict.
+  /// there are several outputs. Allocates the result. Executions are those of `evaluate`, but no batch is left out:
+  /// replicas that have no batch in the last step repeat the last one, and their outputs are dropped. Definition:
+  /// tf.keras.Model.predict.
   auto predict(sample_set const& x, predict_options const& options = {}) {
     auto const calling = this->begin_call("predict");
     return run_prediction<base>(*this, x, options);
@@ -174,8 +173,8 @@ class model_trainer
     return run_streamed_prediction<base>(*this, dataset, options);
   }
 
-  /// The outputs for at most `batch_size` samples, at once: Keras's `model(x)`. The stages of a pipelined model follow
-  /// each other, whatever its schedule. What is returned is an xtensor adaptor of the model's own memory, or a
+  /// The outputs for at most `batch_size` samples, computed immediately: Keras's `model(x)`. The stages of a pipelined
+  /// model follow each other, whatever its schedule. The result is an xtensor adaptor of the model's own memory, or a
   /// std::tuple of them, valid until the model runs again. Definition: tf.keras.Model.__call__.
   auto operator()(sample_set const& x) {
     auto const calling = this->begin_call("a call of the model");
@@ -224,9 +223,9 @@ class model_trainer
     return no_run<Options>{}, predict(sample_set{});
   }
 
-  /// One weight update (or one micro-batch, where gradients are accumulated) on at most `batch_size` samples.
-  /// Gives the loss and metrics of these samples. Definition: tf.keras.Model.train_on_batch.
-  /// Errors: E2060 for a model with stages or replicas, whose weights are updated from several batches.
+  /// One weight update (or one micro-batch, if gradients are accumulated) on at most `batch_size` samples. Returns the
+  /// loss and metrics of these samples. Definition: tf.keras.Model.train_on_batch. Errors: E2060 for a model with
+  /// stages or replicas, whose weights are updated from several batches.
   batch_values<run_kind::training> train_on_batch(sample_set const& x, sample_set const& y,
                                                   sample_source const& sample_weight = {},
                                                   std::vector<class_weight_entry> const& class_weight = {}) {
@@ -252,7 +251,7 @@ class model_trainer
   using loader = batch_loader<session_type>;
   static constexpr bool keeps_states = session_type::graph.is_stateful();
 
-  /// A trainer that prints no warning.
+  /// Makes a trainer without a warning.
   [[gnu::cold]] model_trainer(std::uint64_t seed, std::nullptr_t) : base(seed) {}
 
   template <run_kind Kind>
@@ -260,7 +259,7 @@ class model_trainer
 
   using batches_to_run = epoch_batches<session_type>;
 
-  /// Evaluates the same samples, once or again and again.
+  /// Evaluates the same samples, once or repeatedly.
   class evaluator {
    public:
     evaluator(base& model, callback_list& callbacks, batches_to_run& of)
@@ -370,7 +369,7 @@ using trainer_or_stand_in =
 
 namespace stagecraft {
 
-/// A model, what it is trained with, and the machine that runs it, checked together where they are named:
+/// A model, its training description, and the machine that runs it, which are checked together when they are named:
 ///
 ///     sc::trainer<mlp, training> model;                    // on the host
 ///     model.fit(train.x, train.y, {.epochs = 2, .validation_data = test});
