@@ -13,6 +13,7 @@
 #include "expected/opset_18.hpp"
 #include "expected/resnet.hpp"
 #include "expected/shared.hpp"
+#include "expected/stream.hpp"
 #include "expected/synthesizer.hpp"
 #include "expected/torch_2.hpp"
 #include "expected/torch_attention.hpp"
@@ -234,6 +235,7 @@ TEST_CASE("models of ONNX files predict what onnxruntime predicted") {
 TEST_CASE("models in RTNeural's format predict what Keras predicted") {
   check_model_run<models::amplifier, one, 3>("amplifier", nothing);
   check_model_run<models::synthesizer, one, 3>("synthesizer", nothing);
+  check_model_run<models::stream, one, 3>("stream", nothing);
   check_model<models::wave, 3>("wave", nothing);
 }
 

@@ -15,8 +15,8 @@
 
 namespace stagecraft::diagnostics {
 
-/// The members of an own activation, metric, regularizer, initializer or constraint. It has no default values, as GCC
-/// then prints `own_options()` where there are none.
+/// The members of an own activation, metric, regularizer, initializer or constraint. Written `own_options{}`, they are
+/// zero: GCC prints a member that has an initializer, but not one that is zero because nothing else is said.
 struct own_options {
   static constexpr std::size_t most = 8;
   unsigned words[most];  ///< the bits of the members

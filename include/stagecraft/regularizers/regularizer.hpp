@@ -13,8 +13,8 @@ struct tensor;
 class tracer;
 }  // namespace operations
 
-/// The penalty l1 * sum|w| + l2 * sum w^2 that is added to the loss, or the user's own. There is none if all members
-/// are 0, as in `{}`. No member has a default value, so that GCC prints `regularizer()` for it among a layer's options.
+/// The penalty l1 * sum|w| + l2 * sum w^2 that is added to the loss, or the user's own. `regularizer{}` is none. The
+/// members have no initializers, as those of own_options.
 struct regularizer {
   using own_call = operations::tensor(operations::tracer&, operations::tensor);
   static constexpr std::string_view own_name = "regularizer";
@@ -26,13 +26,6 @@ struct regularizer {
   float l2;
   diagnostics::own_rules<own_call> const* rules;  ///< rules of the user's own regularizer
   diagnostics::own_options options;               ///< its members
-
-  [[nodiscard]] static constexpr regularizer l1_l2(float l1, float l2) {
-    regularizer result{};
-    result.l1 = l1;
-    result.l2 = l2;
-    return result;
-  }
 
   friend constexpr bool operator==(regularizer const&, regularizer const&) = default;
 

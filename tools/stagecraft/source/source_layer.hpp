@@ -71,12 +71,15 @@ class source_layer {
   std::vector<written_option> options;     ///< options in braces
   std::optional<stagecraft::dtype> dtype;  ///< a type of its own, such as float16
   bool is_on_host = false;                 ///< the host carries it out beside IPUs
+  /// The `call` of a layer that the library does not have; its type is written before the model. Others have none.
+  source_text own_call = {};
+  source_text own_name = {};  ///< what that type should be called: "difference_square_root"
 };
 
 /// Returns the calls that follow a layer's braces: `.in_dtype(sc::dtype::float16).on_host()`, or nothing.
 [[nodiscard]] source_text placement_text(source_layer const& layer);
 
-/// The C++ of a layer without its name: `conv2d{64, 3, sc::relu, {.strides = 2}}`.
+/// The C++ of a layer of the library without its name: `conv2d{64, 3, sc::relu, {.strides = 2}}`.
 [[nodiscard]] source_text text_of(source_layer const& layer);
 
 /// The part of a model's configuration that a layer is made from.

@@ -7,6 +7,7 @@
 #include <stagecraft/io/keras/hdf5_content.hpp>
 #include <stagecraft/io/stored_tensor.hpp>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -78,9 +79,13 @@ struct import_options {
   std::string architecture;  ///< for a file of weights alone: the file that `model.to_json` has written
 };
 
+/// Makes the layer of a configuration, as make_layer does.
+using layer_maker = std::function<std::unique_ptr<source_layer>(layer_config const& config)>;
+
 /// The model of a configuration: Keras 2's, or that of a .keras file. Throws file_error: E5063 the configuration is not
 /// one of a model with layers, E5064 layers or options that the library does not have, all of them.
-[[nodiscard]] source_model read_config(json const& config, std::string const& file, import_options const& options);
+[[nodiscard]] source_model read_config(json const& config, std::string const& file, import_options const& options,
+                                       layer_maker const& make = make_layer);
 
 /// A model and its weights from a Keras 2 .h5, a .keras file, a TensorFlow.js folder's model.json, RTNeural's
 /// JSON, a SavedModel's folder, or a bundle. Throws file_error as read_config, and E5001, E5015, E5061 and E5100 to

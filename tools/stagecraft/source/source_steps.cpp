@@ -160,7 +160,7 @@ void add_name(source_step& step, std::string const& name) {
 }
 
 void add_options(source_step& step, source_layer const& layer) {
-  step.pattern = (layer.word + placement_text(layer)).str();
+  step.pattern = (layer.word + placement_text(layer) + layer.own_call).str();
   auto const add = [&](written_option const& each) {
     bool const is_integer = each.value.kind == literal::kinds::integer;
     if (!is_integer && each.is_default) return;

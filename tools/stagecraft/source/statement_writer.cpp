@@ -164,7 +164,8 @@ source_text statement_writer::layer_text(source_step const& step, std::vector<ex
     braces += (braces.empty() ? "."_cpp : ", ."_cpp) + each.name + " = " + value;
   }
   if (!braces.empty()) text += (text.empty() ? "{"_cpp : ", {"_cpp) + braces + "}";
-  text = layer.word + ("{" + text) + "}" + placement_text(layer);
+  auto const own = types_.find(step.layer);
+  text = (own == types_.end() ? layer.word : source_text(own->second)) + ("{" + text) + "}" + placement_text(layer);
   return step.has_name ? text + ".named(" + name_text(step, cells) + ")" : text;
 }
 
@@ -318,9 +319,8 @@ void statement_writer::find_name_prefix(source_function const& function, source_
 }
 
 source_text statement_writer::function_text(source_model const& model, source_plan const& plan,
-                                            source_function const& function) {
-  static std::map<int, identifier> const no_types;
-  statement_writer writer(model, plan, no_types, 2);
+                                            std::map<int, identifier> const& types, source_function const& function) {
+  statement_writer writer(model, plan, types, 2);
   std::vector<source_text> list;
   constexpr std::array<std::string_view, 4> inputs{"x", "y", "z", "w"};
   for (std::size_t i = 0; i < function.inputs.size(); ++i) {

@@ -18,13 +18,14 @@ namespace stagecraft::tool {
 /// Writes one body: that of a `build`, or of a function.
 class statement_writer {
  public:
-  /// `types`: what nested models are called in C++.
+  /// `types`: what nested models, and layers that the library does not have, are called in C++.
   statement_writer(source_model const& model, source_plan const& plan, std::map<int, identifier> const& types,
                    std::size_t indent)
       : model_(model), plan_(plan), types_(types), indent_(indent_of(indent)) {}
 
   /// Returns a function with its head and body.
   [[nodiscard]] static source_text function_text(source_model const& model, source_plan const& plan,
+                                                 std::map<int, identifier> const& types,
                                                  source_function const& function);
   /// Writes the body of `build`, which begins with its inputs.
   void write_build(source_text& to);

@@ -18,6 +18,12 @@ namespace stagecraft::tiles {
 
 template <class L>
 struct lowering;
+template <layer_kernel Kernel, class L>
+struct kernel_lowering;
+template <class Call>
+using lowering_of = std::conditional_t<runs_by_operations(Call::layer),
+                                       kernel_lowering<layer_kernel::none, layer_t<typename Call::model, Call::call>>,
+                                       lowering<layer_t<typename Call::model, Call::call>>>;
 
 /// The mapping of a weight by the plan of its layer's forward step; null: it is mapped linearly.
 template <class Lowering, class Call>
@@ -136,7 +142,7 @@ struct lowered_call_variant {
     if (!parameter_info(index).constraint.empty() || parameter_info(index).regularizer.is_own()) return nullptr;
     using first =
         lowered_call_variant<typename Job::template on<WeightMachine>, step_variant{}, graph.layer_of(Call).first_call>;
-    return detail::planned_weight<lowering<layer_t<typename Job::model, first::call>>, first>(index);
+    return detail::planned_weight<lowering_of<first>, first>(index);
   }
   /// The tensor of a weight as it is stored. The step may write it if it is not trained.
   [[nodiscard]] static constexpr int stored_weight(lowered_step& step, int index) {

@@ -50,7 +50,7 @@ constexpr lowered_step lower_forward() {
   lowered_step step;
   if constexpr (Call::input_count > 0 && !Call::planned.needs.view && !Call::is_on_host) {
     append_casts<Call>(step);
-    lowering<layer_t<typename Call::model, Call::call>>::template forward<Call>(step);
+    lowering_of<Call>::template forward<Call>(step);
   }
   return step;
 }
@@ -63,7 +63,7 @@ constexpr lowered_step lower_backward() {
   lowered_step step;
   if constexpr (Call::planned.needs.view) return step;
   if (Call::planned.needs.input) append_casts<Call>(step);
-  lowering<layer_t<typename Call::model, Call::call>>::template backward<Call>(step);
+  lowering_of<Call>::template backward<Call>(step);
   for (int i = 0; i < Call::input_count; ++i) {
     if (!Call::wants_input_gradient(i)) continue;
     int const gradient = Call::input_gradient(step, i);

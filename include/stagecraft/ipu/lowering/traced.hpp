@@ -40,7 +40,7 @@ constexpr void append_task_list_of_call(lowered_step& step) {
 template <class Call, bool Backward>
 constexpr void append_call(lowered_step& step) {
   using same = typename call_without_variant<Call>::type;
-  if constexpr (HasSums<std::remove_cvref_t<decltype(Call::layer)>>) {
+  if constexpr (has_sums<Call>) {
     if constexpr (Backward)
       sums_lowering<Call>::backward(step);
     else
@@ -67,7 +67,7 @@ struct kernel_lowering {
   template <class Call>
   static constexpr weight_mapping const* planned_weight(int index) {
     using same = typename call_without_variant<Call>::type;
-    if constexpr (HasSums<L>)
+    if constexpr (has_sums<Call>)
       return sums_lowering<Call>::planned_weight(index);
     else if constexpr (elementwise_lowering<Call>::holds)
       return nullptr;

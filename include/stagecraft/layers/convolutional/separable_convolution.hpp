@@ -124,6 +124,8 @@ struct separable_convolution_options {
   constraint pointwise_constraint = {};
   /// The constraint on the bias after each update: non_neg, max_norm and the like.
   constraint bias_constraint = {};
+  /// Whether a causal layer along one axis keeps the steps before the next call's: see conv1d.
+  bool stateful = false;
 #include <stagecraft/layers/common_options.hpp>
 };
 
@@ -153,6 +155,7 @@ struct separable_convolution : convolution_layer<Derived, Size, separable_convol
 
   constexpr auto call(auto& ops, auto x) const {
     if (!base::check_options(ops, x)) return x;
+    x = base::with_kept_steps(ops, x);
     auto const& given = this->options;
     if (!detail::are_counts(filters))
       ops.error(1030, "has ", filters, " filters; it needs ", detail::count_limit(filters));
@@ -166,7 +169,7 @@ struct separable_convolution : convolution_layer<Derived, Size, separable_convol
       auto const mixture = ops.weight(
           parameter::with("pointwise_kernel", base::is_2d ? shape(1, 1, between, filters) : shape(1, between, filters),
                           given.pointwise_initializer, given.pointwise_regularizer, given.pointwise_constraint,
-                          tracing::parameter_layout::matrix));
+                          base::layout_of_matrix()));
       return base::with_bias_and_activation(ops, ops.matmul(each, ops.reshape(mixture, {between, filters})));
     }
     return x;
@@ -189,7 +192,7 @@ using separable_conv1d_options = separable_convolution_options<int>;
 /// A convolution of sequences in two steps: tf.keras.layers.SeparableConv1D.
 /// output = activation(mixture of (convolution of each channel of the input by itself) + bias), channels last.
 ///
-/// Shape: (steps, channels) to (new steps, filters), the new length as in conv1d.
+/// Shape: (steps, channels) to (new steps, filters), the new length as in conv1d, whose `stateful` it has, too.
 /// Weights: depthwise_kernel, pointwise_kernel, bias; their shapes, and errors: see separable_convolution.
 /// Definition: Keras API, layers/convolution_layers/separable_convolution1d.
 struct separable_conv1d : separable_convolution<separable_conv1d, int> {

@@ -5,6 +5,7 @@
 
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/option_layer.hpp>
+#include <stagecraft/regularizers/regularizers.hpp>
 #include <string_view>
 
 namespace stagecraft::layers {
@@ -59,7 +60,7 @@ struct activity_regularization
 
   /// The penalty on its output.
   [[nodiscard]] constexpr regularizer activity_regularizer() const {
-    return regularizer::l1_l2(options.l1, options.l2);
+    return regularizers::l1_l2{options.l1, options.l2};
   }
 
   constexpr auto call(auto&, auto x) const { return x; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions of whole rows on the tiles of an emulated IPU: ipu/tasks/rows.hpp.
-// The losses of one row and their gradients, as a vertex of a tile computes them.
+// Functions of whole rows on the tiles of an emulated IPU (ipu/tasks/rows.hpp): softmax, and the losses of rows with
+// their gradients, which the loss's `call` says.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -32,7 +32,8 @@ struct loss_row_view {
   void set_gradient(std::int64_t column, float value) const { prediction.set(row * columns + column, value); }
 };
 
-/// Computes losses of rows, one after the other, by the host's steps.
+/// Computes losses of rows, one after the other: carries out the formula or the plan of the loss's `call`, as the host
+/// does.
 class row_losses {
  public:
   row_losses(loss_rule const& rule, std::int64_t columns, bool with_gradient)
