@@ -4,6 +4,7 @@
 #include <stagecraft/ipu/tasks/update.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
 #include <stagecraft/optimizers/optimizers.hpp>
+#include <stagecraft/regularizers/regularizers.hpp>
 #include <doctest/doctest.h>
 
 namespace sc = stagecraft;
