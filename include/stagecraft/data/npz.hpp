@@ -40,8 +40,8 @@ class npz_stream final : public stream<xt::xarray<float>> {
     if (left_ == 0) return std::nullopt;
     auto sample = xt::xarray<float>::from_shape(array_->shape);
     auto const size = size_of(part_.type);
-    for (std::size_t at = 0; at < array_->row_bytes;
-         at += part_.bytes.size()) {  // a part at a time: the bytes are not kept as a whole
+    // A part at a time: the bytes are not kept as a whole.
+    for (std::size_t at = 0; at < array_->row_bytes; at += part_.bytes.size()) {
       part_.bytes.resize(std::min(array_->row_bytes - at, most_part * size));
       from_.read(part_.bytes);
       std::ranges::copy(io::to_floats(part_, place(), at / size), sample.data() + at / size);

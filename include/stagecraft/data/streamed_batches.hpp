@@ -147,9 +147,8 @@ class streamed_batches : public trainers::batch_supply {
       stagecraft::detail::throw_data_error("E4003", "%sx: expected at least 1 sample, found 0", prefix_.c_str());
   }
   [[nodiscard]] int next() {
-    int count = batches_ >= 0 && taken_ >= batches_
-                    ? -1
-                    : fill();  // a pass ends after the number of batches that its dataset states
+    // A pass ends after the number of batches that its dataset states.
+    int count = batches_ >= 0 && taken_ >= batches_ ? -1 : fill();
     if (count < 0 && continues_ && taken_ >= expected_) {
       begin(pass_ + 1);
       count = fill();

@@ -130,6 +130,7 @@ class tracer : public choice_words<tracer, tensor>,
     extents shape = x.shape();
     shape[axis] = count;
     if (shape == x.shape() && begin == 0) return x;
+    if (step < -1) return flip(slice(x, axis, static_cast<int>(last), count, -step), axis);
     return append(operations::slice{x.shape().from_front(axis), begin, step}, shape, {x.id});
   }
   /// The elements of an axis from the last to the first: Keras's `flip`.

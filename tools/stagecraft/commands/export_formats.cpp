@@ -12,7 +12,7 @@ namespace stagecraft::tool {
 
 namespace {
 
-/// The weights of a bundle alone.
+/// The weights of a bundle, without its other tensors.
 tensor_file weights_of(io::bundle_contents const& contents) {
   tensor_file file;
   file.metadata.emplace_back("format", "stagecraft weights");

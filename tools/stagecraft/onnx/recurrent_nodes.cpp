@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ONNX's recurrent layers. Their gates stand in another order than Keras's, and each has two biases.
+// Converts ONNX's recurrent layers. Their gates are in another order than Keras's, and each has two biases.
 #include "onnx_trace.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 
 using trace = onnx_trace;
 
-/// One direction's part of an array whose first axis is that of directions.
+/// The part of one direction in an array whose first axis counts directions.
 onnx_constant part_of(onnx_constant const& from, std::size_t direction) {
   onnx_constant result{{from.shape.begin() + 1, from.shape.end()}, {}, false};
   auto const size = from.values.size() / static_cast<std::size_t>(from.shape[0]);
@@ -31,7 +31,7 @@ onnx_constant reordered(onnx_constant const& from, std::vector<std::size_t> cons
 
 struct recurrent_kind {
   std::string layer;
-  std::vector<std::size_t> gates;  ///< of Keras's gates, ONNX's
+  std::vector<std::size_t> gates;  ///< for each of Keras's gates, the place of ONNX's
   std::vector<std::string> activations;
 };
 

@@ -62,6 +62,8 @@ inline void as_keras_has_it(std::string_view class_name, json& config) {
   none_if("output_padding", json::array({-1, -1, -1}));
   if (config.value("serialization_factor", 0) == 1) config.erase("serialization_factor");
   if (!config.value("strided_channel_grouping", true)) config.erase("strided_channel_grouping");
+  // Keras's recurrent layers alone have it; others have it where they cannot do without.
+  if (!config.contains("return_sequences") && !config.value("stateful", false)) config.erase("stateful");
   for (char const* const key : {"use_causal_mask", "attention_mask", "return_attention_scores"})
     if (config.contains(key) && config[key] == false) config.erase(key);
 }
