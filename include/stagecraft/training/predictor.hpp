@@ -61,14 +61,14 @@ constexpr numbers_of_call call_floats() {
 }
 
 /// The type behind `predictor<...>`.
-template <Model M, auto Inference, class Machine>
-class model_predictor : trained_model<typename traced_model<M>::type, session_of_run<M, Inference, Machine>> {
-  using base = trained_model<typename traced_model<M>::type, session_of_run<M, Inference, Machine>>;
+template <Model M, class Settings, class Machine>
+class model_predictor : trained_model<typename traced_model<M>::type, session_of_run<M, Settings::value, Machine>> {
+  using base = trained_model<typename traced_model<M>::type, session_of_run<M, Settings::value, Machine>>;
 
  public:
   using typename base::session_type;
   /// The inference description of the model.
-  static constexpr auto inference = Inference;
+  static constexpr auto inference = Settings::value;
   static constexpr int replicas = session_type::replicas;  ///< copies of the model, which share the batches
 
   /// Initializes the weights and allocates all memory.
@@ -196,8 +196,9 @@ class model_predictor : trained_model<typename traced_model<M>::type, session_of
 };
 
 template <class M, auto Inference, class Machine>
-using predictor_or_stand_in = std::conditional_t<run_problem<M, Inference, Machine, false>().failed(),
-                                                 invalid_predictor<>, model_predictor<M, Inference, Machine>>;
+using predictor_or_stand_in =
+    std::conditional_t<run_problem<M, Inference, Machine, false>().failed(), invalid_predictor<>,
+                       model_predictor<M, settings_of<Inference>, Machine>>;
 
 }  // namespace stagecraft::trainers
 

@@ -35,16 +35,17 @@
 namespace stagecraft::trainers {
 
 /// The type behind `trainer<...>`.
-template <Model M, auto Training, class Machine>
-class model_trainer : public trained_model<typename traced_model<M>::type, session_of_run<M, Training, Machine>> {
-  using base = trained_model<typename traced_model<M>::type, session_of_run<M, Training, Machine>>;
+template <Model M, class Settings, class Machine>
+class model_trainer
+    : public trained_model<typename traced_model<M>::type, session_of_run<M, Settings::value, Machine>> {
+  using base = trained_model<typename traced_model<M>::type, session_of_run<M, Settings::value, Machine>>;
 
  public:
   using typename base::session_type;
   template <run_kind Kind>
   using results = replica_results<session_type, Kind>;
   /// The training description of the model.
-  static constexpr auto training = Training;
+  static constexpr auto training = Settings::value;
   static constexpr int replicas = session_type::replicas;  ///< copies of the model, which share the batches
   /// The loss and the metrics: `auto [loss, accuracy] = model.evaluate(x, y);` Each is an array if replicas are listed.
   using evaluation = typename results<run_kind::evaluation>::report_type;
@@ -55,17 +56,17 @@ class model_trainer : public trained_model<typename traced_model<M>::type, sessi
   /// Initializes the weights and allocates all memory. The seed also decides dropout and shuffling. Warnings E4087,
   /// E4088: a loss misreads an output; `training::outputs_are_meant` switches them off.
   explicit model_trainer(std::uint64_t seed = training.seed)
-    requires(misread_output_of<M, Training> == misread_output::none)
+    requires(misread_output_of<M, training> == misread_output::none)
       : model_trainer(seed, nullptr) {}
   [[deprecated(
       "a cross-entropy takes the output of a linear layer for probabilities: give the loss .from_logits = true, or the "
       "layer softmax or sigmoid [E4087]")]] explicit model_trainer(std::uint64_t seed = training.seed)
-    requires(misread_output_of<M, Training> == misread_output::logits_as_probabilities)
+    requires(misread_output_of<M, training> == misread_output::logits_as_probabilities)
       : model_trainer(seed, nullptr) {}
   [[deprecated(
       "a cross-entropy with .from_logits = true follows softmax or sigmoid: leave one of them out "
       "[E4088]")]] explicit model_trainer(std::uint64_t seed = training.seed)
-    requires(misread_output_of<M, Training> == misread_output::probabilities_as_logits)
+    requires(misread_output_of<M, training> == misread_output::probabilities_as_logits)
       : model_trainer(seed, nullptr) {}
 
   /// Trains for `epochs` epochs. Callbacks are called as in Keras, once per execution of `steps_per_execution` steps;
@@ -78,7 +79,7 @@ class model_trainer : public trained_model<typename traced_model<M>::type, sessi
   /// that it can only be evaluated. Everything else is checked before anything runs: data_error E4001 to E4008, E4010,
   /// E4011, E4017 to E4019, E4041. Definition: tf.keras.Model.fit.
   [[gnu::cold]] training_history fit(sample_set const& x, sample_set const& y, fit_options const& options = {}) {
-    static_assert(report<fit_problem<job<M, Training>>>());
+    static_assert(report<fit_problem<job<M, training>>>());
     auto const calling = this->begin_call("fit");
     check_options(options);
     int const batch_size = batch_size_to_use(options.batch_size, training.batch_size);
@@ -115,7 +116,7 @@ class model_trainer : public trained_model<typename traced_model<M>::type, sessi
   template <class Data>
     requires requires { typename Data::fit_options; }
   training_history fit(Data const& dataset, typename Data::fit_options const& options = {}) {
-    static_assert(report<fit_problem<job<M, Training>>>());
+    static_assert(report<fit_problem<job<M, training>>>());
     auto const calling = this->begin_call("fit");
     fit_options const common = options.common();
     check_options(common);
@@ -228,7 +229,7 @@ class model_trainer : public trained_model<typename traced_model<M>::type, sessi
   batch_values<run_kind::training> train_on_batch(sample_set const& x, sample_set const& y,
                                                   sample_source const& sample_weight = {},
                                                   std::vector<class_weight_entry> const& class_weight = {}) {
-    static_assert(report<single_batch_problem<M, Training, Machine>>());
+    static_assert(report<single_batch_problem<M, training, Machine>>());
     auto const calling = this->begin_call("train_on_batch");
     loader const data(x, y, sample_weight, class_weight);
     return run_single<run_kind::training>(data);
@@ -286,7 +287,7 @@ class model_trainer : public trained_model<typename traced_model<M>::type, sessi
                                             batches_to_run* validation) {
     step_counts const counts{of.steps,
                              steps_of_training_execution(of.steps, training.steps_per_execution,
-                                                         options_of<M, Training>.accumulation_steps(), replicas)};
+                                                         options_of<M, training>.accumulation_steps(), replicas)};
 
     training_history history;
     callbacks::progbar_logger bar;
@@ -312,7 +313,7 @@ class model_trainer : public trained_model<typename traced_model<M>::type, sessi
         of.order.begin_epoch(epoch);
       training_results means;
       callbacks.on_epoch_begin(epoch, none);
-      if constexpr (!detail::fit_problem<job<M, Training>>.failed()) trained.run(means, step_logs);
+      if constexpr (!detail::fit_problem<job<M, training>>.failed()) trained.run(means, step_logs);
       epoch_logs = step_logs;
       if (validation != nullptr && (epoch + 1) % options.validation_freq == 0)
         validator->run().write(epoch_logs, "val_");
@@ -353,7 +354,7 @@ class model_trainer : public trained_model<typename traced_model<M>::type, sessi
     };
     if constexpr (Kind == run_kind::evaluation)
       this->session().test(1, bring, take);
-    else if constexpr (!single_batch_problem<M, Training, Machine>.failed())
+    else if constexpr (!single_batch_problem<M, training, Machine>.failed())
       this->session().train(1, bring, take);
     return means.values();
   }
@@ -362,7 +363,7 @@ class model_trainer : public trained_model<typename traced_model<M>::type, sessi
 template <class M, auto Training, class Machine>
 using trainer_or_stand_in =
     std::conditional_t<run_problem<M, Training, Machine, true>().failed(), invalid_trainer<result_count<Training>()>,
-                       model_trainer<M, Training, Machine>>;
+                       model_trainer<M, settings_of<Training>, Machine>>;
 
 }  // namespace stagecraft::trainers
 

@@ -102,7 +102,7 @@ class read_layer : public source_layer {
       throw unsupported("option '" + std::string(name) + "' " + why.what());
     }
     if constexpr (std::same_as<Field, float>)
-      if (word.view() == "re_lu" && name == "max_value" && field < 0)  // negative: no limit, which Keras writes as None
+      if (word.view() == "re_lu" && name == "max_value" && field < 0)  // negative: no limit here, and invalid in Keras
         throw unsupported("option 'max_value' is " + found.dump() + "; it must be at least 0");
     if (name == "axis") count_from_end(rank, field, result.value);
     if constexpr (std::same_as<Field, axis_list>)

@@ -10,7 +10,7 @@ namespace stagecraft::tool {
 
 namespace {
 
-/// A number of C++'s integers, however large the double is.
+/// A double as an integer, clamped to the integer's range.
 std::int64_t whole(double value) {
   constexpr double most = 9e18;
   if (std::isnan(value)) return 0;
@@ -75,7 +75,7 @@ onnx_constants::onnx_constants(onnx_graph const& graph) {
     stored_.insert_or_assign(each.name, &each);
     budget_ += 4 * static_cast<std::size_t>(each.size());
   }
-  for (auto const& node : graph.nodes)  // those that are nodes themselves take their own elements
+  for (auto const& node : graph.nodes)  // Constant nodes count with their own elements
     if (node.type == "Constant") budget_ += 5 * elements_of(node);
   largest_read_ = budget_;
 }

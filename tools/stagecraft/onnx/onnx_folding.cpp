@@ -144,7 +144,7 @@ double rounded(double value, int digits, int least) {
   return std::ldexp(std::nearbyint(std::ldexp(value, scale)), -scale);
 }
 
-/// Numbers of another type; nothing where they are not those of that type.
+/// Converts numbers to another type; none if the type does not have them.
 std::optional<onnx_constant> cast(onnx_constant from, std::int64_t type) {
   constexpr std::int64_t float32 = 1, boolean = 9, float16 = 10, float64 = 11, bfloat16 = 16;
   static std::map<std::int64_t, std::pair<double, double>> const ranges{
@@ -163,7 +163,7 @@ std::optional<onnx_constant> cast(onnx_constant from, std::int64_t type) {
     }
     if (range == ranges.end()) continue;
     value = std::trunc(value);
-    if (!(value >= range->second.first && value <= range->second.second)) return std::nullopt;  // or no number
+    if (!(value >= range->second.first && value <= range->second.second)) return std::nullopt;  // NaN, too
   }
   return from;
 }
@@ -182,7 +182,7 @@ std::optional<onnx_constant> value_of(onnx_node const& node) {
   return std::nullopt;
 }
 
-/// What is on the diagonal of a matrix and above it, or below it; zeros elsewhere.
+/// The triangle of a matrix on and above its diagonal, or on and below it; zeros elsewhere.
 std::optional<onnx_constant> triangle(onnx_constant from, bool is_upper, std::int64_t k) {
   if (from.shape.size() != 2) return std::nullopt;
   auto const columns = static_cast<std::size_t>(from.shape[1]);
@@ -194,7 +194,7 @@ std::optional<onnx_constant> triangle(onnx_constant from, bool is_upper, std::in
   return from;
 }
 
-/// An array of one value. Where its shape has the number of samples, one row stands for all.
+/// An array filled with one value. If its shape has the number of samples, one row stands for all.
 std::optional<onnx_constant> filled(std::vector<double> lengths, double value, bool is_whole) {
   onnx_constant result{{}, {}, is_whole};
   for (double& length : lengths) result.shape.push_back(length == batch_marker ? 1 : whole(length));

@@ -13,7 +13,7 @@ namespace {
 
 using diagnostics::shown_name;
 
-/// A line for each operator: its name, the inputs that are read, the outputs that are there (* any number), and its
+/// A line for each operator: its name, the inputs that are read, the outputs that exist (* any number), and its
 /// attributes: `name:kind` is read, `name=value` must have that value, `name~kind` changes nothing of a prediction.
 /// Lines that begin with a space go on with the one before. No attribute of Resize that changes nothing is of a mode
 /// that is imported.
