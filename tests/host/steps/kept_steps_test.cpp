@@ -111,13 +111,51 @@ TEST_CASE("registers of other widths") {
 #endif
 }
 
-TEST_CASE("groups, strides, and separable convolutions, operation by operation") {
-  CHECK(difference<layer<6, 3, 2, 2>(true), layer<6, 3, 2, 2>(false), 4, 3, 1, false>() < 2e-6F);
+TEST_CASE("groups") {
+  CHECK(difference<layer<6, 3, 2, 2>(true), layer<6, 3, 2, 2>(false), 4, 3, 1, true>() < 2e-6F);
+  CHECK(difference<layer<60, 4, 1, 3>(true), layer<60, 4, 1, 3>(false), 27, 1, 1, true>() < 2e-6F);
+  CHECK(difference<layer<19, 3, 4, 19>(true), layer<19, 3, 4, 19>(false), 19, 1, 1, true>() < 2e-6F);
+  CHECK(difference<layer<8, 3, 4, 4>(true), layer<8, 3, 4, 4>(false), 4, 2, 2, false>() < 2e-6F);
+}
+
+template <int Filters, int Kernel, int Dilation, int Multiplier>
+constexpr separable_conv1d separable(bool stateful) {
+  return {Filters,
+          Kernel,
+          {.padding = causal, .dilation_rate = Dilation, .depth_multiplier = Multiplier, .stateful = stateful}};
+}
+TEST_CASE("separable convolutions") {
+  CHECK(difference<separable<5, 3, 2, 1>(true), separable<5, 3, 2, 1>(false), 3, 1, 1, true>() < 2e-6F);
+  CHECK(difference<separable<20, 4, 3, 1>(true), separable<20, 4, 3, 1>(false), 18, 4, 1, true>() < 2e-6F);
+  CHECK(difference<separable<5, 3, 2, 2>(true), separable<5, 3, 2, 2>(false), 3, 2, 1, true>() < 2e-6F);
+  CHECK(difference<separable<5, 3, 2, 1>(true), separable<5, 3, 2, 1>(false), 3, 2, 2, false>() < 2e-6F);
+}
+
+/// Windows over the last three steps, with zeros before the first.
+template <auto Stateful, auto Whole, int Steps, int Batch, bool Inlined>
+float difference_of_pooling() {
+  constexpr int all = 12, channels = 5;
+  sc::predictor<sc::sequential<input{Steps, channels}.of_batch_size(Batch), Stateful>, inference<Batch>> block;
+  sc::predictor<sc::sequential<input{all, channels}, zero_padding1d{{2, 0}}, Whole>, inference<Batch>> whole;
+  static_assert(is_inlined<decltype(block)> == Inlined);
+  auto const x = numbers(std::size_t{Batch} * all * channels);
+  auto const expected = in_blocks<Batch, all, all>(whole, x), found = in_blocks<Batch, Steps, all>(block, x);
+  float most = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) most = std::fmax(most, std::fabs(found[i] - expected[i]));
+  return most;
+}
+TEST_CASE("poolings") {
+  constexpr max_pooling1d most{3, {.strides = 1, .stateful = true}}, all_most{3, {.strides = 1}};
+  constexpr average_pooling1d mean{3, {.strides = 1, .stateful = true}}, all_mean{3, {.strides = 1}};
+  CHECK(difference_of_pooling<most, all_most, 1, 1, true>() == 0);
+  CHECK(difference_of_pooling<most, all_most, 4, 2, false>() == 0);
+  CHECK(difference_of_pooling<mean, all_mean, 3, 1, true>() < 1e-6F);
+  CHECK(difference_of_pooling<mean, all_mean, 2, 2, false>() < 1e-6F);
+}
+
+TEST_CASE("strides, operation by operation; a window of one step keeps nothing") {
   CHECK(difference<conv1d{3, 4, {.strides = 2, .padding = causal, .stateful = true}},
                    conv1d{3, 4, {.strides = 2, .padding = causal}}, 2, 4, 1, false>() < 2e-6F);
-  CHECK(difference<separable_conv1d{5, 3, {.padding = causal, .dilation_rate = 2, .stateful = true}},
-                   separable_conv1d{5, 3, {.padding = causal, .dilation_rate = 2}}, 3, 2, 2, false>() < 2e-6F);
-  // A window of one step keeps nothing.
   CHECK(difference<layer<6, 1>(true), layer<6, 1>(false), 4, 3, 2, false>() < 2e-6F);
 }
 

@@ -37,20 +37,20 @@ namespace stagecraft::io {
 
 using json = nlohmann::ordered_json;
 
-/// The shortest decimal number that is the float, as Python writes it: 0.1, not 0.10000000149. What is not finite has
-/// no number in JSON: a text.
+/// The shortest decimal number that rounds to the float, as Python writes it: 0.1, not 0.10000000149. JSON has no
+/// infinities or NaN, which become texts.
 [[nodiscard]] inline json json_of_float(float value) {
   if (!std::isfinite(value)) return std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
   return diagnostics::decimal_of(value);
 }
 
-/// The name of an enumerator, as the source has it.
+/// The name of an enumerator, as in the source.
 template <class E, std::size_t... Index>
 [[nodiscard]] std::string enumerator_name(E value, std::index_sequence<Index...>) {
   constexpr std::array names{stagecraft::detail::last_name(stagecraft::detail::spelling<static_cast<E>(Index)>())...};
   return std::string(names[static_cast<std::size_t>(value)]);
 }
-/// Enumerations of options have at most so many enumerators, from 0 on.
+/// The most enumerators of an option's enumeration, which count from 0 without gaps.
 inline constexpr std::size_t most_enumerators = 16;
 
 /// Keras's pair of a class and its options.
@@ -58,7 +58,8 @@ inline constexpr std::size_t most_enumerators = 16;
   return {{"class_name", std::string(class_name)}, {"config", std::move(config)}};
 }
 
-/// The members of something of the user's own: numbers of four bytes, whatever they stand for.
+/// The members of a user's own activation, initializer, regularizer or constraint, as numbers of four bytes, whatever
+/// their types are.
 [[nodiscard]] inline json json_of_own(diagnostics::own_options const& options) {
   std::size_t count = diagnostics::own_options::most;
   while (count > 0 && options.words[count - 1] == 0) --count;
@@ -71,7 +72,7 @@ inline constexpr std::size_t most_enumerators = 16;
   using enum activation_kind;
   if (value.kind == own) return json_of_class(value.name(), json_of_own(value.options));
   // A relu with parameters is a layer, as in Keras.
-  if (value.kind == relu && value != activation{relu})
+  if (value.kind == relu && value != activation::of(relu))
     return json_of_class("ReLU", {{"max_value", value.max_value < 0 ? json() : json_of_float(value.max_value)},
                                   {"negative_slope", json_of_float(value.alpha)},
                                   {"threshold", json_of_float(value.threshold)}});
@@ -80,7 +81,7 @@ inline constexpr std::size_t most_enumerators = 16;
   return std::string(value.name());
 }
 
-/// A layer that has the policy's type says what Keras's default policy is.
+/// The name of a type. A layer that has the policy's type has the name of Keras's default policy.
 [[nodiscard]] inline json json_of(dtype value) { return std::string(name(value)); }
 
 [[nodiscard]] inline json json_of(initializer const& value) {
@@ -124,13 +125,13 @@ inline constexpr std::size_t most_enumerators = 16;
   return json_of_class("L1L2", {{"l1", json_of_float(value.l1)}, {"l2", json_of_float(value.l2)}});
 }
 
-/// The library's constraints as Keras has them; of one's own, its name and members.
+/// A constraint: the library's as in Keras, a user's own by its name and members.
 [[nodiscard]] inline json json_of(constraint const& value) {
   if (value.empty()) return nullptr;
   auto const name = value.rules->name;
   auto const& words = value.options.words;
   auto const number = [&](std::size_t word) { return json_of_float(std::bit_cast<float>(words[word])); };
-  auto const axes = [&](std::size_t word) {  // four bits for each axis, the first one lowest: norm_axes
+  auto const axes = [&](std::size_t word) {  // four bits for each axis, the first axis in the lowest ones: norm_axes
     auto list = json::array();
     for (auto rest = static_cast<std::uint32_t>(words[word]); rest > 1; rest >>= 4U) {
       int const axis = static_cast<int>(rest & 15U);
@@ -208,8 +209,8 @@ template <std::size_t Length>
   return list;
 }
 
-/// Options of all other types: numbers, enumerators and texts, and structs that list their members (ListsOptions). Of a
-/// type that none of these functions is for, such as a function or a type of one's own, the name alone.
+/// Options of all other types: numbers, enumerators and texts, and structs that list their members (ListsOptions). Any
+/// other type, such as a function or a user's own type, is represented by its name alone.
 template <class T>
 [[nodiscard]] json json_of(T const& value) {
   if constexpr (std::is_integral_v<T>) {
@@ -232,8 +233,8 @@ template <class T>
   }
 }
 
-/// The name under which files have an optimizer, a loss or a metric: its own, or that of its type if it has none but
-/// the one of its base, which all share.
+/// The name under which files have an optimizer, a loss or a metric: its own or, if it only has the name of its base,
+/// which all share, the name of its type.
 template <class T>
 [[nodiscard]] constexpr std::string_view name_of_object() {
   if constexpr (requires { std::string_view(T::name); })
@@ -241,14 +242,14 @@ template <class T>
   return stagecraft::detail::type_name<T>();
 }
 
-/// An optimizer or a loss: its name, and its options as far as it lists them (ListsOptions). Of other optimizers the
-/// learning rate, which each has.
+/// An optimizer or a loss: its name, and its options if it lists them (ListsOptions). Other optimizers have the
+/// learning rate alone.
 template <class T>
 [[nodiscard]] json json_of_object(T const& value) {
   json config = json::object();
   if constexpr (tracing::ListsOptions<T>)
     stagecraft::detail::for_each_field(value, [&]<class Field>(std::string_view name, Field const& field) {
-      if constexpr (Optimizer<Field>)  // which this one goes around
+      if constexpr (Optimizer<Field>)  // the optimizer that this one wraps
         config[std::string(name)] = json_of_object(field);
       else
         config[std::string(name)] = json_of(field);

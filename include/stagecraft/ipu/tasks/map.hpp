@@ -19,8 +19,8 @@
 namespace stagecraft::tiles {
 
 [[nodiscard]] constexpr activation activation_of(map_task const& what) noexcept {
-  return {static_cast<activation_kind>(what.activation), static_cast<float>(what.scalars[0]),
-          static_cast<float>(what.scalars[1]), static_cast<float>(what.scalars[2])};
+  return activation::of(static_cast<activation_kind>(what.activation), static_cast<float>(what.scalars[0]),
+                        static_cast<float>(what.scalars[1]), static_cast<float>(what.scalars[2]));
 }
 /// A channel's random numbers and the products with them, or an element's.
 constexpr void add_dropout(map_work& work, map_task const& what, bool in_place) noexcept {
@@ -44,6 +44,7 @@ constexpr void add_operation(map_work& work, map_task const& what, operations::f
   auto const is_zero = [&](int operand) { return is_number(operand) && what.scalars[operand] == 0; };
   if (operations::arity(apply) == 1) {
     work.expand(reads[0]);
+    if (apply == operations::function::atan) return work.scalar(binary_of(apply), in_place || reads[0].count != 0);
     work.unary(unary_of(apply), in_place || reads[0].count != 0);
     if (apply == operations::function::softplus) work.unary(vertices::unary_operation::exponent);
     return;

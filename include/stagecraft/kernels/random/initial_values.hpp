@@ -73,9 +73,9 @@ inline void fill_normal(float* w, std::int64_t n, float mean, float stddev, bool
 [[nodiscard, gnu::cold]] inline double scaled_variance(initializer const& how, tracing::array_view<int const> shape) {
   fans const fan = compute_fans(shape);
   double divisor = fan.in;
-  if (how.mode == fan_mode::fan_out) divisor = fan.out;
-  if (how.mode == fan_mode::fan_avg) divisor = (fan.in + fan.out) / 2;
-  return static_cast<double>(how.a) / (divisor < 1 ? 1.0 : divisor);
+  if (how.fan() == fan_mode::fan_out) divisor = fan.out;
+  if (how.fan() == fan_mode::fan_avg) divisor = (fan.in + fan.out) / 2;
+  return static_cast<double>(how.scale()) / (divisor < 1 ? 1.0 : divisor);
 }
 
 template <initializer_distribution Distribution>

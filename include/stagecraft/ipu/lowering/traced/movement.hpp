@@ -28,6 +28,23 @@ class merged_axes {
   [[nodiscard]] constexpr bool are_in_order() const noexcept {
     return count_ == 0 || (count_ == 1 && strides_[0] == 1);
   }
+  /// Divides a transposition of a whole source: `first` puts the result's last axis next to the one before it, which
+  /// fits a box; `then` has an axis less.
+  constexpr void divide(merged_axes& first, merged_axes& then) const {
+    int order[operations::extents::max_rank + 1]{}, count = 0;  // the axes as the source has them, but for the last
+    for (int i = 0; i + 1 < count_; ++i) {
+      int place = count++;
+      for (; place > 0 && strides_[order[place - 1]] < strides_[i]; --place) order[place] = order[place - 1];
+      order[place] = i;
+    }
+    int place = count++;  // of the last: after the last but one
+    for (; order[place - 1] != count_ - 2; --place) order[place] = order[place - 1];
+    order[place] = count_ - 1;
+    std::int64_t strides[operations::extents::max_rank + 1]{}, stride = 1;
+    for (int i = 0; i < count_; ++i) first.add(lengths_[order[i]], strides_[order[i]]);
+    for (int i = count_; i-- > 0; stride *= lengths_[order[i]]) strides[order[i]] = stride;
+    for (int i = 0; i < count_; ++i) then.add(lengths_[i], strides[i]);
+  }
   /// The box of the whole result.
   [[nodiscard]] constexpr rearranged_box box() const {
     rearranged_box box;
@@ -124,7 +141,16 @@ constexpr void lower_traced(Builder& builder, operations::transpose const& what,
     return;
   }
   int const result = builder.result(id);
-  add_rearrange(builder, builder.tensor_of(operand, builder.type_of(result)), result, axes);
+  int source = builder.tensor_of(operand, builder.type_of(result));
+  while (!axes.fit_a_box()) {
+    merged_axes first, then;
+    axes.divide(first, then);
+    int const moved = builder.temporary(to.size(), builder.type_of(result));
+    add_rearrange(builder, source, moved, first);
+    source = moved;
+    axes = then;
+  }
+  add_rearrange(builder, source, result, axes);
 }
 
 /// True if an operation is carried out together with its only reader, of the same kind: slices along several axes are
