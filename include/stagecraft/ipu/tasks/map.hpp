@@ -19,8 +19,9 @@
 namespace stagecraft::tiles {
 
 [[nodiscard]] constexpr activation activation_of(map_task const& what) noexcept {
-  return {static_cast<activation_kind>(what.activation), static_cast<float>(what.scalars[0]),
-          static_cast<float>(what.scalars[1]), static_cast<float>(what.scalars[2])};
+  return stagecraft::activations::detail::activation_of(
+      static_cast<activation_kind>(what.activation), static_cast<float>(what.scalars[0]),
+      static_cast<float>(what.scalars[1]), static_cast<float>(what.scalars[2]));
 }
 /// A channel's random numbers and the products with them, or an element's.
 constexpr void add_dropout(map_work& work, map_task const& what, bool in_place) noexcept {
