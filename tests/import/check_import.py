@@ -498,7 +498,7 @@ def import_weight_names():
 def main():
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
-    for packed in ("models.tar.xz", "onnx_models.tar.xz", "rtneural_models.tar.xz"):
+    for packed in ("models.tar.xz", "onnx_models.tar.xz", "onnx_operations.tar.xz", "rtneural_models.tar.xz"):
         with tarfile.open(HERE / packed) as archive:
             archive.extractall(FOLDER)
     import_all()

@@ -10,6 +10,9 @@
 #include "expected/mlp.hpp"
 #include "expected/mobilenet.hpp"
 #include "expected/nested.hpp"
+#include "expected/operations_old.hpp"
+#include "expected/operations_picture.hpp"
+#include "expected/operations_sequence.hpp"
 #include "expected/opset_18.hpp"
 #include "expected/resnet.hpp"
 #include "expected/shared.hpp"
@@ -230,6 +233,12 @@ TEST_CASE("models of ONNX files predict what onnxruntime predicted") {
   check_model<models::torch_attention, 3>("torch_attention", nothing);
   check_model<models::torch_parts, 4>("torch_parts", nothing);
   check_model<models::opset_18, 4>("opset_18", nothing);
+}
+
+TEST_CASE("nodes that are no layers predict what onnxruntime predicted") {
+  check_model<models::operations_picture, 4>("operations_picture", nothing);
+  check_model<models::operations_sequence, 3>("operations_sequence", nothing);
+  check_model<models::operations_old, 4>("operations_old", nothing);
 }
 
 TEST_CASE("models in RTNeural's format predict what Keras predicted") {

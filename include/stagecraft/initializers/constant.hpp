@@ -11,9 +11,7 @@ namespace stagecraft::initializers {
 /// The default of biases.
 struct zeros {
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    initializer result{};
-    result.kind = initializer_kind::zeros;
-    return result;
+    return initializer::of(initializer_kind::zeros);
   }
 };
 
@@ -21,10 +19,7 @@ struct zeros {
 /// The default of normalisation scales.
 struct ones {
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    initializer result{};
-    result.kind = initializer_kind::ones;
-    result.a = 1.0F;
-    return result;
+    return initializer::of(initializer_kind::ones, 0, 1.0F);
   }
 };
 
@@ -34,10 +29,7 @@ struct constant {
   float value = 0;
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    initializer result{};
-    result.kind = initializer_kind::constant;
-    result.a = value;
-    return result;
+    return initializer::of(initializer_kind::constant, 0, value);
   }
 };
 
@@ -48,10 +40,7 @@ struct identity {
   float gain = 1;
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    initializer result{};
-    result.kind = initializer_kind::identity;
-    result.a = gain;
-    return result;
+    return initializer::of(initializer_kind::identity, 0, gain);
   }
 };
 

@@ -16,12 +16,7 @@ struct random_normal {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    initializer result{};
-    result.kind = initializer_kind::random_normal;
-    result.a = mean;
-    result.b = stddev;
-    result.seed = seed;
-    return result;
+    return initializer::of(initializer_kind::random_normal, seed, mean, stddev);
   }
 };
 
@@ -34,12 +29,7 @@ struct random_uniform {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    initializer result{};
-    result.kind = initializer_kind::random_uniform;
-    result.a = minval;
-    result.b = maxval;
-    result.seed = seed;
-    return result;
+    return initializer::of(initializer_kind::random_uniform, seed, minval, maxval);
   }
 };
 
@@ -53,12 +43,7 @@ struct truncated_normal {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    initializer result{};
-    result.kind = initializer_kind::truncated_normal;
-    result.a = mean;
-    result.b = stddev;
-    result.seed = seed;
-    return result;
+    return initializer::of(initializer_kind::truncated_normal, seed, mean, stddev);
   }
 };
 
@@ -70,11 +55,7 @@ struct orthogonal {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    initializer result{};
-    result.kind = initializer_kind::orthogonal;
-    result.a = gain;
-    result.seed = seed;
-    return result;
+    return initializer::of(initializer_kind::orthogonal, seed, gain);
   }
 };
 

@@ -18,12 +18,9 @@ struct variance_scaling {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    initializer result{};
-    result.kind = initializer_kind::variance_scaling;
-    result.a = scale;
+    auto result = initializer::of(initializer_kind::variance_scaling, seed, scale);
     result.mode = mode;
     result.distribution = distribution;
-    result.seed = seed;
     return result;
   }
 };
@@ -34,13 +31,7 @@ struct glorot_uniform {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    initializer result{};
-    result.kind = initializer_kind::glorot_uniform;
-    result.a = 1.0F;
-    result.mode = fan_mode::fan_avg;
-    result.distribution = initializer_distribution::uniform;
-    result.seed = seed;
-    return result;
+    return initializer::of(initializer_kind::glorot_uniform, seed);
   }
 };
 
@@ -51,13 +42,7 @@ struct glorot_normal {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    initializer result{};
-    result.kind = initializer_kind::glorot_normal;
-    result.a = 1.0F;
-    result.mode = fan_mode::fan_avg;
-    result.distribution = initializer_distribution::truncated_normal;
-    result.seed = seed;
-    return result;
+    return initializer::of(initializer_kind::glorot_normal, seed);
   }
 };
 
@@ -67,13 +52,7 @@ struct he_uniform {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    initializer result{};
-    result.kind = initializer_kind::he_uniform;
-    result.a = 2.0F;
-    result.mode = fan_mode::fan_in;
-    result.distribution = initializer_distribution::uniform;
-    result.seed = seed;
-    return result;
+    return initializer::of(initializer_kind::he_uniform, seed);
   }
 };
 
@@ -83,13 +62,7 @@ struct he_normal {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    initializer result{};
-    result.kind = initializer_kind::he_normal;
-    result.a = 2.0F;
-    result.mode = fan_mode::fan_in;
-    result.distribution = initializer_distribution::truncated_normal;
-    result.seed = seed;
-    return result;
+    return initializer::of(initializer_kind::he_normal, seed);
   }
 };
 
@@ -99,13 +72,7 @@ struct lecun_uniform {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    initializer result{};
-    result.kind = initializer_kind::lecun_uniform;
-    result.a = 1.0F;
-    result.mode = fan_mode::fan_in;
-    result.distribution = initializer_distribution::uniform;
-    result.seed = seed;
-    return result;
+    return initializer::of(initializer_kind::lecun_uniform, seed);
   }
 };
 
@@ -115,13 +82,7 @@ struct lecun_normal {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    initializer result{};
-    result.kind = initializer_kind::lecun_normal;
-    result.a = 1.0F;
-    result.mode = fan_mode::fan_in;
-    result.distribution = initializer_distribution::truncated_normal;
-    result.seed = seed;
-    return result;
+    return initializer::of(initializer_kind::lecun_normal, seed);
   }
 };
 

@@ -106,7 +106,7 @@ constexpr Tensor expm1(Tensor a) {
   return tanh(a * 0.5F) * (exp(a) + 1.0F);
 }
 
-/// sin(a) / cos(a). Error: at most 2 ulp.
+/// sin(a) / cos(a). Error: at most 3 ulp.
 template <OneTensor Tensor>
 constexpr Tensor tan(Tensor a) {
   return sin(a) / cos(a);

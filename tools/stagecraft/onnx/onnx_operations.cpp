@@ -216,7 +216,7 @@ void onnx_trace::write_operations(std::vector<int> const& members,
   std::vector<int> inputs;
   for (int const each : members)
     for (int const input : layers_[at(each)].inputs)
-      if (std::find(members.begin(), members.end(), input) == members.end() &&
+      if (!std::binary_search(members.begin(), members.end(), input) &&
           std::find(inputs.begin(), inputs.end(), input) == inputs.end())
         inputs.push_back(input);
   operation_layer made;
@@ -235,7 +235,20 @@ void onnx_trace::write_operations(std::vector<int> const& members,
   std::vector<traced_operation const*> words;
   std::set<std::string> taken;
   std::size_t locals = 0;
+  std::set<int> between;  // one shape after another: the last counts
+  auto const is_shaped = [&](int member) {
+    return std::binary_search(members.begin(), members.end(), member) &&
+           operations[at(member)]->word.view() == "shaped";
+  };
+  auto const used = uses();
+  for (int const each : members)
+    if (int const below = layers_[at(each)].inputs.empty() ? -1 : layers_[at(each)].inputs[0];
+        below >= 0 && is_shaped(each) && is_shaped(below) && used[at(below)] == 1) {
+      layers_[at(each)].inputs = layers_[at(below)].inputs;
+      between.insert(below);
+    }
   for (int const each : members) {
+    if (between.contains(each)) continue;
     auto const& operation = *operations[at(each)];
     words.push_back(&operation);
     std::vector<source_text> operands;

@@ -126,12 +126,12 @@ void convolution(trace& to, onnx_node const& node) {
   auto const groups = node.integer("group", 1);
   std::size_t const rank = w.sizes.size();
   json config{{"kernel_size", w.sizes}, {"strides", w.strides}, {"padding", w.padding}, {"dilation_rate", w.dilations}};
-  if (groups == 1) {
+  bool const is_each_channel = rank == 2 && groups > 1 && groups == x.lengths.back() && kernel.shape[1] == 1;
+  if (!is_each_channel) {
+    if (groups != 1) config["groups"] = groups;
     config["filters"] = kernel.shape[0];
     return set_window_layer(to, node, "Conv" + std::to_string(rank) + "D", config, x, kernel_of(kernel));
   }
-  if (rank != 2 || groups != x.lengths.back() || kernel.shape[1] != 1 || groups < 1)
-    throw unsupported("has " + std::to_string(groups) + " groups; 1, or one for each channel of a picture, are here");
   config["depth_multiplier"] = kernel.shape[0] / groups;
   // (channels * multiplier, 1, h, w) is (h, w, channels, multiplier) in Keras.
   auto split = kernel;

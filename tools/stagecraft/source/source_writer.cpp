@@ -59,14 +59,14 @@ class header_writer {
   }
 
  private:
-  /// Whether a model is written as sequential<...>.
+  /// True if a model is written as sequential<...>.
   static bool is_list(source_model const& model) {
     if (!model.is_sequential) return false;
     for (auto const& layer : model.layers)
       if (layer.calls > 1) return false;
     return true;
   }
-  /// Default names of a model that is a list.
+  /// Counts the default names in a sequential<...>.
   void visit_names(source_model const& model) { plans_.try_emplace(&model, make_steps(model, names_, plans_)); }
 
   void write_functions(source_model const& model, source_plan& plan, source_text& to) {
@@ -96,7 +96,7 @@ class header_writer {
     }
   }
 
-  /// Nested models are types, the innermost first.
+  /// Collects nested models, which become types, the innermost first.
   void collect_types(source_model const& model, source_text& to) {
     for (std::size_t i = 0; i < model.layers.size(); ++i) {
       auto const& layer = model.layers[i];
@@ -148,7 +148,7 @@ class header_writer {
                        (is_named ? "sc::named<"_cpp + string_literal(model.name) + ", " : source_text()) +
                        "sc::sequential<";
     auto const end = is_named ? ">>;"_cpp : ">;"_cpp;
-    // Where the alignment leaves no room, entries begin a line of their own.
+    // If the alignment leaves no room, entries begin on a new line.
     if (begin.size() > 60) return begin + "\n" + wrap_list(indent_of(4), entries, end);
     return wrap_list(begin, entries, end);
   }

@@ -72,7 +72,7 @@ inline constexpr std::size_t most_enumerators = 16;
   using enum activation_kind;
   if (value.kind == own) return json_of_class(value.name(), json_of_own(value.options));
   // A relu with parameters is a layer, as in Keras.
-  if (value.kind == relu && value != activations::relu())
+  if (value.kind == relu && value != activation::of(relu))
     return json_of_class("ReLU", {{"max_value", value.max_value < 0 ? json() : json_of_float(value.max_value)},
                                   {"negative_slope", json_of_float(value.alpha)},
                                   {"threshold", json_of_float(value.threshold)}});
