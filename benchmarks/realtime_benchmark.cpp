@@ -74,6 +74,13 @@ template <std::size_t N>
 void add_dense() {
   add_network<sc::sequential<input{int{N}}, dense{int{N}}>, dense_by_hand<N, N>>("dense " + std::to_string(N));
 }
+template <std::size_t In, std::size_t Filters, std::size_t Kernel, std::size_t Dilation = 1>
+void add_conv1d(std::string const& name) {
+  constexpr conv1d layer{
+      int{Filters}, int{Kernel}, {.padding = sc::padding::causal, .dilation_rate = int{Dilation}, .stateful = true}};
+  add_network<sc::sequential<input{1, int{In}}.of_batch_size(1), layer>, conv1d_by_hand<In, Filters, Kernel, Dilation>>(
+      name);
+}
 template <std::size_t N>
 void add_lstm() {
   add_network<sc::sequential<input{1, int{N}}.of_batch_size(1), lstm{int{N}, {.stateful = true}}>, lstm_by_hand<N, N>>(
@@ -94,6 +101,10 @@ int main(int argc, char** argv) {
     add_dense<8>();
     add_dense<32>();
     add_dense<64>();
+    add_conv1d<4, 4, 3>("conv1d 4, kernel 3");
+    add_conv1d<8, 8, 7, 2>("conv1d 8, kernel 7, dilation 2");
+    add_conv1d<16, 16, 15, 4>("conv1d 16, kernel 15, dilation 4");
+    add_conv1d<1, 16, 3, 512>("conv1d 1 to 16, kernel 3, dilation 512");
     add_gru<8>();
     add_gru<64>();
     add_lstm<16>();

@@ -49,6 +49,32 @@ class dense_by_hand {
   alignas(64) by_hand::row<Units> y_{};
 };
 
+/// A causal convolution that keeps the steps before, one step a call.
+template <std::size_t In, std::size_t Filters, std::size_t Kernel, std::size_t Dilation>
+class conv1d_by_hand {
+ public:
+  explicit conv1d_by_hand(std::vector<std::vector<float>> const& weights) : kernel_(weights[0]), bias_(weights[1]) {}
+  float const* call(float const* x) {
+    std::copy_n(x, In, rows_[next_].begin());
+    for (std::size_t i = 0; i < Filters; ++i) y_[i] = bias_[i];
+    for (std::size_t tap = 0; tap < Kernel; ++tap) {
+      std::size_t at = next_ + 1 + tap * Dilation;
+      if (at >= length) at -= length;
+      for (std::size_t k = 0; k < In; ++k)
+        for (std::size_t i = 0; i < Filters; ++i) y_[i] += rows_[at][k] * kernel_[(tap * In + k) * Filters + i];
+    }
+    next_ = next_ + 1 == length ? 0 : next_ + 1;
+    return y_.data();
+  }
+
+ private:
+  static constexpr std::size_t length = (Kernel - 1) * Dilation + 1;
+  std::vector<float> kernel_, bias_;
+  alignas(64) by_hand::row<Filters> y_{};
+  std::array<by_hand::row<In>, length> rows_{};
+  std::size_t next_ = 0;
+};
+
 /// An LSTM that keeps its state, one step a call.
 template <std::size_t In, std::size_t Units>
 class lstm_by_hand {

@@ -3,8 +3,9 @@
 
     python3 tests/golden/make_rtneural_models.py
 
-The weights of a layer are those of Keras's get_weights, in nested lists. Samples of the first two models, whose number of
-steps is open, are predicted one after the other, with states that go on. Made with Keras 3.15.1 on TensorFlow 2.21.0."""
+The weights of a layer are those of Keras's get_weights, in nested lists. Samples of the first two models and of the last,
+whose number of steps is open, are predicted one after the other, with states that go on; the last has convolutions, for
+which Keras keeps nothing, and so predicts all samples as one sequence. Made with Keras 3.15.1 on TensorFlow 2.21.0."""
 import io
 import json
 import os
@@ -62,6 +63,10 @@ def models():
               L.BatchNormalization(epsilon=0.5, center=False, scale=False), L.PReLU(shared_axes=[1, 2]),
               L.LSTM(3, return_sequences=True), L.Dense(3, activation="softmax")]
     yield "wave", keras.Sequential([keras.Input((12, 2)), *layers]), 12, numbers(4, 12, 2)
+    layers = [L.Dense(5, activation="tanh"), L.Conv1D(4, 3, dilation_rate=2, padding="causal", activation="tanh"),
+              L.Conv1D(6, 2, dilation_rate=4, groups=2, padding="causal"), L.PReLU(shared_axes=[1]), L.Conv1D(3, 1, padding="causal"),
+              L.GRU(4, return_sequences=True), L.Dense(2)]
+    yield "stream", keras.Sequential([keras.Input((None, 1)), *layers]), None, numbers(17, 1, 1)
 
 
 def array_file(array):
@@ -82,7 +87,10 @@ def main():
             # Numbers of all sizes and signs, variances above 0.
             model.set_weights([0.5 * np.abs(numbers(*w.shape)) + 0.1 if "variance" in w.path else 0.5 * numbers(*w.shape)
                                for w in model.weights])
-            y = np.concatenate([model(x[i : i + 1]).numpy() for i in range(len(x))])
+            if name == "stream":
+                y = model(x.reshape(1, -1, x.shape[-1])).numpy().reshape(len(x), 1, -1)
+            else:
+                y = np.concatenate([model(x[i : i + 1]).numpy() for i in range(len(x))])
             add(f"{name}.json", model_file(model, steps).encode())
             add(f"{name}_x0.npy", array_file(x))
             add(f"{name}_y0.npy", array_file(y))

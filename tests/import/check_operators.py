@@ -69,7 +69,7 @@ def main():
     nodes = [(operator, attribute(name, KINDS[kind], (4, "other") if kind == "text" else (3, int(value) + 1))) for operator, name, kind, value in fixed]
     check_all("another value", nodes, [f"'{name}', {repr('other') if kind == 'text' else int(value) + 1}" for _, name, kind, value in fixed])
     cast = lambda to: ("Cast", ["a"], ["y"], attribute("to", 2, (3, to)))
-    wrong = {"whole numbers": cast(7), "truth": cast(9), "16 bits": cast(10), "alpha": ("Selu", ["a"], ["y"], message((1, "alpha"), (20, 1))),
+    wrong = {"16 bits": cast(10), "not here": cast(3),
              "auto_pad": ("MaxPool", ["a"], ["y"], attribute("auto_pad", 3, (4, "SAME"))), "tanh": ("Gelu", ["a"], ["y"], attribute("approximate", 3, (4, "x")))}
     for text, node in wrong.items():
         shape = (None, 2, 4) if text == "auto_pad" else (None, 4)
@@ -83,7 +83,7 @@ def main():
         check(code == 1 and "has an input" in text, f"{node}: {text}")
     names = {name for each in operators.values() for name, _, _ in each}
     for path in sorted(TOOL.glob("*.cpp")):
-        if path.name.startswith("export") or path.name in ("onnx_builder.cpp", "operator_table.cpp"):
+        if path.name.startswith("export") or path.name in ("onnx_builder.cpp", "operator_table.cpp", "onnx_versions.cpp"):
             continue
         for name in re.findall(r"node\.(?:find|integer|integers|real|text)\(\"(\w+)\"", path.read_text()):
             check(name in names, f"{path.name} reads '{name}', which the table of operators has not")

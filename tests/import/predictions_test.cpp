@@ -10,9 +10,13 @@
 #include "expected/mlp.hpp"
 #include "expected/mobilenet.hpp"
 #include "expected/nested.hpp"
+#include "expected/operations_old.hpp"
+#include "expected/operations_picture.hpp"
+#include "expected/operations_sequence.hpp"
 #include "expected/opset_18.hpp"
 #include "expected/resnet.hpp"
 #include "expected/shared.hpp"
+#include "expected/stream.hpp"
 #include "expected/synthesizer.hpp"
 #include "expected/torch_2.hpp"
 #include "expected/torch_attention.hpp"
@@ -231,9 +235,16 @@ TEST_CASE("models of ONNX files predict what onnxruntime predicted") {
   check_model<models::opset_18, 4>("opset_18", nothing);
 }
 
+TEST_CASE("nodes that are no layers predict what onnxruntime predicted") {
+  check_model<models::operations_picture, 4>("operations_picture", nothing);
+  check_model<models::operations_sequence, 3>("operations_sequence", nothing);
+  check_model<models::operations_old, 4>("operations_old", nothing);
+}
+
 TEST_CASE("models in RTNeural's format predict what Keras predicted") {
   check_model_run<models::amplifier, one, 3>("amplifier", nothing);
   check_model_run<models::synthesizer, one, 3>("synthesizer", nothing);
+  check_model_run<models::stream, one, 3>("stream", nothing);
   check_model<models::wave, 3>("wave", nothing);
 }
 

@@ -43,6 +43,17 @@ static_assert(rules_of(conv1d{2, 3}, sc::shape(8))
                   .says("layer 'the_layer' expects an input of at least 2 axes, (steps, channels), but got (8,) "
                         "[E1035]"));
 
+constexpr conv1d keeping{6, 3, {.padding = sc::padding::causal, .dilation_rate = 2, .stateful = true}};
+constexpr auto kept = rules_of(keeping, steps);
+static_assert(kept.gives({8, 6}) && kept.weights.count == 3 && kept.flops == 8 * 6 * (2 * 3 * 4 + 1));
+static_assert(kept.weights.entries[0].name == "states_0" && kept.weights.entries[0].between_batches);
+static_assert(kept.weights.entries[0].shape == sc::shape(1, 4, 4));  // of one sample
+static_assert(kept.weights.entries[1].layout == sc::tracing::parameter_layout::plain);
+static_assert(rules_of(keeping, sc::shape(5, 1, 4)).gives({5, 1, 6}));
+static_assert(rules_of(conv1d{6, 3, {.stateful = true}}, steps).problem.code == 1151);
+static_assert(rules_of(conv1d{6, 3, {.strides = 3, .padding = sc::padding::causal, .stateful = true}}, steps)
+                  .problem.code == 1152);
+
 TEST_CASE("causal padding gives as many outputs as padding::same") {
   for (int length = 1; length < 20; ++length)
     for (int kernel = 1; kernel < 6; ++kernel) {

@@ -99,8 +99,8 @@ static_assert(sc::detail::optimizer_problem<normed<6>{}>.code == 4089);
 static_assert(sc::detail::optimizer_problem<normed<0>{}>.code == 4089);
 static_assert(optimizers::adam{}.learning_rate == 0.001F && optimizers::sgd{}.learning_rate == 0.01F);
 static_assert(sc::regularizer{}.empty());
-static_assert(sc::regularizer(sc::regularizers::l1_l2{}) == sc::regularizer{.l1 = 0.01F, .l2 = 0.01F});
-static_assert(sc::regularizer(sc::regularizers::l2{.l2 = 0.5F}) == sc::regularizer{.l2 = 0.5F});
+static_assert(sc::regularizer(sc::regularizers::l1_l2{}) == sc::regularizer{0.01F, 0.01F, nullptr, {}});
+static_assert(sc::regularizer(sc::regularizers::l2{.l2 = 0.5F}) == sc::regularizer{0, 0.5F, nullptr, {}});
 
 namespace {
 

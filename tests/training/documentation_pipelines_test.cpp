@@ -193,8 +193,9 @@ inline constexpr auto evaluated = sc::training{.loss = sc::losses::sparse_catego
                                                .steps_per_execution = 4,
                                                .pipeline = {.schedule = sc::interleaved}};
 using back_and_forth = sc::pipelined<mlp, sc::stages<0, 1, 2, 3>, sc::device_mapping<0, 1, 1, 0>>;
-static_assert(std::is_base_of_v<sc::trainers::model_trainer<back_and_forth, evaluated, sc::host<>>,
-                                sc::trainer<back_and_forth, evaluated>>);
+static_assert(
+    std::is_base_of_v<sc::trainers::model_trainer<back_and_forth, sc::jobs::settings_of<evaluated>, sc::host<>>,
+                      sc::trainer<back_and_forth, evaluated>>);
 
 static_assert(sc::effective_batch_size<two_stages, training> == 8 * 8);
 

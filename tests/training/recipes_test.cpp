@@ -266,6 +266,19 @@ class effect {
   sc::predictor<amplifier_live, sc::inference{.batch_size = 1}> model_;
 };
 
+/// Convolutions over ever longer times, each added to what it reads: an output sees 511 samples.
+template <int Samples, bool Live>
+struct dilated : sc::functional<dilated<Samples, Live>> {
+  static constexpr auto build(auto& model) {
+    auto const samples = Live ? input{Samples, 1}.of_batch_size(1) : input{Samples, 1};
+    auto x = dense(8)(samples(model));
+    for (int dilation = 1; dilation < 256; dilation *= 2)
+      x = sc::layers::add()(
+          x, conv1d(8, 3, sc::tanh, {.padding = sc::padding::causal, .dilation_rate = dilation, .stateful = Live})(x));
+    return dense(1)(x);
+  }
+};
+
 // -------------------------------------------------------------------------------------------------------------------
 
 struct labelled {
@@ -304,7 +317,7 @@ TEST_CASE("docs/recipes.md has the code of this file") {
     CHECK_MESSAGE(here.find(block_of_page) != std::string::npos, block_of_page.substr(0, 80));
     at = end + 3;
   }
-  CHECK(blocks == 10);
+  CHECK(blocks == 11);
 }
 
 TEST_CASE("A model that is trained on windows predicts step by step") {
@@ -406,4 +419,15 @@ TEST_CASE("Blocks of sound give what the whole sound gives") {
       differs = std::max(differs, std::abs(sound(0, i, 0) - expected(0, i, 0)));
   }
   CHECK(differs < 1e-6F);
+}
+
+TEST_CASE("Dilated convolutions give sample by sample what they give of the whole sound") {
+  sc::predictor<dilated<64, false>, sc::inference{.batch_size = 1}> whole;
+  sc::predictor<dilated<1, true>, sc::inference{.batch_size = 1}> live;
+  live.set_weights(whole.get_weights());
+  std::array<float, 64> sound{};
+  for (std::size_t i = 0; i < sound.size(); ++i) sound[i] = std::sin(0.3F * static_cast<float>(i));
+  auto const expected = whole.call(sound);
+  for (std::size_t i = 0; i < sound.size(); ++i)
+    CHECK(live.call(std::array{sound[i]})[0] == doctest::Approx(expected[i]).epsilon(1e-4));
 }

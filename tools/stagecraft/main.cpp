@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program `stagecraft`: models in files. Exit codes: 0 done; 1 a file is wrong, the reason is printed with its
-// code; 2 the command line is wrong.
+// The program `stagecraft`, for models in files. Exit codes: 0 success; 1 an error, which is printed with its code; 2 a
+// wrong command line.
 #include "commands/commands.hpp"
 #include "commands/compile_command.hpp"
 #include "commands/convert_command.hpp"
@@ -22,7 +22,7 @@ namespace {
 
 namespace tool = stagecraft::tool;
 
-/// "224,224,3" as numbers.
+/// Reads shapes such as "224,224,3".
 std::vector<std::vector<int>> shapes_of(std::vector<std::string> const& texts) {
   std::vector<std::vector<int>> shapes;
   for (auto const& text : texts) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What long work is at, for who waits at a terminal.
+// Shows the progress of long work on a terminal.
 #pragma once
 
 #include <chrono>
@@ -9,18 +9,18 @@
 
 namespace stagecraft::tool {
 
-/// A line on the terminal that is written over as work goes on, "reading weights 42 of 161", and gone at its end: what
-/// is printed then stands alone. Nothing is written where standard error is no terminal.
+/// A line on the terminal, "reading weights 42 of 161", which is overwritten as work goes on and removed at its end,
+/// before results are printed. Nothing is written if standard error is no terminal.
 class progress {
  public:
-  /// The program's: commands, and what they call, say to it what they are at.
+  /// The program's progress line, to which commands and their functions report.
   [[nodiscard]] static progress& shown();
 
   /// Begins a part, of `total` pieces if that is known.
   void begin(std::string_view part, std::size_t total = 0);
-  /// One piece more is done.
+  /// Reports one more finished piece.
   void advance();
-  /// Takes the line away.
+  /// Removes the line.
   void end();
 
  private:

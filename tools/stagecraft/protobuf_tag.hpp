@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The number and the kind of a field of protobuf, to be held against those that a reader finds.
+// The number and the kind of a field of protobuf, for comparison with those that a reader finds.
 #pragma once
 
 #include <cstdint>

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/own_options.hpp>
+#include <bit>
 #include <string_view>
 
 namespace stagecraft::operations {
@@ -43,11 +44,23 @@ struct activation {
   static constexpr std::string_view own_usage = "constexpr auto call(auto x) const";
 
   activation_kind kind = activation_kind::linear;
-  float alpha = 0;       ///< relu: slope below the threshold; elu: scale of the negative part
-  float max_value = -1;  ///< relu: the largest output; negative = unlimited (Keras's None)
-  float threshold = 0;   ///< relu: values up to it count as negative
-  diagnostics::own_rules<own_call> const* rules = nullptr;  ///< rules of the user's own activation
-  diagnostics::own_options options = {};                    ///< its members
+  float alpha = 0;                                ///< relu: slope below the threshold; elu: scale of the negative part
+  float max_value = -1;                           ///< relu: the largest output; negative = unlimited (Keras's None)
+  float threshold;                                ///< relu: values up to it count as negative
+  diagnostics::own_rules<own_call> const* rules;  ///< rules of the user's own activation
+  diagnostics::own_options options;               ///< its members
+
+  /// The value of a kind that is not one's own. The last members have no default values, so that GCC does not print
+  /// them.
+  [[nodiscard]] static constexpr activation of(activation_kind kind, float alpha = 0, float max_value = -1,
+                                               float threshold = 0) {
+    activation result{};
+    result.kind = kind;
+    result.alpha = alpha;
+    result.max_value = max_value;
+    if (std::bit_cast<unsigned>(threshold) != 0) result.threshold = threshold;
+    return result;
+  }
 
   friend constexpr bool operator==(activation const&, activation const&) = default;
 
@@ -103,32 +116,32 @@ struct activation {
 };
 
 inline constexpr activation linear{};
-inline constexpr activation relu{activation_kind::relu};
-inline constexpr activation softmax{activation_kind::softmax};
-inline constexpr activation sigmoid{activation_kind::sigmoid};
-inline constexpr activation tanh{activation_kind::tanh};
-inline constexpr activation gelu{activation_kind::gelu};
-inline constexpr activation swish{activation_kind::swish};
-inline constexpr activation selu{activation_kind::selu};
-inline constexpr activation elu{activation_kind::elu, 1.0F};
-inline constexpr activation exponential{activation_kind::exponential};
-inline constexpr activation softplus{activation_kind::softplus};
-inline constexpr activation softsign{activation_kind::softsign};
-inline constexpr activation hard_sigmoid{activation_kind::hard_sigmoid};
+inline constexpr activation relu = activation::of(activation_kind::relu);
+inline constexpr activation softmax = activation::of(activation_kind::softmax);
+inline constexpr activation sigmoid = activation::of(activation_kind::sigmoid);
+inline constexpr activation tanh = activation::of(activation_kind::tanh);
+inline constexpr activation gelu = activation::of(activation_kind::gelu);
+inline constexpr activation swish = activation::of(activation_kind::swish);
+inline constexpr activation selu = activation::of(activation_kind::selu);
+inline constexpr activation elu = activation::of(activation_kind::elu, 1.0F);
+inline constexpr activation exponential = activation::of(activation_kind::exponential);
+inline constexpr activation softplus = activation::of(activation_kind::softplus);
+inline constexpr activation softsign = activation::of(activation_kind::softsign);
+inline constexpr activation hard_sigmoid = activation::of(activation_kind::hard_sigmoid);
 
 namespace activations {
 
 /// `tf.keras.activations.relu(x, alpha, max_value, threshold)`; a negative `max_value` means unlimited.
 [[nodiscard]] constexpr activation relu(float alpha = 0, float max_value = -1, float threshold = 0) {
-  return {activation_kind::relu, alpha, max_value, threshold};
+  return activation::of(activation_kind::relu, alpha, max_value, threshold);
 }
 
 /// `tf.keras.activations.elu(x, alpha)`.
-[[nodiscard]] constexpr activation elu(float alpha = 1) { return {activation_kind::elu, alpha}; }
+[[nodiscard]] constexpr activation elu(float alpha = 1) { return activation::of(activation_kind::elu, alpha); }
 
 /// `tf.keras.activations.gelu(x, approximate)`: exact with erf, approximate with tanh.
 [[nodiscard]] constexpr activation gelu(bool approximate = false) {
-  return {approximate ? activation_kind::gelu_tanh : activation_kind::gelu};
+  return activation::of(approximate ? activation_kind::gelu_tanh : activation_kind::gelu);
 }
 
 }  // namespace activations

@@ -20,7 +20,7 @@ constexpr std::string_view composite_name(activation const& f) {
 /// The activation that a composite is, or whose gradient it is; linear if it is none.
 constexpr activation activation_of(operations::composite const& group) {
   for (int kind = 1; kind < activation_kinds; ++kind) {
-    activation const f{activation_kind(kind), group.numbers[0], group.numbers[1], group.numbers[2]};
+    auto const f = activation::of(activation_kind(kind), group.numbers[0], group.numbers[1], group.numbers[2]);
     if ((group.rule != nullptr || group.is_gradient) && group.name == composite_name(f)) return f;
   }
   return linear;

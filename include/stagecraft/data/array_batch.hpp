@@ -16,9 +16,10 @@ struct batch_of : std::vector<Element> {
   using std::vector<Element>::vector;
 };
 
-/// What `map` makes of batches, and what `padded_batch` makes: one array, or a std::tuple of arrays, whose first axis
-/// counts samples. It is that array or tuple: `for (auto const& [x, y] : train.batch(32).map(scaled))`. For `fit` and
-/// its like it is a batch of as many samples as its arrays have (E4117 if their numbers differ).
+/// The elements of a dataset after `batch` and `map`, or after `padded_batch`: one array, or a std::tuple of arrays,
+/// whose first axis counts samples. It is that array or tuple: `for (auto const& [x, y] :
+/// train.batch(32).map(scaled))`. `fit`, `evaluate` and `predict` take it as a batch of as many samples as its arrays
+/// have (E4117 if their numbers differ).
 template <class Arrays>
 struct array_batch : Arrays {
   array_batch() = default;
@@ -35,7 +36,7 @@ struct array_batch<std::tuple<Parts...>> : std::tuple<Parts...> {
   array_batch(tuple arrays) : tuple(std::move(arrays)) {}
   [[nodiscard]] tuple& arrays() noexcept { return *this; }
   [[nodiscard]] tuple const& arrays() const noexcept { return *this; }
-  // Members, since xt::get would be found for structured bindings, too, and takes any template for a tuple.
+  // `get` is a member, since structured bindings would also find xt::get, which takes any template for a tuple.
   template <std::size_t Index>
   [[nodiscard]] auto& get() noexcept {
     return std::get<Index>(arrays());

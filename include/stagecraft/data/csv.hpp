@@ -24,7 +24,7 @@ namespace stagecraft::data {
 
 namespace detail {
 
-/// The lines of one file after another's, and where they stand.
+/// Reads the lines of several files, file after file, and knows where each line stands.
 class line_reader final : public stream<std::string> {
  public:
   explicit line_reader(std::vector<std::string> paths) : paths_(std::move(paths)) {}
@@ -50,9 +50,9 @@ class line_reader final : public stream<std::string> {
       line_ = 0;
     }
   }
-  /// "data.csv:7", of the line that was read last.
+  /// The place of the line that was read last: "data.csv:7".
   [[nodiscard]] std::string place() const { return paths_[now_] + ':' + std::to_string(line_); }
-  /// Its number in its file, from 1.
+  /// The number of the line that was read last, in its file, from 1.
   [[nodiscard]] std::int64_t line() const noexcept { return line_; }
 
  private:
@@ -69,8 +69,8 @@ class line_reader final : public stream<std::string> {
 
 }  // namespace detail
 
-/// The lines of files, one file after the other, without their ends (\n or \r\n). Their number is not known:
-/// `assert_cardinality` says it. A pass opens the files anew. Errors: file_error E5001 when a file is to be read.
+/// The lines of files, one file after the other, without their ends (\n or \r\n). The number of lines is unknown until
+/// `assert_cardinality` states it. Each pass opens the files anew. Errors: file_error E5001 when a file is to be read.
 [[nodiscard]] inline dataset<std::string> text_lines(std::vector<std::string> paths) {
   return {unknown_cardinality,
           [paths = std::move(paths)](std::uint64_t) { return std::make_unique<detail::line_reader>(paths); }};
@@ -82,8 +82,8 @@ class line_reader final : public stream<std::string> {
 
 /// Options of `csv`; names are those of TensorFlow's CsvDataset.
 struct csv_options {
-  bool header = false;             ///< whether the first line of a file has the columns' names, and is left out
-  char field_delim = ',';          ///< what stands between two fields
+  bool header = false;             ///< true: the first line of a file names the columns, and is left out
+  char field_delim = ',';          ///< the character between two fields
   std::vector<int> select_cols{};  ///< the columns to read, from 0, in this order; none: all of them
 };
 
@@ -153,8 +153,8 @@ class csv_rows final : public stream<std::vector<float>> {
 
 }  // namespace detail
 
-/// The rows of files, each a std::vector of floats; empty lines are left out, and fields may stand in quotes, but hold
-/// numbers alone. Their number is not known: `assert_cardinality` says it. `map` makes samples of them:
+/// The rows of files, each a std::vector of floats; empty lines are left out. Fields may stand in quotes, but hold
+/// numbers alone. The number of rows is unknown until `assert_cardinality` states it. `map` makes samples of rows:
 ///
 ///     auto const rows = sc::data::csv("iris.csv", {.header = true});
 ///     auto const train = rows.map([](std::vector<float> const& row) {

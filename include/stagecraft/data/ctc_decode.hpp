@@ -16,8 +16,9 @@
 
 namespace stagecraft::data::detail {
 
-/// Prefixes of labels as a tree, and the best of them, the beam, after each step. A prefix's probability is that of all
-/// paths that give it and of which no beginning has left the beam: TensorFlow's definition, in float as there.
+/// Prefixes of labels as a tree, and the best of them, the beam, after each step. The probability of a prefix is the
+/// sum over all paths that lead to it and of which no beginning has left the beam: TensorFlow's definition, in float as
+/// there.
 class ctc_beams {
  public:
   struct path {
@@ -31,7 +32,7 @@ class ctc_beams {
     beam_.push_back(&root);
   }
 
-  /// One step, of logits for each class: numbers, or some -infinity.
+  /// Takes the next step's logits, one for each class: finite numbers, some of which may be -infinity.
   void step(std::span<float const> logits) {
     float const most = *std::max_element(logits.begin(), logits.end());
     float sum = 0;
@@ -85,7 +86,8 @@ class ctc_beams {
  private:
   static constexpr float none = -std::numeric_limits<float>::infinity();  // the logarithm of 0
 
-  /// Logarithms of the probabilities of paths that end with a blank, with the last label, and of both.
+  /// Logarithms of probabilities: of the paths that end with a blank, of those that end with the last label, and of
+  /// both.
   struct probability {
     float blank = none, label = none, total = none;
   };
@@ -93,7 +95,7 @@ class ctc_beams {
     prefix* parent = nullptr;
     prefix *first_child = nullptr, *next = nullptr;
     int label = -1;
-    std::size_t number = 0;  // of two with the same probability the older one is the better
+    std::size_t number = 0;  // of two prefixes with the same probability, the one with the smaller number ranks higher
     probability old, now;    // after the step before, and after this one
 
     [[nodiscard]] bool is_in_beam() const noexcept { return now.total != none; }
@@ -113,7 +115,7 @@ class ctc_beams {
   [[nodiscard]] bool is_candidate(float total) const {
     return total > none && (beam_.size() < width_ || total > beam_.front()->now.total);
   }
-  /// The beam is a heap whose front is the worst.
+  /// The beam is a heap whose front is the least probable prefix.
   void push(prefix* added) {
     if (beam_.size() == width_) {
       std::pop_heap(beam_.begin(), beam_.end(), is_better);
@@ -137,7 +139,7 @@ class ctc_beams {
 
   std::size_t width_;
   int blank_;
-  std::deque<prefix> prefixes_;  // they keep their places
+  std::deque<prefix> prefixes_;  // a deque, so that addresses of prefixes stay valid
   std::vector<prefix*> beam_;
 };
 
@@ -156,16 +158,16 @@ struct ctc_decode_options {
   ctc_strategy strategy = ctc_strategy::greedy;  ///< greedy, or beam_search
   int beam_width = 100;                          ///< beginnings that beam_search keeps after each step. E4135
   int top_paths = 1;           ///< how many of the best labels beam_search returns, at most beam_width. E4135, E4136
-  bool merge_repeated = true;  ///< whether greedy takes equal neighbouring steps for one label
-  int mask_index = 0;          ///< the class that stands for no label; from the end if negative: Keras's None is -1
-  std::vector<int> sequence_lengths = {};  ///< for each sample the steps that count; empty: all. E4135
+  bool merge_repeated = true;  ///< true: greedy counts equal neighbouring steps as one label
+  int mask_index = 0;          ///< the class of the blank; negative numbers count from the end: Keras's None is -1
+  std::vector<int> sequence_lengths = {};  ///< number of valid steps of each sample; empty: all are valid. E4135
 };
 
 /// What `ctc_decode` returns.
 struct ctc_decoded {
   xt::xtensor<std::int32_t, 3> labels;  ///< (top_paths, samples, steps), the best first, with -1 after the last label
-  /// (samples, top_paths): beam_search: the logarithm of the labels' probability; greedy, whose only path has index 0:
-  /// the sum of each step's largest logit, with the sign turned, as in TensorFlow
+  /// (samples, top_paths). beam_search: the logarithm of the labels' probability. greedy, whose only path has index 0:
+  /// minus the sum of each step's largest logit, as in TensorFlow
   xt::xtensor<float, 2> scores;
 };
 
@@ -173,7 +175,8 @@ struct ctc_decoded {
 
 namespace stagecraft::data::detail {
 
-/// Whether the logits of a step have a largest one: classes that cannot be are -infinity.
+/// True if the logits of a step have a largest one: they are no NaN, and not all are -infinity, the logit of impossible
+/// classes.
 [[nodiscard]] inline bool are_logits(std::span<float const> logits) {
   bool has_number = false;
   for (float const each : logits) {
@@ -254,9 +257,10 @@ namespace stagecraft {
 ///
 ///     auto const [labels, scores] = sc::ctc_decode(predictor.predict(x), {.strategy = sc::ctc_strategy::beam_search});
 ///
-/// It allocates. Throws data_error E4134 for an array that has not three axes, or logits that are no numbers, of which
-/// -infinity may be one for a class that cannot be; E4135 for options that do not fit it, E4136 for more top_paths than
-/// there are. Definition: Keras API, ops/ctc_decode, and TensorFlow's two decoders, which it calls.
+/// It allocates. Throws data_error E4134 for an array that has not three axes, or for logits that are NaN or infinite
+/// (-infinity, for an impossible class, is allowed); E4135 for options that do not fit the array, E4136 for more
+/// top_paths than there are paths. Definition: Keras API, ops/ctc_decode, and TensorFlow's two decoders, which it
+/// calls.
 template <class E>
 [[nodiscard]] ctc_decoded ctc_decode(xt::xexpression<E> const& logits, ctc_decode_options const& options = {}) {
   auto const& given = logits.derived_cast();

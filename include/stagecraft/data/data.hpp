@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Data that stream: samples of more than memory holds, as `fit`, `evaluate` and `predict` take them. Keras counterpart:
-// tf.data. Readers of .npy and IDX files are in headers of their own, <stagecraft/data/npy.hpp> and idx.hpp.
+// Streamed data: `fit`, `evaluate` and `predict` take samples that need not fit in memory. Keras counterpart: tf.data.
+// Readers of .npy and IDX files are in headers of their own, <stagecraft/data/npy.hpp> and idx.hpp.
 #pragma once
 
 #include <stagecraft/diagnostics/begin_headers.hpp>

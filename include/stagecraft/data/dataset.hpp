@@ -30,9 +30,10 @@
 
 namespace stagecraft::data {
 
-/// A dataset of one's own: it says what its elements are and how many, or cardinality.hpp's constants, and begins a
-/// pass: `std::unique_ptr<sc::data::stream<element_type>> begin_pass(std::uint64_t pass) const`. What is drawn at
-/// random depends on the number of the pass alone, so that a training that is continued sees what it would have seen.
+/// A dataset type of the user's own. It has an `element_type`, a `cardinality()`, which is a number of elements or one
+/// of the constants in stream.hpp, and begins a pass with `std::unique_ptr<sc::data::stream<element_type>>
+/// begin_pass(std::uint64_t pass) const`. Random choices depend on the number of the pass alone, so that a continued
+/// training sees the elements that it would have seen.
 template <class Data>
 concept Dataset = requires(Data const& data) {
   typename Data::element_type;
@@ -40,17 +41,17 @@ concept Dataset = requires(Data const& data) {
   { data.begin_pass(std::uint64_t{}) } -> std::convertible_to<std::unique_ptr<stream<typename Data::element_type>>>;
 };
 
-/// Elements of one type, read again in each pass: in memory are those that a word such as `shuffle` or `prefetch`
-/// keeps.
+/// Elements of one type, which each pass reads again. Only elements that a word such as `shuffle` or `prefetch` keeps
+/// are in memory.
 ///
 ///     auto train = sc::data::from(images, labels).shuffle(10'000).map(scaled).prefetch();
 ///     model.fit(train, {.epochs = 3, .validation_data = test});
 ///
-/// Words give a new dataset and leave this one as it is; copies are cheap. What `fit` and `evaluate` take has elements
-/// (x, y) or (x, y, sample weight), as std::tuple or std::pair; each part is a number, a tensor, or a tuple of those
-/// for models with several inputs or outputs; `predict` takes x as well. They make batches of the training's
-/// batch_size; with `batch`, elements are batches already. Functions of `map` run on a thread of their own behind
-/// `prefetch`, or where the training has an infeed queue.
+/// Words return a new dataset and leave this one as it is; copies are cheap. `fit` and `evaluate` take elements (x, y)
+/// or (x, y, sample weight), as std::tuple or std::pair; each part is a number, a tensor, or a tuple of those for
+/// models with several inputs or outputs; `predict` takes x alone as well. They make batches of the training's
+/// batch_size, unless `batch` has made batches already. If `prefetch` follows `map`, or the training has an infeed
+/// queue, the function of `map` runs on a thread of its own.
 template <class Element>
 class dataset {
  public:
@@ -70,8 +71,8 @@ class dataset {
 
   /// The number of elements, or infinite_cardinality or unknown_cardinality.
   [[nodiscard]] std::int64_t cardinality() const noexcept { return cardinality_; }
-  /// This dataset with a known number of elements: tf.data.experimental.assert_cardinality. E4064 of `fit` and its like
-  /// if they make fewer batches.
+  /// This dataset with a known number of elements: tf.data.experimental.assert_cardinality. `fit`, `evaluate` and
+  /// `predict` report E4064 if there are fewer.
   [[nodiscard]] dataset assert_cardinality(std::int64_t count) const {
     auto same = *this;
     same.cardinality_ = count;
@@ -79,13 +80,13 @@ class dataset {
   }
   [[nodiscard]] std::unique_ptr<stream<Element>> begin_pass(std::uint64_t pass) const { return (*begin_)(pass); }
 
-  /// What a function makes of each element, called with its parts, as in `map([](auto const& image, int label) {...})`,
-  /// or, after `batch`, with the arrays of the batch; arrays that it returns of them are a batch again (array_batch).
-  /// Lazy expressions of xtensor that it returns are computed; they must not refer to variables of the function: take
-  /// images by reference. A copy of the function begins each pass, in each of `num_parallel_calls` threads; it throws
-  /// where its element would come. Errors: E4119 a function that does not take the elements; E4118 a batch whose
-  /// samples have several shapes; E4011; E4126 several threads for a function that changes itself, as a mutable lambda
-  /// does.
+  /// Applies a function to each element. The function is called with the parts of the element, as in `map([](auto
+  /// const& image, int label) {...})`, or, after `batch`, with the arrays of the batch; arrays that it returns then are
+  /// a batch again (array_batch). Lazy expressions of xtensor that it returns are computed; they must not refer to
+  /// variables of the function: take images by reference. Each pass begins with a copy of the function in each of
+  /// `num_parallel_calls` threads; an exception of the function is thrown where its element would come. Errors: E4119 a
+  /// function that does not take the elements; E4118 a batch whose samples have several shapes; E4011; E4126 several
+  /// threads for a function that changes itself, as a mutable lambda does.
   template <class Function>
   [[nodiscard]] auto map(Function function, map_options const& options = {}) const {
     using mapped = detail::mapped_type<Function, Element>;
@@ -102,13 +103,13 @@ class dataset {
           std::move(input), function, static_cast<std::size_t>(calls)));
     });
   }
-  /// The elements of which a function, called as `map` calls it, returns true. How many is unknown, so that `fit` needs
-  /// `assert_cardinality` or `steps_per_epoch`. Errors: E4119, E4120 a function that returns no bool.
+  /// The elements for which a function, called as `map` calls it, returns true. Their number is unknown, so that `fit`
+  /// needs `assert_cardinality` or `steps_per_epoch`. Errors: E4119, E4120 a function that returns no bool.
   template <class Function>
   [[nodiscard]] dataset filter(Function function) const {
     return chosen(std::move(function), false);
   }
-  /// The elements before the first one of which a function returns false. Number and errors: as `filter`.
+  /// The elements before the first one for which a function returns false. Number and errors are as for `filter`.
   template <class Function>
   [[nodiscard]] dataset take_while(Function function) const {
     return chosen(std::move(function), true);
@@ -126,9 +127,9 @@ class dataset {
       return std::make_unique<detail::shard_of_stream<Element>>(from.begin_pass(pass), num_shards, index);
     });
   }
-  /// Keeps a copy of each element in memory while a first pass comes to its end; later passes have those. All passes
-  /// are the one numbered 0 of what stands before `cache`: `shuffle` and random functions come after it. E4122 a
-  /// dataset without an end.
+  /// Keeps a copy of each element in memory during the first complete pass, from which later passes read. All passes
+  /// see pass 0 of the words before `cache`, so `shuffle` and random functions belong after it. E4122 a dataset without
+  /// an end.
   [[nodiscard]] dataset cache() const {
     if (cardinality_ == infinite_cardinality)
       stagecraft::detail::throw_data_error(
@@ -156,9 +157,10 @@ class dataset {
       return std::make_unique<detail::joined_stream<Element, decltype(begin)>>(from.begin_pass(pass), std::move(begin));
     });
   }
-  /// Elements of the datasets that a function makes of elements: `block_length` of one, then of the next of
-  /// `cycle_length` that are open at a time; one that is at its end makes room for the next. How many is unknown.
-  /// Errors: E4119, E4120 a function that returns no dataset; E4011 options, and no cycle_length.
+  /// Elements of the datasets that a function makes of elements: `block_length` elements of one dataset, then of the
+  /// next of the `cycle_length` datasets that are open at a time; a dataset at its end is replaced by the next one. The
+  /// number of elements is unknown. Errors: E4119, E4120 a function that returns no dataset; E4011 options, and no
+  /// cycle_length.
   template <class Function>
   [[nodiscard]] auto interleave(Function function, interleave_options options) const {
     static_assert(stagecraft::detail::report<detail::nested_problem<Function, Element>>());
@@ -203,7 +205,7 @@ class dataset {
                                                                 options.reshuffle_each_iteration ? pass : 0);
     });
   }
-  /// All elements, `count` times; without end if it is -1.
+  /// All elements, `count` times; -1: without end.
   [[nodiscard]] dataset repeat(std::int64_t count = -1) const {
     check_least("repeat: count", count, -1);
     auto const total = count < 0 && cardinality_ != 0 ? infinite_cardinality
@@ -217,18 +219,19 @@ class dataset {
       return std::make_unique<detail::repeated_stream<Element, decltype(begin)>>(std::move(begin), count);
     });
   }
-  /// The first `count` elements; all if it is -1.
+  /// The first `count` elements; -1: all.
   [[nodiscard]] dataset take(std::int64_t count) const {
     check_least("take: count", count, -1);
     return part(0, count, count < 0 ? cardinality_ : detail::smaller_count(cardinality_, count));
   }
-  /// All but the first `count` elements; none if it is -1.
+  /// All but the first `count` elements; -1: none.
   [[nodiscard]] dataset skip(std::int64_t count) const {
     check_least("skip: count", count, -1);
     if (count < 0) return part(0, 0, 0);
     return part(count, -1, cardinality_ < 0 ? cardinality_ : std::max<std::int64_t>(0, cardinality_ - count));
   }
-  /// Groups of `size` elements, which are batches for `fit` and its like; at most the training's batch_size (E4066).
+  /// Groups of `size` elements, which `fit`, `evaluate` and `predict` take as batches; at most the training's
+  /// batch_size (E4066).
   [[nodiscard]] dataset<batch_of<Element>> batch(std::int64_t size, bool drop_remainder = false) const {
     check_least("batch: batch_size", size, 1);
     auto const count = detail::count_of_groups(cardinality_, size, drop_remainder);
@@ -247,7 +250,7 @@ class dataset {
           return std::make_unique<detail::padded_stream<Element>>(samples.begin_pass(pass), options);
         });
   }
-  /// The samples of batches, or the rows of any arrays, one by one. How many is unknown. E4117 arrays of unequal
+  /// The samples of batches, or the rows of any arrays, one by one. Their number is unknown. E4117 arrays of unequal
   /// length.
   [[nodiscard]] auto unbatch() const {
     return dataset<typename detail::unbatched<Element>::type>(
@@ -255,7 +258,7 @@ class dataset {
           return std::make_unique<detail::unbatched_stream<Element>>(from.begin_pass(pass));
         });
   }
-  /// This dataset, whose elements a thread of its own prepares `buffer_size` ahead; `autotune`: 3.
+  /// This dataset, with a thread of its own that prepares up to `buffer_size` elements ahead; `autotune`: 3.
   [[nodiscard]] dataset prefetch(std::int64_t buffer_size = 3) const {
     if (buffer_size == autotune) buffer_size = 3;
     check_least("prefetch: buffer_size", buffer_size, 1);
@@ -290,8 +293,8 @@ class dataset {
   [[nodiscard]] static std::default_sentinel_t end() noexcept { return {}; }
 
   /// All samples of the first pass as arrays, whose first axis counts them: one array, or a tuple as the elements are.
-  /// Batches count as their samples. Errors: E4003 no samples, E4117 and E4118 batches or samples that do not fit
-  /// together, E4122 a dataset without an end.
+  /// The samples of batches are counted one by one. Errors: E4003 no samples, E4117 and E4118 batches or samples that
+  /// do not fit together, E4122 a dataset without an end.
   [[nodiscard]] auto to_arrays() const {
     if (cardinality_ == infinite_cardinality)
       stagecraft::detail::throw_data_error(
@@ -308,14 +311,14 @@ class dataset {
     }
   }
 
-  /// Calls `visit(shape, numbers, count)` with x of each batch, or of 32 samples at a time; of `steps` of them, or, if
-  /// it is 0, of the first pass. Errors: E4010 several arrays as x, E4063 a dataset without an end.
+  /// Calls `visit(shape, numbers, count)` with x of each batch, or of 32 samples at a time; of `steps` such groups, or
+  /// of the first pass if `steps` is 0. Errors: E4010 several arrays as x, E4063 a dataset without an end.
   template <class Visit>
   void visit_inputs(std::int64_t steps, Visit const& visit) const {
     detail::visit_inputs(*this, steps, visit);
   }
 
-  /// The batches of a run; see streamed_batches. What the names of its parts begin with in errors: "validation_data.".
+  /// The batches of a run; see streamed_batches. `prefix` precedes the names of arrays in errors: "validation_data.".
   [[nodiscard]] std::unique_ptr<streamed_batches> open(int batch_size, bool drop_remainder = false,
                                                        char const* prefix = "") const {
     return std::make_unique<detail::batches_of_stream<dataset>>(*this, batch_size, drop_remainder, prefix);

@@ -21,7 +21,7 @@ namespace stagecraft::data {
 
 namespace detail {
 
-/// An array, or what it refers to, sample by sample: numbers, or views of tensors that are one rank lower.
+/// An array, or a reference to one, sample by sample: numbers, or views that are one rank lower.
 template <class Array>
 class rows {
   using number = std::remove_cvref_t<decltype(*std::declval<Array const&>().begin())>;
@@ -54,7 +54,7 @@ class rows {
     }
   }
 
-  /// `length` samples from the one numbered `first` on, `step` apart, with an axis of their own: a view of the array.
+  /// `length` samples from sample `first` on, `step` apart, as a view of the array with a new first axis.
   [[nodiscard]] auto window(std::int64_t first, std::size_t length, std::size_t step) const {
     constexpr bool is_dynamic = rank == dynamic_rank;
     using shape_type =
@@ -188,8 +188,8 @@ template <class X, class... Others>
       std::tuple(detail::rows_of(std::forward<X>(x)), detail::rows_of(std::forward<Others>(others))...));
 }
 
-/// `make()` gives a function, for each pass anew, that gives a std::optional of the next element, or none at the end:
-/// tf.data.Dataset.from_generator. `count`: how many, if it is known.
+/// `make()` returns, for each pass, a function that returns a std::optional of the next element, or none at the end:
+/// tf.data.Dataset.from_generator. `count`: number of elements, if it is known.
 template <class Make>
 [[nodiscard]] auto from_generator(Make make, std::int64_t count = unknown_cardinality) {
   using function = decltype(make());

@@ -20,7 +20,7 @@ namespace stagecraft::data {
 
 namespace detail {
 
-/// Numbers of IDX, whose bytes are the other way round, as floats.
+/// Converts numbers of an IDX file, which are big-endian, to floats.
 struct idx_to_floats {
   datasets::idx_type type;
   std::string name;  ///< name of the file, for errors
@@ -54,9 +54,9 @@ struct idx_to_floats {
 
 }  // namespace detail
 
-/// The samples along the first axis, as floats: read one by one, when they are asked for; the file is opened here, and
-/// stays open. Bytes are numbers from 0 to 255; `map` scales them. The file is not compressed.
-/// Errors: file_error E5001 to E5004, as read_mnist; E5205, when the sample is read, for a double beyond float32.
+/// The samples along the first axis, as floats, read one by one when they are asked for. The file is opened here and
+/// stays open. Bytes are numbers from 0 to 255; `map` scales them. The file must not be compressed. Errors: file_error
+/// E5001 to E5004, as read_mnist; E5205, when the sample is read, for a double beyond float32.
 [[nodiscard]] inline dataset<xt::xarray<float>> idx(std::string const& path) {
   auto source = std::make_shared<io::byte_source const>(path);
   auto const begin = source->read(0, std::min<std::uint64_t>(source->size(), datasets::idx_max_header_bytes));

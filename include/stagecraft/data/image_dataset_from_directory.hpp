@@ -33,12 +33,12 @@ struct image_files {
 [[nodiscard]] inline bool is_image(std::string name) {
   for (char& c : name)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  for (char const* const ending : {".bmp", ".gif", ".jpeg", ".jpg", ".png"})  // those that Keras takes
+  for (char const* const ending : {".bmp", ".gif", ".jpeg", ".jpg", ".png"})  // the endings that Keras takes
     if (name.ends_with(ending)) return true;
   return false;
 }
 
-/// The names in a folder, in order: of folders, or of files. E5001.
+/// The names of the folders, or of the files, in a folder, sorted. E5001.
 [[nodiscard]] inline std::vector<std::string> sorted_names(std::filesystem::path const& folder, bool of_folders,
                                                            bool follow_links) {
   std::vector<std::string> names;
@@ -53,7 +53,7 @@ struct image_files {
   return names;
 }
 
-/// A folder and those inside it.
+/// Adds a folder and all folders inside it.
 inline void add_folders(std::filesystem::path const& folder, bool follow_links, int depth,
                         std::vector<std::string>& to) {
   constexpr int deepest = 64;
@@ -63,7 +63,7 @@ inline void add_folders(std::filesystem::path const& folder, bool follow_links, 
     add_folders(folder / name, follow_links, depth + 1, to);
 }
 
-/// The images of a folder and those inside it, folder by folder.
+/// Adds the images of a folder and of the folders inside it, folder by folder.
 inline void add_images(std::filesystem::path const& folder, int label, bool follow_links, image_files& to) {
   std::vector<std::string> folders;
   add_folders(folder, follow_links, 0, folders);
@@ -76,7 +76,7 @@ inline void add_images(std::filesystem::path const& folder, int label, bool foll
       }
 }
 
-/// NumPy's `RandomState(seed).shuffle`, which Keras divides data by.
+/// NumPy's `RandomState(seed).shuffle`, by which Keras divides data.
 template <class Element>
 void shuffle_as_numpy(std::vector<Element>& list, std::uint32_t seed) {
   std::mt19937 generator(seed);
@@ -94,33 +94,34 @@ void shuffle_as_numpy(std::vector<Element>& list, std::uint32_t seed) {
 
 namespace stagecraft::data {
 
-/// What a label is: the number of the class, one number for each class of which one is 1, or 0 or 1 of two classes;
-/// `none`: always 0, of images that need not lie in folders of classes.
+/// The form of labels. `integer`: the number of the class. `categorical`: one number for each class, 1 for the image's
+/// class and 0 for the others. `binary`: 0 or 1, for two classes. `none`: always 0; images need not lie in folders of
+/// classes.
 enum class label_mode : unsigned char { integer, categorical, binary, none };
 
-/// Which part of the images is taken, where `validation_split` divides them.
+/// The part of the images that is taken if `validation_split` divides them.
 enum class subset : unsigned char { all, training, validation };
 
 /// Options of `image_dataset_from_directory`, in the order of Keras's. Batches have the training's batch_size.
 struct image_dataset_options {
   std::vector<int> labels = {};  ///< labels of the images in the order of their paths; none: inferred
-  data::label_mode label_mode = label_mode::integer;  ///< what labels are
+  data::label_mode label_mode = label_mode::integer;  ///< form of the labels
   std::vector<std::string> class_names = {};          ///< the folders in the order of their numbers; none: sorted
   data::color_mode color_mode = color_mode::rgb;      ///< channels of the images
   std::array<int, 2> image_size{256, 256};            ///< height and width of all images
-  bool shuffle = true;                                ///< false: the order of their paths
-  std::uint32_t seed = 1;                             ///< the order, and what is held back, follow from it
-  float validation_split = 0;                         ///< which part is held back, from 0 to 1
-  data::subset subset = subset::all;                  ///< training or validation, where a part is held back
+  bool shuffle = true;                                ///< false: images come in the order of their paths
+  std::uint32_t seed = 1;                             ///< the order, and the images that are held back, follow from it
+  float validation_split = 0;                         ///< share of the images that is held back, from 0 to 1
+  data::subset subset = subset::all;                  ///< training or validation, if a part is held back
   stagecraft::interpolation interpolation = interpolation::bilinear;  ///< as in load_img
-  bool follow_links = false;                                          ///< whether links to folders are followed
+  bool follow_links = false;                                          ///< true: links to folders are followed
   bool crop_to_aspect_ratio = false;                                  ///< as keep_aspect_ratio of load_img
 };
 
 /// The images of a folder as a dataset, and the names of their classes.
 struct image_dataset : dataset<std::pair<xt::xarray<float>, xt::xarray<float>>> {
   std::vector<std::string> class_names;
-  std::vector<std::string> file_paths;  ///< in the order of the first list, without shuffling in passes
+  std::vector<std::string> file_paths;  ///< paths in the order of the first list, before passes shuffle
 };
 
 namespace detail {
@@ -164,7 +165,7 @@ class image_stream final : public stream<image_dataset::element_type> {
   std::size_t at_ = 0;
 };
 
-/// The images of a folder, with what the options say of their classes: E5001, E5104.
+/// The images of a folder, with the classes that the options say. E5001, E5104.
 [[nodiscard]] inline image_files find_images(std::string const& directory, image_dataset_options const& options) {
   auto const refuse = [&](std::string const& what) { io::refuse("E5104", directory, what); };
   image_files files;
@@ -200,7 +201,7 @@ class image_stream final : public stream<image_dataset::element_type> {
   return files;
 }
 
-/// Keeps what the options ask for.
+/// Keeps the subset that the options ask for.
 inline void take_subset(std::string const& directory, image_dataset_options const& options, image_files& files) {
   if (!(options.validation_split >= 0 && options.validation_split < 1) ||
       (options.validation_split > 0) != (options.subset != subset::all))
@@ -211,7 +212,7 @@ inline void take_subset(std::string const& directory, image_dataset_options cons
     shuffle_as_numpy(files.labels, options.seed);
   }
   if (options.subset == subset::all) return;
-  // In doubles of the decimal that was written, as Python has it.
+  // As in Python, the share is the double nearest to the decimal that was written.
   auto const part = diagnostics::decimal_of(options.validation_split);
   auto const held = static_cast<std::size_t>(part * static_cast<double>(files.paths.size()));
   auto const first = options.subset == subset::training ? 0 : files.paths.size() - held;
@@ -233,11 +234,11 @@ inline void take_subset(std::string const& directory, image_dataset_options cons
 ///         "flowers", {.image_size = {64, 64}, .validation_split = 0.2F, .subset = sc::data::subset::training});
 ///     model.fit(train.prefetch(), {.epochs = 3});
 ///
-/// Elements are an image, (height, width, channels) of numbers from 0 to 255, and a label: a number, or as many as
-/// `label_mode` says. Files are read when they are asked for; each pass has an order of its own. The first list, and
-/// which images are held back, are those of Keras with the same seed, whatever the files' dates are.
-/// Errors: file_error E5001, E5104 the folder is not as the options say; E5103 an image, when it is asked for.
-/// Definition: Keras API, utils/image_dataset; of labels=None: label_mode::none, whose labels are 0.
+/// Elements are an image, (height, width, channels) of numbers from 0 to 255, and a label in the form that `label_mode`
+/// says. Files are read when they are asked for; each pass has an order of its own. The first list and the images that
+/// are held back are those of Keras with the same seed, whatever the files' dates are. Errors: file_error E5001, E5104
+/// a folder that is not as the options say; E5103 an image that cannot be read, when it is asked for. Definition: Keras
+/// API, utils/image_dataset. Keras's labels=None is label_mode::none, whose labels are 0.
 [[nodiscard]] inline image_dataset image_dataset_from_directory(std::string const& directory,
                                                                 image_dataset_options const& options = {}) {
   detail::check_image_size(directory, options.image_size, options.interpolation);

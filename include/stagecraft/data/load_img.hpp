@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Images in .png and .jpg files, read by libpng and libjpeg; channels convert as in TensorFlow's decode_png. Keras
-// counterpart: keras.utils.load_img with img_to_array. CMake: stagecraft::images.
+// Reads images in .png and .jpg files with libpng and libjpeg; channels are converted as in TensorFlow's decode_png.
+// Keras counterpart: keras.utils.load_img with img_to_array. CMake: stagecraft::images.
 #pragma once
 
 #include <stagecraft/data/detail/pixels.hpp>
@@ -14,7 +14,7 @@
 #include <cstdio>
 #include <cstring>
 #include <jerror.h>
-#include <jpeglib.h>  // which needs <cstdio> before it
+#include <jpeglib.h>  // needs <cstdio> before it
 #include <png.h>
 #include <span>
 #include <string>
@@ -22,7 +22,7 @@
 
 namespace stagecraft::data::detail {
 
-/// One file. libpng leaves its functions by longjmp: those that call it have nothing to destroy.
+/// Decodes one file. libpng leaves its functions by longjmp, so functions that call it have nothing to destroy.
 class png_decoder {
  public:
   explicit png_decoder(std::span<std::byte const> bytes)
@@ -35,7 +35,7 @@ class png_decoder {
   png_decoder& operator=(png_decoder const&) = delete;
   ~png_decoder() { png_destroy_read_struct(&png_, &info_, nullptr); }
 
-  /// Reads what stands before the pixels, and asks for `channels` bytes of each: 1, 3 or 4. False if it cannot.
+  /// Reads the header and asks for `channels` bytes of each pixel: 1, 3 or 4. Returns false if the file cannot be read.
   [[nodiscard]] bool read_header(int channels) noexcept {
     if (info_ == nullptr || setjmp(png_jmpbuf(png_)) != 0) return false;
     png_set_read_fn(png_, this, &png_decoder::give);
@@ -117,8 +117,8 @@ class png_decoder {
   return result;
 }
 
-/// One file. libjpeg would end the program where it finds an error: it leaves its functions by longjmp here, and those
-/// that call it have nothing to destroy.
+/// Decodes one file. libjpeg would end the program when it finds an error; here it leaves its functions by longjmp
+/// instead, so functions that call it have nothing to destroy.
 class jpeg_decoder {
  public:
   explicit jpeg_decoder(std::span<std::byte const> bytes) : bytes_(bytes) {
@@ -133,7 +133,7 @@ class jpeg_decoder {
     if (is_made_) jpeg_destroy_decompress(&info_);
   }
 
-  /// Reads what stands before the pixels, and asks for `channels` bytes of each: 1 or 3. False if it cannot.
+  /// Reads the header and asks for `channels` bytes of each pixel: 1 or 3. Returns false if the file cannot be read.
   [[nodiscard]] bool read_header(int channels) noexcept {
     if (setjmp(jump_) != 0) return false;
     jpeg_create_decompress(&info_);
@@ -148,7 +148,7 @@ class jpeg_decoder {
     if (info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK)
       return say("its colours are those of printers (CMYK), which are not read: save it as RGB");
     info_.out_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
-    info_.dct_method = JDCT_IFAST;  // as TensorFlow has it
+    info_.dct_method = JDCT_IFAST;  // as in TensorFlow
     info_.progress = &progress_;
     progress_.progress_monitor = &jpeg_decoder::look_at_scans;
     jpeg_start_decompress(&info_);
@@ -181,11 +181,11 @@ class jpeg_decoder {
     info->err->format_message(info, self.reason_);
     std::longjmp(self.jump_, 1);
   }
-  /// Ignores warnings about odd files, but not about missing bytes, which libjpeg would make up.
+  /// Ignores warnings about odd files, but not about missing bytes, which libjpeg would invent.
   static void warn(j_common_ptr info, int level) {
     if (level < 0 && info->err->msg_code == JWRN_JPEG_EOF) fail(info);
   }
-  /// Small files may have many scans, each of which goes over all pixels.
+  /// Refuses too many scans: a small file may have many, and each goes over all pixels.
   static void look_at_scans(j_common_ptr info) {
     constexpr int most_scans = 500;
     auto& self = *static_cast<jpeg_decoder*>(info->client_data);
@@ -219,23 +219,25 @@ class jpeg_decoder {
 
 namespace stagecraft::data {
 
-/// Which channels an image has in memory, whatever its file has: one, three, or three and the opacity (255 where the
-/// file has none).
+/// The channels of an image in memory, whatever its file has: one, three, or three and the opacity (255 if the file has
+/// none).
 enum class color_mode : unsigned char { grayscale = 1, rgb = 3, rgba = 4 };
 
 /// Options of `load_img`, in the order of Keras's.
 struct load_img_options {
   data::color_mode color_mode = color_mode::rgb;  ///< channels of the result
-  std::array<int, 2> target_size{0, 0};           ///< height and width; 0, 0: those of the file
-  /// How pixels follow from those of the file, without smoothing: nearest, bilinear, bicubic or area; else E5104.
+  std::array<int, 2> target_size{0, 0};           ///< height and width; 0, 0: the file's
+  /// How new pixels are computed from the file's, without smoothing: nearest, bilinear, bicubic or area; others are
+  /// E5104.
   stagecraft::interpolation interpolation = interpolation::nearest;
-  /// Whether the largest part in the middle is taken that has the shape of `target_size`, so that nothing is distorted.
+  /// True: takes the largest part in the middle that has the aspect ratio of `target_size`, so that nothing is
+  /// distorted.
   bool keep_aspect_ratio = false;
 };
 
 namespace detail {
 
-/// The pixels of a file's bytes, by how they begin: E5103.
+/// The pixels of a file, whose first bytes tell its format. E5103.
 [[nodiscard]] inline pixels read_pixels(std::span<std::byte const> bytes, std::string const& name, color_mode mode) {
   auto const begins = [&](std::string_view with) {
     return bytes.size() >= with.size() && std::memcmp(bytes.data(), with.data(), with.size()) == 0;
@@ -258,7 +260,7 @@ namespace detail {
                             : "expected a PNG or JPEG");
 }
 
-/// The part of a length that is taken: its first pixel, and how many.
+/// The part of a length that is taken: its first pixel and the number of pixels.
 struct taken_part {
   int first = 0, count = 0;
 };
@@ -273,7 +275,7 @@ inline void check_image_size(std::string const& name, std::array<int, 2> size, i
     io::refuse("E5104", name, "expected the interpolation nearest, bilinear, bicubic or area; `resizing` has others");
 }
 
-/// The image of a file's bytes; `name` is what errors call it.
+/// The image of a file's bytes; errors call it `name`.
 [[nodiscard]] inline xt::xarray<float> image_of(std::span<std::byte const> bytes, std::string const& name,
                                                 load_img_options const& options) {
   auto const from = read_pixels(bytes, name, options.color_mode);
@@ -304,10 +306,9 @@ inline void check_image_size(std::string const& name, std::array<int, 2> size, i
 
 }  // namespace detail
 
-/// The image in a .png or .jpg file: (height, width, channels), numbers from 0 to 255.
-/// Errors: file_error E5001 the file cannot be read, E5103 it is no image, a damaged one, one that claims to have more
-/// pixels than its bytes can become, or more than 2^28, E5104 options.
-/// Definition: Keras API, utils/image_utils; channels of PNG files as in TensorFlow's decode_png.
+/// The image in a .png or .jpg file: (height, width, channels), numbers from 0 to 255. Errors: file_error E5001 the
+/// file cannot be read; E5103 it is no image, is damaged, or claims more pixels than its bytes can become, or more than
+/// 2^28; E5104 options. Definition: Keras API, utils/image_utils; channels of PNG files as in TensorFlow's decode_png.
 [[nodiscard]] inline xt::xarray<float> load_img(std::string const& path, load_img_options const& options = {}) {
   io::byte_source const source(path);
   return detail::image_of(source.read(0, source.size()), path, options);

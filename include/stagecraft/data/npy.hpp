@@ -18,7 +18,8 @@ namespace stagecraft::data {
 
 namespace detail {
 
-/// One sample of an array whose samples lie one after the other, without its bytes: E5014 for others.
+/// A tensor of the shape and type of one sample, without its bytes. E5014 for an array whose samples do not lie one
+/// after the other.
 [[nodiscard]] inline stored_tensor row_of(io::npy_header const& header, std::string const& name) {
   if (header.shape.empty()) io::refuse("E5014", name, "expected an array of samples, found a single number");
   if (header.fortran_order && header.shape.size() > 1)
@@ -28,11 +29,11 @@ namespace detail {
 
 }  // namespace detail
 
-/// The samples along the first axis, as floats: read one by one, when they are asked for; the file is opened here, and
-/// stays open. `sc::data::zip(sc::data::npy("x.npy"), sc::data::npy("y.npy"))` are samples to train with.
-/// Errors: file_error E5001, E5013, E5014; E5014 for a single number, for an array of several axes in Fortran's order,
-/// whose samples do not lie one after the other, and for more samples without numbers than an int can count; E5205,
-/// when the sample is read, for a number beyond float32.
+/// The samples along the first axis, as floats, read one by one when they are asked for. The file is opened here and
+/// stays open. `sc::data::zip(sc::data::npy("x.npy"), sc::data::npy("y.npy"))` are samples to train with. Errors:
+/// file_error E5001, E5013, E5014; E5014 for a single number, for an array of several axes in Fortran's order, whose
+/// samples do not lie one after the other, and for more samples without numbers than an int can count; E5205, when the
+/// sample is read, for a number beyond float32.
 [[nodiscard]] inline dataset<xt::xarray<float>> npy(std::string const& path) {
   auto source = std::make_shared<io::byte_source const>(path);
   auto const [header, first] = io::read_npy_header(*source);

@@ -15,15 +15,15 @@
 
 namespace stagecraft::data {
 
-/// The end of a sequence at which something is added or cut off.
+/// The end of a sequence at which steps are added or cut off: pre is its beginning.
 enum class pad_side : std::uint8_t { pre, post };
 
 /// Options of `pad_sequences`; names, order and defaults are Keras's.
 struct pad_sequences_options {
-  int maxlen = 0;                       ///< steps of each row; 0: as many as the longest sequence has
-  pad_side padding = pad_side::pre;     ///< where shorter sequences are filled up
-  pad_side truncating = pad_side::pre;  ///< where longer sequences are cut off
-  double value = 0;                     ///< what they are filled up with
+  int maxlen = 0;                       ///< steps of each row; 0: the length of the longest sequence
+  pad_side padding = pad_side::pre;     ///< the end at which shorter sequences are filled up
+  pad_side truncating = pad_side::pre;  ///< the end at which longer sequences are cut off
+  double value = 0;                     ///< the number that fills them up
 };
 
 /// Numbers of several sequences as an array (sequences, steps, ...), whose numbers are of the sequences' type.

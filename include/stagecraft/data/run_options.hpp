@@ -14,10 +14,10 @@
 
 namespace stagecraft::data {
 
-/// `.validation_data = test`, where test is a dataset, or anything that `validation_data` of arrays takes.
+/// The type of `.validation_data = test`, where test is a dataset, or anything that `validation_data` takes for arrays.
 struct validation_set {
-  trainers::labelled_samples samples;  ///< if they are in memory
-  /// Else opens the dataset for batches of this size.
+  trainers::labelled_samples samples;  ///< the samples, if they are in memory
+  /// Opens the dataset for batches of this size; empty if samples are in memory.
   std::function<std::unique_ptr<streamed_batches>(int)> open;
 
   validation_set() = default;
@@ -45,8 +45,8 @@ struct fit_options {
   /// Number of the first epoch, from 0; to continue a training. With `steps_per_epoch`, the batches of epochs before it
   /// are read and left out.
   int initial_epoch = 0;
-  /// Batches per epoch, of all replicas together; each epoch goes on where the one before has ended, and what has come
-  /// to its end begins anew. 0: a pass over all of them for each epoch, whose number must be known (E4063).
+  /// Batches per epoch, of all replicas together. Each epoch goes on where the one before has ended, and the dataset
+  /// begins anew when it ends. 0: an epoch is a pass over all batches, whose number must be known (E4063).
   int steps_per_epoch = 0;
   int validation_steps = 0;     ///< batches per validation, of all replicas together; 0: all of them
   int validation_freq = 1;      ///< validation runs after every that many epochs

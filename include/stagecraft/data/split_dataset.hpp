@@ -17,16 +17,16 @@ namespace stagecraft::data {
 /// A number of samples, `100`, or a part of all, `0.8`.
 class split_size {
  public:
-  constexpr split_size() = default;  ///< what the other part leaves
+  constexpr split_size() = default;  ///< the samples that the other part leaves
   constexpr split_size(int samples) noexcept : samples_(samples), is_given_(true) {}
   constexpr split_size(double part) noexcept : part_(part), is_given_(true), is_part_(true) {}
 
   [[nodiscard]] constexpr bool given() const noexcept { return is_given_; }
-  /// True if it can be of a dataset of `count` samples.
+  /// True if a dataset of `count` samples has a part of this size.
   [[nodiscard]] constexpr bool fits(std::int64_t count) const noexcept {
     return is_part_ ? part_ >= 0 && part_ <= 1 : samples_ > 0 && samples_ < count;
   }
-  [[nodiscard]] std::int64_t of(std::int64_t count) const {  // rounded to even, as Python's round does
+  [[nodiscard]] std::int64_t of(std::int64_t count) const {  // rounded half to even, as in Python
     return is_part_ ? std::llrint(part_ * static_cast<double>(count)) : samples_;
   }
   [[nodiscard]] double value() const noexcept { return is_part_ ? part_ : static_cast<double>(samples_); }
@@ -39,15 +39,16 @@ class split_size {
 
 /// Options of `split_dataset`: one of the sizes, or both.
 struct split_options {
-  split_size left_size{};   ///< samples of the first part, or which part of all they are
-  split_size right_size{};  ///< size of the second part, which is the last samples
-  bool shuffle = false;     ///< true: which samples are in which part is random
-  std::uint64_t seed = 1;   ///< what is drawn follows from it
+  split_size left_size{};   ///< size of the first part: a number of samples, or a share of all
+  split_size right_size{};  ///< size of the second part, the last samples
+  bool shuffle = false;     ///< true: samples are divided at random
+  std::uint64_t seed = 1;   ///< the division follows from it
 };
 
-/// Two datasets of the samples of one, of which the first pass is read into memory, as Keras does; samples that are
-/// views, as those of `from`, stay where they are. Batches are split by samples, and make batches of the first one's
-/// size. Errors: E4122 a dataset without an end, E4123 sizes that leave a part empty or are larger than the dataset.
+/// Divides the samples of a dataset into two datasets. As in Keras, the first pass is read into memory; samples that
+/// are views, such as those of `from`, stay where they are. Batches are divided by samples, which are batched again
+/// with the size of the first batch. Errors: E4122 a dataset without an end, E4123 sizes that leave a part empty or are
+/// larger than the dataset.
 template <class Element>
 [[nodiscard]] auto split_dataset(dataset<Element> const& from, split_options const& options) {
   if (from.cardinality() == infinite_cardinality)

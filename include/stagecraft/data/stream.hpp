@@ -10,9 +10,9 @@
 
 namespace stagecraft::data {
 
-/// The number of a dataset's elements that never ends: tf.data.INFINITE_CARDINALITY.
+/// The cardinality of a dataset that never ends: tf.data.INFINITE_CARDINALITY.
 inline constexpr std::int64_t infinite_cardinality = -1;
-/// That of a dataset which does not know it before it has been read: tf.data.UNKNOWN_CARDINALITY.
+/// The cardinality of a dataset that must be read before its number of elements is known: tf.data.UNKNOWN_CARDINALITY.
 inline constexpr std::int64_t unknown_cardinality = -2;
 
 namespace detail {
@@ -24,7 +24,7 @@ namespace detail {
   return a == unknown_cardinality || b == unknown_cardinality ? unknown_cardinality : std::min(a, b);
 }
 
-/// `times` as many, or the largest number.
+/// `count * times`, or the largest std::int64_t if that is more.
 [[nodiscard]] constexpr std::int64_t count_of_repetitions(std::int64_t count, std::int64_t times) noexcept {
   constexpr auto largest = std::numeric_limits<std::int64_t>::max();
   return times > 0 && count > largest / times ? largest : count * times;
@@ -38,7 +38,7 @@ namespace detail {
   return a > largest - b ? largest : a + b;
 }
 
-/// How many windows of `size` elements, `stride` apart, they have.
+/// The number of windows of `size` elements, `stride` apart, in `count` elements.
 [[nodiscard]] constexpr std::int64_t count_of_windows(std::int64_t count, std::int64_t size, std::int64_t shift,
                                                       std::int64_t stride, bool drop) noexcept {
   if (count <= 0) return count;
@@ -47,14 +47,14 @@ namespace detail {
   return (count - 1 - (size - 1) * stride) / shift + 1;
 }
 
-/// How many groups of `size` they make.
+/// The number of groups of `size` elements in `count` elements.
 [[nodiscard]] constexpr std::int64_t count_of_groups(std::int64_t count, std::int64_t size, bool drop) noexcept {
   return count < 0 ? count : count / size + (!drop && count % size != 0 ? 1 : 0);
 }
 
 }  // namespace detail
 
-/// Elements one after the other. One thread at a time asks; `next` may throw, and the pass is over then.
+/// Elements one after the other. One thread at a time calls `next`; an exception that `next` throws ends the pass.
 template <class Element>
 class stream {
  public:
@@ -63,7 +63,7 @@ class stream {
   stream& operator=(stream const&) = delete;
   virtual ~stream() = default;
 
-  /// The next element, or none at the end, and again none behind it.
+  /// Returns the next element; after the last one none, however often it is called.
   [[nodiscard]] virtual std::optional<Element> next() = 0;
 };
 

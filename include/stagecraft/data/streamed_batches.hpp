@@ -22,27 +22,27 @@
 
 namespace stagecraft::data {
 
-/// What is known of a dataset while it is read, whatever its elements are. Once a pass has begun, its arrays have their
-/// shapes, those of the first sample. Memory is taken then; what a batch needs besides is up to the dataset.
-/// Errors, of which the run dies when the batch comes: E4004, E4132 and E4133 labels, E4064 a dataset that ends too
-/// early, E4065 samples of several shapes, E4066 batches larger than the program's.
+/// The state of a dataset while it is read, whatever its elements are. When a pass begins, the first sample decides the
+/// shapes of the arrays, whose memory is then taken; a dataset may take more for each batch. Errors that end the run
+/// when the batch comes: E4004, E4132 and E4133 labels, E4064 a dataset that ends too early, E4065 samples of several
+/// shapes, E4066 batches larger than the program's.
 class streamed_batches : public trainers::batch_supply {
  public:
-  /// \param prefix what the names of arrays begin with in errors
+  /// \param prefix precedes the names of arrays in errors
   streamed_batches(std::int64_t batches, int batch_size, std::string prefix)
       : prefix_(std::move(prefix)), batches_(batches), rows_(static_cast<std::size_t>(batch_size)) {
     std::iota(rows_.begin(), rows_.end(), 0);
   }
 
-  /// Inputs, targets and sample weights, as arrays of as many samples as a batch has at most; nothing, where elements
-  /// have no such part. They are filled by `batch`.
+  /// Inputs, targets and sample weights, as arrays of a full batch, which `batch` fills; empty if elements have no such
+  /// part.
   [[nodiscard]] sample_set x() const { return sets_[0]; }
   [[nodiscard]] sample_set y() const { return sets_[1]; }
   [[nodiscard]] trainers::sample_source sample_weight() const {
     return sets_[2].given() ? sets_[2][0] : trainers::sample_source();
   }
 
-  /// How many batches a pass has, or, where that is not known, how many are asked for. E4063 if neither is.
+  /// The number of batches of a pass or, if that is unknown, `asked`. E4063 if neither is known.
   [[nodiscard]] int batches_of_pass(char const* option, int asked) const {
     if (batches_ >= 0) return static_cast<int>(std::min<std::int64_t>(batches_, std::numeric_limits<int>::max()));
     if (asked > 0) return asked;
@@ -50,14 +50,14 @@ class streamed_batches : public trainers::batch_supply {
         "E4063", "%sdataset: expected %s, since the dataset %s, found none", prefix_.c_str(), option,
         batches_ == infinite_cardinality ? "has no end" : "does not know how many elements it has");
   }
-  /// How many batches an epoch takes.
+  /// Says how many batches an epoch takes.
   void expect_batches(int count) {
     expected_ = count;
     firsts_.assign(static_cast<std::size_t>(count) + 1, 0);
   }
-  /// All batches are full ones, as a stateful model needs them: E4019 for others.
+  /// Demands full batches, which a stateful model needs: E4019 for others.
   void expect_full_batches() noexcept { is_full_ = true; }
-  /// Targets of an output are class numbers: E4004, E4132 and E4133 for others.
+  /// Demands class numbers as targets of an output: E4004, E4132 and E4133 for others.
   void expect_classes(std::size_t output, trainers::label_rule const& rule) {
     classes_.resize(std::max(classes_.size(), output + 1));
     classes_[output] = rule;
@@ -95,20 +95,20 @@ class streamed_batches : public trainers::batch_supply {
   }
 
  protected:
-  /// Samples of one array.
+  /// The samples of one array.
   struct part {
     shape sample_shape;
-    int size = 1;  // of a sample
+    int size = 1;  // numbers of a sample
     std::vector<float> values;
   };
 
   [[nodiscard]] int batch_size() const noexcept { return static_cast<int>(rows_.size()); }
-  /// Begins a pass, and makes the arrays, if there are none yet, by its first sample.
+  /// Begins a pass. If there are no arrays yet, makes them in the shapes of its first sample.
   virtual void begin_pass(std::uint64_t pass) = 0;
-  /// Writes the next batch and returns how many samples it has; -1 at the end.
+  /// Writes the next batch and returns its number of samples; -1 at the end.
   [[nodiscard]] virtual int fill() = 0;
 
-  /// One more array of inputs (0), targets (1) or sample weights (2).
+  /// Adds an array of inputs (0), targets (1) or sample weights (2).
   void add_part(int set, shape const& sample_shape) {
     auto& made = *parts_.emplace_back(std::make_unique<part>());
     made.sample_shape = sample_shape;
@@ -123,7 +123,7 @@ class streamed_batches : public trainers::batch_supply {
   }
   [[nodiscard]] bool has_parts() const noexcept { return !parts_.empty(); }
   [[nodiscard]] std::size_t part_count() const noexcept { return parts_.size(); }
-  /// Where the sample of a row goes; E4065 if its shape is not that of the first one.
+  /// The memory for the sample of a row; E4065 if its shape is not that of the first sample.
   [[nodiscard]] float* place(std::size_t index, shape const& found, int row) {
     auto& own = *parts_[index];
     if (!(found == own.sample_shape)) refuse_shape(index, found, row);
@@ -147,7 +147,8 @@ class streamed_batches : public trainers::batch_supply {
       stagecraft::detail::throw_data_error("E4003", "%sx: expected at least 1 sample, found 0", prefix_.c_str());
   }
   [[nodiscard]] int next() {
-    int count = batches_ >= 0 && taken_ >= batches_ ? -1 : fill();  // a pass ends where its dataset says
+    // A pass ends after the number of batches that its dataset states.
+    int count = batches_ >= 0 && taken_ >= batches_ ? -1 : fill();
     if (count < 0 && continues_ && taken_ >= expected_) {
       begin(pass_ + 1);
       count = fill();
@@ -183,13 +184,13 @@ class streamed_batches : public trainers::batch_supply {
   std::string prefix_;
   std::int64_t batches_;
   std::vector<std::int32_t> rows_;
-  std::vector<std::unique_ptr<part>> parts_;  // inputs, targets, weights
+  std::vector<std::unique_ptr<part>> parts_;  // arrays of inputs, targets and weights
   std::array<sample_set, 3> sets_;
   std::vector<trainers::label_rule> classes_;
   std::vector<std::ptrdiff_t> firsts_;
   std::uint64_t pass_ = 0;
-  std::int64_t expected_ = 0, taken_ = 0;  // batches of an epoch; those that the pass has given
-  std::ptrdiff_t samples_ = 0;             // that the pass has given
+  std::int64_t expected_ = 0, taken_ = 0;  // batches of an epoch, and batches that the pass has returned
+  std::ptrdiff_t samples_ = 0;             // samples that the pass has returned
   int number_ = -1, count_ = 0;
   bool has_begun_ = false, continues_ = false, is_full_ = false;
 };

@@ -22,10 +22,10 @@ namespace stagecraft::data {
 struct timeseries_options {
   std::int64_t sequence_stride = 1;  ///< steps from the beginning of a window to that of the next
   std::int64_t sampling_rate = 1;    ///< steps from one of a window's samples to the next
-  bool shuffle = false;              ///< true: windows come in random order, another one in each pass
+  bool shuffle = false;              ///< true: windows come in random order, which differs in each pass
   std::uint64_t seed = 1;            ///< the order follows from it, and from the number of the pass
-  std::int64_t start_index = 0;      ///< steps before it are in no window
-  std::int64_t end_index = 0;        ///< steps from it on are in no window; 0: all are
+  std::int64_t start_index = 0;      ///< steps before this one are in no window
+  std::int64_t end_index = 0;        ///< steps from this one on are in no window; 0: none is left out
 };
 
 namespace detail {
@@ -41,7 +41,7 @@ struct windows_of_series {
   }
 };
 
-/// E4011, E4124.
+/// Finds the windows. Errors: E4011, E4124.
 [[nodiscard]] inline windows_of_series windows_of(std::int64_t steps, std::int64_t targets, std::int64_t length,
                                                   timeseries_options const& options) {
   auto const require = [](char const* what, std::int64_t found, std::int64_t least, std::int64_t most) {
@@ -109,8 +109,8 @@ template <class Make>
 }  // namespace detail
 
 /// Windows of `sequence_length` steps over an array whose first axis is time: views of the array, (sequence_length,
-/// ...), valid as long as it is (see `from`). Batches are made as of any dataset, not 128 of them as in Keras. Errors:
-/// data_error E4011, E4124 options that leave no window, E4016.
+/// ...), valid as long as the array is (see `from`). Elements are single windows, which `batch` or `fit` groups; Keras
+/// makes batches of 128. Errors: data_error E4011, E4124 options that leave no window, E4016.
 template <class Series>
 [[nodiscard]] auto timeseries_dataset_from_array(Series&& data, std::int64_t sequence_length,
                                                  timeseries_options const& options = {}) {
@@ -122,9 +122,9 @@ template <class Series>
       },
       windows);
 }
-/// Windows with targets: elements are tuples of a window and the target with the number of its first step. To predict
-/// the step after a window, pass targets that begin `sequence_length` steps later. There are as many windows as
-/// targets.
+/// Windows with targets: elements are tuples of a window and of the target whose number is that of the window's first
+/// step. To predict the step after a window, pass targets that begin `sequence_length` steps later. There are no more
+/// windows than targets.
 template <class Series, class Targets>
   requires trainers::SampleData<Targets>
 [[nodiscard]] auto timeseries_dataset_from_array(Series&& data, Targets&& targets, std::int64_t sequence_length,

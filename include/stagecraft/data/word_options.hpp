@@ -8,29 +8,29 @@
 
 namespace stagecraft::data {
 
-/// As many as the processor has threads, where a number of calls or of elements is asked for: tf.data.AUTOTUNE.
+/// In place of a number of calls or of elements: the number of the processor's threads. tf.data.AUTOTUNE.
 inline constexpr int autotune = -1;
 
 /// Options of `shuffle`.
 struct shuffle_options {
   std::uint64_t seed = 1;                ///< the order follows from it, and from the number of the pass
-  bool reshuffle_each_iteration = true;  ///< whether each pass has an order of its own
+  bool reshuffle_each_iteration = true;  ///< true: each pass has an order of its own
 };
 
 /// Options of `map`.
 struct map_options {
-  /// How many threads call the function, each a copy of its own; 1: the thread that asks for elements. The order of the
-  /// elements is the same for any number.
+  /// Number of threads that call the function, each a copy of its own; 1: the thread that asks for elements. The order
+  /// of the elements does not depend on it.
   int num_parallel_calls = 1;
 };
 
 /// Options of `interleave`.
 struct interleave_options {
-  /// How many of the function's datasets are open at a time; it has to be given, as the order depends on it.
+  /// Number of the function's datasets that are open at a time. It has no default, since the order depends on it.
   std::int64_t cycle_length = 0;
-  std::int64_t block_length = 1;  ///< how many elements follow each other from one of them
-  /// How many of the open datasets a thread of their own reads ahead, at most cycle_length; 1: none. The order of the
-  /// elements is the same for any number.
+  std::int64_t block_length = 1;  ///< number of elements that one dataset contributes at a time
+  /// Number of open datasets that have a thread of their own, which reads ahead; at most cycle_length; 1: none. The
+  /// order of the elements does not depend on it.
   int num_parallel_calls = 1;
 };
 
@@ -38,22 +38,23 @@ struct interleave_options {
 struct window_options {
   std::int64_t shift = 0;       ///< elements from the beginning of a window to that of the next; 0: the window's size
   std::int64_t stride = 1;      ///< elements from one of a window's elements to the next
-  bool drop_remainder = false;  ///< true: the last windows are left out where they are shorter than the others
+  bool drop_remainder = false;  ///< true: the last windows are left out if they are shorter than the others
 };
 
 /// Options of `padded_batch`.
 struct padded_batch_options {
-  /// The shape that samples are padded to, one for each array of an element in its order; -1 for an axis is the longest
-  /// sample of the batch. None: that for each axis.
+  /// The shapes that samples are padded to, one for each array of an element, in order; -1 for an axis: the longest
+  /// sample of the batch. None: -1 for each axis.
   std::vector<std::vector<int>> padded_shapes{};
-  /// What samples are padded with: one number for each array of an element, or one for all of them. None: zeros.
+  /// The numbers that samples are padded with: one for each array of an element, or one for all arrays. None: zeros.
   std::vector<double> padding_values{};
   bool drop_remainder = false;  ///< true: a last batch of fewer samples is left out
 };
 
 /// Options of `adapt`.
 struct adapt_options {
-  int steps = 0;  ///< batches that are read, or groups of 32 samples of a dataset without batches; 0: all of a pass
+  int steps = 0;  ///< number of batches, or of groups of 32 samples of a dataset without batches, that are read; 0: a
+                  ///< whole pass
 };
 
 }  // namespace stagecraft::data

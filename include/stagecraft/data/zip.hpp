@@ -9,7 +9,7 @@
 
 namespace stagecraft::data {
 
-/// Elements of several datasets side by side, as long as all of them have some: tf.data.Dataset.zip.
+/// Tuples with one element of each of several datasets, until one of them ends: tf.data.Dataset.zip.
 template <class... Elements>
 [[nodiscard]] dataset<std::tuple<Elements...>> zip(dataset<Elements> const&... each) {
   std::int64_t count = infinite_cardinality;

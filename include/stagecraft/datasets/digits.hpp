@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The built-in data set: handwritten-like digits, drawn by the library, with no file. It takes the place of
-// `keras.datasets.mnist.load_data()` where there is nothing to download.
+// The built-in data set: handwritten-like digits, drawn by the library, with no file. It stands in for
+// `keras.datasets.mnist.load_data()`, without a download.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>
@@ -15,19 +15,19 @@
 
 namespace stagecraft::datasets {
 
-/// How many digits, and which. The defaults are whole numbers of 32 x 128 samples: 128 steps of 32.
+/// Numbers of digits, and their seed. The defaults are multiples of 32 x 128 samples: 128 steps of 32.
 struct digits_options {
   /// The number of images to train on.
   std::size_t train = 24576;
   /// The number of other images, to evaluate on.
   std::size_t test = 4096;
-  /// Which digits are drawn, and how they are distorted, follows from it.
+  /// The digits that are drawn and their distortions follow from it.
   std::uint64_t seed = 1;
 };
 
 namespace detail {
 
-/// How one person, in one moment, writes: a bent and shaken map from glyph units to the canvas.
+/// The handwriting of one person at one moment: a bent and shaken map from glyph units to the canvas.
 class handwriting {
  public:
   explicit handwriting(random_stream& random) {
@@ -67,7 +67,7 @@ class handwriting {
 
  private:
   static constexpr int one = 4096;
-  static constexpr int unit = 16;                                              // what a glyph's unit is cut into
+  static constexpr int unit = 16;                                              // parts of a glyph's unit
   static constexpr int scale = 20 * digit_canvas::pixel * one / (140 * unit);  // a glyph is 20 pixels high
   static constexpr int centre = digit_canvas::side * digit_canvas::pixel / 2;
   static constexpr int shift = 75;  // standard deviations, each in its own unit
@@ -81,7 +81,7 @@ class handwriting {
   canvas_point bend_[3][3];
 };
 
-/// Draws one digit, and now and then a stroke that does not belong there.
+/// Draws one digit, and now and then a stray stroke.
 inline void draw_digit(digit_canvas& canvas, int digit, random_stream& random) {
   glyph const& style = glyphs[digit * styles_per_digit + random.between(0, styles_per_digit - 1)];
   handwriting const hand(random);
@@ -132,7 +132,7 @@ inline labelled_data draw_digits(std::size_t count, std::uint64_t seed, std::uin
 
 }  // namespace detail
 
-/// Draws handwritten-like digits: `options.train` samples to train with and `options.test` others to judge with.
+/// Draws handwritten-like digits: `options.train` samples for training and `options.test` others for evaluation.
 ///
 /// x has shape (samples, 28, 28) with values k / 255, y has shape (samples) with the digits 0 to 9, about equally
 /// often, in no order. Each digit comes in three styles of writing, in many sizes, slants, widths of pen and shades,

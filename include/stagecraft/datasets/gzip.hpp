@@ -17,7 +17,7 @@ namespace stagecraft::datasets {
 
 namespace detail {
 
-/// zlib's state, given back when it goes out of scope.
+/// Owns zlib's state.
 class gzip_stream {
  public:
   gzip_stream() {
@@ -42,17 +42,17 @@ class gzip_stream {
 
 }  // namespace detail
 
-/// Decompresses a gzip file in memory (several members in a row are one file, as for gunzip): replaces `bytes` by its
-/// first `limit` bytes, or by all of them, and returns whether that was all. Memory grows with what has been written,
-/// so a small file cannot ask for much. Checksums are checked when the end is reached.
-/// Throws file_error E5009 if the file is damaged, cut off or followed by something else.
+/// Decompresses a gzip file in memory (several members in a row are one file, as for gunzip): replaces `bytes` by the
+/// first `limit` bytes, or by all of them, and returns true if there are no more. Memory grows with the bytes that are
+/// written, so a small file cannot ask for much. Checksums are checked when the end is reached. Throws file_error E5009
+/// if the file is damaged, cut off or followed by something else.
 inline bool gunzip(tracing::array_view<unsigned char const> compressed, std::vector<unsigned char>& bytes,
                    std::size_t limit, std::string const& name) {
   detail::gzip_stream stream;
   if (!stream.is_ready()) detail::complaint(name).add("zlib to start, found no memory for it").raise("E5009");
   constexpr std::size_t smallest = std::size_t{1} << 16;
   constexpr std::size_t largest = std::size_t{1} << 30;  // zlib counts in 32 bits
-  unsigned char beyond = 0;                              // receives the byte that is one too many
+  unsigned char beyond = 0;                              // receives a surplus byte
   std::size_t read = 0;
   bytes.clear();
   for (;;) {

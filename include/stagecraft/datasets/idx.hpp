@@ -33,7 +33,7 @@ class complaint {
     text_.append(digits + first, sizeof digits - first);
     return *this;
   }
-  /// What says itself what it is.
+  /// Appends the description of an object that has `describe_to`.
   template <class Described>
   auto add(Described const& described) -> decltype(described.describe_to(*this)) {
     return described.describe_to(*this);
@@ -59,7 +59,7 @@ enum class idx_type : unsigned char {
   float64 = 0x0e,
 };
 
-/// "uint8", "int8", ...
+/// The name of a type: "uint8", "int8", ...
 constexpr char const* name_of(idx_type type) {
   switch (type) {
     case idx_type::uint8: return "uint8";
@@ -72,7 +72,7 @@ constexpr char const* name_of(idx_type type) {
   return "unknown";
 }
 
-/// Bytes of one element; 0 where the byte names no type of IDX.
+/// Bytes of one element; 0 if `type` is no type of IDX.
 constexpr std::size_t size_of(idx_type type) {
   switch (type) {
     case idx_type::uint8:
@@ -85,14 +85,14 @@ constexpr std::size_t size_of(idx_type type) {
   return 0;
 }
 
-/// What the first bytes of an IDX file say of the rest.
+/// The header of an IDX file.
 struct idx_header {
   idx_type type = idx_type::uint8;
   std::vector<std::size_t> shape;
   std::size_t header_bytes = 0;
   std::size_t data_bytes = 0;
 
-  /// As in "uint8 of shape (10000, 28, 28)".
+  /// Appends a description such as "uint8 of shape (10000, 28, 28)".
   detail::complaint& describe_to(detail::complaint& text) const {
     text.add(name_of(type)).add(" of shape (");
     for (std::size_t i = 0; i < shape.size(); ++i) text.add(i > 0 ? ", " : "").add(shape[i]);
@@ -111,7 +111,7 @@ inline constexpr std::size_t idx_max_dimensions = 8;
 inline constexpr std::size_t idx_max_header_bytes = 4 + 4 * idx_max_dimensions;
 
 /// Reads the header of an IDX file from the file's first bytes, `idx_max_header_bytes` of them or the whole file.
-/// `name` is what errors call the file. Throws file_error: E5002 if this is no IDX, E5003 if it ends too early.
+/// Errors call the file `name`. Throws file_error: E5002 if this is no IDX, E5003 if it ends too early.
 inline idx_header parse_idx_header(tracing::array_view<unsigned char const> bytes, std::string const& name) {
   detail::complaint text(name);
   if (bytes.empty()) text.add("an IDX file, found an empty file").raise("E5003");
@@ -140,7 +140,7 @@ inline idx_header parse_idx_header(tracing::array_view<unsigned char const> byte
     text.add("an IDX header of ").add(header.header_bytes).add(" bytes, found a file of ").add(bytes.size());
     text.raise("E5003");
   }
-  constexpr std::uint64_t limit = std::uint64_t{1} << 48;  // no file is as large as that
+  constexpr std::uint64_t limit = std::uint64_t{1} << 48;  // larger than any file
   std::uint64_t size = size_of(header.type);
   bool too_large = false;
   for (std::size_t i = 0; i < dimensions; ++i) {
@@ -163,7 +163,7 @@ inline idx_header parse_idx_header(tracing::array_view<unsigned char const> byte
   return header;
 }
 
-/// Throws file_error if a file has another number of bytes behind its header than that says: E5003, E5004.
+/// Throws file_error if the number of bytes after the header differs from what the header states: E5003, E5004.
 inline void check_data_bytes(idx_header const& header, std::size_t found, std::string const& name) {
   if (found == header.data_bytes) return;
   bool const is_short = found < header.data_bytes;
@@ -178,8 +178,8 @@ inline void check_data_bytes(idx_header const& header, std::size_t found, std::s
   text.raise(is_short ? "E5003" : "E5004");
 }
 
-/// Reads a whole IDX file from memory; copies no data. `name` is what errors call the file. Throws file_error: E5002 if
-/// this is no IDX, E5003 if bytes are missing, E5004 if there are too many.
+/// Reads a whole IDX file from memory; copies no data. Errors call the file `name`. Throws file_error: E5002 if this is
+/// no IDX, E5003 if bytes are missing, E5004 if there are too many.
 inline idx_view parse_idx(tracing::array_view<unsigned char const> bytes, std::string const& name) {
   idx_header header = parse_idx_header(bytes, name);
   tracing::array_view<unsigned char const> const data = bytes.subspan(header.header_bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Brings an IDX file, plain or gzipped, into memory. The header of the file is read first, and no more memory is asked
-// for than the file itself can fill, whatever its header claims.
+// Reads an IDX file, plain or gzipped, into memory. The header is read first, and no more memory is allocated than the
+// file itself can fill, whatever its header claims.
 #pragma once
 
 #include <stagecraft/datasets/idx.hpp>
@@ -15,8 +15,8 @@
 
 namespace stagecraft::datasets {
 
-/// Replaces `bytes` by the first `limit` bytes, or all there are, of what `compressed` holds; asks for memory only as
-/// it fills. `name` is what errors call the file. Returns whether that was all.
+/// Replaces `bytes` by the first `limit` bytes of the decompressed file, or by all of them; allocates only as it fills.
+/// Errors call the file `name`. Returns true if there are no more bytes.
 using decompressor = bool (*)(tracing::array_view<unsigned char const> compressed, std::vector<unsigned char>& bytes,
                               std::size_t limit, std::string const& name);
 
@@ -42,7 +42,7 @@ class open_file {
 
   explicit operator bool() const { return file_ != nullptr; }
 
-  /// Appends up to `count` bytes to `bytes`, in pieces, so that memory grows with what has really been read.
+  /// Appends up to `count` bytes to `bytes`, in pieces, so that memory grows with the bytes that are read.
   template <class Bytes>
   void read(Bytes& bytes, std::size_t count, std::string const& path) {
     constexpr std::size_t piece = std::size_t{1} << 20;
@@ -68,12 +68,12 @@ inline bool is_gzip(tracing::array_view<unsigned char const> bytes) {
   return bytes.size() >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
 }
 
-/// The whole of an IDX file and one byte more, to notice a file that is too long.
+/// The bytes of an IDX file and one more, by which a file that is too long is noticed.
 inline std::size_t bytes_to_read(idx_header const& header) { return header.header_bytes + header.data_bytes + 1; }
 
-// What reads whole files are templates, so that only programs that read some compile it.
+// Functions that read whole files are templates, so that only programs that read files compile them.
 
-/// The IDX file inside a gzip file.
+/// The bytes of the IDX file inside a gzip file.
 template <class Bytes = std::vector<unsigned char>>
 Bytes gunzip_idx(tracing::array_view<unsigned char const> compressed, std::string const& name) {
   if (gzip_decompressor == nullptr) {
@@ -89,7 +89,7 @@ Bytes gunzip_idx(tracing::array_view<unsigned char const> compressed, std::strin
   return bytes;
 }
 
-/// The bytes of an IDX file, decompressed if need be, and not many more than its header promises.
+/// The bytes of an IDX file, decompressed if need be, and at most one more than its header states.
 template <class Bytes = std::vector<unsigned char>>
 Bytes read_idx_bytes(std::string const& path) {
   open_file file(path);

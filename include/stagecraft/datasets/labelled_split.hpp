@@ -15,7 +15,7 @@ struct labelled_data {
   xt::xtensor<std::int32_t, 1> y;
 };
 
-/// What to train with, and what to judge the trained model with.
+/// Data to train with, and data to evaluate the trained model with.
 struct labelled_split {
   labelled_data train;  ///< samples to train with
   labelled_data test;   ///< samples that training does not see

@@ -83,7 +83,7 @@ inline labelled_data copy_samples(labelled_data const& from, std::size_t begin, 
   return part;
 }
 
-/// The first of a file's usual names that is there, "" if none is: with '-' or '.' before "idx", plain before gzipped.
+/// The first of a file's usual names that exists, "" if none does: with '-' or '.' before "idx", plain before gzipped.
 /// `kind` is "images" or "labels".
 inline std::string find_mnist_file(std::string const& folder, char const* part, char const* kind) {
   char const* const idx = kind[0] == 'i' ? "idx3-ubyte" : "idx1-ubyte";
@@ -108,7 +108,7 @@ inline std::string find_mnist_file(std::string const& folder, char const* part, 
 /// E5008 gzipped but gzip.hpp is not included, E5009 damaged gzip file.
 template <class Bytes = std::vector<unsigned char>>
 labelled_data read_idx_pair(std::string const& images, std::string const& labels, int classes = 10) {
-  // The small file first, so that a wrong one is noticed before the large one is read.
+  // The small file is read first, so that an error in it is found before the large one is read.
   Bytes const label_bytes = detail::read_idx_bytes<Bytes>(labels);
   idx_view const label_view = parse_idx(label_bytes, labels);
   Bytes const image_bytes = detail::read_idx_bytes<Bytes>(images);
@@ -152,9 +152,9 @@ labelled_data read_mnist_part(std::string const& folder, char const* part) {
 /// include <stagecraft/datasets/gzip.hpp>). x has shape (samples, 28, 28) with values k / 255, y has shape
 /// (samples), 0 to 9.
 ///
-/// Where the folder has no train files, the t10k files are split: the first 85 % of their samples (8,500 of 10,000) are
-/// `train`, the rest (the last 1,500) is `test`.
-/// Throws file_error as read_idx_pair does, and E5010 if files are missing.
+/// If the folder has no train files, the t10k files are split: the first 85 % of their samples (8,500 of 10,000) are
+/// `train`, the rest (the last 1,500) is `test`. Throws file_error as read_idx_pair does, and E5010 if files are
+/// missing.
 template <class Bytes = std::vector<unsigned char>>
 labelled_split mnist(std::string const& folder) {
   bool const has_train_files = !detail::find_mnist_file(folder, "train", "images").empty() ||

@@ -5,6 +5,7 @@
 
 #include <stagecraft/description/dtype_policy.hpp>
 #include <stagecraft/description/replication.hpp>
+#include <stagecraft/description/settings.hpp>
 #include <stagecraft/diagnostics/compiler.hpp>
 #include <stagecraft/pipeline/options.hpp>
 #include <stagecraft/threads/queue_options.hpp>
@@ -81,6 +82,14 @@ struct inference {
 }  // namespace stagecraft
 
 namespace stagecraft::jobs {
+
+template <>
+struct fields_of<inference> {
+  using list = field_list<&inference::batch_size, &inference::steps_per_execution, &inference::pipeline,
+                          &inference::num_replicas, &inference::infeed_queue, &inference::outfeed_queue,
+                          &inference::asynchronous_callbacks, &inference::dtype_policy, &inference::seed,
+                          &inference::fold_batch_normalization, &inference::overlaps_io>;
+};
 
 /// True if a description is an inference.
 template <auto Description>

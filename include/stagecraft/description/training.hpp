@@ -11,6 +11,7 @@
 #include <stagecraft/description/dtype_policy.hpp>
 #include <stagecraft/description/effective_options.hpp>
 #include <stagecraft/description/replication.hpp>
+#include <stagecraft/description/settings.hpp>
 #include <stagecraft/diagnostics/any_argument.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/type_name.hpp>
@@ -125,6 +126,18 @@ struct training {  // [E2082] a field is misspelt, or its value has another type
 }  // namespace stagecraft
 
 namespace stagecraft::jobs {
+
+template <class Loss, class Optimizer>
+  requires(std::is_default_constructible_v<Loss> && std::is_default_constructible_v<Optimizer>)
+struct fields_of<training<Loss, Optimizer>> {
+  using type = training<Loss, Optimizer>;
+  using list =
+      field_list<&type::optimizer, &type::loss, &type::metrics, &type::loss_weights, &type::weighted_metrics,
+                 &type::batch_size, &type::steps_per_execution, &type::pipeline, &type::gradient_accumulation,
+                 &type::num_replicas, &type::cross_replica_reduction, &type::replicated_metric_reduction_method,
+                 &type::infeed_queue, &type::outfeed_queue, &type::asynchronous_callbacks, &type::dtype_policy,
+                 &type::seed, &type::outputs_are_meant, &type::overlaps_io>;
+};
 
 /// E4081, E4082: a text or a number as loss or optimizer, or a class that says no update.
 template <class Loss, class Optimizer>

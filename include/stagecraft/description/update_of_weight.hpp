@@ -11,7 +11,7 @@
 #include <stagecraft/optimizers/dynamic_loss_scale.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
 #include <stagecraft/optimizers/weight_decay.hpp>
-#include <stagecraft/regularizers/regularizer.hpp>
+#include <stagecraft/regularizers/regularizers.hpp>
 #include <cstddef>
 #include <string_view>
 #include <type_traits>
@@ -98,7 +98,7 @@ inline constexpr regularizer penalty_of_update = [] {
     return regularizer{};
   else {
     constexpr float times = penalties_in_gradient<Job, Replicas>;
-    return regularizer{.l1 = penalty.l1 * times, .l2 = penalty.l2 * times};
+    return regularizers::l1_l2{penalty.l1 * times, penalty.l2 * times};
   }
 }();
 

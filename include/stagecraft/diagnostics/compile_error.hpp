@@ -126,14 +126,16 @@ struct verdict {
 #else
   static_assert(model_error<Text...>{});
 #endif
-  static constexpr bool reported = true;
+  /// Always true, so that the static_assert that asks for it adds no second error.
+  explicit constexpr operator bool() const noexcept { return true; }
   using checked = verdict;
   template <class Model>
   using model = Model;
 };
 template <>
 struct verdict<> {
-  static constexpr bool reported = true;
+  /// Always true, so that the static_assert that asks for it adds no second error.
+  explicit constexpr operator bool() const noexcept { return true; }
   using checked = verdict;
   template <class Model>
   using model = Model;
@@ -175,10 +177,9 @@ template <auto const& Problem>
 using early_verdict = verdict_on<Problem>;
 #endif
 
-/// Instantiates the error, if there is one. Always true, so that the caller's own static_assert adds no second error.
+/// `static_assert(report<problem<M>>())` is the error, if there is one: a value of the verdict's class. An alias, not a
+/// function, since GCC and Clang print a function's template argument, the name of the problem.
 template <auto const& Problem>
-constexpr bool report() {
-  return verdict_on<Problem>::reported;
-}
+using report = verdict_on<Problem>;
 
 }  // namespace stagecraft::diagnostics

@@ -48,7 +48,7 @@ class tile_access_error : public error {
   using error::error;
 };
 
-/// A reason for which ipu_config::floating_point_behaviour stops a program: an invalid operation, a division by zero or
+/// A reason for which ipu_config::floating_point_behaviour stops a run: an invalid operation, a division by zero or
 /// an overflow (E4103 to E4105).
 class floating_point_error : public error {
  public:

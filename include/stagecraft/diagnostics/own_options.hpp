@@ -15,10 +15,11 @@
 
 namespace stagecraft::diagnostics {
 
-/// The members of an own activation, metric, regularizer, initializer or constraint.
+/// The members of an own activation, metric, regularizer, initializer or constraint. Written `own_options{}`, they are
+/// zero: GCC prints a member that has an initializer, but not one that is zero because nothing else is said.
 struct own_options {
   static constexpr std::size_t most = 8;
-  unsigned words[most]{};  ///< the bits of the members
+  unsigned words[most];  ///< the bits of the members
 
   friend constexpr bool operator==(own_options const&, own_options const&) = default;
 };
@@ -41,7 +42,7 @@ inline constexpr bool has_whole_words =
 
 template <class Own>
 constexpr own_options words_of([[maybe_unused]] Own const& own) {
-  own_options result;
+  own_options result{};
   if constexpr (!std::is_empty_v<Own>) {
     auto const words = std::bit_cast<std::array<unsigned, sizeof(Own) / sizeof(unsigned)>>(own);
     for (std::size_t i = 0; i < words.size(); ++i) result.words[i] = words[i];
@@ -93,7 +94,7 @@ struct rules_of_own<Own, Result(First, Others...)> {
 /// A struct with a `name` and a `call` as the value of an option.
 template <class Option, class Own>
 constexpr Option option_of_own(Own const& own) {
-  Option result;
+  Option result{};
   if constexpr (requires { Option::own_kind; }) result.kind = Option::own_kind;
   if constexpr (requires { own.seed, result.seed; }) result.seed = static_cast<decltype(result.seed)>(own.seed);
   result.rules = &rules_of_own<Own, typename Option::own_call>::value;

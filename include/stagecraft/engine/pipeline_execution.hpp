@@ -102,7 +102,7 @@ struct pipeline_execution {
   float learning_rate = 0;
   float const* shared_weights = nullptr;    ///< weights of all replicas together, where each holds a part
   float* step_weights = nullptr;            ///< what steps read in place of the stored ones, if the policy says so
-  float const* prepared_weights = nullptr;  ///< what the policy has made of them once
+  float* prepared_weights = nullptr;  ///< what the policy has made of them once
   trace* record = nullptr;
 };
 

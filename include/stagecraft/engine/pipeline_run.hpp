@@ -38,9 +38,9 @@ class pipeline_run {
   static constexpr int accumulation_steps = sizes::options.accumulation_steps();
   static constexpr std::size_t passes = static_cast<std::size_t>(sizes::template table<Mode>().passes());
   /// Devices of one thread.
-  static constexpr std::size_t most_units = workers <= replicas
-                                                ? (replicas + workers - 1) / workers * devices
-                                                : (devices + workers / replicas - 1) / (workers / replicas);
+  static constexpr std::size_t most_devices = workers <= replicas
+                                                  ? (replicas + workers - 1) / workers * devices
+                                                  : (devices + workers / replicas - 1) / (workers / replicas);
   static constexpr bool has_penalties = Session::has_losses && [] {
     for (auto const& parameter : Session::graph.parameters)
       if (!parameter.regularizer.empty()) return true;
@@ -55,7 +55,7 @@ class pipeline_run {
   bool operator()(device_thread const& self) const {
     // The micro-batches of a weight update may be in several executions if there are no stages.
     int const round = !trains ? steps_ : sizes::stages == 1 ? 1 : accumulation_steps;
-    if constexpr (sizes::stages == 1 && most_units == 1) {
+    if constexpr (sizes::stages == 1 && most_devices == 1) {
       return run_rounds(round, self, [&](int first) { return run_only_stage(first, round, self); });
     } else {
       timetable const table =
@@ -101,7 +101,7 @@ class pipeline_run {
   }
 
   /// A device of a replica, and what it does next.
-  struct unit {
+  struct replica_device {
     memory_type* replica = nullptr;
     device_cursor next;
   };
@@ -114,28 +114,29 @@ class pipeline_run {
   /// that need not. Several threads have only one device.
   bool run_passes(timetable const& table, int first, device_thread const& self) const {
     static constexpr auto functions = list_passes(std::make_index_sequence<passes>{});
-    std::array<unit, most_units> units;
+    std::array<replica_device, most_devices> devices_here;
     std::size_t count = 0;
     for_each_device(self.worker, [&](int replica, int device) {
-      units[count++] = {(*memories_)[replica], device_cursor(table, device)};
+      devices_here[count++] = {(*memories_)[replica], device_cursor(table, device)};
     });
-    auto const functions_of = [](unit const& one) -> auto const& { return functions[one.next.pass()]; };
-    auto const is_ready = [&](unit const& one) {
+    auto const functions_of = [](replica_device const& one) -> auto const& { return functions[one.next.pass()]; };
+    auto const is_ready = [&](replica_device const& one) {
       return functions_of(one).is_ready(*one.replica, first + one.next.micro_batch());
     };
     for (;;) {
-      unit* next = nullptr;
+      replica_device* next = nullptr;
       for (std::size_t i = 0; i < count; ++i)
-        if (!units[i].next.at_end() && (next == nullptr || units[i].next.slot() < next->next.slot())) next = &units[i];
+        if (!devices_here[i].next.at_end() && (next == nullptr || devices_here[i].next.slot() < next->next.slot()))
+          next = &devices_here[i];
       if (next == nullptr) return true;
       // If none is ready, it waits for the earliest; that cannot last, since the earliest of all threads' is ready.
-      if (most_units > 1 && all_.team != nullptr && !is_ready(*next)) {
-        unit* other = nullptr;
+      if (most_devices > 1 && all_.team != nullptr && !is_ready(*next)) {
+        replica_device* other = nullptr;
         for (std::size_t i = 0; i < count; ++i)
-          if (auto const& cursor = units[i].next; !cursor.at_end() && may_overtake(table, cursor.pass()) &&
-                                                  (other == nullptr || cursor.slot() < other->next.slot()) &&
-                                                  is_ready(units[i]))
-            other = &units[i];
+          if (auto const& cursor = devices_here[i].next; !cursor.at_end() && may_overtake(table, cursor.pass()) &&
+                                                         (other == nullptr || cursor.slot() < other->next.slot()) &&
+                                                         is_ready(devices_here[i]))
+            other = &devices_here[i];
         if (other != nullptr) next = other;
       }
       if (!functions_of(*next).run(all_, *next->replica, first + next->next.micro_batch(), self)) return false;

@@ -38,6 +38,7 @@ namespace stagecraft::engine {
 template <class Job>
 class session : public session_shape<typename Job::described> {
  public:
+  using model = typename Job::model;
   using architecture = typename Job::machine::architecture;
   using shape_type = session_shape<typename Job::described>;
   using policy = policy_of<typename Job::machine>;
@@ -157,6 +158,7 @@ class session : public session_shape<typename Job::described> {
   /// Takes the weights of another session, in the same memory; copies of them, if the model keeps states among them.
   void share_weights_of(session& other) {
     other.begin_run();
+    other.step_weights_.store_states(other.replicas_[0]->weights.data(), !other.weights_changed_);
     replicas_[0]->share_weights_of(*other.replicas_[0], graph.is_stateful());
     weights_changed_ = true;
   }
@@ -178,21 +180,25 @@ class session : public session_shape<typename Job::described> {
 
   /// The stored weights of one parameter of the first replica.
   [[nodiscard]] float* weight(std::size_t parameter) {
+    float* const stored = step_weights_.store_states(replicas_[0]->weights.data(), !weights_changed_);
     weights_changed_ = replicas_[0]->may_change_weights();
-    return replicas_[0]->weights.data() + layout::storage.offset[parameter];
+    return stored + layout::storage.offset[parameter];
   }
   [[nodiscard]] float const* weight(std::size_t parameter) const {
-    return replicas_[0]->weights.data() + layout::storage.offset[parameter];
+    return step_weights_.store_states(replicas_[0]->weights.data(), !weights_changed_) +
+           layout::storage.offset[parameter];
   }
   /// Copies a parameter from or to its own, row-major shape. All replicas have it after the next `begin_run`.
   template <std::size_t Parameter>
   void read_weight(float* row_major) const {
-    layout::template read<Parameter>(replicas_[0]->weights.data(), row_major);
+    layout::template read<Parameter>(step_weights_.store_states(replicas_[0]->weights.data(), !weights_changed_),
+                                     row_major);
   }
   template <std::size_t Parameter>
   void write_weight(float const* row_major) {
+    float* const stored = step_weights_.store_states(replicas_[0]->weights.data(), !weights_changed_);
     weights_changed_ = replicas_[0]->may_change_weights();
-    layout::template write<Parameter>(row_major, replicas_[0]->weights.data());
+    layout::template write<Parameter>(row_major, stored);
   }
   template <std::size_t Parameter>
   static constexpr bool is_packed = weight_layout<typename Job::model, architecture>::template is_packed<Parameter>;
@@ -291,16 +297,9 @@ class session : public session_shape<typename Job::described> {
   static constexpr int accumulation_steps = sizes::options.accumulation_steps();
 
   void initialize_weights(std::uint64_t seed) {
-    if constexpr (sizes::trains) {
-      // Gradients are not in use yet: their memory takes the values before they are packed.
-      initialize_weights(seed, replicas_[0]->gradients.data());
-    } else {
-      aligned_block const unpacked(layout::storage.floats);
-      initialize_weights(seed, unpacked.data());
-    }
-  }
-  /// `scratch` has the size of the weights, and is left with zeros.
-  void initialize_weights(std::uint64_t seed, float* scratch) {
+    // Gradients are not in use yet: their memory takes the values before they are packed, and is left with zeros.
+    aligned_block const unpacked(sizes::trains ? 0 : layout::storage.floats);
+    float* const scratch = sizes::trains ? replicas_[0]->gradients.data() : unpacked.data();
     [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
       [[maybe_unused]] int const done[]{0, (initialize_weight<Parameter>(seed, scratch), 0)...};
     }(std::make_index_sequence<layout::storage.count>{});

@@ -124,4 +124,9 @@ constexpr void for_each_field(T& of, F const& f) {
 #pragma clang diagnostic pop
 #endif
 
+/// A struct of options whose members files have under their names. It has no base, and says so by naming itself, `using
+/// listed_options = adam;`: a class derived from it, whose members cannot be counted, then does not say the same.
+template <class T>
+concept ListsOptions = requires { typename T::listed_options; } && std::is_same_v<typename T::listed_options, T>;
+
 }  // namespace stagecraft::tracing

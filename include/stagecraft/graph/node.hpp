@@ -12,8 +12,8 @@
 namespace stagecraft {
 
 /// A kernel of the library that carries out a layer's steps, in place of the operations of its `call`. A layer names in
-/// `steps_by` the one that computes what its `call` says; kernels read the layer's options by the names that the
-/// library's layers have.
+/// `steps_by` the one that computes what its `call` says (see also `runs_by_operations`); kernels read the layer's
+/// options by the names that the library's layers have.
 enum class layer_kernel : unsigned char {
   none,                    ///< the operations of the layer's `call`, or loops of its own
   product,                 ///< rows times a matrix, as dense
@@ -39,6 +39,16 @@ inline constexpr layer_kernel kernel_of = layer_kernel::none;
 template <class L>
   requires requires { L::steps_by; }
 inline constexpr layer_kernel kernel_of<L> = L::steps_by;
+
+/// Whether the operations of the layer's `call` are its steps although it names a kernel, since its options ask for
+/// what the kernel does not do: the layer says so with `constexpr bool runs_by_operations() const`.
+template <class L>
+constexpr bool runs_by_operations(L const& layer) {
+  if constexpr (requires { layer.runs_by_operations(); })
+    return layer.runs_by_operations();
+  else
+    return false;
+}
 
 /// The stage of a call or layer that has none. Printed as `None`. No number that anybody writes by mistake.
 inline constexpr int unassigned = -0x7fffffff - 1;

@@ -20,14 +20,14 @@ struct tensor;
 class tracer;
 }  // namespace operations
 
-/// Any constraint, or none.
+/// Any constraint; `constraint{}` is none. Its members have no initializers, as those of own_options.
 struct constraint {
   using own_call = operations::tensor(operations::tracer&, operations::tensor);
   static constexpr std::string_view own_name = "constraint";
   static constexpr std::string_view own_usage = "constexpr auto call(auto& ops, auto weight) const";
 
-  diagnostics::own_rules<own_call> const* rules = nullptr;
-  diagnostics::own_options options = {};
+  diagnostics::own_rules<own_call> const* rules;
+  diagnostics::own_options options;
 
   friend constexpr bool operator==(constraint const&, constraint const&) = default;
 

@@ -27,6 +27,8 @@ namespace stagecraft {
 /// What is planned otherwise in one stage, or in one recurrent layer, than the machine's `matmuls` or `convolutions`
 /// say: each option that is not given is theirs.
 struct stage_poplar_options {
+  using listed_options = stage_poplar_options;
+
   /// Poplar's availableMemoryProportion: plans take at most this part of a tile's memory for temporary data, where such
   /// a plan exists. From 0 to 1 (E3004).
   tracing::own_setting<float> available_memory_proportion = {};

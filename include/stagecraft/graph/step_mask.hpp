@@ -10,7 +10,7 @@ namespace stagecraft::tracing {
 struct mask_rule {
   float value = 0;
   bool of_features = false;
-  bool exists = true;
+  bool is_none = false;  ///< true: the layer makes no mask after all
 
   friend constexpr bool operator==(mask_rule const&, mask_rule const&) = default;
 };
@@ -20,16 +20,17 @@ struct mask_rule {
 struct step_masks {
   static constexpr int most = 4, most_inputs = 3;
 
-  mask_rule rules[most]{};
-  int inputs[most]{};  ///< the input of the layer that each rule is about
-  int count = 0;
+  // No default values: GCC then prints `step_masks()` for a layer that has not been called.
+  mask_rule rules[most];
+  int inputs[most];  ///< the input of the layer that each rule is about
+  int count;
 
   friend constexpr bool operator==(step_masks const&, step_masks const&) = default;
 };
 
 /// The mask of a tensor while a model is traced: rules, and the calls whose outputs they are about.
 struct traced_mask {
-  step_masks masks;
+  step_masks masks = {};
   int sources[step_masks::most]{};
   bool is_too_long = false;
 
@@ -38,7 +39,7 @@ struct traced_mask {
   constexpr traced_mask(mask_rule const& rule, int source) { add(rule, source); }
 
   constexpr void add(mask_rule const& rule, int source, int input = 0) {
-    if (!rule.exists) return;
+    if (rule.is_none) return;
     for (int i = 0; i < masks.count; ++i)
       if (sources[i] == source && masks.rules[i] == rule && masks.inputs[i] == input) return;
     is_too_long = is_too_long || masks.count == step_masks::most;

@@ -11,7 +11,7 @@ namespace stagecraft::initializers {
 /// The default of biases.
 struct zeros {
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::zeros};
+    return initializer::of(initializer_kind::zeros);
   }
 };
 
@@ -19,7 +19,7 @@ struct zeros {
 /// The default of normalisation scales.
 struct ones {
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::ones, .a = 1.0F};
+    return initializer::of(initializer_kind::ones, 0, 1.0F);
   }
 };
 
@@ -29,7 +29,7 @@ struct constant {
   float value = 0;
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::constant, .a = value};
+    return initializer::of(initializer_kind::constant, 0, value);
   }
 };
 
@@ -40,7 +40,7 @@ struct identity {
   float gain = 1;
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::identity, .a = gain};
+    return initializer::of(initializer_kind::identity, 0, gain);
   }
 };
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/own_options.hpp>
+#include <bit>
 #include <cstdint>
 #include <string_view>
 
@@ -49,16 +50,28 @@ struct initializer {
   static constexpr std::string_view own_name = "initializer";
   static constexpr std::string_view own_usage = "constexpr auto call(auto& ops, auto const& shape) const";
 
+  // No member has a default value: GCC then prints only what differs from 0, of a layer's options with all defaults.
   /// The formula that weights begin with.
-  initializer_kind kind = initializer_kind::unsaid;
-  float a = 0;  ///< constant: value; normal: mean; uniform: minval; variance scaling: scale; orthogonal, identity: gain
-  float b = 0;  ///< normal: stddev; uniform: maxval
-  fan_mode mode = fan_mode::fan_in;                                                    ///< variance scaling
-  initializer_distribution distribution = initializer_distribution::truncated_normal;  ///< variance scaling
-  std::uint64_t seed = 0;         ///< 0: taken from the trainer's seed
-  bool unit_forget_bias = false;  ///< the second quarter is 1, whatever the rest is: the forget gate of LSTM
-  diagnostics::own_rules<own_call> const* rules = nullptr;  ///< rules of the user's own initializer
-  diagnostics::own_options options = {};                    ///< its members
+  initializer_kind kind;
+  float a;  ///< constant: value; normal: mean; uniform: minval; variance_scaling: scale; orthogonal, identity: gain
+  float b;  ///< normal: stddev; uniform: maxval
+  std::uint64_t seed;                     ///< 0: taken from the trainer's seed
+  fan_mode mode;                          ///< variance_scaling; `fan` has that of other kinds
+  initializer_distribution distribution;  ///< variance_scaling
+  bool unit_forget_bias;                  ///< the second quarter is 1, whatever the rest is: the forget gate of LSTM
+  diagnostics::own_rules<own_call> const* rules;  ///< rules of the user's own initializer
+  diagnostics::own_options options;               ///< its members
+
+  /// The value that a factory converts to. A 0 is not stored, since GCC prints what is.
+  [[nodiscard]] static constexpr initializer of(initializer_kind kind, std::uint64_t seed = 0, float a = 0,
+                                                float b = 0) {
+    initializer result{};
+    result.kind = kind;
+    if (std::bit_cast<unsigned>(a) != 0) result.a = a;
+    if (std::bit_cast<unsigned>(b) != 0) result.b = b;
+    if (seed != 0) result.seed = seed;
+    return result;
+  }
 
   friend constexpr bool operator==(initializer const&, initializer const&) = default;
 
@@ -84,6 +97,17 @@ struct initializer {
       case initializer_kind::own: return rules->name;
     }
     return "Unknown";
+  }
+
+  /// The variance of variance_scaling and of Glorot's, He's and LeCun's choices is `scale() / fan`.
+  [[nodiscard]] constexpr float scale() const {
+    if (kind == initializer_kind::variance_scaling) return a;
+    return kind == initializer_kind::he_normal || kind == initializer_kind::he_uniform ? 2.0F : 1.0F;
+  }
+  /// Which fan that is.
+  [[nodiscard]] constexpr fan_mode fan() const {
+    bool const is_glorot = kind == initializer_kind::glorot_normal || kind == initializer_kind::glorot_uniform;
+    return is_glorot ? fan_mode::fan_avg : mode;
   }
 
   /// True if the values are drawn, false if they are the same for every seed.

@@ -16,7 +16,7 @@ struct random_normal {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::random_normal, .a = mean, .b = stddev, .seed = seed};
+    return initializer::of(initializer_kind::random_normal, seed, mean, stddev);
   }
 };
 
@@ -29,7 +29,7 @@ struct random_uniform {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::random_uniform, .a = minval, .b = maxval, .seed = seed};
+    return initializer::of(initializer_kind::random_uniform, seed, minval, maxval);
   }
 };
 
@@ -43,7 +43,7 @@ struct truncated_normal {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::truncated_normal, .a = mean, .b = stddev, .seed = seed};
+    return initializer::of(initializer_kind::truncated_normal, seed, mean, stddev);
   }
 };
 
@@ -55,7 +55,7 @@ struct orthogonal {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::orthogonal, .a = gain, .seed = seed};
+    return initializer::of(initializer_kind::orthogonal, seed, gain);
   }
 };
 

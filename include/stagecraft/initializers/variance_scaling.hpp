@@ -18,11 +18,10 @@ struct variance_scaling {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::variance_scaling,
-            .a = scale,
-            .mode = mode,
-            .distribution = distribution,
-            .seed = seed};
+    auto result = initializer::of(initializer_kind::variance_scaling, seed, scale);
+    result.mode = mode;
+    result.distribution = distribution;
+    return result;
   }
 };
 
@@ -32,11 +31,7 @@ struct glorot_uniform {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::glorot_uniform,
-            .a = 1.0F,
-            .mode = fan_mode::fan_avg,
-            .distribution = initializer_distribution::uniform,
-            .seed = seed};
+    return initializer::of(initializer_kind::glorot_uniform, seed);
   }
 };
 
@@ -47,11 +42,7 @@ struct glorot_normal {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::glorot_normal,
-            .a = 1.0F,
-            .mode = fan_mode::fan_avg,
-            .distribution = initializer_distribution::truncated_normal,
-            .seed = seed};
+    return initializer::of(initializer_kind::glorot_normal, seed);
   }
 };
 
@@ -61,11 +52,7 @@ struct he_uniform {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::he_uniform,
-            .a = 2.0F,
-            .mode = fan_mode::fan_in,
-            .distribution = initializer_distribution::uniform,
-            .seed = seed};
+    return initializer::of(initializer_kind::he_uniform, seed);
   }
 };
 
@@ -75,11 +62,7 @@ struct he_normal {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::he_normal,
-            .a = 2.0F,
-            .mode = fan_mode::fan_in,
-            .distribution = initializer_distribution::truncated_normal,
-            .seed = seed};
+    return initializer::of(initializer_kind::he_normal, seed);
   }
 };
 
@@ -89,11 +72,7 @@ struct lecun_uniform {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::lecun_uniform,
-            .a = 1.0F,
-            .mode = fan_mode::fan_in,
-            .distribution = initializer_distribution::uniform,
-            .seed = seed};
+    return initializer::of(initializer_kind::lecun_uniform, seed);
   }
 };
 
@@ -103,11 +82,7 @@ struct lecun_normal {
   std::uint64_t seed = 0;  ///< 0: taken from the trainer's seed
 
   constexpr operator initializer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.kind = initializer_kind::lecun_normal,
-            .a = 1.0F,
-            .mode = fan_mode::fan_in,
-            .distribution = initializer_distribution::truncated_normal,
-            .seed = seed};
+    return initializer::of(initializer_kind::lecun_normal, seed);
   }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lets a training that was killed go on where it was.
-// Keras counterpart: tf.keras.callbacks.BackupAndRestore (experimental in Keras 2.6).
+// Continues a training that was killed at the point where it ended. Keras counterpart:
+// tf.keras.callbacks.BackupAndRestore (experimental in Keras 2.6).
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>
@@ -15,15 +15,15 @@
 
 namespace stagecraft::callbacks {
 
-/// Reads the backup that a killed program has left, if there is one, and saves a new one after each epoch; at the end
-/// of the training it is removed. What a program that was killed while it saved has left beside it is removed, too.
+/// Reads the backup of a killed program, if there is one, and saves a new one after each epoch; the backup is removed
+/// at the end of the training. Files that a program left beside it when it was killed while saving are removed, too.
 ///
 ///     sc::callbacks::backup_and_restore backup(model, "backup");
 ///     model.fit(x, y, {.epochs = 50, .callbacks = {&backup}, .initial_epoch = backup.initial_epoch()});
 ///
-/// Unlike in Keras, where the callback itself moves `fit` to the epoch, it is said where training begins. The result
-/// has the bits of a training that was never killed.
-/// Throws file_error as `save` and `load`: E5032 if the backup is another model's.
+/// The call of `fit` states where training begins (in Keras, the callback itself moves `fit` to the epoch). The result
+/// has the bits of a training that was never killed. Throws file_error as `save` and `load`: E5032 if the backup is
+/// another model's.
 class backup_and_restore : public callback {
  public:
   template <class Trainer>

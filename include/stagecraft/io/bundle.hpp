@@ -129,9 +129,10 @@ class tensor_taker {
   std::map<std::string_view, stored_tensor const*, std::less<>> tensors_;
 };
 
-/// A bundle's description and weights of a model, without the state of a training.
-template <class M, class Session>
-[[nodiscard]] bundle_contents contents_of(trainers::trained_model<M, Session> const& model) {
+/// The description and the weights of a model for a bundle, without the state of a training.
+template <class Session>
+[[nodiscard]] bundle_contents contents_of(trainers::trained_model<Session> const& model) {
+  using M = trainers::trained_type<Session>;
   bundle_contents contents{describe_model<Session>(), training_config<Session::sizes::training>(), {}, {}, {}};
   for (int const weight : stagecraft::detail::weight_order<M>) {
     bool const is_trained = graph_of<M>.parameters[weight].trainable;
@@ -184,8 +185,9 @@ inline bool compare_optimizers(json const& own, json const& found, difference_li
 
 namespace stagecraft::trainers {
 
-template <class M, class Session>
-void save_bundle_of(file_functions, trained_model<M, Session> const& model, std::string const& path) {
+template <class Session>
+void save_bundle_of(file_functions, trained_model<Session> const& model, std::string const& path) {
+  using M = trained_type<Session>;
   auto const place = io::without_slash(path);
   auto const* const format = io::model_format_of(place);
   auto contents = io::contents_of(model);
@@ -197,9 +199,10 @@ void save_bundle_of(file_functions, trained_model<M, Session> const& model, std:
   io::replace_bundle(place, [&](std::string const& folder) { io::write_contents(folder, contents); });
 }
 
-/// Goes on from a file of another program: all weights by name and, in a trainer, the optimizer.
-template <class M, class Session>
-void load_kept_training(trained_model<M, Session>& model, std::string const& path, io::model_format const& format) {
+/// Continues from a file of another program: takes over all weights by name and, in a trainer, the optimizer.
+template <class Session>
+void load_kept_training(trained_model<Session>& model, std::string const& path, io::model_format const& format) {
+  using M = trained_type<Session>;
   if (format.read == nullptr)
     io::refuse("E5042", path, "files of this format hold no training to go on from; load_weights reads their weights");
   auto from = format.read(path);
@@ -222,8 +225,9 @@ void load_kept_training(trained_model<M, Session>& model, std::string const& pat
   model.set_weights(weights);
 }
 
-template <class M, class Session>
-void load_bundle_of(file_functions, trained_model<M, Session>& model, std::string const& path) {
+template <class Session>
+void load_bundle_of(file_functions, trained_model<Session>& model, std::string const& path) {
+  using M = trained_type<Session>;
   constexpr bool trains = Session::sizes::trains;
   if (auto const* const format = io::model_format_of(io::without_slash(path)))
     return load_kept_training(model, path, *format);
@@ -261,25 +265,24 @@ namespace stagecraft {
 
 /// Writes a model to a folder: `sc::save_model(model, "digits")`, the same as `model.save("digits")`.
 ///
-/// - `model.json`: what the model is, as Keras 2's `to_json` has it, with the options and stages under Graphcore's
-/// keys;
+/// - `model.json`: the model as in Keras 2's `to_json`, with its options and stages under Graphcore's keys;
 /// - `weights.safetensors`: the weights under Keras's names, the optimizer's numbers of each, the counters of weight
 ///   updates, steps and calls of fit, the learning rate and the seed;
 /// - `training.json`: the version of the format, the optimizer, loss and metrics, and the checksums of the files.
 ///
-/// `again.load("digits")`, on a trainer of the same model and training description, goes on from there: with
+/// `again.load("digits")`, on a trainer of the same model and training description, continues from there: with
 /// `{.epochs = 5, .initial_epoch = 2}` the bits are those of five epochs at once. A predictor reads the weights, and a
 /// trainer with other stages or options may: `load_weights("digits")`.
 ///
-/// Not saved, since it is not the model's: data, callbacks and what they remember, the history, the machine; nor
-/// micro-batches whose weight update has not come yet, as after single calls of train_on_batch. What layers and losses
-/// of your own compute is in the program: the names of their classes are saved, and options of layers that they list.
+/// A bundle has nothing that does not belong to the model: no data, callbacks, state of callbacks, history or machine;
+/// nor gradients of micro-batches whose weight update is still to come, as after single calls of train_on_batch. Of
+/// layers and losses of your own, the names of their classes are saved and the options that layers list; their code is
+/// in the program.
 ///
-/// The folder is written beside, to the disk, and put in the place of the former one at once: whenever the program
-/// ends, one of the two is there, whole; so has who reads meanwhile. A symbolic link stays, and what it points to is
-/// replaced. A folder that holds anything else than a bundle is not overwritten (E5033).
-/// Throws file_error E5033, E5041 it cannot be written; data_error E4042 while steps run.
-/// Definition: tf.keras.models.save_model.
+/// The folder is written beside the former one, to the disk, and then takes its place in one step: whenever the program
+/// ends, one of the two is there, whole, and readers see one of the two. A symbolic link stays; the folder that it
+/// points to is replaced. A folder that holds anything but a bundle is not overwritten (E5033). Throws file_error
+/// E5033, E5041 it cannot be written; data_error E4042 while steps run. Definition: tf.keras.models.save_model.
 template <class Model>
 void save_model(Model const& model, std::string const& path) {
   model.save(path);

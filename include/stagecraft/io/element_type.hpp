@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The types of elements that files of tensors hold: those of safetensors, and the same in NumPy's words.
+// The types of elements that files of tensors hold: safetensors' types, with NumPy's names for them.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace stagecraft {
 
-/// What the elements of a tensor in a file are. The host computes in float32; other types are converted when they are
-/// asked for as floats.
+/// The type of the elements of a tensor in a file. The host computes in float32; other types are converted when floats
+/// are asked for.
 enum class element_type : unsigned char {
   float64,
   int64,
@@ -28,7 +28,7 @@ enum class element_type : unsigned char {
 
 namespace io {
 
-/// A type's size in bytes, and what each format calls it. NumPy has no bfloat16.
+/// A type's size in bytes, and its name in each format. NumPy has no bfloat16.
 struct element_type_facts {
   element_type type;
   std::size_t size;
@@ -47,7 +47,7 @@ inline constexpr element_type_facts element_types[]{
   return element_types[static_cast<std::size_t>(type)];
 }
 
-/// The type that a format calls so; `Format` is `&element_type_facts::safetensors` or `numpy`.
+/// The type with this name in a format; `Format` is `&element_type_facts::safetensors` or `numpy`.
 template <std::string_view element_type_facts::* Format>
 [[nodiscard]] constexpr std::optional<element_type> find_element_type(std::string_view text) noexcept {
   for (auto const& facts : element_types)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What another program's file holds of a training, and how a trainer takes it over.
+// The state of a training in another program's file, and how a trainer takes it over.
 #pragma once
 
 #include <stagecraft/engine/training_progress.hpp>
@@ -23,24 +23,24 @@ namespace stagecraft::io {
 
 /// A model's weights, and the optimizer that trained them.
 struct kept_training {
-  /// What an optimizer keeps with a weight; those of one slot are in the order of the trained weights.
+  /// Numbers that an optimizer keeps with a weight. The entries of one slot are in the order of the trained weights.
   struct slot {
-    std::string name;   ///< the library's: "m"
-    std::string layer;  ///< the weight's, as far as the file says it
+    std::string name;   ///< the library's name of the slot: "m"
+    std::string layer;  ///< the weight's layer, as far as the file states it
     stored_tensor values;
   };
   tensor_file weights;
-  std::string optimizer;  ///< its name here, or Keras's if it has none here; empty: the file does not say it
+  std::string optimizer;  ///< its name here, or Keras's name if it has none here; empty: the file does not state it
   json options = json::object();
   std::vector<slot> slots;
-  /// What a file of Keras 3 has in place of slots: numbers without names, in the order of keras_3_order. `optimizer` is
-  /// empty where the file holds them alone.
+  /// A file of Keras 3 has numbers without names in place of slots, in the order of keras_3_order. `optimizer` is empty
+  /// if the file holds them alone.
   std::optional<std::vector<stored_tensor>> numbers;
   std::vector<std::string> unknown;  ///< numbers of the optimizer that have no counterpart here
   std::int64_t updates = 0;          ///< updates of the weights
 };
 
-/// Whether Keras's value of an optimizer's option is that of the library, where nothing is 0.
+/// True if Keras's value of an optimizer's option equals the library's, which has 0 for Keras's None.
 [[nodiscard]] inline bool is_same_option(json const& own, json const& found) {
   auto const number = [](json const& value) {
     return value.is_number() ? value.get<float>() : value.is_boolean() && value.get<bool>() ? 1.0F : 0.0F;
@@ -49,7 +49,7 @@ struct kept_training {
          (found.is_number() || found.is_boolean() || found.is_null()) && number(own) == number(found);
 }
 
-/// What differs between the options of a trainer's optimizer and those of a file.
+/// Lists the differences between the options of a trainer's optimizer and those of a file.
 inline void compare_options(json const& own, json const& found, std::vector<std::string>& wrong) {
   for (auto const& [key, value] : found.items()) {
     static constexpr std::array<std::string_view, 5> others{"name", "jit_compile", "is_legacy_optimizer",
@@ -60,12 +60,12 @@ inline void compare_options(json const& own, json const& found, std::vector<std:
     if (!is_same_option(ours, value))
       wrong.push_back("option " + key + " is " + value_text(ours) + ", in the file " + value_text(value));
   }
-  for (auto const& [key, value] : own.items())  // Keras does not write all options that are off
+  for (auto const& [key, value] : own.items())  // Keras leaves out some options that are off
     if (key != "learning_rate" && !found.contains(key) && !is_same_option(value, json()))
       wrong.push_back("option " + key + " is " + value_text(value) + ", which the file does not have");
 }
 
-/// Takes over slots that have names. Arguments as those of take_optimizer.
+/// Takes over slots that have names. Arguments are those of take_optimizer.
 inline void take_slots(kept_training const& from, json const& options, std::vector<std::string> const& paths,
                        std::vector<std::string> const& names, std::vector<weight_array>& numbers,
                        std::vector<std::string>& wrong) {
@@ -79,7 +79,7 @@ inline void take_slots(kept_training const& from, json const& options, std::vect
         break;
       }
       auto& to = numbers[weight * names.size() + slot];
-      // A scope of the file that no layer here has says nothing, and the order alone counts.
+      // A scope of the file that is no layer's name here is ignored: the order alone decides.
       bool const is_known =
           std::any_of(paths.begin(), paths.end(), [&](auto const& path) { return leads_through(path, each.layer); });
       bool const is_own = !is_known || leads_through(paths[weight], each.layer);
@@ -95,14 +95,14 @@ inline void take_slots(kept_training const& from, json const& options, std::vect
                       "', the model trains " + std::to_string(paths.size()));
   }
   for (auto const& each : from.slots) {
-    // Keras 2.15's SGD writes the last movement down where it has no momentum, and makes no use of it.
+    // Keras 2.15's SGD without momentum writes the last movement, too, but does not use it.
     if (each.name == "momentum" && is_same_option(options.value("momentum", json()), 0)) continue;
     if (std::find(names.begin(), names.end(), each.name) == names.end())
       wrong.push_back("'" + each.values.name + "' of the file has no counterpart in this optimizer");
   }
 }
 
-/// Takes over numbers that have none, which Keras's optimizer `known` has.
+/// Takes over numbers without names, in the order of Keras's optimizer `known`.
 inline void take_numbers(std::vector<stored_tensor> const& from, keras_optimizer const& known,
                          std::vector<std::string> const& paths, std::vector<std::string> const& names,
                          std::vector<weight_array>& numbers, std::vector<std::string>& wrong) {
@@ -121,10 +121,10 @@ inline void take_numbers(std::vector<stored_tensor> const& from, keras_optimizer
   }
 }
 
-/// Takes over the optimizer of a file: its numbers of each trained weight, which are `paths.size()` times
-/// `names.size()`, slots of a weight beside each other; the weight updates; the learning rate, unless it is a
-/// schedule's. `own` is the trainer's optimizer, which is that of a file that does not say its own. Throws file_error
-/// E5120 with all that does not fit, E5205 a learning rate beyond float32; `progress` has not changed then.
+/// Takes over the optimizer of a file: its numbers for each trained weight, `paths.size()` times `names.size()` with
+/// the slots of a weight beside each other; the number of weight updates; the learning rate, unless a schedule has it.
+/// `own` is the trainer's optimizer, which a file that states none is assumed to have. Throws file_error E5120 with
+/// everything that does not fit, E5205 for a learning rate beyond float32; `progress` is then unchanged.
 inline void take_optimizer(kept_training const& from, json const& own, std::vector<std::string> const& paths,
                            std::vector<std::string> const& names, std::vector<weight_array>& numbers,
                            engine::training_progress& progress, std::string const& path) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Models and weights in Keras's own files: a program that includes this may say `sc::save_model(model, "digits.h5")`,
-// "digits.keras" or "digits.weights.h5", and `model.load_weights` of each of them. Needs libhdf5: the CMake target
-// stagecraft::hdf5.
+// Models and weights in Keras's own files: a program that includes this may call `sc::save_model(model, "digits.h5")`,
+// also with "digits.keras" and "digits.weights.h5", and `model.load_weights` for each of them. Needs libhdf5: the CMake
+// target stagecraft::hdf5.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>
@@ -16,7 +16,7 @@
 
 namespace stagecraft::io {
 
-/// The formats that this header adds. Of weights alone there is only a reader: Keras's writers know the model.
+/// The formats that this header adds. Weights alone are only read, since Keras's files need the model.
 struct keras_formats {
   model_format weights_h5{".weights.h5", &write_keras_weights_h5, &read_keras_training},
       h5{".h5", &write_keras_h5, &read_keras_training}, hdf5{".hdf5", &write_keras_h5, &read_keras_training},

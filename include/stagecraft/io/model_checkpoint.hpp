@@ -24,7 +24,7 @@
 
 namespace stagecraft::io {
 
-/// Whether a format is one of a number, without its kind: "02", "6.3", ".2".
+/// True for a format of a number, without its kind: "02", "6.3", ".2".
 [[nodiscard]] inline bool is_number_format(std::string_view format) {
   std::size_t digits = 0, points = 0;
   for (char const c : format) {
@@ -36,7 +36,7 @@ namespace stagecraft::io {
   return points <= 1;
 }
 
-/// A number of a name in a format that `is_number_format`, in any locale.
+/// The text of a number in a format that `is_number_format` accepts, independent of the locale.
 [[nodiscard]] inline std::string number_in_format(double value, std::string_view format, char kind) {
   auto const point = format.find('.');
   auto const number = [](std::string_view digits) {
@@ -57,7 +57,7 @@ namespace stagecraft::io {
   return text;
 }
 
-/// A number in a format of Python's: "", "d", "02d", ".3f", "e", "g".
+/// The text of a number in one of Python's formats: "", "d", "02d", ".3f", "e", "g".
 [[nodiscard]] inline std::string number_text(double value, std::string format, std::string const& pattern) {
   char const kind = format.empty() ? 'g' : format.back();
   if (!format.empty()) format.pop_back();
@@ -70,7 +70,7 @@ namespace stagecraft::io {
 }
 
 /// Puts `epoch`, `batch` (from 1 on; 0: there is none) and the values of the logs into a pattern. "{{" is a brace.
-/// Throws file_error E5034 for a name that there is not, or a format that is none.
+/// Throws file_error E5034 for an unknown name or format.
 [[nodiscard]] inline std::string path_of_pattern(std::string const& pattern, int epoch, int batch, logs const& values) {
   std::string path;
   for (std::size_t i = 0; i < pattern.size(); ++i) {
@@ -103,19 +103,19 @@ namespace stagecraft::io {
 
 namespace stagecraft::callbacks {
 
-/// Names and defaults are Keras's.
+/// Options of model_checkpoint; names and defaults are Keras's.
 struct model_checkpoint_options {
   /// The value of the logs that `save_best_only` watches, such as "val_loss" or "accuracy".
   std::string monitor = "val_loss";
-  int verbose = 0;                 ///< 1: says what it does
-  bool save_best_only = false;     ///< whether the model is saved only where the monitored value is the best so far
-  bool save_weights_only = false;  ///< whether weights alone are saved, as `save_weights` does; else bundles
-  /// Whether smaller or larger values are better; automatic: larger where "acc" is in the name.
+  int verbose = 0;                 ///< 1: prints when it saves
+  bool save_best_only = false;     ///< true: the model is saved only when the monitored value is the best so far
+  bool save_weights_only = false;  ///< true: saves weights alone, as `save_weights` does; false: bundles
+  /// The direction in which values improve; automatic: larger values are better if "acc" is in the name.
   monitor_mode mode = monitor_mode::automatic;
-  /// 0: the model is saved after each epoch; else when so many batches have come since it was saved last. With
-  /// steps_per_execution that is looked at after each execution: executions of 4 and save_freq 4 save after 4, 8, 12.
+  /// Number of batches after which the model is saved; 0: it is saved after each epoch. With steps_per_execution,
+  /// batches are counted after each execution: executions of 4 and save_freq 4 save after 4, 8, 12.
   int save_freq = 0;
-  /// Where messages go: standard output, unless it is given.
+  /// The destination of messages; standard output by default.
   trainers::text_output output{};
 
   /// The names above, in the order that C++ demands: E4141 says it.
@@ -125,7 +125,7 @@ struct model_checkpoint_options {
 
 namespace detail {
 
-/// Saves a trainer of which only `trainable` is at hand.
+/// A function that saves a trainer, given as its base `trainable`.
 using save_function = void (*)(trainers::trainable& model, std::string const& path, bool weights_only);
 template <class Trainer>
 void save_trainer(trainers::trainable& model, std::string const& path, bool weights_only) {
@@ -140,16 +140,16 @@ void save_trainer(trainers::trainable& model, std::string const& path, bool weig
 
 }  // namespace detail
 
-/// Saves the model after each epoch, or after so many batches:
+/// Saves the model after each epoch, or after a number of batches:
 ///
 ///     sc::callbacks::model_checkpoint saver(model, "digits_{epoch:02d}_{val_loss:.2f}", {.save_best_only = true});
 ///     model.fit(train.x, train.y, {.epochs = 5, .validation_data = test, .callbacks = {&saver}});
 ///
-/// `model` is the trainer whose `fit` gets the callback: it tells what is saved. In the name, `epoch` counts from 1,
-/// and the others are values of the logs, in Python's formats. With steps_per_execution, batches are seen an execution
-/// at a time, as in Keras. Throws file_error E5034 for a name with a value that there is not, E5035 with another
-/// trainer, and what `save` and `save_weights` throw; data_error E4012 when `monitor` is not among the logs; E4042 for
-/// save_freq with asynchronous_callbacks. Definition: Keras 2.6.
+/// `model` is the trainer whose `fit` gets the callback: it is the one that is saved. In the name, `epoch` counts from
+/// 1; other words are values of the logs, in Python's formats. With steps_per_execution, batches are seen an execution
+/// at a time, as in Keras. Throws file_error E5034 for a name with an unknown value, E5035 with another trainer, and
+/// the errors of `save` and `save_weights`; data_error E4012 when `monitor` is not among the logs; E4042 for save_freq
+/// with asynchronous_callbacks. Definition: Keras 2.6.
 class model_checkpoint : public trainers::option_callback<model_checkpoint_options> {
  public:
   using trainers::option_callback<model_checkpoint_options>::option_callback;  // E4141
@@ -214,7 +214,7 @@ class model_checkpoint : public trainers::option_callback<model_checkpoint_optio
   double best_ = 0;
   int epoch_ = 0;
   trainers::seen_batches seen_;
-  int batches_ = 0;  // since the model was saved last
+  int batches_ = 0;  // batches since the model was saved last
   std::string last_path_;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files of whole models, other than the library's own folders: the ending of a name says which format it is.
+// Formats of files with whole models, besides the library's own folders. The ending of a file's name decides its
+// format.
 #pragma once
 
 #include <stagecraft/io/detail/bundle_contents.hpp>
@@ -13,16 +14,16 @@ namespace stagecraft::io {
 struct model_format {
   std::string_view ending;
   void (*write)(std::string const& path, bundle_contents const& contents) = nullptr;
-  /// What a trainer's `load` reads; null: only weights are read from files of this format.
+  /// Reads the file for a trainer's `load`; null: only weights are read from files of this format.
   kept_training (*read)(std::string const& path) = nullptr;
   model_format const* next = nullptr;
 };
 
-/// Formats that other headers add before main; each is in front of those added before it.
+/// The list of formats that other headers add before main, the last one first.
 inline constinit model_format const* added_model_formats = nullptr;
 
-/// The format of a name that has the ending of one; null: a folder of the library's own. Throws file_error E5042 for a
-/// format whose header is not included, or that programs do not write.
+/// The format of a path, by its ending; null: a folder of the library's own. Throws file_error E5042 for a format whose
+/// header is not included, or that programs cannot write.
 [[nodiscard]] inline model_format const* model_format_of(std::string const& path) {
   for (auto const* format = added_model_formats; format != nullptr; format = format->next)
     if (path.ends_with(format->ending)) return format;

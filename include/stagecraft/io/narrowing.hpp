@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers of files and texts as numbers of narrower types: a finite number that would become an infinity is refused,
-// and one that is too small becomes zero. All readers narrow here.
+// Converts numbers of files and texts to narrower types: a finite number that would become an infinity is refused, and
+// one that is too small becomes zero. All readers narrow here.
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>
@@ -31,7 +31,7 @@ namespace stagecraft::io {
     case element_type::float16: return below(tracing::end_of_numbers(dtype::float16));
     case element_type::bfloat16: return below(tracing::end_of_numbers(dtype::bfloat16));
     case element_type::int64: return whole(-0x1p63, 0x1p63);
-    case element_type::uint64:  // whole numbers of this size have no fraction
+    case element_type::uint64:  // doubles of this size have no fraction
       return whole(0, 0x1p63) || (value >= 0x1p63 && value < 0x1p64);
     case element_type::int32: return whole(-0x1p31, 0x1p31);
     case element_type::uint32: return whole(0, 0x1p32);
@@ -44,16 +44,16 @@ namespace stagecraft::io {
   return false;
 }
 
-/// True for a double that is finite, and infinite as a float.
+/// True for a finite double that is infinite as a float.
 [[nodiscard]] constexpr bool overflows_float(double value) noexcept { return !can_hold(element_type::float32, value); }
 
-/// The shortest text that is this number.
+/// The shortest text that denotes this number.
 [[nodiscard]] inline std::string text_of_number(double value) {
   char text[32];
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
-/// "[1, 2]": the place of element `index` of an array of this shape; "" of a single number.
+/// The place of element `index` in an array of this shape, "[1, 2]"; "" for a single number.
 template <class Shape>
 [[nodiscard]] std::string place_text(Shape const& shape, std::size_t index) {
   std::string text;
@@ -82,10 +82,10 @@ template <class Where>
   return static_cast<float>(value);
 }
 
-/// True if a decimal number that a double cannot hold is too small for it, and not too large.
+/// True if a decimal number that a double cannot hold is too small for it, rather than too large.
 [[nodiscard]] constexpr bool is_below_double(std::string_view text) noexcept {
-  constexpr std::int64_t most = 1'000'000'000'000;  // digits of an exponent that are not counted further
-  std::int64_t magnitude = 0, exponent = 0;         // digits before the point, less zeros after it
+  constexpr std::int64_t most = 1'000'000'000'000;  // larger exponents are treated as this one
+  std::int64_t magnitude = 0, exponent = 0;         // magnitude: digits before the point, less zeros after it
   bool has_point = false, has_digit = false, is_negative = false;
   std::size_t i = 0;
   for (; i < text.size() && text[i] != 'e' && text[i] != 'E'; ++i) {
@@ -104,8 +104,8 @@ template <class Where>
   return magnitude + (is_negative ? -exponent : exponent) < 0;
 }
 
-/// As std::from_chars, in every locale; a number that is too small is read as zero. `ec` is result_out_of_range for a
-/// number that is beyond the type alone.
+/// Reads a number as std::from_chars does, but a number that is too small becomes zero: `ec` is result_out_of_range
+/// only for a number that is too large.
 inline std::from_chars_result read_number(char const* first, char const* last, double& to) noexcept {
   auto result = std::from_chars(first, last, to);
   if (result.ec == std::errc::result_out_of_range &&
@@ -118,7 +118,7 @@ inline std::from_chars_result read_number(char const* first, char const* last, d
 inline std::from_chars_result read_number(char const* first, char const* last, float& to) noexcept {
   auto result = std::from_chars(first, last, to);
   if (result.ec != std::errc::result_out_of_range) return result;
-  double wide = 0;  // 1e-50 is out of range, too
+  double wide = 0;  // as a float, 1e-50 would be out of range, too
   result = read_number(first, last, wide);
   if (result.ec == std::errc() && overflows_float(wide)) result.ec = std::errc::result_out_of_range;
   if (result.ec == std::errc()) to = static_cast<float>(wide);

@@ -30,19 +30,19 @@ struct safetensors_entry {
   std::string name;
   element_type type = element_type::float32;
   std::vector<std::int64_t> shape;
-  std::uint64_t first = 0, last = 0;  ///< bytes, from the header's end on
+  std::uint64_t first = 0, last = 0;  ///< offsets in bytes from the header's end
 };
 
 struct safetensors_header {
-  std::vector<safetensors_entry> tensors;  ///< by their places
+  std::vector<safetensors_entry> tensors;  ///< sorted by their places
   std::vector<std::pair<std::string, std::string>> metadata;
-  std::uint64_t first_byte = 0;  ///< where the header ends
+  std::uint64_t first_byte = 0;  ///< offset at which the header ends
 };
 
-/// The format's limit of a header.
+/// The format's limit for the header.
 inline constexpr std::uint64_t most_header_bytes = 100'000'000;
 
-/// Takes the header's JSON, event by event, so that nothing but what belongs there takes memory.
+/// Parses the header's JSON event by event, so that only expected content takes memory.
 class safetensors_events final : public nlohmann::json_sax<nlohmann::json> {
  public:
   safetensors_events(std::string const& file, safetensors_header& to) : file_(file), to_(to) {}
@@ -141,7 +141,7 @@ class safetensors_events final : public nlohmann::json_sax<nlohmann::json> {
   safetensors_entry none_;
 };
 
-/// Throws as read_safetensors.
+/// Reads the header. Throws as read_safetensors does.
 [[nodiscard]] inline safetensors_header read_safetensors_header(byte_source const& source) {
   auto const& file = source.name();
   if (source.size() < 8)
@@ -188,7 +188,7 @@ class safetensors_events final : public nlohmann::json_sax<nlohmann::json> {
   return header;
 }
 
-/// Tensors in the order in which they are written.
+/// The tensors in the order in which they are written.
 [[nodiscard]] inline std::vector<stored_tensor const*> order_of_safetensors(tensor_file const& file) {
   std::vector<stored_tensor const*> order;
   order.reserve(file.tensors.size());
@@ -198,7 +198,7 @@ class safetensors_events final : public nlohmann::json_sax<nlohmann::json> {
   return order;
 }
 
-/// The header with its length in front.
+/// The header, after its length.
 [[nodiscard]] inline std::string safetensors_header_text(std::string const& path, tensor_file const& file,
                                                          std::vector<stored_tensor const*> const& order) {
   auto header = nlohmann::ordered_json::object();
@@ -208,7 +208,7 @@ class safetensors_events final : public nlohmann::json_sax<nlohmann::json> {
   for (auto const* tensor : order) {
     if (!names.insert(tensor->name).second) refuse("E5011", path, "two tensors are called '" + tensor->name + "'");
     auto const last = first + tensor->bytes.size();
-    // Appended, since looking for the name would take quadratic time.
+    // Appended without a search for the name, which would take quadratic time.
     header.get_ref<nlohmann::ordered_json::object_t&>().emplace_back(
         tensor->name,
         nlohmann::ordered_json{
@@ -233,7 +233,7 @@ namespace stagecraft {
 
 namespace io {
 
-/// The tensors of an opened file. Errors as read_safetensors.
+/// Reads the tensors of an opened file. Errors are those of read_safetensors.
 [[nodiscard]] inline tensor_file read_safetensors(byte_source const& source) {
   auto const header = read_safetensors_header(source);
   tensor_file result;
@@ -245,7 +245,7 @@ namespace io {
   return result;
 }
 
-/// Writes a file of tensors to where `to.write(bytes)` puts them; `path` is what errors call it.
+/// Writes a file of tensors with `to.write(bytes)`; errors call it `path`.
 template <class Writer>
 void write_safetensors(Writer& to, tensor_file const& file, std::string const& path) {
   auto const order = order_of_safetensors(file);
@@ -258,23 +258,22 @@ void write_safetensors(Writer& to, tensor_file const& file, std::string const& p
 /// Reads a file of tensors: `auto file = sc::read_safetensors("w.safetensors"); file.find("dense/kernel:0")`.
 ///
 /// The file must be as the format says, to the byte: header of at most 100 MB, each name once, known types, sizes that
-/// agree with the shapes, no holes, overlaps or bytes too many. Takes as much memory as the file is large, whatever its
-/// header says.
-/// Throws file_error: E5001 the file cannot be read, E5011 the header is no header of such a file, E5012 a tensor's
-/// place does not fit its shape or the file, E5013 a type of elements that is not known.
-/// Definition: https://huggingface.co/docs/safetensors (format), and its Rust implementation.
+/// agree with the shapes, no holes, overlaps or surplus bytes. Takes as much memory as the file has bytes, whatever its
+/// header says. Throws file_error: E5001 the file cannot be read, E5011 the header is no header of such a file, E5012 a
+/// tensor's place does not fit its shape or the file, E5013 elements of an unknown type. Definition:
+/// https://huggingface.co/docs/safetensors (format), and its Rust implementation.
 [[nodiscard]] inline tensor_file read_safetensors(std::string const& path) {
   return io::read_safetensors(io::byte_source(path));
 }
 
-/// The tensors in bytes in memory; errors call them `name`.
+/// Reads tensors from bytes in memory; errors call them `name`.
 [[nodiscard]] inline tensor_file parse_safetensors(std::span<std::byte const> bytes, std::string const& name) {
   return io::read_safetensors(io::byte_source(bytes, name));
 }
 
-/// Writes tensors, those with wide elements first, so that each lies as its elements need it. The file at `path` is the
-/// former one until the new one is whole and on the disk.
-/// Throws file_error: E5041 the file cannot be written, E5011 two tensors have one name, or a name is not UTF-8.
+/// Writes tensors, those with wide elements first, so that all are aligned. Until the new file is whole and on the
+/// disk, the former one stays at `path`. Throws file_error: E5041 the file cannot be written, E5011 two tensors share a
+/// name, or a name is not UTF-8.
 inline void write_safetensors(std::string const& path, tensor_file const& file) {
   io::replace_file(path, [&](io::file_writer& to) { io::write_safetensors(to, file, path); });
 }

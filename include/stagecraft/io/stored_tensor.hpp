@@ -17,8 +17,8 @@
 
 namespace stagecraft::io {
 
-/// The product of the dimensions and the size of an element; nothing if it does not fit into 63 bits, or if a dimension
-/// is negative.
+/// The bytes of a tensor: the product of the dimensions and the size of an element; none if it does not fit into 63
+/// bits, or if a dimension is negative.
 [[nodiscard]] constexpr std::optional<std::uint64_t> bytes_of(std::span<std::int64_t const> shape,
                                                               std::size_t element_size) noexcept {
   constexpr std::uint64_t most = ~std::uint64_t{0} >> 1;
@@ -47,7 +47,7 @@ struct stored_tensor {
   std::vector<std::int64_t> shape;  ///< empty: a single number
   std::vector<std::byte> bytes;
 
-  /// How many elements it has.
+  /// Number of elements.
   [[nodiscard]] std::int64_t size() const noexcept { return static_cast<std::int64_t>(bytes.size() / size_of(type)); }
 
   friend bool operator==(stored_tensor const&, stored_tensor const&) = default;
@@ -57,13 +57,13 @@ namespace io {
 
 static_assert(std::endian::native == std::endian::little, "stagecraft::io: files are little-endian, as the machine is");
 
-/// Whether elements are floating-point numbers.
+/// True for types of floating-point numbers.
 [[nodiscard]] constexpr bool is_floating(element_type type) noexcept {
   return type == element_type::float64 || type == element_type::float32 || type == element_type::float16 ||
          type == element_type::bfloat16;
 }
 
-/// IEEE half precision as a float, exactly.
+/// Converts IEEE half precision to float, exactly.
 [[nodiscard]] constexpr float float_of_half(std::uint16_t half) noexcept {
   std::uint32_t const sign = static_cast<std::uint32_t>(half & 0x8000U) << 16;
   std::uint32_t const exponent = (half >> 10) & 31U, fraction = half & 0x3ffU;
@@ -82,9 +82,8 @@ void append_floats(std::span<std::byte const> bytes, std::vector<float>& to, Mak
   }
 }
 
-/// The elements as floats, rounded where they are wider. `file` is named in errors; `first` is the number of the first
-/// element of a tensor that holds a part of its shape. Throws file_error E5205: an element is finite, and beyond
-/// float32.
+/// The elements as floats; wider types are rounded. `file` is named in errors; if the tensor holds a part of its shape,
+/// `first` is the number of its first element. Throws file_error E5205 for a finite element beyond float32.
 [[nodiscard]] inline std::vector<float> to_floats(stored_tensor const& tensor, std::string_view file = {},
                                                   std::size_t first = 0) {
   std::vector<float> result;
@@ -124,7 +123,7 @@ void append_floats(std::span<std::byte const> bytes, std::vector<float>& to, Mak
   return result;
 }
 
-/// A tensor of floats. `Shape` is any range of integers.
+/// Makes a tensor of floats. `Shape` is any range of integers.
 template <class Shape>
 [[nodiscard]] stored_tensor float_tensor(std::string name, Shape const& shape, std::span<float const> values) {
   stored_tensor result{std::move(name), element_type::float32, {shape.begin(), shape.end()}, {}};
@@ -133,7 +132,7 @@ template <class Shape>
   return result;
 }
 
-/// A single number.
+/// Makes a tensor of a single number.
 template <class Number>
 [[nodiscard]] stored_tensor number_tensor(std::string name, element_type type, Number value) {
   stored_tensor result{std::move(name), type, {}, std::vector<std::byte>(sizeof value)};
@@ -141,7 +140,7 @@ template <class Number>
   return result;
 }
 
-/// "(3, 4)", in Python's spelling.
+/// The text of a shape, "(3, 4)", in Python's spelling.
 template <class Shape>
 [[nodiscard]] std::string shape_text(Shape const& shape) {
   std::string text = "(";
@@ -152,18 +151,18 @@ template <class Shape>
 
 }  // namespace io
 
-/// The tensors of a file, in its order, and the texts that stand beside them.
+/// The tensors of a file, in its order, and the texts beside them.
 struct tensor_file {
   std::vector<stored_tensor> tensors;
   std::vector<std::pair<std::string, std::string>> metadata;
 
-  /// The tensor of this name; null if there is none.
+  /// The tensor with this name; null if there is none.
   [[nodiscard]] stored_tensor const* find(std::string_view name) const noexcept {
     for (auto const& tensor : tensors)
       if (tensor.name == name) return &tensor;
     return nullptr;
   }
-  /// The text of this name; null if there is none.
+  /// The text with this name; null if there is none.
   [[nodiscard]] std::string const* find_metadata(std::string_view name) const noexcept {
     for (auto const& [key, text] : metadata)
       if (key == name) return &text;

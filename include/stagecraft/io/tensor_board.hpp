@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes what TensorBoard shows: losses, metrics and weights over the epochs.
-// Keras counterpart: tf.keras.callbacks.TensorBoard.
+// Writes losses, metrics and weights over the epochs, for TensorBoard. Keras counterpart:
+// tf.keras.callbacks.TensorBoard.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>
@@ -23,12 +23,12 @@
 
 namespace stagecraft::callbacks {
 
-/// Names and defaults are Keras's, but that a path has no default.
+/// Options of tensor_board; names and defaults are Keras's, except that the path has no default.
 struct tensor_board_options {
   /// Epochs between two histograms of all weights; 0: none.
   int histogram_freq = 0;
-  /// Batches, counted over all epochs, between two lines of "batch_loss" and so on; 0: none, which is Keras's "epoch",
-  /// and 1 its "batch". With steps_per_execution, an execution in which such a batch ends has a line.
+  /// Batches, counted over all epochs, between two lines of "batch_loss" and so on; 0: none, Keras's "epoch"; 1:
+  /// Keras's "batch". With steps_per_execution, each execution in which such a batch ends has a line.
   int update_freq = 0;
 
   /// The names above, in the order that C++ demands: E4141 says it.
@@ -37,9 +37,9 @@ struct tensor_board_options {
 
 /// Writes files of events to `log_dir`/train and, with a validation, `log_dir`/validation: "epoch_loss" and the other
 /// logs of each epoch, histograms of the weights under their names. `tensorboard --logdir log_dir` shows them. Each
-/// training writes new files. Unlike Keras's, it draws no graph, and `evaluate` writes nothing.
+/// training writes new files. Unlike in Keras, no graph is drawn, and `evaluate` writes nothing.
 ///
-/// Throws file_error E5040 when a file cannot be written. Costs a copy of all weights per histogram.
+/// Throws file_error E5040 when a file cannot be written. Each histogram costs a copy of all weights.
 class tensor_board : public trainers::option_callback<tensor_board_options> {
  public:
   using trainers::option_callback<tensor_board_options>::option_callback;  // E4141

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Layers-models of TensorFlow.js, read and written: a folder with model.json, which has Keras 2's configuration and
-// the list of weights, and files of their bytes.
+// Reads and writes layers-models of TensorFlow.js: a folder with model.json, which has Keras 2's configuration and the
+// list of weights, and files with the bytes of the weights.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>
@@ -27,13 +27,13 @@
 
 namespace stagecraft::io {
 
-/// A model as TensorFlow.js has it.
+/// A layers-model of TensorFlow.js.
 struct tfjs_model {
   json config;          ///< Keras's {"class_name", "config"}
   tensor_file weights;  ///< in the order of the files
 };
 
-/// Reads model.json that is in memory; `shard(name)` returns the bytes of a file beside it.
+/// Reads model.json from memory; `shard(name)` returns the bytes of a file beside it.
 class tfjs_reader {
  public:
   using shard_reader = std::function<std::vector<std::byte>(std::string const& name)>;
@@ -70,7 +70,7 @@ class tfjs_reader {
       wrong("a group of its weights has no lists of 'paths' and 'weights'");
     std::vector<std::byte> bytes;
     for (auto const& name : group["paths"]) {
-      // Beside the file, not elsewhere.
+      // A file of weights must be beside model.json.
       if (!name.is_string() || name.get_ref<std::string const&>().empty() || name == ".." || name == "." ||
           name.get_ref<std::string const&>().find_first_of(std::string_view("/\\\0", 3)) != std::string::npos)
         wrong("a file of its weights is called " + name.dump(-1, ' ', true, json::error_handler_t::replace));
@@ -125,9 +125,9 @@ class tfjs_reader {
   shard_reader shard_;
 };
 
-/// Reads "web/model.json" and the files beside it, of whose bytes no more is kept than they are, four times as many
-/// where numbers are packed. Throws file_error: E5001 a file cannot be read, E5068 what is wrong with them. Definition:
-/// TensorFlow.js, tfjs-core/src/io/types.ts.
+/// Reads "web/model.json" and the files beside it. Takes as much memory as the files have bytes, and four times as much
+/// for packed numbers. Throws file_error: E5001 a file cannot be read, E5068 the files are damaged or unknown.
+/// Definition: TensorFlow.js, tfjs-core/src/io/types.ts.
 [[nodiscard]] inline tfjs_model read_tfjs(std::string const& path) {
   auto const slash = path.rfind('/');
   auto const folder = slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
@@ -141,10 +141,10 @@ class tfjs_reader {
       .read({reinterpret_cast<char const*>(text.data()), text.size()});
 }
 
-/// The converter's size of a file of weights: what browsers keep.
+/// The most bytes of a file of weights, as the converter has it: the most that browsers cache.
 inline constexpr std::size_t tfjs_shard_bytes = std::size_t{4} << 20;
 
-/// "web/" of "web/model.json", "web/" or "web".
+/// The folder of a path: "web/" for "web/model.json", "web/" or "web".
 [[nodiscard]] inline std::string tfjs_folder(std::string const& path) {
   constexpr std::string_view name = "model.json";
   if (path == name || path.ends_with("/model.json")) return path.substr(0, path.size() - name.size());
@@ -152,10 +152,10 @@ inline constexpr std::size_t tfjs_shard_bytes = std::size_t{4} << 20;
 }
 
 /// Writes a bundle as a `layers-model`, which `tf.loadLayersModel("web/model.json")` reads: weights in float32, in
-/// files of at most 4 MB. `path` is "web/model.json" or "web/", a folder that is there or is made. Without the
-/// optimizer. Throws file_error: E5041 a file cannot be written, E5043 the model has something that Keras 2 has not.
-/// Files of a former model are replaced one after the other, model.json last. Definition: TensorFlow.js,
-/// tfjs-core/src/io/types.ts (ModelJSON, WeightsManifestConfig).
+/// files of at most 4 MB. `path` is "web/model.json" or "web/", a folder that exists or is made. The optimizer is left
+/// out. Throws file_error: E5041 a file cannot be written, E5043 the model has something that Keras 2 lacks. Files of a
+/// former model are replaced one after the other, model.json last. Definition: TensorFlow.js, tfjs-core/src/io/types.ts
+/// (ModelJSON, WeightsManifestConfig).
 inline void write_tfjs(std::string const& path, bundle_contents const& contents) {
   auto const folder = tfjs_folder(path);
   auto const tree = layers_of(contents, path);

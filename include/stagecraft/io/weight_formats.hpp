@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which format a file of weights has: its name's ending says it.
+// Formats of files of weights. The ending of a file's name decides its format.
 #pragma once
 
 #include <stagecraft/io/detail/bundle_folder.hpp>
@@ -11,7 +11,7 @@
 
 namespace stagecraft::io {
 
-/// A format of files of tensors. `write` is null where there is only a reader.
+/// A format of files of tensors. `write` is null if there is only a reader.
 struct weight_format {
   std::string_view ending;
   tensor_file (*read)(std::string const& path) = nullptr;
@@ -19,7 +19,7 @@ struct weight_format {
   weight_format const* next = nullptr;
 };
 
-/// Formats that other headers add before main; each is in front of those added before it.
+/// The list of formats that other headers add before main, the last one first.
 inline constinit weight_format const* added_formats = nullptr;
 
 [[nodiscard]] inline tensor_file read_npz_weights(std::string const& path) { return stagecraft::read_npz(path); }
@@ -46,8 +46,8 @@ inline constexpr weight_format safetensors_format{".safetensors", &stagecraft::r
 
 /// The file of weights in a bundle, which is a folder.
 inline constexpr char const* weights_of_bundle = "/weights.safetensors";
-/// A text beside the weights in a bundle, by which it is told that other tensors than weights are there: those whose
-/// names begin as these say.
+/// The key of a text beside the weights in a bundle. It lists the beginnings of the names of tensors that are no
+/// weights.
 inline constexpr char const* bundle_metadata = "stagecraft_bundle";
 inline constexpr std::string_view optimizer_prefix = "optimizer_weights/", counter_prefix = "counters/";
 

@@ -39,7 +39,7 @@ struct elementwise_facts {
   int weights = 0;          ///< number of weights that it reads
   bool repeats = false;     ///< whether a leaf or the random numbers are repeated along axes
   bool draws = false;       ///< whether uniform random numbers are drawn
-  std::uint64_t seed = 0;   ///< their seed; 0: the program's
+  std::uint64_t seed = 0;   ///< their seed; 0: the trainer's
   bool is_dropout = false;  ///< whether the call is a dropout by these numbers, and nothing else
   float rate = 0;           ///< the rate of the dropout
   stagecraft::activation function =

@@ -296,7 +296,7 @@ struct layer_call {
     record.default_name = detail::default_name_of<L>;
     detail::add_wrapped_names(self, record.wrapped);
     record.type = tracing::tag_of<L>;
-    record.kernel = kernel_of<L>;
+    record.kernel = runs_by_operations(self) ? layer_kernel::none : kernel_of<L>;
     record.inputs = given;
     record.shape = given[0].shape();
     record.type_of_output = given[0].type();

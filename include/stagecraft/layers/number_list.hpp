@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keras's "a float or a list of floats".
+// Keras's "a float or a list of floats", and its range from one float to another.
 #pragma once
 
 #include <stagecraft/graph/array_view.hpp>
@@ -52,6 +52,25 @@ struct number_list {
   [[nodiscard]] constexpr float const* begin() const noexcept { return numbers; }
   [[nodiscard]] constexpr float const* end() const noexcept { return numbers + kept(); }
   friend constexpr bool operator==(number_list const&, number_list const&) = default;
+};
+
+/// Keras's `factor` arguments of layers that change images at random: the range that a factor is drawn from. `0.2` is
+/// {-0.2, 0.2}.
+struct factor_range {
+  float lower = 0;
+  float upper = 0;
+
+  constexpr factor_range() = default;
+  constexpr explicit(false) factor_range(double both)
+      : lower(-static_cast<float>(both)), upper(static_cast<float>(both)) {}
+  constexpr factor_range(double lower_, double upper_)
+      : lower(static_cast<float>(lower_)), upper(static_cast<float>(upper_)) {}
+
+  /// Whether the range lies in [least, most].
+  [[nodiscard]] constexpr bool is_within(float least, float most) const noexcept {
+    return lower >= least && lower <= upper && upper <= most;
+  }
+  friend constexpr bool operator==(factor_range const&, factor_range const&) = default;
 };
 
 }  // namespace stagecraft

@@ -24,6 +24,7 @@ struct ctc {
   int max_label_length = 0;          ///< most labels of a sample: the width of targets; 0: the number of steps
   losses::reduction reduction = {};  ///< how the losses of samples become one: their sum, divided by the batch size
 
+  using listed_options = ctc;
   static constexpr std::string_view name = "ctc";
   static constexpr bool sparse_targets = true;
   static constexpr bool from_logits = true;  ///< Keras has no option for it either

@@ -23,6 +23,7 @@ namespace stagecraft::losses {
 struct hinge {
   losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
+  using listed_options = hinge;
   static constexpr std::string_view name = "hinge";
   static constexpr bool sparse_targets = false;
 
@@ -37,6 +38,7 @@ struct hinge {
 struct squared_hinge {
   losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
+  using listed_options = squared_hinge;
   static constexpr std::string_view name = "squared_hinge";
   static constexpr bool sparse_targets = false;
 
@@ -50,6 +52,7 @@ struct squared_hinge {
 struct categorical_hinge {
   losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
+  using listed_options = categorical_hinge;
   static constexpr std::string_view name = "categorical_hinge";
   static constexpr bool sparse_targets = false;
 

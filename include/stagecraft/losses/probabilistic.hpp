@@ -33,6 +33,7 @@ struct binary_crossentropy {
   int axis = -1;                     ///< the axis of the mean; 1 is the first one of a sample. E1103
   losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
+  using listed_options = binary_crossentropy;
   static constexpr std::string_view name = "binary_crossentropy";
   static constexpr bool sparse_targets = false;
 
@@ -62,6 +63,7 @@ struct categorical_crossentropy {
   int axis = -1;                     ///< the axis of the classes; 1 is the first one of a sample. E1103
   losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
+  using listed_options = categorical_crossentropy;
   static constexpr std::string_view name = "categorical_crossentropy";
   static constexpr bool sparse_targets = false;
 
@@ -98,6 +100,7 @@ struct sparse_categorical_crossentropy {
   int axis = -1;                     ///< the axis of the classes; 1 is the first one of a sample. E1103
   losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
+  using listed_options = sparse_categorical_crossentropy;
   static constexpr std::string_view name = "sparse_categorical_crossentropy";
   static constexpr bool sparse_targets = true;
 
@@ -119,6 +122,7 @@ struct sparse_categorical_crossentropy {
 struct kl_divergence {
   losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
+  using listed_options = kl_divergence;
   static constexpr std::string_view name = "kl_divergence";
   static constexpr bool sparse_targets = false;
 
@@ -137,6 +141,7 @@ using kld = kl_divergence;  ///< Keras's short name
 struct poisson {
   losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
+  using listed_options = poisson;
   static constexpr std::string_view name = "poisson";
   static constexpr bool sparse_targets = false;
 

@@ -13,6 +13,7 @@ namespace stagecraft::losses {
 struct mean_squared_error {
   losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
+  using listed_options = mean_squared_error;
   static constexpr std::string_view name = "mean_squared_error";
   static constexpr bool sparse_targets = false;
 
@@ -26,6 +27,7 @@ using mse = mean_squared_error;  ///< Keras's short name
 struct mean_absolute_error {
   losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
+  using listed_options = mean_absolute_error;
   static constexpr std::string_view name = "mean_absolute_error";
   static constexpr bool sparse_targets = false;
 
@@ -39,6 +41,7 @@ using mae = mean_absolute_error;  ///< Keras's short name
 struct mean_absolute_percentage_error {
   losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
+  using listed_options = mean_absolute_percentage_error;
   static constexpr std::string_view name = "mean_absolute_percentage_error";
   static constexpr bool sparse_targets = false;
 
@@ -55,6 +58,7 @@ using mape = mean_absolute_percentage_error;  ///< Keras's short name
 struct mean_squared_logarithmic_error {
   losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
+  using listed_options = mean_squared_logarithmic_error;
   static constexpr std::string_view name = "mean_squared_logarithmic_error";
   static constexpr bool sparse_targets = false;
 
@@ -73,6 +77,7 @@ struct huber {
   float delta = 1;                   ///< the difference where the square becomes a line
   losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
+  using listed_options = huber;
   static constexpr std::string_view name = "huber";
   static constexpr bool sparse_targets = false;
 
@@ -88,6 +93,7 @@ struct huber {
 struct log_cosh {
   losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
+  using listed_options = log_cosh;
   static constexpr std::string_view name = "log_cosh";
   static constexpr bool sparse_targets = false;
 
@@ -106,6 +112,7 @@ struct cosine_similarity {
   int axis = -1;                     ///< the axis of the vectors; 1 is the first one of a sample. E1103
   losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
+  using listed_options = cosine_similarity;
   static constexpr std::string_view name = "cosine_similarity";
   static constexpr bool sparse_targets = false;
 

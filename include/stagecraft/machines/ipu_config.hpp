@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which IPUs are emulated, and how programs are laid out on them: those options of Graphcore's IPUConfig that mean
+// Which IPUs are emulated, and how models are laid out on them: those options of Graphcore's IPUConfig that mean
 // something where no hardware is attached.
 #pragma once
 
@@ -28,7 +28,7 @@ struct ipu_model_options {
   ipu_version version = ipu_targets::ipu2;
   /// 0: all tiles of the version. Fewer make a smaller machine (E3003).
   int tiles_per_ipu = 0;
-  /// Whether programs run tile by tile, each with a memory of its own, and every access of a vertex is checked: slow,
+  /// Whether vertices run tile by tile, each tile with a memory of its own, and every access of one is checked: slow,
   /// for small machines and models. Otherwise the work of all tiles is done by kernels for the host.
   bool checked = false;
 
@@ -54,7 +54,7 @@ struct poplar_options {
 /// probabilities that make their mean right. With `replica_identical_only`, only where all replicas do the same.
 enum class stochastic_rounding_behaviour : unsigned char { off, on, replica_identical_only };
 
-/// IPUConfig.floating_point_behaviour: what stops a program. `set_all` of the original is to write all of them.
+/// IPUConfig.floating_point_behaviour: what stops a run. `set_all` of the original is to write all of them.
 struct floating_point_behaviour_options {
   bool inv = false;    ///< an invalid operation, such as 0 / 0
   bool div0 = false;   ///< a division by zero
@@ -107,7 +107,7 @@ struct ipu_config {
   poplar_options matmuls = {};
   /// The options of convolutions: memory and the type of partial sums.
   poplar_options convolutions = {};
-  /// What stops a program (an overflow, for instance), and how results in float16 are rounded.
+  /// What stops a run (an overflow, for instance), and how results in float16 are rounded.
   floating_point_behaviour_options floating_point_behaviour = {};
   /// The tiles that talk to the host while the others compute.
   io_tiles_options io_tiles = {};

@@ -24,13 +24,13 @@ namespace stagecraft::operations {
 constexpr tensor tracer::ctc_loss(tensor target, tensor output, tensor target_length, tensor output_length,
                                   int mask_index) {
   if (target.rank() != 2 || output.rank() != 3 || target.length(0) != output.length(0))
-    return failed(output, "are no logits (batch, steps, classes) of labels ", target.shape());
+    return detail::refused(output, "are no logits (batch, steps, classes) of labels @", {}, {target.shape()});
   int const batch = output.length(0), steps = output.length(1), classes = output.length(2), labels = target.length(1);
   int const states = 2 * labels + 1, blank = mask_index < 0 ? mask_index + classes : mask_index;
-  if (blank < 0 || blank >= classes) return failed(output, "has no class ", mask_index, ", the mask index");
+  if (blank < 0 || blank >= classes) return detail::refused(output, "has no class #, the mask index", {mask_index});
   extents const column{batch, 1}, row{batch, states};
   if (target_length.shape() != column || (output_length.list != nullptr && output_length.shape() != column))
-    return failed(output, "has lengths of another shape than ", column);
+    return detail::refused(output, "has lengths of another shape than @", {}, {column});
 
   // The logarithm of 0: far below that of any product of probabilities, and finite, so that differences are numbers.
   constexpr float none = -1e30F;

@@ -89,16 +89,19 @@ class differentiation {
       case function::absolute: return add(a.id, dy * sign(a));
       case function::exp: return add(a.id, dy * y);
       case function::log: return add(a.id, dy / a);
+      case function::log1p: return add(a.id, dy / (a + 1.0F));
       case function::softplus: return add(a.id, dy * sigmoid(a));
       case function::sqrt: return add(a.id, dy * 0.5F / y);
       case function::rsqrt: return add(a.id, dy * (y * y * y * -0.5F));
       case function::sin: return add(a.id, dy * cos(a));
       case function::cos: return add(a.id, -(dy * sin(a)));
+      case function::atan: return add(a.id, dy / (a * a + 1.0F));
       case function::tanh: return add(a.id, dy * (1.0F - y * y));
       case function::sigmoid: return add(a.id, dy * (y * (1.0F - y)));
       case function::erf: return add(a.id, dy * (exp(-(a * a)) * 1.12837917F));  // 2 / sqrt(pi)
       case function::sign:
       case function::floor:
+      case function::round:
       case function::less:
       case function::less_equal:
       case function::equal: return;
@@ -126,6 +129,10 @@ class differentiation {
       case function::power:
         if (of_a) add(a.id, dy * b * pow(a, b - 1.0F));
         if (of_b) add(b.id, dy * y * log(a));
+        return;
+      case function::remainder:  // a - b n for a whole number n
+        add(a.id, dy);
+        if (of_b) add(b.id, dy * round((y - a) / b));
         return;
       // If both are equal, or one is NaN, the first is the result.
       case function::maximum: return choose(b, a, a < b, dy);

@@ -61,6 +61,22 @@ class shape_tracer {
     weights_->add(described);
     return made(extents::of(described.shape));
   }
+  constexpr shape_tensor state(std::string_view name, extents const& kept) {
+    parameter described{.name = name, .shape = {}, .trainable = false, .between_batches = true};
+    for (int const length : kept) described.shape.push_back(length);
+    return weight(described);
+  }
+  constexpr shape_tensor slice(shape_tensor const& x, int axis, int, int count) {
+    extents out = x.of;
+    out[axis] = count;
+    return made(out);
+  }
+  constexpr shape_tensor concatenate(std::initializer_list<shape_tensor> parts, int axis) {
+    extents out = parts.begin()->of;
+    out[axis] = 0;
+    for (auto const& part : parts) out[axis] += part.of[axis];
+    return made(out);
+  }
   constexpr shape_tensor reshape(shape_tensor const&, extents const& shape) { return made(shape); }
   constexpr shape_tensor matmul(shape_tensor const& a, shape_tensor const& b) {
     extents out = a.of;

@@ -81,56 +81,56 @@ constexpr tensor operator-(tensor a) { return apply(function::negative, a); }
 constexpr tensor operator+(tensor a, tensor b) { return apply(function::add, a, b); }
 template <Number N>
 constexpr tensor operator+(tensor a, N b) {
-  return a + number(*a.list, b);
+  return a + number(*a.list, static_cast<float>(b));
 }
 template <Number N>
 constexpr tensor operator+(N a, tensor b) {
-  return number(*b.list, a) + b;
+  return number(*b.list, static_cast<float>(a)) + b;
 }
 constexpr tensor operator-(tensor a, tensor b) { return apply(function::subtract, a, b); }
 template <Number N>
 constexpr tensor operator-(tensor a, N b) {
-  return a - number(*a.list, b);
+  return a - number(*a.list, static_cast<float>(b));
 }
 template <Number N>
 constexpr tensor operator-(N a, tensor b) {
-  return number(*b.list, a) - b;
+  return number(*b.list, static_cast<float>(a)) - b;
 }
 constexpr tensor operator*(tensor a, tensor b) { return apply(function::multiply, a, b); }
 template <Number N>
 constexpr tensor operator*(tensor a, N b) {
-  return a * number(*a.list, b);
+  return a * number(*a.list, static_cast<float>(b));
 }
 template <Number N>
 constexpr tensor operator*(N a, tensor b) {
-  return number(*b.list, a) * b;
+  return number(*b.list, static_cast<float>(a)) * b;
 }
 constexpr tensor operator/(tensor a, tensor b) { return apply(function::divide, a, b); }
 template <Number N>
 constexpr tensor operator/(tensor a, N b) {
-  return a / number(*a.list, b);
+  return a / number(*a.list, static_cast<float>(b));
 }
 template <Number N>
 constexpr tensor operator/(N a, tensor b) {
-  return number(*b.list, a) / b;
+  return number(*b.list, static_cast<float>(a)) / b;
 }
 constexpr tensor operator<(tensor a, tensor b) { return apply(function::less, a, b); }
 template <Number N>
 constexpr tensor operator<(tensor a, N b) {
-  return a < number(*a.list, b);
+  return a < number(*a.list, static_cast<float>(b));
 }
 template <Number N>
 constexpr tensor operator<(N a, tensor b) {
-  return number(*b.list, a) < b;
+  return number(*b.list, static_cast<float>(a)) < b;
 }
 constexpr tensor operator<=(tensor a, tensor b) { return apply(function::less_equal, a, b); }
 template <Number N>
 constexpr tensor operator<=(tensor a, N b) {
-  return a <= number(*a.list, b);
+  return a <= number(*a.list, static_cast<float>(b));
 }
 template <Number N>
 constexpr tensor operator<=(N a, tensor b) {
-  return number(*b.list, a) <= b;
+  return number(*b.list, static_cast<float>(a)) <= b;
 }
 constexpr tensor operator>(tensor a, tensor b) { return b < a; }
 template <Number N>
@@ -173,6 +173,8 @@ constexpr tensor& operator/=(tensor& a, N b) {
 
 constexpr tensor equal(tensor a, tensor b) { return apply(function::equal, a, b); }
 constexpr tensor equal(tensor a, float b) { return equal(a, number(*a.list, b)); }
+constexpr tensor not_equal(tensor a, tensor b) { return equal(equal(a, b), 0.0F); }
+constexpr tensor not_equal(tensor a, float b) { return not_equal(a, number(*a.list, b)); }
 constexpr tensor maximum(tensor a, tensor b) { return apply(function::maximum, a, b); }
 constexpr tensor maximum(tensor a, float b) { return maximum(a, number(*a.list, b)); }
 constexpr tensor maximum(float a, tensor b) { return maximum(number(*b.list, a), b); }
@@ -182,6 +184,9 @@ constexpr tensor minimum(float a, tensor b) { return minimum(number(*b.list, a),
 constexpr tensor pow(tensor a, tensor b) { return apply(function::power, a, b); }
 constexpr tensor pow(tensor a, float b) { return pow(a, number(*a.list, b)); }
 constexpr tensor pow(float a, tensor b) { return pow(number(*b.list, a), b); }
+/// a - b trunc(a / b), exactly, with the sign of a: C's fmod. `mod` has the sign of b.
+constexpr tensor fmod(tensor a, tensor b) { return apply(function::remainder, a, b); }
+constexpr tensor fmod(tensor a, float b) { return fmod(a, number(*a.list, b)); }
 /// a where `condition` is not 0, else b: Keras's `ops.where`.
 constexpr tensor where(tensor condition, tensor a, tensor b) { return apply(function::select, condition, a, b); }
 constexpr tensor where(tensor condition, float a, tensor b) { return where(condition, number(*b.list, a), b); }
@@ -191,13 +196,17 @@ constexpr tensor where(tensor condition, float a, float b) { return where(condit
 constexpr tensor abs(tensor a) { return apply(function::absolute, a); }
 constexpr tensor sign(tensor a) { return apply(function::sign, a); }
 constexpr tensor floor(tensor a) { return apply(function::floor, a); }
+/// The nearest whole number; of two, the even one.
+constexpr tensor round(tensor a) { return apply(function::round, a); }
 constexpr tensor exp(tensor a) { return apply(function::exp, a); }
 constexpr tensor log(tensor a) { return apply(function::log, a); }
+constexpr tensor log1p(tensor a) { return apply(function::log1p, a); }
 constexpr tensor softplus(tensor a) { return apply(function::softplus, a); }
 constexpr tensor sqrt(tensor a) { return apply(function::sqrt, a); }
 constexpr tensor rsqrt(tensor a) { return apply(function::rsqrt, a); }
 constexpr tensor sin(tensor a) { return apply(function::sin, a); }
 constexpr tensor cos(tensor a) { return apply(function::cos, a); }
+constexpr tensor atan(tensor a) { return apply(function::atan, a); }
 constexpr tensor tanh(tensor a) { return apply(function::tanh, a); }
 constexpr tensor sigmoid(tensor a) { return apply(function::sigmoid, a); }
 constexpr tensor erf(tensor a) { return apply(function::erf, a); }

@@ -6,26 +6,28 @@
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/parameter.hpp>
 #include <stagecraft/graph/shape.hpp>
+#include <stagecraft/operations/composed/choice_words.hpp>
+#include <stagecraft/operations/composed/movement_words.hpp>
+#include <stagecraft/operations/composed/notation_words.hpp>
+#include <stagecraft/operations/composed/reduction_words.hpp>
+#include <stagecraft/operations/functions.hpp>
 #include <stagecraft/operations/kinds/product.hpp>
 #include <stagecraft/operations/loop_products.hpp>
 #include <stagecraft/operations/tensor.hpp>
 
 namespace stagecraft::operations {
 
-constexpr void softmax_rule(composite_gradient&);
-constexpr void dropout_rule(composite_gradient&);
-
 /// Appends operations to a list, in Keras's words (keras.ops), wherever an operation has options. Arguments that do not
 /// fit are E1070, and the tensor is returned unchanged. Costs nothing at run time: it exists while the compiler traces.
-class tracer {
-  // It stands above its callers, since Clang instantiates it for constant evaluation only then.
-  template <class... Parts>
-  constexpr tensor failed(tensor x, Parts const&... parts) {
-    list_->fail("a tensor of shape ", x.shape(), " ", parts...);
-    return x;
-  }
-
+class tracer : public choice_words<tracer, tensor>,
+               public movement_words<tracer, tensor>,
+               public notation_words<tracer, tensor>,
+               public reduction_words<tracer, tensor> {
  public:
+  using choice_words::take;
+  using movement_words::pad;
+  using movement_words::stack;
+
   constexpr tracer(operation_list& list, tracing::growing_array<parameter>& weights, bool training = true)
       : list_(&list), weights_(&weights), training_(training) {}
 
@@ -68,7 +70,7 @@ class tracer {
   constexpr tensor iota(extents const& shape, int axis = -1) {
     return append(operations::iota{shape.from_front(axis)}, shape);
   }
-  /// Numbers from [0, 1), drawn anew in each step; from `seed`, unless it is 0, in place of the program's.
+  /// Numbers from [0, 1), drawn anew in each step; from `seed`, unless it is 0, in place of the trainer's.
   constexpr tensor uniform(extents const& shape, std::uint64_t seed = 0) {
     return drawn({random_distribution::uniform, seed}, shape);
   }
@@ -80,21 +82,22 @@ class tracer {
   /// The elements of x in another shape.
   constexpr tensor reshape(tensor x, extents const& shape) {
     if (x.shape() == shape) return x;
-    if (x.shape().size() != shape.size()) return failed(x, "cannot be reshaped to ", shape);
+    if (x.shape().size() != shape.size()) return detail::refused(x, "cannot be reshaped to @", {}, {shape});
     return append(operations::reshape{}, shape, {x.id});
   }
   /// Repeats x along axes of length 1 and along new axes in front.
   constexpr tensor broadcast(tensor x, extents const& shape) {
     if (x.shape() == shape) return x;
     extents wider = x.shape();
-    if (!wider.broadcast_with(shape) || wider != shape) return failed(x, "cannot be broadcast to ", shape);
+    if (!wider.broadcast_with(shape) || wider != shape)
+      return detail::refused(x, "cannot be broadcast to @", {}, {shape});
     return append(operations::broadcast{}, shape, {x.id});
   }
   /// Each element of an axis `count` times.
   constexpr tensor repeat(tensor x, int count, int axis) {
     if (!x.shape().has(axis) || x.rank() == extents::max_rank || count < 1 ||
         1LL * count * x.length(axis) > __INT_MAX__)
-      return failed(x, "cannot be repeated ", count, " times along axis ", axis);
+      return detail::refused(x, "cannot be repeated # times along axis #", {count, axis});
     extents one = x.shape(), all = one;
     int const along = one.from_front(axis);
     all[along] *= count;
@@ -110,32 +113,35 @@ class tracer {
     extents shape = x.shape();
     unsigned seen = 0;
     for (int i = 0; i < order.count && i < rank; ++i) {
-      if (!x.shape().has(order.axes[i])) return failed(x, "cannot be transposed to ", order);
+      if (!x.shape().has(order.axes[i])) return refused_order(x, order);
       moved.order[i] = x.shape().from_front(order.axes[i]);
       shape[i] = x.shape()[moved.order[i]];
       seen |= 1U << moved.order[i];
     }
-    if (order.count != rank || seen != (1U << rank) - 1) return failed(x, "cannot be transposed to ", order);
+    if (order.count != rank || seen != (1U << rank) - 1) return refused_order(x, order);
     return append(moved, shape, {x.id});
   }
-  /// `count` elements of an axis, from `begin` on, every `step`-th one.
+  /// `count` elements of an axis, from `begin` on, every `step`-th one; backwards if `step` is negative.
   constexpr tensor slice(tensor x, int axis, int begin, int count, int step = 1) {
-    if (!x.shape().has(axis) || begin < 0 || count < 1 || step < 1 || begin + (count - 1LL) * step >= x.shape()[axis])
-      return failed(x, "has no slice of ", count, " from ", begin, " along axis ", axis);
+    long long const last = begin + (count - 1LL) * step;
+    if (!x.shape().has(axis) || begin < 0 || count < 1 || step == 0 || begin >= x.shape()[axis] || last < 0 ||
+        last >= x.shape()[axis])
+      return detail::refused(x, "has no slice of # from # along axis #", {count, begin, axis});
     extents shape = x.shape();
     shape[axis] = count;
-    if (shape == x.shape()) return x;
+    if (shape == x.shape() && begin == 0) return x;
+    if (step < -1) return flip(slice(x, axis, static_cast<int>(last), count, -step), axis);
     return append(operations::slice{x.shape().from_front(axis), begin, step}, shape, {x.id});
   }
   /// The elements of an axis from the last to the first: Keras's `flip`.
   constexpr tensor flip(tensor x, int axis) {
-    if (!x.shape().has(axis)) return failed(x, "has no axis ", axis);
+    if (!x.shape().has(axis)) return detail::refused(x, "has no axis #", {axis});
     return append(operations::slice{x.shape().from_front(axis), x.shape()[axis] - 1, -1}, x.shape(), {x.id});
   }
   /// Zeros, `before` and `after` x along an axis.
   constexpr tensor pad(tensor x, int axis, int before, int after) {
     if (!x.shape().has(axis) || before < 0 || after < 0 || 1LL * before + after > __INT_MAX__ - x.length(axis))
-      return failed(x, "cannot be padded by ", before, " and ", after, " along axis ", axis);
+      return detail::refused(x, "cannot be padded by # and # along axis #", {before, after, axis});
     extents shape = x.shape();
     shape[axis] += before + after;
     return scattered(x, {shape.from_front(axis), before, 1}, shape);
@@ -148,7 +154,7 @@ class tracer {
   /// Tensors one after the other along an axis, whose other lengths are the same.
   constexpr tensor concatenate(tracing::array_view<tensor const> parts, int axis = -1) {
     tensor const first = parts[0];
-    if (!first.shape().has(axis)) return failed(first, "has no axis ", axis, " to concatenate along");
+    if (!first.shape().has(axis)) return detail::refused(first, "has no axis # to concatenate along", {axis});
     int const along = first.shape().from_front(axis);
     extents shape = first.shape();
     tracing::growing_array<int> ids{first.id};
@@ -156,7 +162,7 @@ class tracer {
       extents expected = first.shape();
       if (part.rank() == expected.rank) expected[along] = part.shape()[along];
       if (part.shape() != expected || part.length(axis) > __INT_MAX__ - shape[along])
-        return failed(first, "cannot be concatenated with ", part.shape());
+        return detail::refused(first, "cannot be concatenated with @", {}, {part.shape()});
       shape[along] += part.shape()[along];
       ids.push_back(part.id);
     }
@@ -168,7 +174,7 @@ class tracer {
   /// The rows of a table that the indices name: Keras's `take` along axis 0.
   constexpr tensor take(tensor table, tensor indices) {
     if (table.rank() < 1 || table.rank() + indices.rank() - 1 > extents::max_rank)
-      return failed(table, "has no rows to take by indices of shape ", indices.shape());
+      return detail::refused(table, "has no rows to take by indices of shape @", {}, {indices.shape()});
     extents shape = indices.shape();
     for (int i = 1; i < table.rank(); ++i) shape.push_back(table.shape()[i]);
     return append(gather{}, shape, {table.id, indices.id});
@@ -193,21 +199,22 @@ class tracer {
   constexpr tensor matmul(tensor a, tensor b, matmul_options const& options = {}) {
     product const what{options.transpose_a, options.transpose_b};
     extents shape;
-    if (!what.out(a.shape(), b.shape(), shape)) return failed(a, "cannot be multiplied by ", b.shape());
+    if (!what.out(a.shape(), b.shape(), shape)) return detail::refused(a, "cannot be multiplied by @", {}, {b.shape()});
     return append(what, shape, {a.id, b.id});
   }
   /// x (batch, places..., channels), filter (window..., channels / groups, filters).
   constexpr tensor conv(tensor x, tensor filter, windows const& over, int groups = 1) {
     convolution const what{over, groups};
     extents shape;
-    if (!what.out(x.shape(), filter.shape(), shape)) return failed(x, "does not fit a filter of ", filter.shape());
+    if (!what.out(x.shape(), filter.shape(), shape))
+      return detail::refused(x, "does not fit a filter of @", {}, {filter.shape()});
     return append(what, shape, {x.id, filter.id});
   }
   /// The gradient of `conv` with respect to an input of this shape.
   constexpr tensor conv_transpose(tensor x, tensor filter, windows const& over, extents const& shape, int groups = 1) {
     extents forward;
     if (!convolution{over, groups}.out(shape, filter.shape(), forward) || forward != x.shape())
-      return failed(x, "does not fit a transposed filter of ", filter.shape(), " that gives ", shape);
+      return detail::refused(x, "does not fit a transposed filter of @ that gives @", {}, {filter.shape(), shape});
     return append(convolution_input_gradient{over, groups}, shape, {x.id, filter.id});
   }
   /// The largest element of each window of x (batch, places..., channels).
@@ -252,26 +259,6 @@ class tracer {
     for (int i = 0; float const number : numbers) what.numbers[i++] = number;
     return {list_, list_->append(what, result.shape(), ids)};
   }
-  /// exp(x) / sum(exp(x)) along an axis, computed from x less its largest element.
-  constexpr tensor softmax(tensor x, int axis = -1) {
-    if (!x.shape().has(axis)) return failed(x, "has no axis ", axis);
-    auto const along = static_cast<float>(x.shape().from_front(axis));
-    auto const inside = [&] {
-      tensor const e = exp(x - stop_gradient(max(x, axis)));
-      return e / sum(e, axis);
-    };
-    return composite("softmax", {x}, inside, softmax_rule, {along});
-  }
-  /// x / (1 - rate), or 0 where a random number is below the rate. There is a random number for each element of
-  /// `drawn`, which is broadcast.
-  constexpr tensor dropout(tensor x, extents const& drawn, float rate, std::uint64_t seed = 0) {
-    return dropout(x, uniform(drawn, seed), rate);
-  }
-  constexpr tensor dropout(tensor x, tensor drawn, float rate, bool is_gradient = false) {
-    auto const inside = [&] { return where(drawn >= rate, x * (1.0F / (1.0F - rate)), 0.0F); };
-    return composite("dropout", {drawn, x}, inside, dropout_rule, {rate}, is_gradient);
-  }
-
   /// Losses of labels that have no places in time, (batch, 1): see operations/ctc_loss.hpp.
   constexpr tensor ctc_loss(tensor target, tensor output, tensor target_length, tensor output_length = {},
                             int mask_index = 0);
@@ -279,9 +266,9 @@ class tracer {
   /// The weight has this value when the step of training has ended; a `state` when any step has.
   constexpr void update(tensor written, tensor value) {
     if (!written.node().what.is<operations::weight>())
-      failed(written, "is not a weight, and cannot be updated");
+      detail::refused(written, "is not a weight, and cannot be updated");
     else if (written.shape() != value.shape())
-      failed(written, "cannot be updated to a value of shape ", value.shape());
+      detail::refused(written, "cannot be updated to a value of shape @", {}, {value.shape()});
     else if (training_ || (*weights_)[written.node().what.as<operations::weight>().index].between_batches)
       append(operations::update{}, value.shape(),
              {written.id, value.id, append(operations::broadcast{}, written.shape(), {written.id}).id});
@@ -315,7 +302,7 @@ class tracer {
   /// Sets the state's value in the next trip.
   constexpr void next(tensor loop, tensor state, tensor value) {
     if (value.shape() != state.shape())
-      failed(state, "is a state that becomes ", value.shape(), " after a trip of a scan");
+      detail::refused(state, "is a state that becomes @ after a trip of a scan", {}, {value.shape()});
     append(operations::next{}, value.shape(), {loop.id, state.id, value.id});
   }
   constexpr tensor last(tensor loop, tensor state) {
@@ -328,7 +315,8 @@ class tracer {
   template <std::size_t States, class Step>
   constexpr scanned<States> scan(tensor x, int axis, std::array<tensor, States> const& initial, Step const& step,
                                  bool reversed = false, tensor counts = {}) {
-    if (!x.shape().has(axis)) return failed(x, "has no axis ", axis, " to scan"), scanned<States>{initial, initial};
+    if (!x.shape().has(axis))
+      return detail::refused(x, "has no axis # to scan", {axis}), scanned<States>{initial, initial};
     int const along = x.shape().from_front(axis);
     tensor const loop = begin_loop(x.shape()[along]);
     std::array<tensor, States> before{};
@@ -368,6 +356,10 @@ class tracer {
   [[nodiscard]] constexpr operation_list& list() const noexcept { return *list_; }
 
  private:
+  static constexpr tensor refused_order(tensor x, axis_list const& order) {
+    x.list->fail("a tensor of shape ", x.shape(), " cannot be transposed to ", order);
+    return x;
+  }
   /// E1070 in a loop, since its gradient runs the step again and would draw other numbers.
   constexpr tensor drawn(random const& from, extents const& shape) {
     if (list_->open_loops > 0) list_->fail("random numbers are drawn inside a scan; draw them before the scan");
@@ -376,7 +368,7 @@ class tracer {
   constexpr tensor reduced(tensor x, reduction by, axis_list const& axes) {
     reduce what{by};
     for (int const axis : axes) {
-      if (!x.shape().has(axis)) return failed(x, "has no axis ", axis);
+      if (!x.shape().has(axis)) return detail::refused(x, "has no axis #", {axis});
       what.axes |= 1U << x.shape().from_front(axis);
     }
     extents const shape = what.out(x.shape());
@@ -385,7 +377,7 @@ class tracer {
   constexpr tensor pooled(tensor x, pooling const& what) {
     extents shape;
     if (!what.windows.out(x.shape(), x.rank() > 0 ? x.shape()[-1] : 1, shape))
-      return failed(x, "does not fit the windows");
+      return detail::refused(x, "does not fit the windows");
     return append(what, shape, {x.id});
   }
 

@@ -20,6 +20,7 @@ struct adagrad {
   float epsilon = 1e-7F;
 #include <stagecraft/optimizers/common_options.hpp>
 
+  using listed_options = adagrad;
   static constexpr std::string_view name = "adagrad";
 
   constexpr void update(auto& ops, auto weight, auto gradient) const {
@@ -46,6 +47,7 @@ struct adadelta {
   float epsilon = 1e-7F;
 #include <stagecraft/optimizers/common_options.hpp>
 
+  using listed_options = adadelta;
   static constexpr std::string_view name = "adadelta";
 
   constexpr void update(auto& ops, auto weight, auto gradient) const {

@@ -26,6 +26,7 @@ struct adam {
   bool amsgrad = false;
 #include <stagecraft/optimizers/common_options.hpp>
 
+  using listed_options = adam;
   static constexpr std::string_view name = "adam";
 
   constexpr void update(auto& ops, auto weight, auto gradient) const {
@@ -67,6 +68,7 @@ struct adamw {
   /// Weights in whose names any of these texts is do not shrink, such as `{"bias", "normalization"}`; at most four.
   weight_names exclude_from_weight_decay = {};
 
+  using listed_options = adamw;
   static constexpr std::string_view name = "adamw";
 
   constexpr void update(auto& ops, auto weight, auto gradient) const {
@@ -93,6 +95,7 @@ struct adamax {
   float epsilon = 1e-7F;
 #include <stagecraft/optimizers/common_options.hpp>
 
+  using listed_options = adamax;
   static constexpr std::string_view name = "adamax";
 
   constexpr void update(auto& ops, auto weight, auto gradient) const {
@@ -127,6 +130,7 @@ struct nadam {
   float schedule_decay = 0.004F;
 #include <stagecraft/optimizers/common_options.hpp>
 
+  using listed_options = nadam;
   static constexpr std::string_view name = "nadam";
 
   constexpr void update(auto& ops, auto weight, auto gradient) const {

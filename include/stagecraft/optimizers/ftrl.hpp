@@ -27,6 +27,7 @@ struct ftrl {
   float beta = 0;
 #include <stagecraft/optimizers/common_options.hpp>
 
+  using listed_options = ftrl;
   static constexpr std::string_view name = "ftrl";
 
   constexpr void update(auto& ops, auto weight, auto gradient) const {

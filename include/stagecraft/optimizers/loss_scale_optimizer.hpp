@@ -30,6 +30,7 @@ struct loss_scale_optimizer {
   /// The wrapped optimizer's learning rate, which callbacks change; programs do not set it.
   stagecraft::learning_rate learning_rate = optimizer.learning_rate;
 
+  using listed_options = loss_scale_optimizer;
   static constexpr std::string_view name = "loss_scale_optimizer";
 
   constexpr void update(auto& ops, auto weight, auto gradient) const {
@@ -82,6 +83,7 @@ struct als_optimizer {
   /// The wrapped optimizer's learning rate, which callbacks change; programs do not set it.
   stagecraft::learning_rate learning_rate = optimizer.learning_rate;
 
+  using listed_options = als_optimizer;
   static constexpr std::string_view name = "als_optimizer";
 
   constexpr void update(auto& ops, auto weight, auto gradient) const {

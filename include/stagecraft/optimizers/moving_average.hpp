@@ -46,6 +46,7 @@ struct moving_average {
   /// The wrapped optimizer's learning rate, which callbacks change; programs do not set it.
   stagecraft::learning_rate learning_rate = optimizer.learning_rate;
 
+  using listed_options = moving_average;
   static constexpr std::string_view name = "moving_average";
 
   constexpr void update(auto& ops, auto weight, auto gradient) const {

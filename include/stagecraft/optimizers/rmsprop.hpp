@@ -24,6 +24,7 @@ struct rmsprop {
   bool centered = false;
 #include <stagecraft/optimizers/common_options.hpp>
 
+  using listed_options = rmsprop;
   static constexpr std::string_view name = "rmsprop";
 
   constexpr void update(auto& ops, auto weight, auto gradient) const {

@@ -21,6 +21,7 @@ struct sgd {
   bool nesterov = false;
 #include <stagecraft/optimizers/common_options.hpp>
 
+  using listed_options = sgd;
   static constexpr std::string_view name = "sgd";
 
   constexpr void update(auto& ops, auto weight, auto gradient) const {
@@ -53,6 +54,7 @@ struct sgdw {
   /// Weights in whose names any of these texts is do not shrink, such as `{"bias", "normalization"}`; at most four.
   weight_names exclude_from_weight_decay = {};
 
+  using listed_options = sgdw;
   static constexpr std::string_view name = "sgdw";
 
   constexpr void update(auto& ops, auto weight, auto gradient) const {

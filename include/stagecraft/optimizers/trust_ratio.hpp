@@ -39,6 +39,7 @@ struct lamb {
   bool layer_adaptation = true;
 #include <stagecraft/optimizers/common_options.hpp>
 
+  using listed_options = lamb;
   static constexpr std::string_view name = "lamb";
 
   constexpr void update(auto& ops, auto weight, auto gradient) const {
@@ -85,6 +86,7 @@ struct lars {
   bool layer_adaptation = true;
 #include <stagecraft/optimizers/common_options.hpp>
 
+  using listed_options = lars;
   static constexpr std::string_view name = "lars";
 
   constexpr void update(auto& ops, auto weight, auto gradient) const {

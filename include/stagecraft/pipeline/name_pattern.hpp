@@ -29,7 +29,7 @@ class name_pattern {
   constexpr explicit name_pattern(std::string_view text) : text_(text) {
     read_alternatives(0);
     if (!failed() && at_ < text_.size()) fail("a ')' has no '('");
-    emit(step_kind::match);
+    emit(instruction_kind::match);
     text_ = {};
   }
 
@@ -50,7 +50,7 @@ class name_pattern {
       here.count = 0;
       if (before.count == 0) return false;
       for (int k = 0; k < before.count; ++k)
-        if (accepts(steps_[before.waiting[k]], static_cast<unsigned char>(name[i])) &&
+        if (accepts(instructions_[before.waiting[k]], static_cast<unsigned char>(name[i])) &&
             reach(here, before.waiting[k] + 1, name, i + 1))
           return true;
     }
@@ -58,12 +58,12 @@ class name_pattern {
   }
 
  private:
-  enum class step_kind : unsigned char { character, set, fork, jump, begin, end, boundary, no_boundary, match };
+  enum class instruction_kind : unsigned char { character, set, fork, jump, begin, end, boundary, no_boundary, match };
 
-  /// A step of the program that a pattern becomes. A fork goes on at both of its places, a jump at the first; they are
-  /// counted from the step itself, so that steps can be copied and moved.
-  struct step {
-    step_kind kind = step_kind::match;
+  /// An instruction of the list that a pattern becomes. A fork goes on at both of its places, a jump at the first; they
+  /// are counted from the instruction itself, so that instructions can be copied and moved.
+  struct instruction {
+    instruction_kind kind = instruction_kind::match;
     unsigned char value = 0;  ///< the character, or the number of the set
     short first = 0, second = 0;
   };
@@ -79,11 +79,11 @@ class name_pattern {
       for (auto& part : bits) part = ~part;
     }
   };
-  /// The places of a program that wait for the next character.
+  /// The places of the list that wait for the next character.
   struct places {
     short waiting[capacity];
     int count;
-    short seen[capacity];  ///< the position in the name, from 1, at which a step was reached last
+    short seen[capacity];  ///< the position in the name, from 1, at which an instruction was reached last
   };
 
   // Reading ----------------------------------------------------------------------------------------------------------
@@ -97,21 +97,21 @@ class name_pattern {
   constexpr bool takes(char c) { return sees(c) && (++at_, true); }
   [[nodiscard]] static constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-  constexpr void emit(step_kind kind, unsigned char value = 0) {
-    if (count_ >= capacity - (kind == step_kind::match ? 0 : 1)) return fail("it is too long");
-    steps_[count_++] = {kind, value};
+  constexpr void emit(instruction_kind kind, unsigned char value = 0) {
+    if (count_ >= capacity - (kind == instruction_kind::match ? 0 : 1)) return fail("it is too long");
+    instructions_[count_++] = {kind, value};
   }
   constexpr void emit_set(character_set const& set) {
     if (set_count_ >= set_capacity) return fail("it has too many sets of characters");
     sets_[set_count_] = set;
-    emit(step_kind::set, static_cast<unsigned char>(set_count_++));
+    emit(instruction_kind::set, static_cast<unsigned char>(set_count_++));
   }
-  /// A fork or jump before the steps from `place` on.
-  constexpr void insert(int place, step_kind kind, int first, int second = 0) {
+  /// A fork or jump before the instructions from `place` on.
+  constexpr void insert(int place, instruction_kind kind, int first, int second = 0) {
     emit(kind);
     if (failed()) return;
-    for (int i = count_ - 1; i > place; --i) steps_[i] = steps_[i - 1];
-    steps_[place] = {kind, 0, static_cast<short>(first), static_cast<short>(second)};
+    for (int i = count_ - 1; i > place; --i) instructions_[i] = instructions_[i - 1];
+    instructions_[place] = {kind, 0, static_cast<short>(first), static_cast<short>(second)};
   }
 
   constexpr void read_alternatives(int depth) {
@@ -119,11 +119,11 @@ class name_pattern {
     int const begin = count_;
     while (!failed() && at_ < text_.size() && !sees('|') && !sees(')')) read_repeated(depth);
     if (failed() || !takes('|')) return;
-    insert(begin, step_kind::fork, 1, count_ - begin + 2);
+    insert(begin, instruction_kind::fork, 1, count_ - begin + 2);
     int const jump = count_;
-    emit(step_kind::jump);
+    emit(instruction_kind::jump);
     read_alternatives(depth);
-    if (!failed()) steps_[jump].first = static_cast<short>(count_ - jump);
+    if (!failed()) instructions_[jump].first = static_cast<short>(count_ - jump);
   }
 
   /// The number of repetitions; -1: any.
@@ -171,31 +171,31 @@ class name_pattern {
     int const length = count_ - begin;
     for (int i = 1; i < times.least; ++i) copy(begin, length);
     if (times.most < 0 && times.least > 0) {  // the last one again and again
-      emit(step_kind::fork);
+      emit(instruction_kind::fork);
       if (failed()) return;
-      steps_[count_ - 1].first = static_cast<short>(-length);
-      steps_[count_ - 1].second = 1;
+      instructions_[count_ - 1].first = static_cast<short>(-length);
+      instructions_[count_ - 1].second = 1;
     } else if (times.most < 0) {
-      insert(begin, step_kind::fork, 1, length + 2);
-      emit(step_kind::jump);
-      if (!failed()) steps_[count_ - 1].first = static_cast<short>(-length - 1);
+      insert(begin, instruction_kind::fork, 1, length + 2);
+      emit(instruction_kind::jump);
+      if (!failed()) instructions_[count_ - 1].first = static_cast<short>(-length - 1);
     } else if (times.most == 0) {
       count_ = begin;
     } else {
-      if (times.least == 0) insert(begin, step_kind::fork, 1, length + 1);
+      if (times.least == 0) insert(begin, instruction_kind::fork, 1, length + 1);
       int const source = times.least == 0 ? begin + 1 : begin;
       for (int i = times.least == 0 ? 1 : times.least; i < times.most && !failed(); ++i) {
         int const here = count_;
         copy(source, length);
-        insert(here, step_kind::fork, 1, length + 1);
+        insert(here, instruction_kind::fork, 1, length + 1);
       }
     }
   }
   constexpr void copy(int from, int length) {
     for (int i = 0; i < length && !failed(); ++i) {
-      auto const source = steps_[from + i];
+      auto const source = instructions_[from + i];
       emit(source.kind, source.value);
-      if (!failed()) steps_[count_ - 1] = source;
+      if (!failed()) instructions_[count_ - 1] = source;
     }
   }
 
@@ -205,8 +205,8 @@ class name_pattern {
     if (repetition times; takes_repetition(times)) return at_ = begin, fail("there is nothing to repeat"), false;
     char const c = text_[at_++];
     switch (c) {
-      case '^': return emit(step_kind::begin), true;
-      case '$': return emit(step_kind::end), true;
+      case '^': return emit(instruction_kind::begin), true;
+      case '$': return emit(instruction_kind::end), true;
       case '.': return emit_set(all_but_newline()), false;
       case '[': return read_set(begin), false;
       case '\\': return read_escape(begin);
@@ -215,7 +215,7 @@ class name_pattern {
         read_alternatives(depth + 1);
         if (!failed() && !takes(')')) at_ = begin, fail("a '(' has no ')'");
         return false;
-      default: return emit(step_kind::character, static_cast<unsigned char>(c)), false;
+      default: return emit(instruction_kind::character, static_cast<unsigned char>(c)), false;
     }
   }
 
@@ -260,13 +260,13 @@ class name_pattern {
   constexpr bool read_escape(std::size_t begin) {
     if (at_ == text_.size()) return at_ = begin, fail("it ends with a '\\'"), false;
     char const c = text_[at_++];
-    if (c == 'A') return emit(step_kind::begin), true;
-    if (c == 'Z') return emit(step_kind::end), true;
-    if (c == 'b') return emit(step_kind::boundary), true;
-    if (c == 'B') return emit(step_kind::no_boundary), true;
+    if (c == 'A') return emit(instruction_kind::begin), true;
+    if (c == 'Z') return emit(instruction_kind::end), true;
+    if (c == 'b') return emit(instruction_kind::boundary), true;
+    if (c == 'B') return emit(instruction_kind::no_boundary), true;
     if (auto const set = set_of(c); !is_empty(set)) return emit_set(set), false;
     if (escaped(c) < 0) return at_ = begin, fail("this letter or digit has no meaning behind a '\\'"), false;
-    emit(step_kind::character, static_cast<unsigned char>(escaped(c)));
+    emit(instruction_kind::character, static_cast<unsigned char>(escaped(c)));
     return false;
   }
 
@@ -308,8 +308,8 @@ class name_pattern {
 
   // Matching ---------------------------------------------------------------------------------------------------------
 
-  [[nodiscard]] constexpr bool accepts(step const& at, unsigned char c) const {
-    return at.kind == step_kind::character ? at.value == c : sets_[at.value].holds(c);
+  [[nodiscard]] constexpr bool accepts(instruction const& at, unsigned char c) const {
+    return at.kind == instruction_kind::character ? at.value == c : sets_[at.value].holds(c);
   }
 
   /// Adds the places that are reached from one without a further character; returns whether the end is among them.
@@ -318,16 +318,16 @@ class name_pattern {
     short forks[capacity];
     int count = 0;
     for (;;) {
-      auto const& at = steps_[place];
+      auto const& at = instructions_[place];
       int next = -1;
       if (here.seen[place] != mark) {
         here.seen[place] = mark;
         switch (at.kind) {
-          case step_kind::match: return true;
-          case step_kind::character:
-          case step_kind::set: here.waiting[here.count++] = static_cast<short>(place); break;
-          case step_kind::jump: next = place + at.first; break;
-          case step_kind::fork:
+          case instruction_kind::match: return true;
+          case instruction_kind::character:
+          case instruction_kind::set: here.waiting[here.count++] = static_cast<short>(place); break;
+          case instruction_kind::jump: next = place + at.first; break;
+          case instruction_kind::fork:
             next = place + at.first;
             forks[count++] = static_cast<short>(place + at.second);
             break;
@@ -340,18 +340,18 @@ class name_pattern {
     }
   }
 
-  /// True if a place between characters is the one that a step asks for.
-  static constexpr bool holds(step_kind kind, std::string_view name, std::size_t position) {
+  /// True if a place between characters is the one that an instruction asks for.
+  static constexpr bool holds(instruction_kind kind, std::string_view name, std::size_t position) {
     bool const at_begin = position == 0, at_end = position == name.size();
-    if (kind == step_kind::begin) return at_begin;
-    if (kind == step_kind::end) return at_end;
+    if (kind == instruction_kind::begin) return at_begin;
+    if (kind == instruction_kind::end) return at_end;
     bool const before = !at_begin && is_word(static_cast<unsigned char>(name[position - 1]));
     bool const behind = !at_end && is_word(static_cast<unsigned char>(name[position]));
     // Python finds no \B in an empty text.
-    return kind == step_kind::boundary ? before != behind : before == behind && !name.empty();
+    return kind == instruction_kind::boundary ? before != behind : before == behind && !name.empty();
   }
 
-  step steps_[capacity]{};
+  instruction instructions_[capacity]{};
   character_set sets_[set_capacity]{};
   int count_ = 0, set_count_ = 0;
   std::string_view problem_;

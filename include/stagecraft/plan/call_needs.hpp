@@ -94,7 +94,7 @@ constexpr call_needs needs_of_operations(L const& layer, layer_inputs const& in,
   for (int i = 0; i < in.size(); ++i) shapes.push_back(in[i]);
   auto traced = trace_layer(layer, shapes, batch, trains);
   if constexpr (requires { L::steps_by; } && requires { layer.activation; })
-    return needs_of_sums(layer.activation, operations::sums_call(traced), mode);
+    if (!runs_by_operations(layer)) return needs_of_sums(layer.activation, operations::sums_call(traced), mode);
   auto const looked_up = looked_up_inputs_of(traced);
   operations::traced_needs const found(traced, trains);
   if (!trains || found.is_view)
@@ -172,6 +172,8 @@ constexpr call_needs needs_of_max_pooling(auto const& layer, layer_inputs const&
 template <Layer L>
 constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
   constexpr auto kernel = kernel_of<L>;
+  if constexpr (kernel != layer_kernel::none && HasCall<L>)
+    if (runs_by_operations(layer)) return needs_of_operations(layer, in, batch, mode);
   if constexpr (kernel == layer_kernel::batch_normalization) {
     return needs_of_batch_normalization(layer, in, batch, mode);
   } else if constexpr (kernel == layer_kernel::layer_normalization) {

@@ -13,19 +13,19 @@ struct tensor;
 class tracer;
 }  // namespace operations
 
-/// The penalty l1 * sum|w| + l2 * sum w^2 that is added to the loss, or the user's own. There is none if all members
-/// are 0.
+/// The penalty l1 * sum|w| + l2 * sum w^2 that is added to the loss, or the user's own. `regularizer{}` is none. The
+/// members have no initializers, as those of own_options.
 struct regularizer {
   using own_call = operations::tensor(operations::tracer&, operations::tensor);
   static constexpr std::string_view own_name = "regularizer";
   static constexpr std::string_view own_usage = "constexpr auto call(auto& ops, auto weight) const";
 
   /// The factor of the sum of absolute values.
-  float l1 = 0;
+  float l1;
   /// The factor of the sum of squares.
-  float l2 = 0;
-  diagnostics::own_rules<own_call> const* rules = nullptr;  ///< rules of the user's own regularizer
-  diagnostics::own_options options = {};                    ///< its members
+  float l2;
+  diagnostics::own_rules<own_call> const* rules;  ///< rules of the user's own regularizer
+  diagnostics::own_options options;               ///< its members
 
   friend constexpr bool operator==(regularizer const&, regularizer const&) = default;
 

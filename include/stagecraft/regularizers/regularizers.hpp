@@ -13,7 +13,9 @@ struct l1 {
   float l1 = 0.01F;
 
   constexpr operator regularizer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.l1 = l1};
+    regularizer result{};
+    result.l1 = l1;
+    return result;
   }
 };
 
@@ -23,7 +25,9 @@ struct l2 {
   float l2 = 0.01F;
 
   constexpr operator regularizer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.l2 = l2};
+    regularizer result{};
+    result.l2 = l2;
+    return result;
   }
 };
 
@@ -35,7 +39,10 @@ struct l1_l2 {
   float l2 = 0.01F;
 
   constexpr operator regularizer() const {  // NOLINT(google-explicit-constructor): used as an option of layers
-    return {.l1 = l1, .l2 = l2};
+    regularizer result{};
+    result.l1 = l1;
+    result.l2 = l2;
+    return result;
   }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Makes an application of a model: a shared object that any program can load, without a compiler and without knowing
-// the model's type. Graphcore's counterpart is what export_for_ipu_serving compiles.
+// the model's type. Graphcore's counterpart is the result of export_for_ipu_serving.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>
@@ -32,14 +32,14 @@ namespace stagecraft::serving {
 
 namespace detail {
 
-/// What stands behind `stagecraft_get_application`, and beside it, where it can be read without loading the shared
-/// object, for which processors that is compiled.
+/// The table that `stagecraft_get_application` returns and, beside it, a marker with the processors that the shared
+/// object is compiled for, which can be read without loading it.
 struct marked_application {
   stagecraft_application table;
   application_marker marker;
 };
 
-/// E5090, E5093: steps that do not fit the model, and names of outputs that it does not have.
+/// Reports steps that do not fit the model (E5090), and names of outputs that it does not have (E5093).
 template <class Session, auto const& Options>
 inline constexpr diagnostics::diagnostic application_problem = [] {
   diagnostics::diagnostic problem;
@@ -112,7 +112,7 @@ inline constexpr diagnostics::diagnostic application_problem = [] {
   return problem;
 }();
 
-/// A C interface's feed as one of C++.
+/// Adapts a feed of the C interface to servable_feed.
 class interface_feed final : public servable_feed {
  public:
   explicit interface_feed(stagecraft_feed const& of) : of_(of) {}
@@ -124,7 +124,7 @@ class interface_feed final : public servable_feed {
   stagecraft_feed const& of_;
 };
 
-/// What a function of the interface returns: no exception leaves it.
+/// Calls a function of the interface and turns exceptions into results, since no exception may leave it.
 template <class Function>
 int guarded(stagecraft_message* message, Function const& function) noexcept {
   using kind = call_failure::kind;
@@ -143,14 +143,14 @@ int guarded(stagecraft_message* message, Function const& function) noexcept {
       return failure.what == kind::application   ? stagecraft_failed
              : failure.what == kind::recoverable ? stagecraft_lacked
                                                  : stagecraft_unrecoverable;
-    } catch (...) {  // not even for the text
+    } catch (...) {  // there was no memory for the text
       says("the machine has no more memory");
       return stagecraft_lacked;
     }
   }
 }
 
-/// Specs as the interface has them.
+/// Specs in the form of the C interface.
 class interface_specs {
  public:
   explicit interface_specs(std::vector<tensor_spec> specs) : specs_(std::move(specs)) {
@@ -169,8 +169,8 @@ class interface_specs {
 
 }  // namespace detail
 
-/// A model as an application: how it runs, what stands around it, and the machine. An application is a shared object of
-/// one source file with
+/// A model as an application: the inference that it runs with, its options and steps, and the machine. An application
+/// is a shared object of one source file with
 ///
 ///     inline constexpr auto inference = sc::inference{.batch_size = 4, .steps_per_execution = 8};
 ///     inline constexpr auto around = sc::serving::application_options{.output_names = {"probabilities"}};
@@ -178,15 +178,15 @@ class interface_specs {
 ///       return sc::serving::application<models::digits, inference, around>::table();
 ///     }
 ///
-/// which CMake compiles by `stagecraft_add_application(digits SOURCES digits.cpp)`, and `stagecraft compile` by itself.
-/// Iterations are the steps_per_execution. Errors: those of a predictor; E5090 steps that do not fit the model, E5093
-/// output_names of another number than its outputs, equal ones or more than 64, E5148 allowed_batch_sizes that do not
-/// fit.
+/// which CMake compiles with `stagecraft_add_application(digits SOURCES digits.cpp)`; `stagecraft compile` writes and
+/// compiles such a file. Iterations are the steps_per_execution. Errors: those of a predictor; E5090 steps that do not
+/// fit the model, E5093 output_names that are equal, more than 64, or of another number than the model's outputs; E5148
+/// allowed_batch_sizes that do not fit.
 template <Model M, auto Inference, auto Options = application_options<>{}, class Machine = host<>>
 class application {
   using predictor_type = predictor<M, Inference, Machine>;
   using session_type = typename predictor_type::session_type;
-  // A copy: Clang 19 reads members of template arguments in wrong places.
+  // A copy: Clang 19 reads members of template arguments from wrong offsets.
   static constexpr auto options = Options;
   using preprocessing = std::remove_cvref_t<decltype(options.preprocessing_step)>;
   using postprocessing = std::remove_cvref_t<decltype(options.postprocessing_step)>;
@@ -197,9 +197,9 @@ class application {
                                     : options.allowed_batch_sizes;
 
  public:
-  /// What stands behind `stagecraft_get_application`.
+  /// The table that `stagecraft_get_application` returns.
   [[nodiscard]] static stagecraft_application const* table() noexcept {
-    // The lowest version that has what it uses, for programs that were compiled before the others.
+    // The lowest version of the interface that suffices, so that older programs can load it.
     constexpr int version = sizes.count == 0 ? 1 : stagecraft_interface_version;
     [[gnu::used]] static constexpr detail::marked_application result{
         {version, describe, create, run, destroy},
@@ -228,7 +228,7 @@ class application {
     for (std::size_t i = 0; auto const& name : options.output_names.kept()) result[i++].name = std::string(name.view());
     return result;
   }
-  /// What callers see.
+  /// The description that callers see.
   [[nodiscard]] static servable_description known_description() {
     auto result =
         detail::describe_session<session_type>(std::string(graph_of<typename session_type::described::model>.name()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loads applications: shared objects with the interface of application_interface.h. It needs no compiler and no model's
-// type. The shared object is loaded from a private copy of its file, which nobody else can change.
+// Loads applications: shared objects with the interface of application_interface.h. Neither a compiler nor the model's
+// type is needed. The shared object is loaded from a private copy of its file, which nobody else can change.
 #pragma once
 
 #include <stagecraft/kernels/simd/processor_check.hpp>
@@ -50,21 +50,21 @@ class file_descriptor {
   int own_;
 };
 
-/// Opens a file to be read, and never waits: opening a pipe would, until somebody writes to it. Symbolic links are
+/// Opens a file for reading without waiting: opening a pipe would wait until somebody writes to it. Symbolic links are
 /// followed. Throws Error E5087 it cannot be read, E5200 it is a pipe, a socket, a device or a folder.
 template <class Error>
 [[nodiscard]] file_descriptor open_regular_file(std::string const& path) {
   file_descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat known{};
-  if (file.get() < 0 && errno != ENXIO)  // a socket, or a device that is not there
+  if (file.get() < 0 && errno != ENXIO)  // ENXIO: a socket, or a device that does not exist
     throw Error("E5087", path + ": cannot be read: " + std::strerror(errno));
   if (file.get() < 0 || ::fstat(file.get(), &known) != 0 || !S_ISREG(known.st_mode))
     throw Error("E5200", path + ": is not a regular file");
   return file;
 }
 
-/// The copy lies in memory, or in the folder of temporary files where Linux gives no such memory. It is gone when the
-/// last one who has it open, or mapped, has closed it.
+/// A private copy of a file, in memory or, if Linux offers no such memory, in the folder of temporary files. The copy
+/// is gone when the last descriptor and mapping of it is closed.
 class private_file {
  public:
   /// Throws Error E5087, E5200 as above; E5201 the file has more than `most` bytes, E5202 it cannot be copied.
@@ -109,7 +109,7 @@ class private_file {
 
   /// No other file of the process has this path as long as the copy is there.
   [[nodiscard]] std::string path() const { return "/proc/self/fd/" + std::to_string(file_.get()); }
-  /// Leaves it open for ever.
+  /// Leaves the copy open for ever.
   void keep() noexcept { (void)file_.release(); }
 
  private:
@@ -133,9 +133,9 @@ class private_file {
 namespace stagecraft::serving {
 
 /// An application that cannot be loaded: E5087 no shared object, or none of an application; E5088 it is compiled for a
-/// newer processor, or for tiles of AMX that Linux does not give; E5089 for a later version of the interface; E5200 it,
-/// or its weights, are no regular file, but a pipe or the like; E5201 it has more than max_bytes; E5202 the system has
-/// no room for a copy.
+/// newer processor, or for tiles of AMX that Linux does not grant; E5089 for a later version of the interface; E5200
+/// it, or its weights, are no regular file, but a pipe or the like; E5201 it has more than max_bytes; E5202 there is no
+/// room for a copy.
 class link_error : public serving_error {
  public:
   using serving_error::serving_error;
@@ -148,9 +148,9 @@ class application_file {
 
   static constexpr std::int64_t max_bytes = std::int64_t{1} << 30;  ///< most bytes of the shared object
 
-  /// Reads for which processor the file is, and then loads it. `path`: the file, or the folder with application.so.
-  /// What is loaded is a copy of one's own: whatever becomes of the file does not change what runs.
-  /// Throws link_error E5087 to E5089, E5200 to E5202; nothing of the file has been run then.
+  /// Checks the processor that the file is compiled for, and then loads it. `path`: the file, or the folder with
+  /// application.so. A private copy is loaded, so later changes of the file do not change what runs. Throws link_error
+  /// E5087 to E5089, E5200 to E5202, before anything of the file is run.
   explicit application_file(std::string path) : path_(std::move(path)) {
     struct stat known{};
     if (::stat(path_.c_str(), &known) == 0 && S_ISDIR(known.st_mode)) path_ = path_ + "/" + default_name;
@@ -178,15 +178,15 @@ class application_file {
   /// Names and shapes of inputs and outputs, batch size, iterations, stages.
   [[nodiscard]] servable_description const& description() const noexcept { return known_; }
 
-  /// Makes a servable with the weights of a file; `weights` empty: weights.safetensors beside the application. It
-  /// keeps the shared object. Throws application_runtime_error E5084 with what is wrong with the weights,
+  /// Makes a servable with the weights of a file; `weights` empty: weights.safetensors beside the application. It keeps
+  /// the shared object. Throws application_runtime_error E5084 with the reason if the weights do not fit,
   /// recoverable_runtime_error E5085, unrecoverable_runtime_error E5086, link_error E5200.
   [[nodiscard]] std::unique_ptr<servable> make_servable(std::string weights = {}) const {
     if (weights.empty()) {
       auto const slash = path_.find_last_of('/');
       weights = (slash == std::string::npos ? "" : path_.substr(0, slash + 1)) + "weights.safetensors";
     }
-    // The application says what is wrong with its weights, but would wait for a pipe.
+    // The application itself reports wrong weights, but would wait for a pipe.
     if (::access(weights.c_str(), R_OK) == 0) (void)detail::open_regular_file<link_error>(weights);
     stagecraft_program* made = nullptr;
     stagecraft_message message;
@@ -195,8 +195,8 @@ class application_file {
   }
 
  private:
-  /// A shared object and its file, by whose path the loader knows it: while the one is there, so must the other be, or
-  /// another file would get its path, and be taken for it.
+  /// A shared object and its file. The loader knows the object by the path of its file: the file must live as long as
+  /// the object, since another file could otherwise get that path and be taken for it.
   class loaded_object {
    public:
     loaded_object(detail::private_file file, void* handle)
@@ -205,7 +205,7 @@ class application_file {
     loaded_object& operator=(loaded_object const&) = delete;
     ~loaded_object() {
       ::dlclose(handle_);
-      // What has variables that are unique in the process is never unloaded.
+      // An object with variables that are unique in the process is never unloaded.
       if (auto* const still = ::dlopen(path_.c_str(), RTLD_LAZY | RTLD_NOLOAD); still != nullptr) {
         ::dlclose(still);
         file_.keep();
@@ -238,7 +238,8 @@ class application_file {
    private:
     struct execution_ended {};
 
-    /// No exception of a feed goes through functions of C: it ends the execution, and is thrown behind them.
+    /// Keeps exceptions of a feed from passing through functions of C: an exception ends the execution, and is thrown
+    /// again afterwards.
     struct interface_feed {
       servable_feed& to;
       std::mutex mutex;
@@ -256,7 +257,7 @@ class application_file {
       }
       static void cancel(void* context) noexcept { static_cast<interface_feed*>(context)->to.cancel(); }
 
-      /// Does nothing once there is a problem.
+      /// Calls the function, unless there has been an exception.
       template <class Function>
       void guard(Function const& function) noexcept {
         {
@@ -278,7 +279,7 @@ class application_file {
     stagecraft_program* own_;
   };
 
-  /// What the loader says, in which the copy's path says nothing to anybody.
+  /// The loader's message, without the path of the copy, which no user knows.
   [[nodiscard]] static std::string problem_of(std::string const& private_path) {
     std::string text = ::dlerror();
     if (text.starts_with(private_path + ": ")) text.erase(0, private_path.size() + 2);
@@ -298,7 +299,8 @@ class application_file {
     return specs;
   }
 
-  /// E5087 to E5089, before anything of the file is run: its first instruction may be one that the processor lacks.
+  /// Reports E5087 to E5089 before anything of the file is run, since its first instruction may be one that the
+  /// processor lacks.
   void check_marker(std::string_view bytes) const {
     auto const& magic = detail::application_marker::magic;
     auto const found = std::search(bytes.begin(), bytes.end(), magic.begin(), magic.end());
@@ -312,7 +314,8 @@ class application_file {
                                     " of the interface of applications, this program version " +
                                     std::to_string(static_cast<int>(stagecraft_interface_version)));
 #if defined(__x86_64__)
-    // Also what Linux refuses, at which the shared object would end the program when it is loaded.
+    // Instruction sets that Linux refuses count as missing, since the shared object would end the program when it is
+    // loaded.
     auto const present = kernels::detail::usable_instruction_sets(marker.instruction_sets);
     if (auto const missing = marker.instruction_sets & ~present; missing != 0) {
       std::string names;

@@ -15,7 +15,7 @@ namespace stagecraft::serving {
 struct batch_size_list {
   static constexpr std::size_t capacity = 16;
   int sizes[capacity]{};
-  int count = 0;  ///< number of sizes, also where there is no room for them (E5148); 0: the batch_size alone
+  int count = 0;  ///< number of sizes, surplus ones included (E5148); 0: the batch_size alone
 
   constexpr batch_size_list() = default;
   template <std::integral... Sizes>
@@ -26,7 +26,7 @@ struct batch_size_list {
       ++count;
     }
   }
-  /// The sizes that there is room for: at most `capacity`, the first ones. More are E5148.
+  /// The first sizes, at most `capacity`. More are E5148.
   [[nodiscard]] constexpr std::span<int const> kept() const noexcept {
     auto const given = static_cast<std::size_t>(count);
     return std::span(sizes, given < capacity ? given : capacity);
@@ -37,7 +37,7 @@ struct batch_size_list {
 struct output_name_list {
   static constexpr std::size_t capacity = 64;
   fixed_name names[capacity]{};
-  int count = 0;  ///< number of names, also where there is no room for them (E5093); 0: "output_0" and so on
+  int count = 0;  ///< number of names, surplus ones included (E5093); 0: "output_0" and so on
 
   constexpr output_name_list() = default;
   template <std::convertible_to<fixed_name>... Names>
@@ -45,7 +45,7 @@ struct output_name_list {
   constexpr output_name_list(Names... name) {
     (append(name), ...);
   }
-  /// The names that there is room for: at most `capacity`, the first ones. More are E5093.
+  /// The first names, at most `capacity`. More are E5093.
   [[nodiscard]] constexpr std::span<fixed_name const> kept() const noexcept {
     auto const given = static_cast<std::size_t>(count);
     return std::span(names, given < capacity ? given : capacity);
@@ -58,7 +58,7 @@ struct output_name_list {
   }
 };
 
-/// In place of a step before or after the model: there is none.
+/// Stands for the absence of a step before or after the model.
 struct no_processing {};
 
 /// The name and the shape of one sample of a preprocessing step's input: `spec<"pixels", 28, 28>`. TensorFlow's
@@ -77,10 +77,10 @@ struct signature {
   static constexpr int count = sizeof...(Specs);
 };
 
-/// Graphcore's arguments of export_for_ipu_serving that an application is compiled with.
+/// The part of Graphcore's arguments of export_for_ipu_serving that an application is compiled with.
 ///
-/// Steps run on the CPU, for one sample at a time, which `call` is given as spans of fixed lengths, first those that it
-/// reads and then those that it writes:
+/// Steps run on the CPU, for one sample at a time: `call` takes spans of fixed lengths, first those that it reads and
+/// then those that it writes:
 ///
 ///     struct scale_pixels {
 ///       using preprocessing_step_signature = sc::serving::signature<sc::serving::spec<"pixels", 28, 28>>;
@@ -95,15 +95,15 @@ struct signature {
 ///                                                                      .preprocessing_step = scale_pixels{},
 ///                                                                      .postprocessing_step = find_class{}};
 ///
-/// What a preprocessing step writes must be the model's inputs, in number and size, and what a postprocessing step
-/// reads its outputs (E5090). An output of a postprocessing step is a number or a row of them.
+/// The spans that a preprocessing step writes must be the model's inputs, in number and size, and those that a
+/// postprocessing step reads its outputs (E5090). An output of a postprocessing step is a number or a row of them.
 template <class Preprocessing = no_processing, class Postprocessing = no_processing>
 struct application_options {
   /// Sizes of batches, TensorFlow Serving's allowed_batch_sizes: up to 16, increasing to the batch_size (E5148). A
-  /// batch has the least of them that holds the samples that wait; each is a program with weights and memory of its
+  /// batch has the least of them that holds the samples that wait; each is a predictor with weights and memory of its
   /// own, and takes its own time to be compiled. None: the batch_size alone.
   batch_size_list allowed_batch_sizes = {};
-  /// Names of what comes out in the end.
+  /// Names of the application's outputs.
   output_name_list output_names = {};
   /// A step before the model, whose inputs are the application's.
   Preprocessing preprocessing_step = {};
@@ -124,7 +124,7 @@ struct batch_facts {
 };
 
 /// Reports E5148, at compile time or at run time: sizes that do not increase up to the batch size, or a servable whose
-/// batches have one size. `left_out`: number of given sizes that found no room in `sizes`.
+/// batches have one size. `left_out`: number of surplus sizes, for which `sizes` has no room.
 [[nodiscard]] constexpr diagnostics::diagnostic check_batch_sizes(std::span<int const> sizes, batch_facts const& facts,
                                                                   int left_out = 0) {
   diagnostics::diagnostic problem;

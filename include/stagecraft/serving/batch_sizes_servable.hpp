@@ -53,7 +53,7 @@ class batch_sizes_servable final : public servable {
   }
 
  private:
-  /// Feeds one servable with a batch that is there already.
+  /// Feeds one servable with a batch that is already filled.
   class one_batch final : public servable_feed {
    public:
     one_batch(servable_feed& outer, batch_sizes_servable const& of, int samples, int size)
@@ -91,11 +91,11 @@ inline constexpr auto inference_of_size = [] {
 /// Names the predictor type of the same model for another batch size.
 template <class Predictor>
 struct predictor_sizes;
-template <Model M, auto Inference, class Machine>
-struct predictor_sizes<trainers::model_predictor<M, Inference, Machine>> {
+template <Model M, class Settings, class Machine>
+struct predictor_sizes<trainers::model_predictor<M, Settings, Machine>> {
   template <int Size>
-  using of = predictor<M, inference_of_size<Inference, Size>, Machine>;
-  static constexpr int iterations = Inference.steps_per_execution;
+  using of = predictor<M, inference_of_size<Settings::value, Size>, Machine>;
+  static constexpr int iterations = Settings::value.steps_per_execution;
 };
 
 /// Makes a servable of all sizes, the last of which is the predictor's own. `wrap` makes a servable of a predictor; it

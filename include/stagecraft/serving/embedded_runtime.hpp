@@ -97,7 +97,7 @@ class embedded_runtime {
       counts_.left_calls += queue_.drop_left(call->arrival);
       if (!accepts_ || queue_.size() >= static_cast<std::size_t>(options_.max_enqueued_calls)) {
         ++counts_.refused_calls;
-        if (!accepts_) throw runtime_stopped("E5081", "the engine is stopped and takes no calls");
+        if (!accepts_) throw runtime_stopped("E5081", "the embedded runtime is stopped and takes no calls");
         throw queue_full("E5082", std::to_string(queue_.size()) + " calls wait, as many as may wait");
       }
       ++counts_.calls;

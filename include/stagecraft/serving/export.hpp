@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Models that are compiled as applications, from the program that has trained them: what `export_for_ipu_serving` of a
-// trainer or predictor does, and Graphcore's ipu.serving. Not part of <stagecraft/stagecraft.hpp>.
+// Compiles models as applications in the program that has trained them: `export_for_ipu_serving` of a trainer or
+// predictor, and Graphcore's ipu.serving. Not part of <stagecraft/stagecraft.hpp>.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>
@@ -18,10 +18,11 @@
 
 namespace stagecraft::trainers {
 
-template <class M, class Session>
-[[nodiscard]] serving::embedded_runtime export_application_of(file_functions, trained_model<M, Session> const& model,
+template <class Session>
+[[nodiscard]] serving::embedded_runtime export_application_of(file_functions, trained_model<Session> const& model,
                                                               std::string const& export_dir,
                                                               export_options const& options, int iterations = 0) {
+  using M = trained_type<Session>;
   auto const place = io::without_slash(export_dir);
   int const batch_size = options.batch_size > 0 ? options.batch_size : graph_of<M>.batch_size();
   if (batch_size < 1)
@@ -34,7 +35,7 @@ template <class M, class Session>
                "output_names has " + std::to_string(options.output_names.size()) + " names, but there are " +
                    std::to_string(Session::output_count) + " outputs");
   serving::detail::check_output_names(place, options.output_names);
-  // Whatever replicas the model has here, the application has one.
+  // The application has one replica, however many the model has here.
   auto const sizes = serving::detail::check_batch_sizes(
       options.allowed_batch_sizes,
       {.batch_size = batch_size, .stages = Session::sizes::stages, .of_inputs = graph_of<M>.batch_size()});

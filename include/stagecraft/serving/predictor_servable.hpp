@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A predictor as a servable, behind which its type is hidden.
+// A predictor as a servable, which hides its type.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>
@@ -23,7 +23,7 @@ namespace detail {
   return {std::move(name), {of.begin(), of.end()}};
 }
 
-/// Throws E5093 a name that stands twice, since callers find outputs by their names.
+/// Throws E5093 for a name that occurs twice, since callers find outputs by their names.
 inline void check_output_names(std::string const& owner, std::vector<std::string> const& names) {
   for (auto name = names.begin(); name != names.end(); ++name)
     if (std::find(names.begin(), name, *name) != name)
@@ -53,7 +53,8 @@ template <class Session>
   return result;
 }
 
-/// Reports E5097 a stateful model: samples of all callers share batches, and a state belongs to one caller's samples.
+/// Reports E5097 for a stateful model: samples of all callers share batches, and a state belongs to one caller's
+/// samples.
 template <class Session>
 inline constexpr diagnostics::diagnostic states_between_callers = [] {
   diagnostics::diagnostic problem;

@@ -84,7 +84,7 @@ class call_failure {
   [[nodiscard]] static char const* text_of(kind of) noexcept {
     switch (of) {
       case kind::none: return "";
-      case kind::stopped: return "the engine was stopped before the call was run";
+      case kind::stopped: return "the embedded runtime was stopped before the call was run";
       case kind::late: return "the call was not answered in its time";
       case kind::recoverable: return "the machine has no more memory";
       case kind::application:
@@ -107,8 +107,8 @@ using serving_clock = std::chrono::steady_clock;
 
 /// One call; the caller, who may leave, and the runtime share it.
 struct call_record {
-  std::vector<std::vector<float>> inputs;   // constant once the call is queued
-  std::vector<std::vector<float>> outputs;  // each sample's is written once, before `finish`
+  std::vector<std::vector<float>> inputs;   // not changed after the call is queued
+  std::vector<std::vector<float>> outputs;  // each sample's outputs are written once, before `finish`
   std::int64_t samples = 0;
   serving_clock::time_point arrival, deadline = serving_clock::time_point::max();
 
@@ -118,8 +118,8 @@ struct call_record {
   /// True if nobody waits for the answer any more.
   std::atomic<bool> abandoned = false;
 
-  /// Answers the call: its outputs are there, or `why` says why not. Only the first answer counts; returns false for
-  /// others. Needs no memory.
+  /// Answers the call: with its outputs or, if `why` is a failure, with that. Only the first answer counts; returns
+  /// false for others. Needs no memory.
   bool finish(call_failure why = {}) noexcept {
     {
       std::scoped_lock const lock(mutex_);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What layers learn of data without training: Keras's `adapt` of Normalization and Discretization.
+// Weights that layers compute from data without training: Keras's `adapt` of Normalization and Discretization.
 #pragma once
 
 #include <stagecraft/graph/array_view.hpp>
@@ -17,8 +17,8 @@
 
 namespace stagecraft::trainers {
 
-// Templates, so that only programs that adapt a layer compile them. `data(visit)` reads all samples, as often as it is
-// called, and calls `visit(numbers, count)` with `count` samples, one after the other.
+// The functions are templates, so that only programs that adapt a layer compile them. Each call of `data(visit)` reads
+// all samples and calls `visit(numbers, count)` for each group of `count` samples, which follow each other.
 
 /// The samples of an array, as many at a time as Keras's `adapt` of arrays takes.
 struct samples_of_array {
@@ -41,11 +41,11 @@ template <class Source>
 [[gnu::cold]] std::vector<weight_array> adapt_layer(layers::normalization const& layer, shape const& sample,
                                                     Source const& data) {
   auto const size = static_cast<std::size_t>(sample.size());
-  std::vector<std::size_t> slot(size, 0);  // whose mean and variance an element belongs to
+  std::vector<std::size_t> slot(size, 0);  // the mean and variance that each element belongs to
   std::vector<int> lengths;
   std::size_t slots = 1;
   for (int axis : layer.ascending_axes(sample.rank() + 1)) {
-    --axis;  // of a sample
+    --axis;  // counted without the samples' axis
     std::size_t behind = 1;
     for (int i = axis + 1; i < sample.rank(); ++i) behind *= static_cast<std::size_t>(sample[i]);
     auto const length = static_cast<std::size_t>(sample[axis]);
@@ -73,12 +73,13 @@ template <class Source>
           {"", {}, {static_cast<float>(count)}}};
 }
 
-/// Some of many numbers in ascending order, and how many each stands for: Keras's summaries, step by step, so that
-/// boundaries are Keras's. Definition: keras/layers/preprocessing/discretization.py.
+/// A summary of many numbers: some of them in ascending order, each with the number of those that it stands for. It
+/// follows Keras's summaries step by step, so that boundaries are Keras's. Definition:
+/// keras/layers/preprocessing/discretization.py.
 template <class Number = float>
 class number_summary {
  public:
-  /// Takes about 1 / epsilon of them.
+  /// Keeps about 1 / epsilon of the numbers.
   number_summary(std::vector<Number> numbers, float epsilon) {
     std::sort(numbers.begin(), numbers.end());
     auto const apart = static_cast<std::size_t>(static_cast<float>(numbers.size()) / (1.0F / epsilon));
@@ -105,7 +106,7 @@ class number_summary {
     }
     compress(static_cast<double>(epsilon));
   }
-  /// Values at each `epsilon` of the weight.
+  /// Keeps the values at multiples of `epsilon` of the total weight.
   void compress(double epsilon) {
     std::vector<Number> total(weights_.size()), share(weights_.size());
     std::partial_sum(weights_.begin(), weights_.end(), total.begin());
@@ -137,8 +138,8 @@ class number_summary {
   std::vector<Number> values_, weights_;
 };
 
-/// Boundaries between bins that hold about as many of the numbers each. They depend a little on how many samples come
-/// at a time, as in Keras.
+/// Boundaries between bins that hold about the same number of values. As in Keras, they depend slightly on the number
+/// of samples that come at a time.
 template <class Source>
 [[gnu::cold]] std::vector<weight_array> adapt_layer(layers::discretization const& layer, shape const& sample,
                                                     Source const& data) {
@@ -154,7 +155,7 @@ template <class Source>
   return {{"", {bounds}, {all.values().begin(), all.values().begin() + bounds}}};
 }
 
-/// E1086: a layer that learns nothing of data.
+/// Reports E1086 for a layer that cannot be adapted.
 template <class M, int Call>
 inline constexpr diagnostic adapted_layer_problem = [] {
   diagnostic problem;
@@ -167,7 +168,7 @@ inline constexpr diagnostic adapted_layer_problem = [] {
   return problem;
 }();
 
-/// The weights that a layer's call makes of data. Errors: E1086; E4001, E4003, E4010, E5225 data that do not fit.
+/// The weights that a layer computes from data. Errors: E1086; E4001, E4003, E4010, E5225 data that do not fit.
 template <class M, int Call>
 std::vector<weight_array> adapted_weights(sample_set const& data) {
   static_assert(report<adapted_layer_problem<M, Call>>());

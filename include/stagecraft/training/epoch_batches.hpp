@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The batches of an epoch or an evaluation: of arrays, or of a dataset.
+// The batches of an epoch or an evaluation, from arrays or from a dataset.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -14,7 +14,7 @@
 
 namespace stagecraft::trainers {
 
-/// What brings them, in which order, and how many: `steps` for each replica, out of `batches`.
+/// The source of the batches, their order, and their number: `steps` for each replica, out of `batches`.
 template <class Session>
 struct epoch_batches {
   using loader = batch_loader<Session>;
@@ -23,7 +23,8 @@ struct epoch_batches {
   epoch_order order;
   int batch_size, batches, steps;
 
-  /// To evaluate samples in memory; `asked` batches of them, 0: all. Errors: E4003, E4011, E4019, E4041.
+  /// Batches for the evaluation of samples in memory; `asked`: number of batches, 0: all. Errors: E4003, E4011, E4019,
+  /// E4041.
   [[gnu::cold]] static epoch_batches to_evaluate(loader data, char const* name, int batch_size, char const* option,
                                                  int asked) {
     if constexpr (Session::graph.is_stateful()) check_full_batches(name, data.count(), batch_size, Session::batch);
@@ -34,7 +35,8 @@ struct epoch_batches {
     return {std::move(data), std::move(order), batch_size, batches, steps};
   }
 
-  /// The batches of a dataset, a streamed_batches, whose epochs begin with `epoch`: passes over it, unless `continues`.
+  /// The batches of a dataset, a streamed_batches, from epoch `epoch` on. An epoch is a pass over the dataset or, if
+  /// `continues`, goes on where the one before has ended.
   template <class Stream>
   static epoch_batches of_stream(Stream& stream, char const* option, int asked, int epoch, bool continues,
                                  std::vector<class_weight_entry> const& class_weight = {},

@@ -10,10 +10,10 @@
 
 namespace stagecraft::trainers {
 
-/// How many steps each replica takes: the batches that are asked for, or all, shared out evenly. As in Keras on IPU,
-/// those that are left over are left out, with a warning.
-/// Errors: E4003 if more batches are asked for (0: all) than there are, E4041 if some replica would have none.
-/// \param option the name in errors of what is asked for, and `argument` that of the data
+/// The number of steps of each replica: the batches that are asked for, or all, shared out evenly. As in Keras on IPU,
+/// leftover batches are skipped, with a warning. Errors: E4003 if more batches are asked for (0: all) than there are,
+/// E4041 if some replica would have none.
+/// \param option the name of the option in errors, and `argument` the name of the data
 [[nodiscard]] inline int steps_of_replica(char const* argument, char const* option, int asked, int batches,
                                           int replicas) {
   if (asked > 0) check_steps(option, asked, batches);
@@ -28,9 +28,8 @@ namespace stagecraft::trainers {
   return taken / replicas;
 }
 
-/// How many steps of each replica training executes at once. As in Keras on IPU, an execution is cut to an epoch that
-/// is shorter (with a warning), and must divide a longer one.
-/// Errors: E4017, E4018.
+/// The number of steps of each replica that training executes at once. As in Keras on IPU, an execution is shortened to
+/// a shorter epoch (with a warning), and must divide a longer one. Errors: E4017, E4018.
 [[nodiscard]] inline int steps_of_training_execution(int steps_of_epoch, int wanted, int accumulation_steps,
                                                      int replicas) {
   int const steps = std::min(wanted, steps_of_epoch);

@@ -23,10 +23,10 @@ namespace stagecraft::trainers {
 
 struct no_base {};
 
-/// Has the members of model_predictor; none of them is ever run. `Base`: what it is, too.
+/// Has the members of model_predictor; none of them is ever run. `Base`: its base class.
 template <class Base = no_base>
 struct invalid_predictor : Base {
-  // Dependent, so that programs without such errors do not instantiate it.
+  // The type depends on a parameter, so that programs without such errors do not instantiate it.
   using tensor = std::conditional_t<std::is_void_v<Base>, Base, xt::xarray<float>>;
 
   explicit invalid_predictor(std::uint64_t = 0) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What stateful layers keep from batch to batch, as the user sees it. Keras counterpart: `states` and `reset_states` of
-// RNN, `reset_states` of Model.
+// The states that stateful layers keep from batch to batch, as users see them. Keras counterpart: `states` and
+// `reset_states` of RNN, `reset_states` of Model.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>
@@ -22,7 +22,7 @@ inline constexpr auto all_states = [] {
   return result;
 }();
 
-/// The states of the layers of a name; `layers` counts these.
+/// The states of the layers with a name, and the number of these layers, `layers`.
 template <class M>
 constexpr growing_array<int> find_states(std::string_view name, int& layers) {
   growing_array<int> result;
@@ -39,7 +39,7 @@ inline constexpr std::size_t count_states = [] {
   return find_states<M>(Name, layers).size();
 }();
 
-/// E1067: a name that no layer has, or several; E1090: a layer that keeps no states.
+/// Reports E1067 for a name that no layer has, or several have; E1090 for a layer that keeps no states.
 template <class M, fixed_name Name>
 inline constexpr diagnostic layer_states_problem = [] {
   diagnostic problem;

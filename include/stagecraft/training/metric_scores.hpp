@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one row counts in metrics that are means over rows.
-// Keras counterpart: the update_state of the metrics.
+// The scores of rows in metrics that are means over rows. Keras counterpart: the update_state of the metrics.
 #pragma once
 
 #include <stagecraft/graph/array_view.hpp>
@@ -18,7 +17,8 @@ namespace stagecraft::trainers {
 /// True for numbers that are neither infinite nor NaN, without <cmath>.
 [[nodiscard]] inline bool is_finite(float value) noexcept { return value - value == 0; }
 
-/// tf.math.argmax of a row: the first largest. NaN is never it, and the first column is if no number is finite or more.
+/// tf.math.argmax of a row: the first largest number. It is never a NaN; it is the first column if all numbers are NaN
+/// or -infinity.
 [[nodiscard]] inline int first_largest(float const* values, int width) noexcept {
   int best = 0;
   float largest = std::numeric_limits<float>::lowest();
@@ -30,8 +30,8 @@ namespace stagecraft::trainers {
   return best;
 }
 
-/// Whether column `label` is the first largest. Counts what speaks against it, which needs no branch and no chain of
-/// maxima.
+/// True if column `label` is the first largest number. Counts the columns that are larger, which needs no branch and no
+/// chain of maxima.
 [[nodiscard]] inline bool is_first_largest(float const* values, int width, int label) noexcept {
   if (label < 0 || label >= width) return false;
   float const value = values[label];
@@ -55,7 +55,7 @@ namespace stagecraft::trainers {
   return not_finite == 0 && larger < k;
 }
 
-/// The mean over rows of what each of them scores.
+/// The mean of the rows' scores.
 template <metrics::metric Metric, int Width, shape Sample = shape{}>
 struct mean_of_scores {
   static constexpr std::size_t size = 1;
@@ -77,9 +77,9 @@ struct mean_of_scores {
       if constexpr (sparse) {
         std::array<float, static_cast<std::size_t>(target_columns_of(call_of_row<true>(), Width))> labels;
         for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<float>(target[i]);
-        return row::evaluate(labels.data(), prediction, 1, nullptr);
+        return static_cast<double>(row::evaluate(labels.data(), prediction, 1, nullptr));
       } else {
-        return row::evaluate(target, prediction, 1, nullptr);
+        return static_cast<double>(row::evaluate(target, prediction, 1, nullptr));
       }
     } else if constexpr (Metric.kind == categorical_accuracy || Metric.kind == top_k_categorical_accuracy) {
       return score_class(prediction, sparse ? static_cast<int>(*target) : first_of(target));

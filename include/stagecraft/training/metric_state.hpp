@@ -20,7 +20,7 @@
 
 namespace stagecraft::trainers {
 
-/// For metric_kind::confusion: how much positive and negative targets weigh whose predictions lie between two
+/// For metric_kind::confusion: the weights of positive and of negative targets whose predictions lie between two
 /// thresholds.
 template <metrics::metric Metric, int Width>
 class confusion_counter {
@@ -28,8 +28,7 @@ class confusion_counter {
   static constexpr auto numbers = Metric.numbers;
   static constexpr bool has_label_weights = numbers.count > options.given();
   static constexpr int labels = options.per_label != 0 ? Width : 1;
-  static constexpr std::size_t between =
-      static_cast<std::size_t>(options.count) + 1;  // predictions behind i thresholds
+  static constexpr std::size_t between = static_cast<std::size_t>(options.count) + 1;  // one more than thresholds
 
  public:
   static constexpr std::size_t size = 2 * between * static_cast<std::size_t>(labels);
@@ -86,7 +85,7 @@ class confusion_counter {
     else
       return *target == column;
   }
-  /// tf.math.top_k: of equal ones the first.
+  /// tf.math.top_k: the first of equal numbers ranks higher.
   static void find_top(float const* prediction, std::array<bool, Width>& is_in_top) noexcept {
     for (int k = 0; k < Metric.k; ++k) {
       int best = -1;
@@ -100,7 +99,7 @@ class confusion_counter {
     if constexpr (options.count == 1) return 1;
     if (value > threshold(options.count - 1)) return static_cast<std::size_t>(options.count);
     int below = 0;
-    // Near enough, whatever was rounded.
+    // The estimate may be off by rounding.
     if constexpr (options.given() == 0) below = static_cast<int>(value * static_cast<float>(options.count - 1));
     while (below < options.count && value > threshold(below)) ++below;
     while (below > 0 && !(value > threshold(below - 1))) --below;
@@ -108,7 +107,7 @@ class confusion_counter {
   }
 };
 
-/// For metric_kind::class_matrix: how often each class (row) was taken for each class (column).
+/// For metric_kind::class_matrix: counts how often each class (row) was predicted as each class (column).
 template <metrics::metric Metric, int Width>
 struct class_matrix_counter {
   static constexpr int classes = Metric.k;
@@ -135,7 +134,7 @@ struct class_matrix_counter {
   }
 };
 
-/// A weighted mean that grows. The mean of nothing is 0, as in Keras.
+/// A running weighted mean. The mean of no values is 0, as in Keras.
 class running_mean {
  public:
   void add(double value, double weight = 1) noexcept {
@@ -150,7 +149,8 @@ class running_mean {
   double weight_ = 0;
 };
 
-/// For metrics that have a `result` of what their `call` gives: some rows at a time, the last of which may count 0.
+/// For metrics with a `result` that follows from what their `call` returns: takes groups of rows, the last of which may
+/// have a weight of 0.
 template <metrics::metric Metric, bool SparseTargets, int Width>
 class traced_sums {
   static constexpr int rows = Width > 64 ? 2048 / (Width < 2048 ? Width : 2048) : 32;
@@ -219,8 +219,8 @@ class metric_state {
   static constexpr metrics::metric resolved = metrics::resolve(Metric, SparseTargets, Width);
 
   /// Takes in `rows` rows of predictions and their targets: `Width` columns each, or one class number.
-  /// \param weights null, or so many weights for so many rows, to be multiplied by `factor`: a row has the first one of
-  /// its own, or shares one with its neighbours
+  /// \param weights null, or weights, to be multiplied by `factor`: each row has one or several, of which the first
+  /// counts, or shares one with its neighbours
   template <class Target>
   [[gnu::noinline]] void update(float const* predictions, Target const* targets, int rows,
                                 float const* weights = nullptr, int factor = 1, int weights_per_sample = 1,
@@ -231,20 +231,20 @@ class metric_state {
                  : weights[std::ptrdiff_t{row} * weights_per_sample / rows_per_sample] * static_cast<float>(factor);
     });
   }
-  /// Updates without weights, but for rows of masked steps, which do not count; `weights` says which they are.
+  /// Updates without weights, except that rows of masked steps, which `weights` marks, do not count.
   template <class Target>
   void update_unmasked(float const* predictions, Target const* targets, int rows, float const* weights) noexcept {
     add(predictions, targets, rows, [&](int row) { return is_masked(weights[row]) ? 0.0F : 1.0F; });
   }
 
-  /// Takes in what another one has: of another replica.
+  /// Adds the state of another replica.
   void merge(metric_state const& other) noexcept {
     for (std::size_t i = 0; i < sums_.size(); ++i) sums_[i] += other.sums_[i];
     weight_ += other.weight_;
   }
 
   void reset() noexcept { *this = {}; }
-  /// The mean so far, or what the metric says of its sums; 0 when nothing came yet.
+  /// The mean so far, or the metric's `result` of its sums; 0 before the first row.
   [[nodiscard]] double result() const { return counter::result({sums_, weight_}); }
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an optimizer keeps with each weight, as the user sees it: copies in Keras's order, under Keras's names.
+// The numbers that an optimizer keeps with each weight, as users see them: copies in Keras's order, under Keras's
+// names.
 #pragma once
 
 #include <stagecraft/graph/growing_array.hpp>
@@ -13,7 +14,7 @@
 
 namespace stagecraft::trainers {
 
-/// Remembers what an optimizer calls its slots.
+/// Records the names of an optimizer's slots.
 class slot_name_tracer : public update_tracer {
  public:
   using update_tracer::update_tracer;
@@ -24,7 +25,7 @@ class slot_name_tracer : public update_tracer {
   growing_array<std::string_view> names;
 };
 
-/// The names of an optimizer's slots; empty for those that it asks of an update_tracer itself.
+/// The names of an optimizer's slots; empty for slots that it asks for as an update_tracer.
 template <auto Optimizer>
 inline constexpr auto slot_names = [] {
   operations::operation_list list;
@@ -38,7 +39,7 @@ inline constexpr auto slot_names = [] {
   return result;
 }();
 
-/// "m", or "slot_1" for one without a name of its own.
+/// The name of a slot: "m", or "slot_1" if it has none of its own.
 template <auto Optimizer>
 [[nodiscard]] std::string slot_name(std::size_t slot) {
   constexpr auto const& names = slot_names<Optimizer>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs a model that is not trained: Keras's `predict` and the call of a model, with a plan and memory of their own.
+// Runs a model without training it: Keras's `predict` and the call of a model, with a plan and memory of their own.
 #pragma once
 
 #include <stagecraft/diagnostics/begin_headers.hpp>
@@ -24,7 +24,7 @@
 
 namespace stagecraft::trainers {
 
-/// E4095: something is asked of a predictor that needs a loss.
+/// Reports E4095 for a function that a predictor cannot have, since it needs a loss.
 template <fixed_name Function>
 inline constexpr diagnostic no_loss_problem = [] {
   diagnostic problem;
@@ -39,7 +39,7 @@ struct no_loss {
   std::array<double, 2> result{};
 };
 
-/// E4151: a model whose call is more than the steps of one thread from one input to one output.
+/// Reports E4151 for a model whose call is more than the steps of one thread from one input to one output.
 template <class Session>
 inline constexpr diagnostic lone_call_problem = [] {
   diagnostic problem;
@@ -52,7 +52,7 @@ inline constexpr diagnostic lone_call_problem = [] {
 struct numbers_of_call {
   std::size_t inputs = 0, outputs = 0;
 };
-/// Numbers of the first input and output of a batch.
+/// The number of floats in a batch of the first input and of the first output.
 template <class Session>
 constexpr numbers_of_call call_floats() {
   constexpr auto batch = static_cast<std::size_t>(Session::batch);
@@ -61,25 +61,25 @@ constexpr numbers_of_call call_floats() {
 }
 
 /// The type behind `predictor<...>`.
-template <Model M, auto Inference, class Machine>
-class model_predictor : trained_model<typename traced_model<M>::type, session_of_run<M, Inference, Machine>> {
-  using base = trained_model<typename traced_model<M>::type, session_of_run<M, Inference, Machine>>;
+template <Model M, class Settings, class Machine>
+class model_predictor : trained_model<session_of_run<M, Settings::value, Machine>> {
+  using base = trained_model<session_of_run<M, Settings::value, Machine>>;
 
  public:
   using typename base::session_type;
-  /// How the model is run.
-  static constexpr auto inference = Inference;
+  /// The inference description of the model.
+  static constexpr auto inference = Settings::value;
   static constexpr int replicas = session_type::replicas;  ///< copies of the model, which share the batches
 
-  /// Weights get their initial values; all memory is taken here.
+  /// Initializes the weights and allocates all memory.
   explicit model_predictor(std::uint64_t seed = inference.seed) : base(seed) {}
   model_predictor(model_predictor&&) noexcept = default;
   model_predictor& operator=(model_predictor&&) noexcept = default;
 
-  /// Another predictor of the same weights, for another thread: it has the memory that a run needs to itself, but no
-  /// weights of its own. From then on nobody may change them (E4108), until all predictors but one are gone; that one
-  /// may be any of them. States between batches are not shared, so that the weights of a stateful model are copied.
-  /// Allocates as the constructor does. Errors: E4107.
+  /// Another predictor of the same weights, for another thread: it has memory of its own for runs, but shares the
+  /// weights. From then on nobody may change them (E4108), until all predictors but one are gone; that one may be any
+  /// of them. States between batches are not shared, so that the weights of a stateful model are copied. Allocates as
+  /// the constructor does. Errors: E4107.
   [[nodiscard]] model_predictor sharing_weights() {
     auto const calling = this->begin_call("sharing_weights");
     model_predictor other;
@@ -87,9 +87,9 @@ class model_predictor : trained_model<typename traced_model<M>::type, session_of
     return other;
   }
 
-  /// The name of the model, and its weights: those of a trainer of the same model can be given.
+  /// The name of the model, and its weights, which may be those of a trainer of the same model.
   using base::adapt, base::get_weights, base::name, base::session, base::set_weights;
-  /// What stateful layers keep from batch to batch.
+  /// The states that stateful layers keep from batch to batch.
   using base::get_states, base::reset_states;
   /// Weights from and to files: <stagecraft/io/weights.hpp>; bundles: <stagecraft/io/bundle.hpp>.
   using base::load, base::load_weights, base::save, base::save_weights;
@@ -104,9 +104,9 @@ class model_predictor : trained_model<typename traced_model<M>::type, session_of
 
   /// The model's outputs for all samples, in their order: a tensor (samples, shape...), or a std::tuple of tensors if
   /// there are several outputs. Allocates the result. `steps_per_execution` steps are run at once, the last execution
-  /// may be shorter. With replicas, those that have no batch in the last step repeat the last one, and nothing is made
-  /// of that. All is checked before anything runs: data_error E4001 to E4003, E4008, E4010, E4011, E4019.
-  /// Definition: tf.keras.Model.predict.
+  /// may be shorter. Replicas that have no batch in the last step repeat the last batch, and their outputs are dropped.
+  /// Everything is checked before anything runs: data_error E4001 to E4003, E4008, E4010, E4011, E4019. Definition:
+  /// tf.keras.Model.predict.
   auto predict(sample_set const& x, predict_options const& options = {}) {
     auto const calling = this->begin_call("predict");
     return run_prediction<base>(*this, x, options);
@@ -119,34 +119,33 @@ class model_predictor : trained_model<typename traced_model<M>::type, session_of
     return run_streamed_prediction<base>(*this, dataset, options);
   }
 
-  /// The outputs for at most `batch_size` samples, at once, on the caller's thread: Keras's `model(x)`. The stages of a
-  /// pipelined model follow each other, whatever its schedule and steps_per_execution. Nothing is allocated, locked or
-  /// handed to another thread, but for a model without stages on several threads, which divide its steps. What is
-  /// returned is an xtensor adaptor (samples, shape...) of the model's own memory, or a std::tuple of them, valid until
-  /// the model runs again. Errors as `predict`.
-  /// Definition: tf.keras.Model.__call__.
+  /// The outputs for at most `batch_size` samples, computed immediately on the caller's thread: Keras's `model(x)`. The
+  /// stages of a pipelined model follow each other, whatever its schedule and steps_per_execution. Nothing is
+  /// allocated, locked or handed to another thread, except for a model without stages on several threads, which divide
+  /// its steps. The result is an xtensor adaptor (samples, shape...) of the model's own memory, or a std::tuple of
+  /// them, valid until the model runs again. Errors as `predict`. Definition: tf.keras.Model.__call__.
   auto operator()(sample_set const& x) {
     auto const calling = this->begin_call("a call of the model");
     return call_model(this->session(), x);
   }
 
-  /// How many numbers of a whole batch, that is of `batch_size` samples, `call` takes.
+  /// Number of floats that `call` takes: those of a whole batch of `batch_size` samples.
   static constexpr std::size_t call_inputs = call_floats<session_type>().inputs;
-  /// How many it returns.
+  /// Number of floats that `call` returns.
   static constexpr std::size_t call_outputs = call_floats<session_type>().outputs;
 
-  /// The outputs of one whole batch and nothing beside the model's steps, on the caller's thread: for control, audio
-  /// and other loops of small models. `x` has `batch_size` samples, row by row, and so has `y`; arrays and spans of
-  /// that length convert. Nothing is checked at run time, allocated or locked: not even a call during another thread's
-  /// call, which is E4107 elsewhere, is noticed. The weights that steps read are packed by the first call after they
-  /// have changed, or by any other run. Denormal numbers are not flushed: construct a `sc::kernels::flush_denormals` in
-  /// the thread that calls.
-  /// Errors: E4151, at compile time, for a model with several inputs, outputs, stages or threads, or of 16 bits.
+  /// Computes the outputs of one whole batch on the caller's thread, and does nothing but the model's steps: for
+  /// control, audio and other loops of small models. `x` has `batch_size` samples, row by row, and so has `y`; arrays
+  /// and spans of that length convert. Nothing is checked at run time, allocated or locked: not even a call during
+  /// another thread's call, which is E4107 elsewhere, is noticed. The weights that steps read are packed by the first
+  /// call after they have changed, or by any other run. Denormal numbers are not flushed: construct a
+  /// `sc::kernels::flush_denormals` in the thread that calls. Errors: E4151, at compile time, for a model with several
+  /// inputs, outputs, stages or threads, or of 16 bits.
   void call(std::span<float const, call_inputs> x, std::span<float, call_outputs> y) noexcept {
     static_assert(report<lone_call_problem<session_type>>());
     if constexpr (session_type::calls_alone) this->session().call(x.data(), y.data());
   }
-  /// Returns what the other `call` writes.
+  /// Returns the outputs that the other `call` writes.
   [[nodiscard]] std::array<float, call_outputs> call(std::span<float const, call_inputs> x) noexcept {
     std::array<float, call_outputs> y;
     call(x, y);
@@ -177,7 +176,7 @@ class model_predictor : trained_model<typename traced_model<M>::type, session_of
     return no_run<Options>{}, predict(sample_set{});
   }
 
-  // There is no loss: E4095.
+  // These need a loss: E4095.
   template <fixed_name Function = "fit">
   auto fit(any_argument, any_argument, ...) {
     return no_loss<Function>{}.result;
@@ -197,14 +196,16 @@ class model_predictor : trained_model<typename traced_model<M>::type, session_of
 };
 
 template <class M, auto Inference, class Machine>
-using predictor_or_stand_in = std::conditional_t<run_problem<M, Inference, Machine, false>().failed(),
-                                                 invalid_predictor<>, model_predictor<M, Inference, Machine>>;
+using predictor_or_stand_in =
+    std::conditional_t<run_problem<M, Inference, Machine, false>().failed(), invalid_predictor<>,
+                       model_predictor<M, settings_of<Inference>, Machine>>;
 
 }  // namespace stagecraft::trainers
 
 namespace stagecraft {
 
-/// A model that is run and not trained, how it is run, and the machine for it, checked together where they are named:
+/// A model that is run and not trained, its inference description, and its machine, which are checked together when
+/// they are named:
 ///
 ///     inline constexpr auto single = sc::inference{.batch_size = 1};
 ///     sc::predictor<mlp, single> model;                     // on the host
@@ -213,7 +214,7 @@ namespace stagecraft {
 ///     auto const one = model(digit);                        // at once, without allocation
 ///
 /// A predictor is one thread's: a call during a call of another thread is E4107. `model.sharing_weights()` makes one
-/// for another thread, and <stagecraft/serving/serving.hpp> has what any number of threads may call.
+/// for another thread, and <stagecraft/serving/serving.hpp> has predictors that any number of threads may call.
 ///
 /// It has no gradients, no optimizer's state and no losses, in memory or anywhere else: `evaluate` is a trainer's.
 ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Results of an epoch: of one replica the means of loss and metrics under Keras's names, or values accumulated over
-// steps (`accumulate_outfeed` of `pipelining_ops.pipeline`); of all replicas their reduction. Keras counterpart:
-// ReplicatedMetricReductionMethod.
+// Results of an epoch: for each replica the means of loss and metrics under Keras's names, or values accumulated over
+// steps (`accumulate_outfeed` of `pipelining_ops.pipeline`); for all replicas the reduction of these. Keras
+// counterpart: ReplicatedMetricReductionMethod.
 #pragma once
 
 #include <stagecraft/description/reported_metrics.hpp>
@@ -32,11 +32,11 @@ namespace stagecraft::trainers {
 template <dtype Type>
 class accumulated_value {
  public:
-  /// Adds one of `count` values whose mean is wanted.
+  /// Adds one of the `count` values of a mean.
   void add(double value, int count) {
     sum_ = rounded(sum_ + rounded(static_cast<float>(value) / static_cast<float>(count)));
   }
-  /// The mean; begins again.
+  /// Returns the mean and begins again.
   [[nodiscard]] double take() {
     float const result = sum_;
     sum_ = 0;
@@ -61,7 +61,7 @@ class accumulated_value {
 /// `predict` reports nothing.
 ///
 /// The options of the pipeline, or of gradient accumulation, say what is reported, as Graphcore's outfeed does:
-/// - all of it, after each step: means over the samples;
+/// - by default, all values after each step: means over the samples;
 /// - `outfeed_loss`, `outfeed_mask`: while training, only the total loss, or not all metrics; the others are not
 ///   computed and have no name;
 /// - `accumulate_outfeed`: per weight update, the mean of its micro-batches' results, each divided by their number and
@@ -117,7 +117,7 @@ class step_results {
     return text;
   }
 
-  /// Says of how many steps the next execution consists.
+  /// Sets the number of steps of the next execution.
   void begin_execution(int steps) {
     steps_ = steps;
     if constexpr (accumulates) {
@@ -127,7 +127,7 @@ class step_results {
     }
   }
 
-  /// Takes in a step.
+  /// Adds the results of a step.
   void add(step_view<Session> const& step) {
     if constexpr (count > 0) {
       if (only_last && step.step() + 1 != steps_) return;
@@ -150,8 +150,8 @@ class step_results {
     return result;
   }
 
-  /// Metrics that are no means over rows are those of all replicas' rows together, in the values of each replica:
-  /// `of(i)` gives its results.
+  /// Computes the metrics that are no means over rows from the rows of all replicas together, and writes them to the
+  /// values of each replica. `of(i)` returns the results of replica i.
   template <class Of, std::size_t Replicas>
   static void merge_states(Of const& of, std::array<values_type, Replicas>& all) {
     if constexpr (!accumulates)
@@ -169,7 +169,8 @@ class step_results {
     return output_names<typename job::model>[output].view();
   }
 
-  /// Keras's mean over the steps counts a loss for each row, each times the samples, where losses are not reduced.
+  /// The weight of a step in Keras's mean over the steps: if losses are not reduced, each row counts, times the
+  /// samples.
   [[nodiscard]] static double rows_that_count(step_view<Session> const& step) {
     return Session::template loss_divisor<0>(step.valid_samples());
   }
@@ -228,17 +229,17 @@ class step_results {
 
   std::array<running_mean, accumulates ? count : losses> losses_;
   metric_states metrics_;
-  std::array<accumulated, accumulates ? count : 0> gathered_;  // since the last one that was reported
+  std::array<accumulated, accumulates ? count : 0> gathered_;  // values since the last reported one
   int gathered_steps_ = 0;
   int gathered_count_ = 1;
   int steps_ = 1;
 };
 
-/// The results of each replica, which add to their own at the same time, and what is made of them for the host, as
-/// `replicated_metric_reduction_method` says:
+/// The results of all replicas, each of which adds to its own at the same time as the others, and their reduction for
+/// the host by `replicated_metric_reduction_method`:
 /// - `none`: those of the last replica;
 /// - `list`: all of them. In logs, "loss" is the last replica's, and "loss_replica_0" and so on are those of all;
-///   `evaluate` gives an array per value, with one number per replica;
+/// `evaluate` returns an array per value, with one number per replica;
 /// - `sum`, `mean`: of all replicas, in their order; where a metric is no mean over rows, `mean` is that of all rows.
 /// With one replica these are all the same.
 template <class Session, run_kind Kind>
@@ -248,7 +249,7 @@ class replica_results {
   using values_of_one = typename results_of_one::values_type;
   static constexpr int replicas = Session::replicas;
   static constexpr std::size_t count = results_of_one::count;
-  /// A prediction reports nothing, so that it makes no difference.
+  /// The method. A prediction reports nothing, so that the method makes no difference.
   static constexpr auto method = [] {
     if constexpr (Kind == run_kind::prediction)
       return replicated_metric_reduction_method::none;
@@ -274,7 +275,7 @@ class replica_results {
     return result;
   }
 
-  /// What `evaluate` gives.
+  /// The result of `evaluate`.
   [[nodiscard]] report_type report() const {
     report_type result{};
     values_of_all const all = values();
@@ -294,14 +295,14 @@ class replica_results {
     return result;
   }
 
-  /// Into logs from `make_logs`; does not allocate, unless a callback has cleared them. Where replicas are not reduced,
-  /// the values under Keras's names are those of one of them.
+  /// Writes to logs from `make_logs`; does not allocate, unless a callback has cleared them. If replicas are not
+  /// reduced, the values under Keras's names are those of `replica`.
   static void write(values_of_all const& all, logs& values_of_step, int replica = replicas - 1) {
     if (values_of_step.size() < logged) values_of_step = make_logs();
     for (std::size_t i = 0; i < logged; ++i) values_of_step.value(i) = value(all, i, replica);
   }
   void write(logs& values_of_step) const { write(values(), values_of_step); }
-  /// Into any logs, each name with a prefix.
+  /// Writes to any logs, each name after a prefix.
   [[gnu::cold]] void write(logs& values_of_epoch, std::string_view prefix) const {
     values_of_all const all = values();
     for (std::size_t i = 0; i < logged; ++i) values_of_epoch[std::string(prefix).append(name(i))] = value(all, i);
@@ -331,7 +332,7 @@ class replica_results {
     return method == mean ? total / replicas : total;
   }
 
-  // In cache lines of their own: replicas add at the same time.
+  // Each replica's results have cache lines of their own, since replicas add at the same time.
   struct alignas(64) own_results {
     results_of_one results;
   };

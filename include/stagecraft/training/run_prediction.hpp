@@ -20,7 +20,7 @@
 
 namespace stagecraft::trainers {
 
-/// A tensor (samples, shape...) per output, which steps write to, each its own rows; at the same time if they want.
+/// A tensor (samples, shape...) per output. Each step writes its own rows; steps may write at the same time.
 template <class Session>
 class prediction {
   template <std::size_t Output>
@@ -30,7 +30,7 @@ class prediction {
   using indices = std::make_index_sequence<Session::output_count>;
 
  public:
-  /// Takes the memory.
+  /// Allocates the tensors.
   explicit prediction(std::ptrdiff_t samples)
       : samples_(samples), tensors_([samples]<std::size_t... Output>(std::index_sequence<Output...>) {
           return std::tuple<tensor<Output>...>(make<Output>(samples)...);
@@ -44,7 +44,7 @@ class prediction {
     [&]<std::size_t... Output>(std::index_sequence<Output...>) { (copy_output<Output>(step, first), ...); }(indices{});
   }
 
-  /// Leaves out all samples from this number on.
+  /// Drops all samples from this number on.
   void shorten(std::ptrdiff_t samples) {
     if (samples == samples_) return;
     prediction shorter(samples);
@@ -90,7 +90,7 @@ class prediction {
   typename tensors_of<indices>::type tensors_;
 };
 
-/// The outputs of a step where they lie: an xtensor adaptor (samples, shape...), or a std::tuple of them.
+/// The outputs of a step in the session's memory: an xtensor adaptor (samples, shape...), or a std::tuple of them.
 template <class Session>
 [[nodiscard]] auto view_outputs(std::array<float const*, Session::output_count> const& outputs,
                                 std::ptrdiff_t samples) {
@@ -109,7 +109,7 @@ template <class Session>
   }(std::make_index_sequence<Session::output_count>{});
 }
 
-/// As in Keras, a bar among the user's callbacks stands in for the run's own.
+/// True if the run needs a bar of its own: as in Keras, a bar among the user's callbacks replaces it.
 [[nodiscard]] inline bool needs_bar(int verbose, std::vector<callback*> const& given) {
   bool found = false;
   for (callback* each : given) found = found || (each != nullptr && each->is_progress_bar());
@@ -131,7 +131,7 @@ inline constexpr auto samples_of_batch = [] {
   return result;
 }();
 
-/// The outputs for one batch, where they lie in the session's memory.
+/// The outputs for one batch, in the session's memory.
 template <class Session>
 auto call_model(Session& session, sample_set const& x) {
   trainers::check_inputs<Session>(x);
@@ -148,7 +148,7 @@ auto call_model(Session& session, sample_set const& x) {
 }
 
 /// The outputs for `taken` batches, in their order. No batch is left out: replicas that have no batch in the last step
-/// repeat the last one, and nothing is made of that. `samples`: as many as there may be.
+/// repeat the last one, and their outputs are dropped. `samples`: an upper bound of the number of samples.
 template <class Trained>
 auto predict_batches(Trained& model, batch_loader<typename Trained::session_type> const& data, epoch_order const& order,
                      std::ptrdiff_t samples, int batch_size, int taken, predict_options const& options) {

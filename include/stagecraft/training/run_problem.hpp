@@ -20,7 +20,7 @@
 
 namespace stagecraft::trainers {
 
-/// E4084.
+/// Reports E4084 for options that do not exist.
 template <class Options>
 inline constexpr diagnostic wrong_run_options_problem = [] {
   constexpr std::string_view function = std::is_same_v<Options, fit_options>        ? "fit"
@@ -33,7 +33,7 @@ inline constexpr diagnostic wrong_run_options_problem = [] {
   return problem;
 }();
 
-/// E4140: `Function` is fit or evaluate. What the dataset's options are stands in a header that this one does not
+/// Reports E4140 for `Function`, fit or evaluate. The options for datasets are in a header that this one does not
 /// include.
 template <fixed_name Function>
 inline constexpr diagnostic wrong_streamed_options_problem = [] {
@@ -49,7 +49,7 @@ inline constexpr diagnostic wrong_streamed_options_problem = [] {
   return problem;
 }();
 
-/// What is left of a call that had its compile error.
+/// Stands in for a call that had its compile error.
 template <class Options>
 struct no_run {
   static_assert(report<wrong_run_options_problem<Options>>());
@@ -65,7 +65,7 @@ Result no_stream() {
   return {};
 }
 
-/// E2060: a single batch of a model whose weights are updated from several, in whole executions.
+/// Reports E2060 for a single batch of a model whose weights are updated from several batches, in whole executions.
 template <class M, auto Training, class Machine>
 inline constexpr diagnostic single_batch_problem = [] {
   diagnostic problem;
@@ -88,7 +88,7 @@ using model_of_session = std::conditional_t<is_pipelined<M> || is_pipelined<type
 template <class M, auto Description, class Machine>
 using session_of_run = session_of<model_of_session<M>, Description, Machine>;
 
-/// E4094: a description of the other kind.
+/// Reports E4094 for a description of the other kind.
 template <auto Description, bool Trains>
 inline constexpr diagnostic kind_of_description_problem = [] {
   diagnostic problem;
@@ -104,7 +104,7 @@ inline constexpr diagnostic kind_of_description_problem = [] {
   return problem;
 }();
 
-/// E4092: a machine of which only the description is included.
+/// Reports E4092 for a machine of which only the description is included.
 template <class Machine>
 inline constexpr diagnostic execution_problem = [] {
   diagnostic problem;

@@ -19,9 +19,9 @@
 
 namespace stagecraft::trainers {
 
-/// Both hooks of a batch are called for every step, in order, when all replicas have given their results of it: once
-/// for each replica, with its values if they are not reduced. At most `buffer_depth` results of a replica wait; a step
-/// that gives one more waits itself. What a callback throws ends the run.
+/// Calls both hooks of a batch for every step, in order, when all replicas have put their results of it: once for each
+/// replica, with its values if they are not reduced. At most `buffer_depth` results of a replica wait; a step with one
+/// more waits itself. An exception of a callback ends the run.
 template <run_kind Kind, class Results>
 class asynchronous_callbacks {
  public:
@@ -35,7 +35,7 @@ class asynchronous_callbacks {
         call_{&model, &callbacks} {}
 
   /// Call it before the first step. `values` belongs to the callbacks until `finish`, or until the returned object is
-  /// destroyed: then callbacks that are not called yet are dropped.
+  /// destroyed, which drops callbacks that have not been called yet.
   [[nodiscard]] auto start(logs& values) {
     call_.values = &values;
     call_.stops.store(call_.model->stop_training, std::memory_order_relaxed);
@@ -45,11 +45,11 @@ class asynchronous_callbacks {
   void put(int replica, values_of_one const& values) {
     queue_.push(replica, [&](values_of_one& place) { place = values; });
   }
-  /// Whether a callback wants training to stop.
+  /// True if a callback wants training to stop.
   [[nodiscard]] bool stops() const noexcept { return call_.stops.load(std::memory_order_relaxed); }
-  /// After the last step: waits for all callbacks. Throws what one of them has thrown.
+  /// Waits for all callbacks, after the last step. Rethrows the exception of a callback.
   void finish() { thread_.finish(); }
-  /// Ends every wait, when a step has failed elsewhere.
+  /// Ends every wait, after a step has failed elsewhere.
   void cancel() noexcept { queue_.cancel(); }
 
  private:
@@ -79,7 +79,7 @@ class asynchronous_callbacks {
   call_hooks call_;
 };
 
-/// How many steps each replica takes, and how many of them at once.
+/// The number of steps of each replica, and of steps that run at once.
 struct step_counts {
   int steps = 0;
   int execution = 1;
@@ -90,10 +90,10 @@ struct step_counts {
 /// Callbacks of batches are called once per execution: the first hook with its first step before it, the second one
 /// with its last step after it. With `asynchronous_callbacks`, both are called for every step of every replica, from a
 /// thread of its own, as soon as the step's results are there (not in training and evaluation with
-/// `accumulate_outfeed`); logs then hold the same for the last replica as those of synchronous callbacks do for the
-/// same step. Such a callback may ask for `stop_training` and for another learning rate, which the executions that
-/// follow obey; those of steps that are carried out are all called. Hooks of epochs and runs are called on the caller's
-/// thread, when all batches' are done.
+/// `accumulate_outfeed`); logs then hold the last replica's values as those of synchronous callbacks do for the same
+/// step. Such a callback may ask for `stop_training` and for another learning rate, which later executions obey; the
+/// callbacks of all executed steps are called. Hooks of epochs and runs are called on the caller's thread, after those
+/// of all batches.
 template <class Trained, run_kind Kind>
 class step_runner {
   using session_type = typename Trained::session_type;
@@ -117,16 +117,17 @@ class step_runner {
     }
   }
 
-  /// All steps, from the first one on. `look(view, step)` sees each step of each replica, perhaps of several replicas
-  /// at the same time.
+  /// Runs all steps. `look(view, step)` is called for each step of each replica, perhaps for several replicas at the
+  /// same time.
   template <class Look>
   [[gnu::cold]] void run(results_type& results, logs& values, Look const& look) {
     model_.session().begin_run();
-    // In this order: callbacks and batches end before the model is at rest again, whatever ends the run.
+    // The order of these objects ensures that callbacks and batches end before the model is at rest again, however the
+    // run ends.
     [[maybe_unused]] auto const beside_steps = begin_callbacks_beside_steps();
     [[maybe_unused]] auto const calling = begin_callbacks(values);
     [[maybe_unused]] auto const feeding = feed_.start(counts_.steps);
-    [[maybe_unused]] logs none;  // what hooks get before there are results
+    [[maybe_unused]] logs none;  // logs of hooks before there are results
     for (int first = 0; first < counts_.steps && !stops(); first += counts_.execution) {
       int const steps = std::min(counts_.execution, counts_.steps - first);
       model_.begin_execution();
@@ -158,7 +159,8 @@ class step_runner {
       return no_queue{};
   }
 
-  /// What sessions call. `cancel` is for those with several threads: when one has failed, others may wait here.
+  /// A function that sessions call. Sessions with several threads also call `cancel`: when one thread has failed,
+  /// others may wait here.
   struct bring_batch {
     step_runner& runner;
     int first;

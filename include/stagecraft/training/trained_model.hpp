@@ -28,11 +28,11 @@ namespace stagecraft::trainers {
 class one_caller {
  public:
   one_caller() = default;
-  // A call belongs to the object that it was made of.
+  // A move leaves calls with the object that they were made of.
   one_caller(one_caller&&) noexcept {}
   one_caller& operator=(one_caller&&) noexcept { return *this; }
 
-  /// A call, as long as it lives; also if the call throws.
+  /// Marks a call as running as long as it lives.
   class [[nodiscard]] call {
    public:
     explicit call(std::atomic<void const*>* ends) noexcept : ends_(ends) {}
@@ -43,10 +43,10 @@ class one_caller {
     }
 
    private:
-    std::atomic<void const*>* ends_;  // null within another call of the same thread
+    std::atomic<void const*>* ends_;  // null for a call within another call of the same thread
   };
 
-  /// Errors: E4107 another thread's call is not over.
+  /// Begins a call. Errors: E4107 another thread's call is running.
   call begin(char const* what) {
     void const* running = nullptr;
     if (caller_.compare_exchange_strong(running, &mark_, std::memory_order_acquire, std::memory_order_relaxed))
@@ -54,7 +54,7 @@ class one_caller {
     if (running != &mark_) refuse(what);
     return call(nullptr);
   }
-  /// Checks for functions that only read, and may do so on several threads at once.
+  /// Checks for functions that only read, which several threads may call at once.
   void check(char const* what) const {
     void const* const running = caller_.load(std::memory_order_relaxed);
     if (running != nullptr && running != &mark_) refuse(what);
@@ -68,18 +68,24 @@ class one_caller {
                      what);
   }
 
-  // Its address is the thread's name.
+  // Its address identifies the thread.
   static inline constinit thread_local char mark_ = 0;
 
   std::atomic<void const*> caller_ = nullptr;
 };
 
+/// The model without its stages that a session trains or runs.
+template <class Session>
+using trained_type = typename traced_model<typename Session::model>::type;
+
 /// Owns the session that carries out a model's steps, in memory of its own: a call of one thread while another's runs
 /// is E4107, and changes nothing. Functions that only read may be called by several threads at once, as long as no
 /// thread runs or changes the model. Can be moved, and views of weights stay valid then; what was moved from can only
 /// be assigned to or destroyed.
-template <class M, class Session>
+template <class Session>
 class trained_model : public trainable {
+  using M = trained_type<Session>;
+
  public:
   using model_type = M;
   using session_type = Session;
@@ -88,19 +94,19 @@ class trained_model : public trainable {
 
   /// The model's name, as in its summary.
   [[nodiscard]] std::string_view name() const override { return graph_of<M>.name(); }
-  /// Tells models of one type and session from all others, without RTTI.
+  /// Distinguishes models of one type and session from all others, without RTTI.
   [[nodiscard]] void const* kind() const noexcept override { return &kind_of_this; }
-  /// A model as one of this class; nullptr if it is of another.
+  /// Casts a model to this class; nullptr if it is of another class.
   [[nodiscard]] static trained_model* from(trainable& model) noexcept {
     return model.kind() == &kind_of_this ? static_cast<trained_model*>(&model) : nullptr;
   }
 
-  /// The optimizer's learning rate at this time.
+  /// The optimizer's current learning rate.
   [[nodiscard]] float learning_rate() const override {
     return beside_steps_ ? std::atomic_ref(next_rate_).load() : session_->learning_rate();
   }
-  /// Sets the rate of the steps that follow; in asynchronous batch callbacks that of the executions that follow.
-  /// Errors: E4109 a rate that is negative or not finite, E4107 from another thread while a call runs.
+  /// Sets the rate of the following steps; in asynchronous batch callbacks, that of the following executions. Errors:
+  /// E4109 a rate that is negative or not finite, E4107 from another thread while a call runs.
   void set_learning_rate(float rate) override {
     check_rate("set_learning_rate", rate);
     if (beside_steps_)
@@ -111,8 +117,8 @@ class trained_model : public trainable {
     }
   }
 
-  /// By what losses are multiplied before gradients are found: what optimizers::loss_scale_optimizer and als_optimizer
-  /// say, else 1. Keras's `model.optimizer.loss_scale`. Errors: E4042 from asynchronous batch callbacks.
+  /// The factor of losses in the computation of gradients, which optimizers::loss_scale_optimizer and als_optimizer
+  /// set; otherwise 1. Keras's `model.optimizer.loss_scale`. Errors: E4042 from asynchronous batch callbacks.
   [[nodiscard]] float loss_scale() const {
     check_at_rest("loss_scale");
     return session_->loss_scale();
@@ -126,7 +132,7 @@ class trained_model : public trainable {
     return copy_weights<M, weight_order<M>>(*session_);
   }
   /// Sets the weights of all replicas. Throws data_error E4009 if number, names or shapes differ from the model's;
-  /// E5206 a value that is finite, and no longer so in the half precision in which its weight is kept; E4042 as
+  /// E5206 a finite value that would be infinite in the half precision in which its weight is kept; E4042 as
   /// get_weights.
   void set_weights(std::vector<weight_array> const& weights) override {
     auto const calling = begin_call("set_weights");
@@ -139,23 +145,26 @@ class trained_model : public trainable {
   /// Errors: E1067 a name that nothing has, E4042 as above.
   template <fixed_name Name>
   [[nodiscard]] std::vector<weight_array> get_weights() const {
+    static_assert(report<part_name_problem<M, Name>>());
     check_at_rest("get_weights");
     auto weights = copy_weights<M, weights_of_part<M, Name>>(*session_);
     for (auto& weight : weights) weight.name.clear();
     return weights;
   }
-  /// The other way round: `both.set_weights<"encoder">(encoder.get_weights());`. Shapes must agree, names need not.
+  /// Sets the weights of a layer or of a nested model: `both.set_weights<"encoder">(encoder.get_weights());`. Shapes
+  /// must agree, names need not.
   template <fixed_name Name>
   void set_weights(std::vector<weight_array> const& weights) {
+    static_assert(report<part_name_problem<M, Name>>());
     auto const calling = begin_call("set_weights");
     assign_weights<M, weights_of_part<M, Name>>(*session_, weights, false);
     session_->begin_run();
   }
 
-  /// Gives a layer the weights that follow from data without training: mean and variance to a normalization, boundaries
-  /// to a discretization with num_bins. The data are what that layer is given, not what the model is:
-  /// `model.adapt<"normalization">(train.x)`. Definition: tf.keras.layers.Normalization.adapt.
-  /// Errors: E1067 a name that nothing has, E1086 a layer of another kind; E4001, E4003, E4010 data that do not fit.
+  /// Sets weights that follow from data without training: mean and variance of a normalization, boundaries of a
+  /// discretization with num_bins. The data are that layer's inputs, not the model's:
+  /// `model.adapt<"normalization">(train.x)`. Definition: tf.keras.layers.Normalization.adapt. Errors: E1067 a name
+  /// that nothing has, E1086 a layer of another kind; E4001, E4003, E4010 data that do not fit.
   template <fixed_name Name>
   void adapt(sample_set const& data) {
     static_assert(report<part_name_problem<M, Name>>());
@@ -172,7 +181,7 @@ class trained_model : public trainable {
       set_weights<Name>(weights_adapted_to_stream<M, call>(dataset, options));
   }
 
-  /// Sets to zeros what stateful layers keep from batch to batch; nothing, if there are none. Definition:
+  /// Sets the states of stateful layers to zeros; does nothing if there are none. Definition:
   /// tf.keras.Model.reset_states. Errors: E4042 as get_weights.
   void reset_states() override {
     auto const calling = begin_call("reset_states");
@@ -182,6 +191,7 @@ class trained_model : public trainable {
   /// Errors: E1067 a name that no layer has, E1090 a layer without states, E4042 as above.
   template <fixed_name Name>
   void reset_states() {
+    static_assert(report<layer_states_problem<M, Name>>());
     auto const calling = begin_call("reset_states");
     clear_states<M, states_of_layer<M, Name>>(*session_);
   }
@@ -189,34 +199,37 @@ class trained_model : public trainable {
   /// Errors: as above, E4009 another number or shapes.
   template <fixed_name Name>
   void reset_states(std::vector<weight_array> const& states) {
+    static_assert(report<layer_states_problem<M, Name>>());
     auto const calling = begin_call("reset_states");
     assign_weights<M, states_of_layer<M, Name>>(*session_, states, false);
   }
-  /// Copies of what a stateful layer keeps, such as h and c of an lstm: Keras's `layer.states`. Errors: as above.
+  /// Copies of the states of a stateful layer, such as h and c of an lstm: Keras's `layer.states`. Errors: as above.
   template <fixed_name Name>
   [[nodiscard]] std::vector<weight_array> get_states() const {
+    static_assert(report<layer_states_problem<M, Name>>());
     check_at_rest("get_states");
     return copy_weights<M, states_of_layer<M, Name>>(*session_);
   }
 
   /// The gradient that a layers::capture_upstream_gradients of this name has kept: (batch, ...), that of the last
-  /// weight update, as it came by: multiplied by what the loss is multiplied by, and added up over micro-batches and
-  /// replicas as gradients of weights are. Zeros before the first update. Errors: as above.
+  /// weight update, with the factor of the loss, added up over micro-batches and replicas as gradients of weights are.
+  /// Zeros before the first update. Errors: as above.
   template <fixed_name Name>
   [[nodiscard]] weight_array captured_gradients() const {
     return get_states<Name>().front();
   }
 
-  /// A weight as an xtensor expression over the model's own memory, nothing is copied:
-  /// `model.template weight<"dense/kernel">()`, shape (inputs, units). Reads and writes; with several replicas the
-  /// first one's, which the others take over when the next run begins. E4032 for an unknown name.
+  /// A weight as an xtensor expression over the model's own memory, without a copy: `model.template
+  /// weight<"dense/kernel">()`, shape (inputs, units). It reads and writes; with several replicas the first one's
+  /// weight, which the others take over when the next run begins. E4032 for an unknown name.
   template <fixed_name Name>
   [[nodiscard]] auto weight() {
+    static_assert(report<weight_name_problem<M, Name>>());
     return view_weight<M, Name>(*session_);
   }
 
-  /// How far training has come, and the other way round: with the weights and the optimizer's numbers, it goes on from
-  /// there. Errors: E4042 as get_weights.
+  /// The progress of the training. With it, the weights and the optimizer's numbers, the training can be continued.
+  /// Errors: E4042 as get_weights.
   [[nodiscard]] training_progress progress() const {
     check_at_rest("progress");
     auto result = session_->progress();
@@ -224,7 +237,7 @@ class trained_model : public trainable {
     result.epochs = epochs_;
     return result;
   }
-  /// Goes on from where `progress` was; weights and the optimizer's numbers are set beside it.
+  /// Continues from a `progress`; weights and the optimizer's numbers are set separately.
   void set_progress(training_progress const& from) {
     auto const calling = begin_call("set_progress");
     check_rate("set_progress", from.learning_rate);
@@ -253,44 +266,44 @@ class trained_model : public trainable {
     if constexpr (requires { save_weights_of(file_functions{}, *this, path); })
       save_weights_of(file_functions{}, *this, path);
     else
-      refuse_files<M, "save_weights", "stagecraft/io/weights.hpp">();
+      refuse_files<std::is_void_v<Session>, "save_weights", "stagecraft/io/weights.hpp">();
   }
-  /// Reads weights that save_weights, or a bundle, holds: all of them or, if a name or shape differs, none (E5021).
-  /// Needs <stagecraft/io/weights.hpp>. Definition: tf.keras.Model.load_weights.
+  /// Reads the weights of a file of save_weights, or of a bundle: all of them or, if a name or shape differs, none
+  /// (E5021). Needs <stagecraft/io/weights.hpp>. Definition: tf.keras.Model.load_weights.
   loaded_weights load_weights(std::string const& path, load_weights_options const& options = {}) {
     if constexpr (requires { load_weights_of(file_functions{}, *this, path, options); }) {
       auto const calling = begin_call("load_weights");
       return load_weights_of(file_functions{}, *this, path, options);
     } else {
-      refuse_files<M, "load_weights", "stagecraft/io/weights.hpp">();
+      refuse_files<std::is_void_v<Session>, "load_weights", "stagecraft/io/weights.hpp">();
       return {};
     }
   }
 
-  /// Writes all that training needs to go on, and what the model is, to a folder: `model.save("digits")`, as
-  /// `sc::save_model(model, "digits")`. Needs <stagecraft/io/bundle.hpp>, which says more: E5020 without.
+  /// Writes the model's description and everything that training needs to continue to a folder: `model.save("digits")`,
+  /// which equals `sc::save_model(model, "digits")`. Needs <stagecraft/io/bundle.hpp>, which says more: E5020 without.
   /// Definition: tf.keras.Model.save.
   void save(std::string const& path) const {
     if constexpr (requires { save_bundle_of(file_functions{}, *this, path); })
       save_bundle_of(file_functions{}, *this, path);
     else
-      refuse_files<M, "save", "stagecraft/io/bundle.hpp">();
+      refuse_files<std::is_void_v<Session>, "save", "stagecraft/io/bundle.hpp">();
   }
-  /// Reads what `save` wrote. Training goes on from there, bit for bit; if anything differs from the model's type or
-  /// its training description, nothing is read (E5032). Needs <stagecraft/io/bundle.hpp>. Definition:
+  /// Reads the folder that `save` wrote. Training continues from there, bit for bit; if anything differs from the
+  /// model's type or its training description, nothing is read (E5032). Needs <stagecraft/io/bundle.hpp>. Definition:
   /// tf.keras.models.load_model.
   void load(std::string const& path) {
     if constexpr (requires { load_bundle_of(file_functions{}, *this, path); }) {
       auto const calling = begin_call("load");
       load_bundle_of(file_functions{}, *this, path);
     } else {
-      refuse_files<M, "load", "stagecraft/io/bundle.hpp">();
+      refuse_files<std::is_void_v<Session>, "load", "stagecraft/io/bundle.hpp">();
     }
   }
 
   /// Compiles the model with its weights as an application in a folder, which needs no compiler to run and can be
-  /// served, and returns it: a serving::embedded_runtime, to be called like a predictor. Iterations are the
-  /// steps_per_execution, unless they are given. Takes as long as a compiler does: some ten seconds. Needs
+  /// served, and returns it as a serving::embedded_runtime, which is called like a predictor. Iterations are the
+  /// steps_per_execution, unless they are given. Takes as long as the compiler: some ten seconds. Needs
   /// <stagecraft/serving/export.hpp>: E5020 without. Throws file_error: E5091 the folder is not empty, E5092 the batch
   /// size is not known, E5093 names of other outputs, E5041 files cannot be written, E5094 the compiler has failed;
   /// E5148 the model has no such batch sizes; link_error E5087 to E5089. Definition:
@@ -300,13 +313,13 @@ class trained_model : public trainable {
     if constexpr (requires { export_application_of(file_functions{}, *this, export_dir, options, iterations); })
       return export_application_of(file_functions{}, *this, export_dir, options, iterations);
     else
-      refuse_files<M, "export_for_ipu_serving", "stagecraft/serving/export.hpp">();
+      refuse_files<std::is_void_v<Session>, "export_for_ipu_serving", "stagecraft/serving/export.hpp">();
   }
 
   /// The session that carries out the steps.
   [[nodiscard]] session_type& session() noexcept { return *session_; }
 
-  /// Callbacks are called at the same time as steps, as long as this lives.
+  /// Marks that callbacks are called at the same time as steps, as long as it lives.
   class callbacks_beside_steps {
    public:
     explicit callbacks_beside_steps(trained_model& model) : model_(model) {
@@ -323,7 +336,7 @@ class trained_model : public trainable {
    private:
     trained_model& model_;
   };
-  /// Called between executions: takes over what callbacks have asked for meanwhile.
+  /// Takes over the learning rate that callbacks asked for meanwhile; called between executions.
   void begin_execution() {
     if (beside_steps_) session_->set_learning_rate(std::atomic_ref(next_rate_).load());
   }
@@ -332,15 +345,15 @@ class trained_model : public trainable {
   trained_model(trained_model&&) noexcept = default;
   trained_model& operator=(trained_model&&) noexcept = default;
 
-  /// Called at the begin of each call that runs or changes the model, which lasts as long as what is returned.
-  /// Errors: E4042 from asynchronous batch callbacks, E4107 from another thread than that of a call that runs.
+  /// Called at the beginning of each call that runs or changes the model; the call lasts as long as the returned
+  /// object. Errors: E4042 from asynchronous batch callbacks, E4107 from another thread than that of a call that runs.
   [[nodiscard]] one_caller::call begin_call(char const* what) {
     if (beside_steps_) check_at_rest(what);
     return caller_.begin(what);
   }
 
-  /// Called when a `fit` begins: the seed of its orders of samples. Training that is continued with initial_epoch goes
-  /// on where it was; another one has orders of its own.
+  /// Called when a `fit` begins; returns the seed of its orders of samples. A training that is continued with
+  /// initial_epoch keeps its seed, another one gets a new one.
   [[nodiscard]] std::uint64_t begin_fit(int initial_epoch) {
     if (initial_epoch == 0) ++fits_;
     epochs_ = initial_epoch;
@@ -368,7 +381,7 @@ class trained_model : public trainable {
   one_caller caller_;
   std::uint64_t fits_ = 0;
   std::int64_t epochs_ = 0;
-  owned<session_type> session_;  // does not move: its threads and weight views know where it is
+  owned<session_type> session_;  // its address is fixed: threads and weight views refer to it
   mutable float next_rate_ = 0;  // atomic_ref takes no const float
   bool beside_steps_ = false;
 };

@@ -35,51 +35,50 @@
 namespace stagecraft::trainers {
 
 /// The type behind `trainer<...>`.
-template <Model M, auto Training, class Machine>
-class model_trainer : public trained_model<typename traced_model<M>::type, session_of_run<M, Training, Machine>> {
-  using base = trained_model<typename traced_model<M>::type, session_of_run<M, Training, Machine>>;
+template <Model M, class Settings, class Machine>
+class model_trainer : public trained_model<session_of_run<M, Settings::value, Machine>> {
+  using base = trained_model<session_of_run<M, Settings::value, Machine>>;
 
  public:
   using typename base::session_type;
   template <run_kind Kind>
   using results = replica_results<session_type, Kind>;
-  /// What the model is trained with.
-  static constexpr auto training = Training;
+  /// The training description of the model.
+  static constexpr auto training = Settings::value;
   static constexpr int replicas = session_type::replicas;  ///< copies of the model, which share the batches
-  /// The loss and the metrics: `auto [loss, accuracy] = model.evaluate(x, y);` Arrays where replicas are listed.
+  /// The loss and the metrics: `auto [loss, accuracy] = model.evaluate(x, y);` Each is an array if replicas are listed.
   using evaluation = typename results<run_kind::evaluation>::report_type;
   /// The results of one batch, from `train_on_batch` and `test_on_batch`; those of training have no masked ones.
   template <run_kind Kind>
   using batch_values = typename results<Kind>::values_of_one;
 
-  /// Weights get their initial values; all memory is taken here. The seed also decides dropout and shuffling.
-  /// Warnings E4087, E4088: a loss misreads an output; `training::outputs_are_meant` switches them off.
+  /// Initializes the weights and allocates all memory. The seed also decides dropout and shuffling. Warnings E4087,
+  /// E4088: a loss misreads an output; `training::outputs_are_meant` switches them off.
   explicit model_trainer(std::uint64_t seed = training.seed)
-    requires(misread_output_of<M, Training> == misread_output::none)
+    requires(misread_output_of<M, training> == misread_output::none)
       : model_trainer(seed, nullptr) {}
   [[deprecated(
       "a cross-entropy takes the output of a linear layer for probabilities: give the loss .from_logits = true, or the "
       "layer softmax or sigmoid [E4087]")]] explicit model_trainer(std::uint64_t seed = training.seed)
-    requires(misread_output_of<M, Training> == misread_output::logits_as_probabilities)
+    requires(misread_output_of<M, training> == misread_output::logits_as_probabilities)
       : model_trainer(seed, nullptr) {}
   [[deprecated(
       "a cross-entropy with .from_logits = true follows softmax or sigmoid: leave one of them out "
       "[E4088]")]] explicit model_trainer(std::uint64_t seed = training.seed)
-    requires(misread_output_of<M, Training> == misread_output::probabilities_as_logits)
+    requires(misread_output_of<M, training> == misread_output::probabilities_as_logits)
       : model_trainer(seed, nullptr) {}
 
   /// Trains for `epochs` epochs. Callbacks are called as in Keras, once per execution of `steps_per_execution` steps;
-  /// with `asynchronous_callbacks` once per step, see step_runner.
-  /// With replicas, each takes every so many-th batch. `steps_per_epoch` and its like count batches of all of them, and
-  /// callbacks see steps of each; batches that do not fill all replicas are left out.
-  /// What stateful layers keep goes from each batch to the next one, through epochs and validation, until
-  /// `reset_states`: `.shuffle = false` leaves sequences in their places.
-  /// NaN in data is not looked for: it makes the loss NaN, at which `callbacks::terminate_on_nan` stops.
-  /// Errors: E2022, E2026 for a model with stages of which it is not said how its weights are updated, so that it can
-  /// only be evaluated. All else is checked before anything runs: data_error E4001 to E4008, E4010, E4011, E4017
-  /// to E4019, E4041. Definition: tf.keras.Model.fit.
+  /// with `asynchronous_callbacks` once per step, see step_runner. Replicas take turns: with n replicas, each takes
+  /// every n-th batch. `steps_per_epoch` and `validation_steps` count the batches of all replicas, and callbacks see
+  /// the steps of each; batches that do not fill all replicas are left out. States of stateful layers go from each
+  /// batch to the next one, through epochs and validation, until `reset_states`; `.shuffle = false` leaves sequences in
+  /// their places. Data are not searched for NaN, which makes the loss NaN: `callbacks::terminate_on_nan` then stops
+  /// the training. Errors: E2022, E2026 for a model with stages whose description has no rule for weight updates, so
+  /// that it can only be evaluated. Everything else is checked before anything runs: data_error E4001 to E4008, E4010,
+  /// E4011, E4017 to E4019, E4041. Definition: tf.keras.Model.fit.
   [[gnu::cold]] training_history fit(sample_set const& x, sample_set const& y, fit_options const& options = {}) {
-    static_assert(report<fit_problem<job<M, Training>>>());
+    static_assert(report<fit_problem<job<M, training>>>());
     auto const calling = this->begin_call("fit");
     check_options(options);
     int const batch_size = batch_size_to_use(options.batch_size, training.batch_size);
@@ -116,7 +115,7 @@ class model_trainer : public trained_model<typename traced_model<M>::type, sessi
   template <class Data>
     requires requires { typename Data::fit_options; }
   training_history fit(Data const& dataset, typename Data::fit_options const& options = {}) {
-    static_assert(report<fit_problem<job<M, Training>>>());
+    static_assert(report<fit_problem<job<M, training>>>());
     auto const calling = this->begin_call("fit");
     fit_options const common = options.common();
     check_options(common);
@@ -158,9 +157,9 @@ class model_trainer : public trained_model<typename traced_model<M>::type, sessi
   }
 
   /// The model's outputs for all samples, in their order: a tensor (samples, shape...), or a std::tuple of tensors if
-  /// there are several outputs. Allocates the result. Executions are as those of `evaluate`, but no batch is left out:
-  /// replicas that have no batch in the last step repeat the last one, and nothing is made of that.
-  /// Definition: tf.keras.Model.predict.
+  /// there are several outputs. Allocates the result. Executions are those of `evaluate`, but no batch is left out:
+  /// replicas that have no batch in the last step repeat the last one, and their outputs are dropped. Definition:
+  /// tf.keras.Model.predict.
   auto predict(sample_set const& x, predict_options const& options = {}) {
     auto const calling = this->begin_call("predict");
     return run_prediction<base>(*this, x, options);
@@ -173,8 +172,8 @@ class model_trainer : public trained_model<typename traced_model<M>::type, sessi
     return run_streamed_prediction<base>(*this, dataset, options);
   }
 
-  /// The outputs for at most `batch_size` samples, at once: Keras's `model(x)`. The stages of a pipelined model follow
-  /// each other, whatever its schedule. What is returned is an xtensor adaptor of the model's own memory, or a
+  /// The outputs for at most `batch_size` samples, computed immediately: Keras's `model(x)`. The stages of a pipelined
+  /// model follow each other, whatever its schedule. The result is an xtensor adaptor of the model's own memory, or a
   /// std::tuple of them, valid until the model runs again. Definition: tf.keras.Model.__call__.
   auto operator()(sample_set const& x) {
     auto const calling = this->begin_call("a call of the model");
@@ -223,13 +222,13 @@ class model_trainer : public trained_model<typename traced_model<M>::type, sessi
     return no_run<Options>{}, predict(sample_set{});
   }
 
-  /// One weight update (or one micro-batch, where gradients are accumulated) on at most `batch_size` samples.
-  /// Gives the loss and metrics of these samples. Definition: tf.keras.Model.train_on_batch.
-  /// Errors: E2060 for a model with stages or replicas, whose weights are updated from several batches.
+  /// One weight update (or one micro-batch, if gradients are accumulated) on at most `batch_size` samples. Returns the
+  /// loss and metrics of these samples. Definition: tf.keras.Model.train_on_batch. Errors: E2060 for a model with
+  /// stages or replicas, whose weights are updated from several batches.
   batch_values<run_kind::training> train_on_batch(sample_set const& x, sample_set const& y,
                                                   sample_source const& sample_weight = {},
                                                   std::vector<class_weight_entry> const& class_weight = {}) {
-    static_assert(report<single_batch_problem<M, Training, Machine>>());
+    static_assert(report<single_batch_problem<M, training, Machine>>());
     auto const calling = this->begin_call("train_on_batch");
     loader const data(x, y, sample_weight, class_weight);
     return run_single<run_kind::training>(data);
@@ -251,7 +250,7 @@ class model_trainer : public trained_model<typename traced_model<M>::type, sessi
   using loader = batch_loader<session_type>;
   static constexpr bool keeps_states = session_type::graph.is_stateful();
 
-  /// A trainer that prints no warning.
+  /// Makes a trainer without a warning.
   [[gnu::cold]] model_trainer(std::uint64_t seed, std::nullptr_t) : base(seed) {}
 
   template <run_kind Kind>
@@ -259,7 +258,7 @@ class model_trainer : public trained_model<typename traced_model<M>::type, sessi
 
   using batches_to_run = epoch_batches<session_type>;
 
-  /// Evaluates the same samples, once or again and again.
+  /// Evaluates the same samples, once or repeatedly.
   class evaluator {
    public:
     evaluator(base& model, callback_list& callbacks, batches_to_run& of)
@@ -287,7 +286,7 @@ class model_trainer : public trained_model<typename traced_model<M>::type, sessi
                                             batches_to_run* validation) {
     step_counts const counts{of.steps,
                              steps_of_training_execution(of.steps, training.steps_per_execution,
-                                                         options_of<M, Training>.accumulation_steps(), replicas)};
+                                                         options_of<M, training>.accumulation_steps(), replicas)};
 
     training_history history;
     callbacks::progbar_logger bar;
@@ -313,7 +312,7 @@ class model_trainer : public trained_model<typename traced_model<M>::type, sessi
         of.order.begin_epoch(epoch);
       training_results means;
       callbacks.on_epoch_begin(epoch, none);
-      if constexpr (!detail::fit_problem<job<M, Training>>.failed()) trained.run(means, step_logs);
+      if constexpr (!detail::fit_problem<job<M, training>>.failed()) trained.run(means, step_logs);
       epoch_logs = step_logs;
       if (validation != nullptr && (epoch + 1) % options.validation_freq == 0)
         validator->run().write(epoch_logs, "val_");
@@ -354,7 +353,7 @@ class model_trainer : public trained_model<typename traced_model<M>::type, sessi
     };
     if constexpr (Kind == run_kind::evaluation)
       this->session().test(1, bring, take);
-    else if constexpr (!single_batch_problem<M, Training, Machine>.failed())
+    else if constexpr (!single_batch_problem<M, training, Machine>.failed())
       this->session().train(1, bring, take);
     return means.values();
   }
@@ -363,13 +362,13 @@ class model_trainer : public trained_model<typename traced_model<M>::type, sessi
 template <class M, auto Training, class Machine>
 using trainer_or_stand_in =
     std::conditional_t<run_problem<M, Training, Machine, true>().failed(), invalid_trainer<result_count<Training>()>,
-                       model_trainer<M, Training, Machine>>;
+                       model_trainer<M, settings_of<Training>, Machine>>;
 
 }  // namespace stagecraft::trainers
 
 namespace stagecraft {
 
-/// A model, what it is trained with, and the machine that runs it, checked together where they are named:
+/// A model, its training description, and the machine that runs it, which are checked together when they are named:
 ///
 ///     sc::trainer<mlp, training> model;                    // on the host
 ///     model.fit(train.x, train.y, {.epochs = 2, .validation_data = test});

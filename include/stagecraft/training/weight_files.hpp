@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a model's functions for files take and return. The functions themselves are in io/, which nothing here reads:
-// they are found when a program calls them and has included them.
+// Arguments and results of a model's functions for files. The functions themselves are in io/, which nothing here
+// includes: they are found when a program that has included them calls them.
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>
@@ -12,8 +12,8 @@ namespace stagecraft {
 
 /// Keras's keyword arguments of `load_weights`.
 struct load_weights_options {
-  /// Whether layers whose names are not in the file keep their weights, and those of the file that are not in the model
-  /// are left out.
+  /// True: layers whose names are not in the file keep their weights, and layers of the file that are not in the model
+  /// are skipped.
   bool by_name = false;
   /// True, together with `by_name`: a layer whose weights have other shapes than the file's keeps its own.
   bool skip_mismatch = false;
@@ -23,17 +23,17 @@ struct load_weights_options {
 
 namespace stagecraft::trainers {
 
-/// What `load_weights` has done.
+/// The result of `load_weights`.
 struct loaded_weights {
   int count = 0;  ///< weights that were read
   std::vector<std::string>
-      skipped;  ///< layers of the model that kept their weights, and of the file that were left out
+      skipped;  ///< layers of the model that kept their weights, and layers of the file that were skipped
 };
 
-/// The first argument of what io/ defines, by which a dependent call finds it in this namespace.
+/// The first argument of the functions in io/, by which a dependent call finds them in this namespace.
 struct file_functions {};
 
-/// E5020: a function is called that reads or writes files, and they are not included.
+/// Reports E5020 for a call of a function that reads or writes files, whose header is not included.
 template <fixed_name Function, fixed_name Header>
 inline constexpr diagnostic no_files_problem = [] {
   diagnostic problem;
@@ -41,7 +41,8 @@ inline constexpr diagnostic no_files_problem = [] {
                  Header, "> (CMake: stagecraft::io)");
   return problem;
 }();
-template <class Model, fixed_name Function, fixed_name Header>
+/// `Never` is false, and depends on the class that calls this.
+template <bool Never, fixed_name Function, fixed_name Header>
 constexpr void refuse_files() {
   static_assert(report<no_files_problem<Function, Header>>());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A model's weights as the user sees them: copies in Keras's order, and views by name over the model's own memory.
+// A model's weights as users see them: copies in Keras's order, and views by name over the model's own memory.
 #pragma once
 
 #include <stagecraft/description/types_of_calls.hpp>
@@ -45,13 +45,13 @@ constexpr void append_weights(graph_view const& graph, int model, growing_array<
     }
     return;
   }
-  // A sequential model's layers stand in their order, a subclass's in the order of their first calls.
+  // A sequential model's layers are in their order, a subclass's in the order of their first calls.
   for (int i = 0; i < static_cast<int>(graph.calls.size()); ++i)
     for (int at = graph.call(i).nested_model; at >= 0; at = graph.nested_models[at].parent)
       if (at == model) append_layer(i);
 }
 
-/// How many parameters are weights to users, or states between batches.
+/// The number of parameters that are weights to users, or states between batches.
 template <class M>
 constexpr std::size_t count_weights(bool between_batches) {
   std::size_t count = 0;
@@ -97,7 +97,7 @@ void for_each_weight(Session& session, Visit&& visit) {
   }(std::make_index_sequence<Weights.size()>{});
 }
 
-/// Zeros of a shape.
+/// Gives `to` a name, a shape and zeros.
 [[gnu::cold, gnu::noinline]] inline void make_room(weight_array& to, std::string name, shape const& dimensions) {
   to.name = std::move(name);
   to.shape.assign(dimensions.begin(), dimensions.end());
@@ -115,7 +115,7 @@ template <class M, auto const& Weights, class Session>
   return result;
 }
 
-/// "(2, 3)".
+/// The text of dimensions: "(2, 3)".
 [[nodiscard, gnu::cold, gnu::noinline]] inline std::string text_of_dimensions(
     tracing::array_view<int const> dimensions) {
   std::string list = "(";
@@ -140,7 +140,7 @@ template <class M, auto const& Weights, class Session>
                      found.values.size());
 }
 
-/// E5206: a finite value that would be an infinity in the half-precision type in which its weight is kept.
+/// Throws E5206 for a finite value that would be infinite in the half-precision type in which its weight is kept.
 [[gnu::cold, gnu::noinline]] inline void check_half_values(weight_array const& found, std::string const& name,
                                                            dtype type) {
   double const end = tracing::end_of_numbers(type);
@@ -152,7 +152,7 @@ template <class M, auto const& Weights, class Session>
   }
 }
 
-/// `check_names`: whether the names of weights that have one must be the model's.
+/// `check_names`: true if names of weights, where given, must be the model's.
 template <class M, auto const& Weights, class Session>
 [[gnu::cold]] void assign_weights(Session& session, std::vector<weight_array> const& weights, bool check_names = true) {
   if (weights.size() != Weights.size())
@@ -199,7 +199,7 @@ inline constexpr found_part part_found = [] {
   return found;
 }();
 
-/// E1067: a name that no layer or nested model has, or several.
+/// Reports E1067 for a name that no layer or nested model has, or several have.
 template <class M, fixed_name Name>
 inline constexpr diagnostic part_name_problem = [] {
   diagnostic problem;
@@ -220,8 +220,8 @@ inline constexpr auto weights_of_part = [] {
   return result;
 }();
 
-/// Whether a weight is called so: "layer/weight", or "model/layer/weight" in a nested model, with the names of as many
-/// of the models around it as are written.
+/// True if a weight has this name: "layer/weight" or, in a nested model, "model/layer/weight" with as many of the names
+/// of the enclosing models as are written.
 template <class M>
 constexpr bool is_name_of_weight(std::string_view name, int weight) {
   auto const& graph = graph_of<M>;
@@ -245,11 +245,11 @@ constexpr bool is_name_of_weight(std::string_view name, int weight) {
 }
 
 struct found_weight {
-  int index = -1;  ///< the first one
+  int index = -1;  ///< the first weight with the name
   int count = 0;
 };
 
-/// The weight of a name (with ":0" as well).
+/// The weight with a name, which may end with ":0".
 template <class M>
 constexpr found_weight find_weight(std::string_view name) {
   if (name.ends_with(":0")) name.remove_suffix(2);
@@ -260,7 +260,7 @@ constexpr found_weight find_weight(std::string_view name) {
   return found;
 }
 
-/// E4032: a name that no weight has, or several.
+/// Reports E4032 for a name that no weight has, or several have.
 template <class M, fixed_name Name>
 inline constexpr diagnostic weight_name_problem = [] {
   diagnostic problem;
@@ -300,8 +300,8 @@ auto view_weight(Session& session) {
   constexpr auto weight = static_cast<std::size_t>(index < 0 ? 0 : index);
   constexpr auto const& dimensions = graph_of<M>.parameters[weight].shape;
   if constexpr (Session::template is_packed<weight>) {
-    // (group, panel, row, lane) in memory; in front come the rows, then the columns, without those that only fill a
-    // panel.
+    // The layout in memory is (group, panel, row, lane); users see the rows first, then the columns, without those that
+    // only fill a panel.
     using packed = typename Session::template packed<weight>;
     using matrix = typename packed::matrix;
     constexpr std::size_t groups{packed::groups}, panels{matrix::panels}, rows{packed::rows},

@@ -23,7 +23,8 @@ double deviation(floats const& found, floats const& expected) {
   for (std::size_t i = 0; i < expected.size(); ++i) {
     double const value = static_cast<double>(expected[i]);
     double const here = std::abs(static_cast<double>(found[i]) - value) / (1 + std::abs(value));
-    if (!(here <= worst)) worst = here;
+    if (!(here < INFINITY)) return INFINITY;
+    worst = std::max(worst, here);
   }
   return worst;
 }

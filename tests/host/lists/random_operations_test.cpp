@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Random compositions of operations: gradients against finite differences on doubles, and the runner on floats, in the
 // memory that the plan gives it, against the reference.
+#include "random_operations.hpp"
 #include "../../operations/gradient_check.hpp"
-#include "random_program.hpp"
 #include "run_plan.hpp"
 
 #include <doctest/doctest.h>
@@ -35,7 +35,7 @@ TEST_CASE("random compositions") {
     CAPTURE(seed);
     extents const shapes[]{{2, 3, 4}, {3, 4}, {1, 4}};
     auto traced = trace_call(
-        [&](tracer& ops, std::span<tensor const> in) { return random_program(seed).write(ops, in); }, shapes);
+        [&](tracer& ops, std::span<tensor const> in) { return random_operations(seed).write(ops, in); }, shapes);
     REQUIRE_MESSAGE(!traced.list.problem.failed(), traced.list.problem.text.view());
     traced_plan const plan(std::move(traced), true);
     checked += reference::gradient_check(plan.traced, seed).check(1e-6);
@@ -64,7 +64,7 @@ TEST_CASE("random compositions have the same bits, however many samples are work
     CAPTURE(seed);
     extents const shapes[]{{batch, 3, 4}, {batch, 4}, {2 * batch, 4}, {1, 4}};
     auto const traced = [&] {
-      return trace_call([&](tracer& ops, std::span<tensor const> in) { return random_program(seed).write(ops, in); },
+      return trace_call([&](tracer& ops, std::span<tensor const> in) { return random_operations(seed).write(ops, in); },
                         shapes);
     };
     traced_plan const whole(traced(), true), by_sample(traced(), true, {}, batch);
@@ -95,7 +95,7 @@ TEST_CASE("gradients of random compositions have the same bits, whichever others
     CAPTURE(seed);
     extents const shapes[]{{2, 3, 4}, {3, 4}, {1, 4}};
     auto const traced = [&] {
-      return trace_call([&](tracer& ops, std::span<tensor const> in) { return random_program(seed).write(ops, in); },
+      return trace_call([&](tracer& ops, std::span<tensor const> in) { return random_operations(seed).write(ops, in); },
                         shapes);
     };
     traced_plan const whole(traced(), true);

@@ -29,10 +29,10 @@ double ratio_of_rates_within(double predicted_cycles, double measured_cycles, do
 }
 
 /// Cycles of a convolution or matrix product: as the planner estimates it, with operands and result where the plan
-/// wants them, and as an operation in a program, from values that are mapped linearly, and weights that lie as the plan
+/// wants them, and as a task in a model, from values that are mapped linearly, and weights that lie as the plan
 /// of the forward pass wants them, to where the result lies likewise.
 struct convolution_cycles {
-  std::int64_t planned = 0, in_program = 0;
+  std::int64_t planned = 0, in_model = 0;
 };
 convolution_cycles cycles_of(sc::convolution_shape const& forward, sc::convolution_pass pass,
                              sc::tiles::weight_mapping const& kernel, sc::ipu_target const& target,
@@ -97,7 +97,7 @@ struct range {
 };
 
 /// "measured: planned / measured, in a program / measured" for each size.
-void check_products(products_row const& row, dtype type, range const& planned, range const& in_program) {
+void check_products(products_row const& row, dtype type, range const& planned, range const& in_model) {
   std::string text = formatted("| %d |", row.n);
   for (int i = 0; i < 4; ++i) {
     CAPTURE(row.n);
@@ -109,9 +109,9 @@ void check_products(products_row const& row, dtype type, range const& planned, r
     }
     auto const cycles = cycles_of_product(type, row.n, sizes[i]);
     double const plan = teraflops_of_product(row.n, sizes[i], cycles.planned);
-    double const operation = teraflops_of_product(row.n, sizes[i], cycles.in_program);
+    double const operation = teraflops_of_product(row.n, sizes[i], cycles.in_model);
     text += formatted(" %.1f: %.2f, %.2f |", measured, ratio_within(plan, measured, planned.least, planned.most),
-                      ratio_within(operation, measured, in_program.least, in_program.most));
+                      ratio_within(operation, measured, in_model.least, in_model.most));
   }
   check_documented(text);
 }
@@ -119,7 +119,7 @@ void check_products(products_row const& row, dtype type, range const& planned, r
 // ResNet-50 -----------------------------------------------------------------------------------------------------------
 
 /// Cycles of the convolutions and of the matrix product of ResNet-50 v1.5, whose 3 x 3 convolutions have the strides,
-/// as operations in a program.
+/// as tasks in a model.
 struct resnet50_cycles {
   std::int64_t forward = 0, backward = 0;
 };
@@ -131,7 +131,7 @@ resnet50_cycles cycles_of_resnet50(sc::ipu_target const& target, int batch, floa
   auto const add = [&](sc::convolution_shape const& shape, int times, bool first = false) {
     auto const kernel = kernel_of(shape, target, options);
     auto const cycles = [&](sc::convolution_pass pass) {
-      return times * cycles_of(shape, pass, kernel, target, options).in_program;
+      return times * cycles_of(shape, pass, kernel, target, options).in_model;
     };
     sum.forward += cycles(forward);
     sum.backward += cycles(filter_gradient);
@@ -322,7 +322,7 @@ TEST_CASE("convolutions on a GC2") {
     char const* name;
     double seconds;
     int least_tenths;
-    range planned, in_program;
+    range planned, in_model;
   } constexpr rows[]{
       {499, 302, dtype::float16, "float16", 0.00060595, 1, {1.80, 2.05}, {1.20, 1.50}},
       {768, 1024, dtype::float16, "float16", 0.0016564, 2, {1.80, 2.05}, {1.20, 1.50}},
@@ -334,11 +334,11 @@ TEST_CASE("convolutions on a GC2") {
     auto const shape = blur(row.type, row.width, row.height);
     double const measured = row.seconds / 200 * ipus::ipu1.tile_clock_frequency;
     auto const cycles = cycles_of(shape, ipus::ipu1, blur_options(proportion));
-    auto const planned = static_cast<double>(cycles.planned), in_program = static_cast<double>(cycles.in_program);
-    check_documented(formatted(
-        "| %d x %d, %s | %s | %.0f | %.0f: %.2f | %.0f: %.2f |", row.width, row.height, row.name, text.c_str(),
-        measured, planned, ratio_of_rates_within(planned, measured, row.planned.least, row.planned.most), in_program,
-        ratio_of_rates_within(in_program, measured, row.in_program.least, row.in_program.most)));
+    auto const planned = static_cast<double>(cycles.planned), in_model = static_cast<double>(cycles.in_model);
+    check_documented(formatted("| %d x %d, %s | %s | %.0f | %.0f: %.2f | %.0f: %.2f |", row.width, row.height, row.name,
+                               text.c_str(), measured, planned,
+                               ratio_of_rates_within(planned, measured, row.planned.least, row.planned.most), in_model,
+                               ratio_of_rates_within(in_model, measured, row.in_model.least, row.in_model.most)));
   };
   for (auto const& row : rows) {
     int const predicted = least_tenths_of_blur(blur(row.type, row.width, row.height));
@@ -367,7 +367,7 @@ TEST_CASE("convolutions on a GC2") {
   // With too little memory.
   for (auto row : {rows[1], rows[4]}) {
     row.seconds = row.type == dtype::float16 ? 0.045276 : 0.060271;
-    row.planned = row.in_program = {1.6, 1.9};
+    row.planned = row.in_model = {1.6, 1.9};
     check(row, 0.1F, "0.1");
   }
 }

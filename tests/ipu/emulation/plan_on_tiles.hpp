@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/ipu/convolution/plan_convolution.hpp>
-#include <stagecraft/ipu/lowering/program_of_call.hpp>
+#include <stagecraft/ipu/lowering/task_list_of_call.hpp>
 #include <stagecraft/ipu/tasks/tasks.hpp>
 #include <stagecraft/ipu/tiles/codelets/run_task.hpp>
 #include <array>
@@ -48,32 +48,32 @@ class plan_on_tiles {
     stagecraft::detail::traced_steps<> steps(stagecraft::operations::plan_view(plan_), options, backward, plan_.updates,
                                              {wanted.data(), wanted_.size()},
                                              static_cast<int>(plan_.traced.inputs.size()));
-    if (steps.program.failed) return false;
+    if (steps.builder.failed) return false;
     steps.lay_out();
     std::vector<stagecraft::tiles::convolution_plan> plans;
-    for (auto const& shape : steps.program.shapes) plans.push_back(stagecraft::plan_convolution(shape, target_, {}));
-    stagecraft::tiles::task_list_view program;
-    program.tensors = steps.program.tensors;
-    program.tasks = steps.program.tasks;
-    program.loops = steps.program.loops;
-    program.shapes = steps.program.shapes;
-    program.plans = plans;
-    program.copies = steps.copies;
-    stagecraft::detail::set_cost(program, target_,
-                                 stagecraft::detail::cost_of_program(program, target_, 0, program.tasks.size()));
+    for (auto const& shape : steps.builder.shapes) plans.push_back(stagecraft::plan_convolution(shape, target_, {}));
+    stagecraft::tiles::task_list_view list;
+    list.tensors = steps.builder.tensors;
+    list.tasks = steps.builder.tasks;
+    list.loops = steps.builder.loops;
+    list.shapes = steps.builder.shapes;
+    list.plans = plans;
+    list.copies = steps.copies;
+    stagecraft::detail::set_cost(list, target_,
+                                 stagecraft::detail::cost_of_task_list(list, target_, 0, list.tasks.size()));
 
     stagecraft::tiles::lowered_step step;
     stagecraft::detail::named_tensors named;
     std::vector<floats> values;
-    for (auto const& each : program.tensors)
+    for (auto const& each : list.tensors)
       if (each.given >= 0) {
         auto const& tensor = each.tensor;
         named.add_input(step.tensor(tensor.role, tensor.index, tensor.type, tensor.elements));
         values.push_back(before(with, tensor));
       }
-    for (auto const& each : program.tensors)
+    for (auto const& each : list.tensors)
       if (each.given >= 0 && each.written) named.add_output(named.inputs[each.given]);
-    append_program(step, program, named);
+    append_task_list(step, list, named);
     stagecraft::tiles::step_cost const foretold(step, target_);
     auto const result = run_on_tiles(step, target_, values, stagecraft::tiles::run_task, {}, foretold.temporary_bytes);
     for (int i = 0; i < named.output_count; ++i)

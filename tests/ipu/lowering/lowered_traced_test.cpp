@@ -116,7 +116,7 @@ static_assert(is_planned<3, 0> && is_planned<3, 1> && !is_planned<3, 2> && !is_p
 
 }  // namespace
 
-// What the layers have in common is random_programs_test.cpp's.
+// What the layers have in common is random_operations_test.cpp's.
 TEST_CASE("layers of a user's own") { check_steps<own_layers, in_float32, 5, 2, 3, 5>(1e-5F); }
 TEST_CASE("layers of the library") {
   check_steps<known_layers, in_float32, 7, 2, 3, 4, 6>(5e-5F);

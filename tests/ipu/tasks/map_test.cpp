@@ -64,6 +64,16 @@ static_assert(cost(map_function::multiply, {}, 1, false, 1, 0, 0, 0b10) == compu
 // A turn of the loop takes 10 cycles for 2 elements.
 static_assert(cost(sc::tiles::map_function_of(sc::operations::function::sqrt), {}, 1) ==
               compute(6 * (17 + 10) + 9 + 11, 96));
+// A vector of two in 2 and 18 cycles and 4 for the loop, one and a half of them for three; atan is atan2 with the
+// number 1.
+static_assert(cost(sc::tiles::map_function_of(sc::operations::function::round), {}, 1) ==
+              compute(6 * (17 + 6 * 3 / 2) + 9 + 11, 96));
+static_assert(cost(sc::tiles::map_function_of(sc::operations::function::log1p), {}, 1) ==
+              compute(6 * (17 + 22 * 3 / 2) + 9 + 11, 96));
+static_assert(cost(sc::tiles::map_function_of(sc::operations::function::atan), {}, 1) ==
+              compute(6 * (20 + 272) + 11, 96));
+static_assert(cost(sc::tiles::map_function_of(sc::operations::function::remainder), {}, 2) ==
+              compute(6 * (29 + 133) + 11, 3 * 96));
 static_assert(cost(map_function::copy, {}, 1) == compute(12 * 4 / 8, 0));
 static_assert(cost(map_function::fill, {}, 0) == compute(6 * (23 + 1), 0));
 // A comparison with a number, in a turn of 12 cycles for 4 elements; a number as divisor is a factor; of a choice

@@ -4,6 +4,7 @@
 #include <stagecraft/ipu/tasks/update.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
 #include <stagecraft/optimizers/optimizers.hpp>
+#include <stagecraft/regularizers/regularizers.hpp>
 #include <doctest/doctest.h>
 
 namespace sc = stagecraft;
@@ -64,8 +65,8 @@ static_assert(cost<sc::optimizers::rmsprop{.momentum = 0.9F}>().compute_cycles =
               square + ax_plus_by + reciprocal_root + binary + ax_plus_by + binary);
 
 // Penalties.
-static_assert(cost<sc::optimizers::sgd{}>({.l1 = 0, .l2 = 0.1F}).compute_cycles == 2 * scaled_add);
-static_assert(cost<sc::optimizers::sgd{}>({.l1 = 0.1F, .l2 = 0.1F}).compute_cycles == 3 * scaled_add + sign);
+static_assert(cost<sc::optimizers::sgd{}>(sc::regularizers::l1_l2{0, 0.1F}).compute_cycles == 2 * scaled_add);
+static_assert(cost<sc::optimizers::sgd{}>(sc::regularizers::l1_l2{0.1F, 0.1F}).compute_cycles == 3 * scaled_add + sign);
 
 // A gradient of another type lies elsewhere: of 24 numbers, tile 0 has 12 in either type.
 static_assert(cost<sc::optimizers::sgd{}>({}, dtype::float16).exchanges == 0);
@@ -83,7 +84,7 @@ constexpr sc::tiles::operation_cost penalty_cost = [] {
   sc::tiles::lowered_step step;
   int const weight = step.tensor(tensor_role::weight, 0, dtype::float32, 24);
   int const result = step.tensor(tensor_role::loss, 0, dtype::float32, 1);
-  append_penalty(step, {.l1 = 0, .l2 = 0.1F}, weight, result);
+  append_penalty(step, sc::regularizers::l1_l2{0, 0.1F}, weight, result);
   return cost_of(step, step.tasks[0], two_tiles);
 }();
 // Each worker reduces 2 elements, one what all have found: 6 * (3 + 6 + 1 + 5 + 2 + 3 + 22).

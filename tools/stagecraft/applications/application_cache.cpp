@@ -35,12 +35,12 @@ std::string cache_folder() {
     auto const* const user = ::getpwuid(::getuid());
     home = user == nullptr ? "" : user->pw_dir;
   }
-  // Not a folder that others may write to: what is found in the cache is run.
+  // Never a folder that others may write to, since files in the cache are run.
   if (*home == '\0') throw file_error("E5095", "--init_ipu: there is no cache: set XDG_CACHE_HOME, or HOME");
   return std::string(home) + "/.cache/stagecraft";
 }
 
-/// In hexadecimal digits.
+/// The SHA-256 of bytes in hexadecimal digits.
 std::string sha256_of(std::string const& bytes) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
   unsigned size = 0;
@@ -76,10 +76,11 @@ std::string application_on_ipus(std::string const& dir, application_machine cons
     key.append(reinterpret_cast<char const*>(bytes.data()), bytes.size());
   }
   auto const place = cache_folder() + "/" + sha256_of(key);
-  // It is renamed to its name when it is whole.
+  // A new application gets its final name when it is complete.
   if (fs::exists(place + "/" + serving::application_file::default_name)) return place;
   fs::create_directories(place);
-  // What the key is of, whatever became of the files since, and each at once: others may make the same application.
+  // Writes the files that the key was computed from, even if they have changed since, each in one step: other processes
+  // may make the same application.
   for (std::size_t i = 0; i < names.size(); ++i)
     io::replace_file(place + "/" + names[i], [&](io::file_writer& to) { to.write(contents[i]); });
   compile_command compile;

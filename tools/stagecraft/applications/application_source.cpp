@@ -18,7 +18,7 @@ namespace stagecraft::tool {
 
 namespace {
 
-/// Calls stand in the file in their order, which counts.
+/// The order of the calls in the file is significant.
 template <class Json>
 Json read_json(std::string const& path) {
   io::byte_source const source(path);
@@ -42,7 +42,8 @@ source_text list_of(Numbers const& numbers) {
   return comma_list(entries);
 }
 
-/// The machine that a converted model is for, unless another one is asked for. E5209: threads of the host, for IPUs.
+/// The machine that a converted model is for, unless another one is asked for. Reports E5209 for threads of the host
+/// with IPUs.
 application_machine machine_of(json const& how, application_machine machine) {
   auto const own = how.find("machine");
   if (machine.init_ipu || own == how.end()) return machine;
@@ -58,10 +59,10 @@ application_machine machine_of(json const& how, application_machine machine) {
   return machine;
 }
 
-/// Whether a converted model is divided among IPUs without a pipeline.
+/// True if a converted model is divided among IPUs without a pipeline.
 bool is_sharded(json const& how) { return how.contains("solution"); }
 
-/// The model with the stages that it was saved with, or that `solution` names.
+/// The type of the model with its saved stages, or with those of the file that `solution` names.
 source_text staged_type(io::json const& config, json const& how, source_text const& type) {
   if (is_sharded(how)) return "sc::pipelined<"_cpp + type + ", sc::pipeline::solution_file<solution>>";
   auto const stages = config.find("pipeline_stages");
@@ -84,7 +85,8 @@ source_text machine_type(application_machine const& machine) {
   return "sc::host<"_cpp + (machine.threads > 1 ? number_text(machine.threads) : source_text()) + ">";
 }
 
-/// A name in application.json that the source has as it is: `text`, which is none if the key has no such name.
+/// Returns a name of application.json that the source takes as it is; throws if `text` is none, since the key's value
+/// is no such name.
 source_text name_in(std::optional<source_text> text, char const* key) {
   if (!text)
     throw file_error("E5030",
@@ -117,7 +119,7 @@ source_text options_text(json const& how, application_machine const& machine) {
   return comma_list(parts);
 }
 
-/// The name of the header, which the source includes.
+/// The name of the header that the source includes.
 std::string header_of(json const& how) {
   auto name = how.value("processing_header", std::string());
   if (!name.empty()) static_cast<void>(name_in(file_in_quotes(name), "processing_header"));

@@ -16,8 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Where the library's headers are: what the environment says, beside this program once it is installed, or where it
-/// was built.
+/// The folder of the library's headers: the environment's, the one beside an installed program, or the one that this
+/// program was built from.
 std::string include_folder() {
   if (char const* const own = std::getenv("STAGECRAFT_INCLUDE"); own != nullptr) return own;
   std::error_code problem;
@@ -27,8 +27,8 @@ std::string include_folder() {
   return STAGECRAFT_INCLUDE_DIR;
 }
 
-/// What the library itself has to say in a line: the texts in quotes among the template arguments of its error, or, of
-/// newer compilers, what they print of a failed assertion. Empty: nothing.
+/// The library's own text in a line of the compiler's output: the quoted texts among the template arguments of its
+/// error or, with newer compilers, the text of a failed assertion. Empty: none.
 std::string library_error(std::string_view line) {
   constexpr std::string_view assertion = "static assertion failed: ";
   if (auto const at = line.find(assertion); at != std::string_view::npos)
@@ -44,7 +44,7 @@ std::string library_error(std::string_view line) {
   return text;
 }
 
-/// What is wrong, in the library's words if it has said anything, else in the compiler's.
+/// The error in a compiler's output: the library's own text, or otherwise the compiler's.
 std::string errors_of(std::string const& output) {
   constexpr std::size_t longest = 1000;
   std::string errors, of_library;

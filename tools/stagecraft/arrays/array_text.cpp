@@ -29,7 +29,8 @@ void remove_zeros(std::string& text) {
   while (text.ends_with('0')) text.pop_back();
 }
 
-/// "-12" and "25" of -12.25; at most `precision` digits after the point.
+/// The parts of a number before and after the point, "-12" and "25" for -12.25; at most `precision` digits after the
+/// point.
 struct parts {
   std::string whole, fraction, exponent;
 };
@@ -89,7 +90,7 @@ class number_format {
       auto const text = special_text(value);
       return std::string(width - text.size(), ' ') + text;
     }
-    // With an exponent all have the same number of digits; else places are left free.
+    // With exponents, all numbers have the same number of digits; otherwise they are padded with spaces.
     if (has_exponent_) {
       auto const text = rounded(value, std::chars_format::scientific, static_cast<int>(right_));
       auto const e = text.find('e'), whole = std::min(e, text.find('.'));
@@ -119,7 +120,7 @@ class array_writer {
   [[nodiscard]] std::string write() const { return write(0, 0, " ", line_width); }
 
  private:
-  /// The places along an axis; -1 for those that are left out.
+  /// The printed places along an axis; -1 stands for those that are left out.
   [[nodiscard]] std::vector<std::int64_t> places(std::size_t axis) const {
     std::vector<std::int64_t> result;
     auto const length = shape_[axis];
@@ -193,7 +194,7 @@ class array_writer {
 }  // namespace
 
 std::string array_text(std::vector<std::int64_t> const& shape, std::vector<float> const& values) {
-  if (shape.empty()) {  // a float32 by itself
+  if (shape.empty()) {  // a single float32
     auto const text = values.empty() ? "" : shortest(values[0], std::chars_format::general);
     return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
   }

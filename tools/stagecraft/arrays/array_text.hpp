@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arrays as NumPy prints them.
+// Prints arrays as NumPy does.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace stagecraft::tool {
 
-/// Returns what NumPy's `str(array)` is for a float32 array, with NumPy's defaults: the fewest digits that tell numbers
-/// apart, at most eight after the point, 75 columns, and the first and last three along each axis of more than 1000
-/// numbers.
+/// Returns NumPy's `str(array)` for a float32 array, with NumPy's defaults: the fewest digits that distinguish the
+/// numbers, at most eight after the point, 75 columns, and for more than 1000 numbers the first and last three along
+/// each axis.
 [[nodiscard]] std::string array_text(std::vector<std::int64_t> const& shape, std::vector<float> const& values);
 
 }  // namespace stagecraft::tool

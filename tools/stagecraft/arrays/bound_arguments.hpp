@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The arguments of a call in an expression, as its function has them.
+// The arguments of a call in an expression, bound to the parameters of its function.
 #pragma once
 
 #include "arrays/numpy_arrays.hpp"
@@ -18,7 +18,7 @@ namespace stagecraft::tool {
 /// other kinds.
 class bound_arguments {
  public:
-  /// `parameters`: their names, with a space between; those from `required` on need not be given.
+  /// `parameters`: their names, separated by spaces; the first `required` ones must be given.
   bound_arguments(call_arguments given, std::string_view parameters, std::size_t required);
 
   [[nodiscard]] bool has(std::size_t i) const { return values_[i] && values_[i]->what != python_value::kind::none; }
@@ -41,7 +41,7 @@ class bound_arguments {
   std::vector<std::optional<python_value>> values_;
 };
 
-/// A shape whose lengths are the arguments.
+/// The shape whose lengths are the arguments.
 [[nodiscard]] array_shape lengths_of(call_arguments const& given);
 
 }  // namespace stagecraft::tool

@@ -13,7 +13,7 @@ namespace {
 
 using kind = python_value::kind;
 
-/// What an expression may take: as much as a large batch of images.
+/// The most numbers of an expression: those of a large batch of images.
 constexpr std::int64_t most_numbers = std::int64_t{1} << 28;
 
 std::string shape_text(array_shape const& shape) {
@@ -29,7 +29,7 @@ std::vector<double> const& numbers_of(python_value const& value) {
   return value.numbers;
 }
 
-/// How far apart the numbers of an axis are, for each axis of `to`; 0 where `from` is repeated.
+/// The distance between the numbers along each axis of `to`; 0 where `from` is repeated.
 std::vector<std::size_t> steps_of(array_shape const& from, array_shape const& to) {
   std::vector<std::size_t> steps(to.size());
   std::size_t step = 1;
@@ -41,7 +41,7 @@ std::vector<std::size_t> steps_of(array_shape const& from, array_shape const& to
   return steps;
 }
 
-/// Calls `visit(at)` for each number of `shape`, with the place that it has by `steps`.
+/// Calls `visit(at)` for each number of `shape`, with its place by `steps`.
 template <class Visit>
 void walk(array_shape const& shape, std::vector<std::size_t> const& steps, Visit const& visit) {
   std::vector<std::int64_t> index(shape.size());

@@ -25,7 +25,7 @@ using unary_operation = double (*)(double);
 
 [[noreturn]] void fail(std::string text = {}) { throw expression_problem{std::move(text)}; }
 
-/// An array, of a list as well.
+/// Turns a value, also a list, into an array.
 python_value array_of(python_value value) {
   if (value.what != kind::array) fail();
   value.is_sequence = false;

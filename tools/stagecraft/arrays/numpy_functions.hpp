@@ -22,17 +22,17 @@ struct call_arguments {
 [[nodiscard]] double python_remainder(double a, double b);
 [[nodiscard]] double python_floor_divide(double a, double b);
 
-/// np.pi and the like; none if there is no such constant.
+/// A constant such as np.pi; none if there is no such constant.
 [[nodiscard]] std::optional<double> numpy_constant(std::string const& name);
 
-/// np.<name>(...): "sin", "random.rand". Throws expression_problem: there is no such function here, or its arguments
-/// are others than NumPy's.
+/// Calls np.<name>(...), such as "sin" or "random.rand". Throws expression_problem if there is no such function, or if
+/// it does not take the arguments.
 [[nodiscard]] python_value call_numpy(std::string const& name, call_arguments given, numpy_random& random);
 
-/// np.random.<name>(...).
+/// Calls np.random.<name>(...).
 [[nodiscard]] python_value call_numpy_random(std::string const& name, call_arguments given, numpy_random& random);
 
-/// value.<name>(...): "reshape".
+/// Calls value.<name>(...), such as "reshape".
 [[nodiscard]] python_value call_method(python_value value, std::string const& name, call_arguments given);
 
 }  // namespace stagecraft::tool

@@ -15,7 +15,7 @@ double numpy_random::normal() {
     has_kept_ = false;
     return kept_;
   }
-  for (;;) {  // Marsaglia's polar method, which makes two numbers
+  for (;;) {  // Marsaglia's polar method, which makes two numbers at a time
     double const x = 2.0 * uniform() - 1.0, y = 2.0 * uniform() - 1.0, square = x * x + y * y;
     if (square >= 1.0 || square == 0.0) continue;
     double const scale = std::sqrt(-2.0 * std::log(square) / square);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The random numbers of np.random: those of numpy.random.RandomState, bit by bit.
+// The random numbers of np.random, with the bits of numpy.random.RandomState.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ class numpy_random {
   [[nodiscard]] double uniform();
   /// Draws from the normal distribution with mean 0 and standard deviation 1: np.random.randn.
   [[nodiscard]] double normal();
-  /// Whole numbers from 0 to `last`, as randint draws them in one call for an array of a type with this many bits.
+  /// Draws whole numbers from 0 to `last`, as one call of randint does for an array of a type with `bits` bits.
   class integers {
    public:
     /// `bits`: 1, 8, 16, 32, or 64, of which no more than 32 are drawn: `last` is below 2^32.

@@ -16,7 +16,7 @@ namespace {
 
 [[noreturn]] void fail(std::string text) { throw expression_problem{std::move(text)}; }
 
-/// A value with numbers that are made one after the other.
+/// A value whose numbers are drawn one after the other.
 template <class Make>
 python_value made(array_shape const& shape, Make const& make) {
   auto result = filled(shape, 0);

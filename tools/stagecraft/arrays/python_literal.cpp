@@ -128,7 +128,7 @@ class reader {
       }
     }
   }
-  /// New axes among those that there are: `[np.newaxis, ...]`, `[:, None]`.
+  /// Adds axes: `[np.newaxis, ...]`, `[:, None]`.
   python_value indexed(python_value value) {
     if (value.what != kind::array || value.is_sequence) fail("Lists and parts of arrays are not taken apart.");
     expect('[');
@@ -181,7 +181,7 @@ class reader {
     return result;
   }
 
-  /// A constant, a type, or a call of a function.
+  /// Reads what follows `np.`: a constant, a type, or a call of a function.
   python_value of_numpy(std::string const& name) {
     if (auto const constant = numpy_constant(name)) return number_value(*constant);
     if (next() != '(') return named(kind::type, name);
@@ -250,7 +250,7 @@ class reader {
     return result;
   }
 
-  /// From the opening parenthesis to the closing one.
+  /// Reads arguments from the opening parenthesis to the closing one.
   call_arguments arguments() {
     expect('(');
     call_arguments given;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Python's literals, and the functions of NumPy with which arrays are written on a command line.
+// Reads Python's literals, and the functions of NumPy with which arrays are written on a command line.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,8 @@ struct python_value::entry {
 
 /// Reads numbers, True, False, None, texts, lists, tuples and dictionaries; `+ - * / // % **`, parentheses; the
 /// functions of call_numpy and the methods of call_method, `.T`, and `[np.newaxis, ...]`. At most 2^28 numbers.
-/// Functions of np.random draw from `random`. Throws file_error E5095 with the words of saved_model_cli if it is
-/// anything else.
+/// Functions of np.random draw from `random`. Throws file_error E5095 with the words of saved_model_cli for anything
+/// else.
 [[nodiscard]] python_value read_python(std::string const& text, numpy_random& random);
 
 }  // namespace stagecraft::tool

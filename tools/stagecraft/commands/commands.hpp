@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tool's commands. Each throws file_error for what is wrong with files.
+// The tool's commands. Each throws file_error if a file is wrong.
 #pragma once
 
 #include "source/source_model.hpp"
@@ -13,20 +13,20 @@ struct import_command {
   std::string file;    ///< .h5, .keras or .onnx
   std::string output;  ///< a path without an ending; empty: the file's name
   import_options options;
-  std::vector<std::string> test_inputs;   ///< .npy files: what the model was given
-  std::vector<std::string> test_outputs;  ///< and what it predicted
+  std::vector<std::string> test_inputs;   ///< .npy files with inputs of the model
+  std::vector<std::string> test_outputs;  ///< .npy files with its predictions for them
 
-  /// Writes <output>.hpp, <output>.safetensors and <output>_test.cpp, and says so.
+  /// Writes <output>.hpp, <output>.safetensors and <output>_test.cpp, and prints their names.
   void run() const;
 };
 
 struct export_command {
   std::string bundle;  ///< a folder that `save_model` has written
-  std::string to;      ///< output path; its ending says the format
+  std::string to;      ///< output path, whose ending decides the format
 
-  /// The endings, each with what it means.
+  /// The endings with their formats, for `--help`.
   [[nodiscard]] static std::string endings();
-  /// Writes the file or folder, and says so.
+  /// Writes the file or folder, and prints its name.
   void run() const;
 };
 

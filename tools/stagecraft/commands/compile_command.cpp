@@ -32,7 +32,7 @@ void compile_command::run() const {
   for (auto const* const each : {"-fPIC", "-shared", "-fvisibility=hidden", "-DSTAGECRAFT_NO_PROCESSOR_CHECK"})
     options.emplace_back(each);
   cxx_compiler const cxx{compiler, include};
-  // Two applications in one program must not share what has one name in both.
+  // Two applications in one program must not share variables of the same name.
   if (cxx.is_gcc()) options.emplace_back("-fno-gnu-unique");
   auto rest = flags;
   rest.insert(rest.end(), {source, "-o", beside, "-pthread", "-lzip", "-lz"});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `stagecraft compile`: a folder becomes an application, by the machine's own C++ compiler.
+// `stagecraft compile`: turns a folder into an application with the machine's own C++ compiler.
 #pragma once
 
 #include "applications/application_source.hpp"
@@ -19,12 +19,12 @@ struct compile_command {
   std::string compiler;            ///< empty: the environment's CXX, or c++
   std::string include;             ///< folder of the library's headers; empty: the one that this program knows
   std::string output;              ///< empty: application.so in the folder
-  std::vector<std::string> flags;  ///< more of them
+  std::vector<std::string> flags;  ///< more options of the compiler
   application_machine machine;
   bool is_silent = false;
 
-  /// Writes the sources that are missing, and application.so. Throws file_error E5094 the compiler has failed, and as
-  /// write_application_source, also E5209 for options that a folder with its own application.cpp has no use for.
+  /// Writes the sources that are missing, and application.so. Throws file_error E5094 if the compiler fails, E5209 for
+  /// options that do not apply to a folder with its own application.cpp, and the errors of write_application_source.
   void run() const;
 };
 

@@ -36,7 +36,7 @@ void write_json(std::string const& path, io::json const& what) {
   io::replace_file(path, [&](io::file_writer& to) { to.write(what.dump(1) + "\n"); });
 }
 
-/// How the exported model is run; that of one batch at a time if there is nothing of it.
+/// The exported model's application.json; without one, one batch at a time.
 io::json application_of(std::string const& dir) {
   auto const path = dir + "/application.json";
   if (!fs::exists(path)) return io::export_config(1, 1, {});
@@ -45,7 +45,7 @@ io::json application_of(std::string const& dir) {
   return how;
 }
 
-/// Checksums of the model's own files.
+/// Computes the checksums of the model's own files.
 io::json checksums_of(std::string const& dir) {
   auto sums = io::json::object();
   auto const add = [&](std::string const& path) {
@@ -65,7 +65,7 @@ int stages_of(io::json const& config) {
   return stages;
 }
 
-/// Stages of those layers that are left. E5149: a stage has none.
+/// Keeps the stages of the remaining layers. Reports E5149 for a stage without layers.
 void leave_out_stages(source_model const& model, std::string const& dir, io::json& config) {
   std::set<std::string> names;
   for (auto const& [path, name] : list_calls(model)) names.insert(name);
@@ -81,7 +81,7 @@ void leave_out_stages(source_model const& model, std::string const& dir, io::jso
   config["pipeline_stage_assignment"] = io::json::array();  // it counts the layers that were there
 }
 
-/// Stages of the model that is converted, unless it is divided anew.
+/// Keeps the stages of the converted model, unless it is divided anew.
 void keep_stages(source_model const& model, std::string const& dir, convert_options const& options, io::json& config) {
   if (!options.manual_sharding.empty() || options.pipeline_cfg || options.no_ipu_placement) return;
   if (!fs::exists(dir + "/model.json")) return;
@@ -93,7 +93,7 @@ void keep_stages(source_model const& model, std::string const& dir, convert_opti
     leave_out_stages(model, dir, config);
 }
 
-/// A program that has loaded the former one keeps it: what it has mapped must not be written over.
+/// Replaces a file without writing over the former one, which a program may have mapped.
 void replace_copy(std::string const& from, std::string const& to) {
   auto const beside = to + ".copying-" + std::to_string(::getpid());
   fs::copy_file(from, beside, fs::copy_options::overwrite_existing);

@@ -19,7 +19,7 @@ namespace stagecraft::tool {
 
 namespace {
 
-/// Reads values and says whose they are.
+/// Reads values of options; errors name the option.
 class option_reader {
  public:
   explicit option_reader(std::string where) : where_(std::move(where)) {}
@@ -61,7 +61,7 @@ class option_reader {
     if (!value.is_string() || value.get_ref<std::string const&>().empty()) wrong_type(name, value, "a text");
     to = value.get<std::string>();
   }
-  /// Regular expressions.
+  /// Reads regular expressions.
   void read(std::string const& name, json const& value, std::vector<std::string>& to) const {
     to.clear();
     if (!value.is_array()) wrong_type(name, value, "a list of texts");
@@ -79,7 +79,7 @@ class option_reader {
     if (!value.is_array()) wrong_type(name, value, "a list of lists of texts");
     for (auto const& each : value) read(name, each, to.emplace_back());
   }
-  /// An object with these keys, each by a function.
+  /// Reads an object with these keys, each with its function.
   void read(std::string const& name, json const& value,
             std::map<std::string, std::function<void(json const&)>> const& keys) const {
     if (!value.is_object()) wrong_type(name, value, "an object");

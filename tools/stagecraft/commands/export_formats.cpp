@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands/export_formats.hpp"
-#include "onnx/onnx_bundle.hpp"
+#include "onnx/export/onnx_bundle.hpp"
 
 #include <stagecraft/io/keras/keras_h5.hpp>
 #include <stagecraft/io/npz.hpp>
@@ -12,7 +12,7 @@ namespace stagecraft::tool {
 
 namespace {
 
-/// The weights of a bundle alone.
+/// The weights of a bundle, without its other tensors.
 tensor_file weights_of(io::bundle_contents const& contents) {
   tensor_file file;
   file.metadata.emplace_back("format", "stagecraft weights");

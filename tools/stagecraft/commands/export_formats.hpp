@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The formats that a bundle is exported to: the ending of a name says which.
+// The formats that a bundle is exported to, by the ending of the output's name.
 #pragma once
 
 #include <stagecraft/io/detail/bundle_contents.hpp>
@@ -13,11 +13,12 @@ struct export_format {
   std::string_view ending;
   std::string_view what;  ///< description for `--help`
   void (*write)(std::string const& path, io::bundle_contents const& contents);
-  /// Returns the parts of a bundle that such a file lacks, though others of its kind have them; null: there are none.
+  /// Returns a note on parts of the bundle that the file lacks, though other files of the format have them; null: there
+  /// are none.
   std::string (*note)(io::bundle_contents const& contents) = nullptr;
 };
 
-/// All formats, longer endings first where one ends in another.
+/// All formats; an ending that contains another one comes first.
 [[nodiscard]] std::vector<export_format> const& export_formats();
 
 }  // namespace stagecraft::tool

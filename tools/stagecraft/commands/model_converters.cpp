@@ -18,13 +18,13 @@ namespace {
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-/// Whether nothing of it is on IPUs; of a model: of all its layers.
+/// True if a layer, or all layers of a model, are on the host.
 bool is_on_host(model_layer const& layer) {
   if (!layer.nested) return layer.is_input || (layer.layer && layer.layer->is_on_host);
   return std::all_of(layer.nested->layers.begin(), layer.nested->layers.end(), is_on_host);
 }
 
-/// Groups of calls that are connected, by the number of their first call; -1: in none.
+/// The connected group of each call, named by the number of its first call; -1: none.
 std::vector<int> connected_groups(source_model const& model, std::vector<bool> const& is_in) {
   std::vector<int> group(model.calls.size(), -1);
   for (std::size_t i = 0; i < group.size(); ++i)
@@ -41,7 +41,7 @@ std::vector<int> connected_groups(source_model const& model, std::vector<bool> c
   return group;
 }
 
-/// Calls that are a GELU together: the tensor that they read, and the one that others read of them.
+/// Calls that form a GELU: the tensor that they read, and the one that they pass on.
 struct gelu_group {
   std::vector<int> calls;
   std::optional<source_tensor> input, output;
@@ -111,7 +111,7 @@ void model_converters::replace_gelu() {
     if (after.size() != 1 || (before && after[0] && *before != *after[0]))
       wrong(name_of(group.output->call) + " gives another shape than what " + name_of(first) +
             " reads; a GELU keeps it");
-    // The last call of the group becomes the GELU, and its layer, which no other group may share.
+    // The last call of the group and its layer, which no other group may share, become the GELU.
     auto& call = model_.calls[at(group.output->call)];
     auto& layer = model_.layers[at(call.layer)];
     if (layer.calls > 1) wrong("layer '" + layer.name + "' is called " + std::to_string(layer.calls) + " times");
@@ -136,7 +136,7 @@ void model_converters::place_on_ipus() {
       if (excluded.finds(path)) layer.layer->is_on_host = true;
     });
     excluded.report("excluded_nodes");
-    // Tensors that go from an IPU to the host do not come back.
+    // A tensor that goes from an IPU to the host must not come back.
     std::vector<int> behind(model_.calls.size(), -1);  // a layer on the host after IPUs
     std::vector<bool> is_behind(model_.calls.size());
     for (std::size_t i = 0; i < model_.calls.size(); ++i) {
@@ -250,7 +250,7 @@ pipeline_solution model_converters::shard() const {
     device_of.push_back(on_host.contains(path) ? -1 : device);
   }
   for (auto const& list : lists) list.report("manual_sharding");
-  // Layers on the host go with those beside them.
+  // Layers on the host belong to the stage of their neighbours.
   int device = -1;
   for (std::size_t i = device_of.size(); i-- > 0;) device_of[i] < 0 ? device_of[i] = device : device = device_of[i];
   device = 0;

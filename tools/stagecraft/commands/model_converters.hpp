@@ -11,24 +11,24 @@
 namespace stagecraft::tool {
 
 /// Applies converters to a model, in Graphcore's order: one function after the other. `where` is named in errors.
-/// Expressions are searched for in the names of layers, "encoder/dense" in a nested model; those that are found nowhere
-/// are told on the error stream.
+/// Expressions are searched for in the names of layers, "encoder/dense" in a nested model; expressions that match
+/// nothing are reported on the error stream.
 class model_converters {
  public:
   model_converters(source_model& model, convert_options const& options, std::string where)
       : model_(model), options_(options), where_(std::move(where)) {}
 
-  /// The layers of a GELU become one; where there are none, nothing changes. Throws file_error E5143: they are not
-  /// between one tensor and those that read one of them.
+  /// Replaces the layers of each GELU by one layer; without any, nothing changes. Throws file_error E5143 if they do
+  /// not read one tensor and pass on one.
   void replace_gelu();
-  /// Excluded layers stay on the host, or are removed. Throws file_error: E5140 a layer on the host between others on
-  /// IPUs; E5142 a layer that cannot be removed.
+  /// Leaves excluded layers on the host, or removes them. Throws file_error: E5140 a layer on the host between others
+  /// on IPUs; E5142 a layer that cannot be removed.
   void place_on_ipus();
-  /// Throws file_error E5147: there are inputs of int64, and they are not to be converted.
+  /// Converts inputs of int64. Throws file_error E5147 if there are some and the option is off.
   void convert_int64();
-  /// The types of layers. Throws file_error E5205: a weight is beyond float16.
+  /// Sets the types of layers. Throws file_error E5205 for a weight beyond float16.
   void convert_precision();
-  /// The IPU of each layer, in stages that follow each other. Throws file_error E5136: nothing is on IPUs.
+  /// Finds the IPU of each layer, in stages that follow each other. Throws file_error E5136 if no layer is on IPUs.
   [[nodiscard]] pipeline_solution shard() const;
 
  private:

@@ -11,7 +11,7 @@
 
 namespace stagecraft::tool {
 
-/// The expression that matches the beginning of a name in which another one is found.
+/// An expression that matches a name from its beginning if `expression` is found anywhere in it.
 [[nodiscard]] std::string searched_expression(std::string const& expression);
 
 /// Regular expressions that are searched for, as by Python's `re.search`.
@@ -19,9 +19,9 @@ class name_search {
  public:
   explicit name_search(std::vector<std::string> const& expressions);
 
-  /// True if an expression is found in a name; remembers which expressions were found.
+  /// True if an expression is found in a name; records the expressions that were found.
   [[nodiscard]] bool finds(std::string const& name);
-  /// Says on the error stream which expressions were never found.
+  /// Reports expressions that were never found on the error stream.
   void report(std::string const& option) const;
 
  private:
@@ -32,15 +32,15 @@ class name_search {
   std::vector<expression> expressions_;
 };
 
-/// Calls `visit(layer, path)` for all layers but inputs and models, in nested models as well.
+/// Calls `visit(layer, path)` for all layers except inputs and models, in nested models, too.
 void for_each_layer(source_model& model, std::string const& prefix,
                     std::function<void(model_layer& layer, std::string const& path)> const& visit);
 
-/// For each call of a layer, in their order and those of nested models in the place of the call of these, the layer's
-/// path and the name that the call has in solution files: "encoder/dense", and "encoder/dense[1]" if it is the second.
+/// For each call of a layer, the layer's path and the call's name in solution files. The calls of a nested model stand
+/// at the place of its own call. Names: "encoder/dense", and "encoder/dense[1]" if it is the second.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> list_calls(source_model const& model);
 
-/// All that reads `from` reads `to`, outputs of the model among them.
+/// Lets all readers of `from`, the model's outputs included, read `to`.
 void replace_uses(source_model& model, source_tensor const& from, source_tensor const& to);
 
 /// Removes calls that nothing reads, and layers without calls.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `stagecraft pipeline`: an exported model is divided into pipeline stages.
+// `stagecraft pipeline`: divides an exported model into pipeline stages.
 #pragma once
 
 #include "pipeline/pipeline_search.hpp"
@@ -14,7 +14,7 @@ namespace stagecraft::tool {
 
 struct pipeline_command {
   pipeline_job job;
-  std::string pipeline_cfg;  ///< JSON, or a file with it
+  std::string pipeline_cfg;  ///< JSON, or a file with JSON
 
   /// Errors are those of read_pipeline_configuration and find_pipeline.
   void run() const;

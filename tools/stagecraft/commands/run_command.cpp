@@ -94,7 +94,7 @@ void add_run_command(CLI::App& app) {
   auto const products = add_product_options(*own, machine);
   for (auto* const each : products) each->needs(init_ipu);
   own->callback([command, num_ipus, products] {
-    // What a converted model is for, unless an option says something else.
+    // The machine of a converted model, unless an option sets another one.
     auto& own_machine = command->machine;
     if (own_machine.init_ipu)
       if (auto const converted = converted_machine(command->dir)) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `stagecraft run`: an application is given arrays, and prints or saves what it makes of them, as `saved_model_cli run`
-// does.
+// `stagecraft run`: runs an application on arrays, and prints or saves its outputs, as `saved_model_cli run` does.
 #pragma once
 
 #include "applications/application_source.hpp"
@@ -21,14 +20,14 @@ struct run_command {
   std::string input_exprs;                        ///< image=np.ones((2, 28, 28))
   std::string input_examples;                     ///< all=[{"image":[0, ...]}]
   std::string outdir;                             ///< folder for the outputs
-  bool overwrite = false;                         ///< outputs that are there
+  bool overwrite = false;                         ///< true: existing outputs are replaced
   bool tf_debug = false;                          ///< E5190
   std::string worker;                             ///< E5190
   application_machine machine;                    ///< the machine; emulated IPUs if init_ipu
 
-  /// Throws file_error E5095 with saved_model_cli's words for what is wrong with the arguments, E5001, E5013 to E5015
-  /// files that cannot be read, E5041 that cannot be written, E5190 what applications do not have; serving_error of the
-  /// application.
+  /// Throws file_error E5095 with saved_model_cli's words for wrong arguments, E5001, E5013 to E5015 for files that
+  /// cannot be read, E5041 for files that cannot be written, E5190 for options that applications do not have;
+  /// serving_error of the application.
   void run() const;
 };
 

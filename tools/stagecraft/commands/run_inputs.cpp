@@ -21,8 +21,8 @@ namespace {
 
 [[noreturn]] void refuse(std::string const& text) { throw file_error("E5095", text); }
 
-/// The parts between separators; of expressions, between those that are in no quotes, parentheses or brackets, which
-/// names of files may have as they like. Empty parts are left out.
+/// Splits a text at separators; in expressions, separators within quotes, parentheses or brackets do not count (names
+/// of files may contain such marks). Empty parts are left out.
 std::vector<std::string> split(std::string const& text, char separator, bool are_expressions) {
   std::vector<std::string> parts{""};
   int depth = 0;
@@ -64,7 +64,8 @@ run_array array_of(python_value const& value, std::string const& text) {
   return result;
 }
 
-/// saved_model_cli reads pickles, which are programs. Those of protocol 2 and later begin with a byte of their own.
+/// Refuses pickles, which saved_model_cli reads and which are programs. Those of protocol 2 and later begin with a byte
+/// of their own.
 void refuse_pickle(std::string const& path) {
   io::byte_source const source(path);
   auto const first = source.read(0, std::min<std::uint64_t>(source.size(), 1));
@@ -79,7 +80,7 @@ void refuse_pickle(std::string const& path) {
                        stem + ".npy\", array), and give that file");
 }
 
-/// "key=file" or "key=file[name]".
+/// Reads "key=file" or "key=file[name]".
 void read_file(std::string const& given, std::map<std::string, run_array>& to) {
   auto const equals = given.find('=');
   auto const file_part = equals == std::string::npos ? "" : given.substr(equals + 1);
@@ -114,7 +115,7 @@ void read_file(std::string const& given, std::map<std::string, run_array>& to) {
   }
 }
 
-/// `all`: of which `given` is a part.
+/// `all`: the argument that `given` is a part of.
 std::pair<std::string, std::string> key_and_text(std::string const& given, std::string const& all, char const* option) {
   auto const equals = given.find('=');
   if (equals == std::string::npos)
@@ -123,7 +124,7 @@ std::pair<std::string, std::string> key_and_text(std::string const& given, std::
   return {trimmed(given.substr(0, equals)), trimmed(given.substr(equals + 1))};
 }
 
-/// Features of the examples are inputs.
+/// Reads examples, whose features are inputs.
 void read_examples(std::string const& given, std::string const& all, numpy_random& random,
                    std::map<std::string, run_array>& to) {
   auto const [key, text] = key_and_text(given, all, "input_examples");

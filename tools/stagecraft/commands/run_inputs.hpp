@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The arrays that `stagecraft run` is given, in saved_model_cli's three ways.
+// Reads the arrays for `stagecraft run`, in saved_model_cli's three ways.
 #pragma once
 
 #include <stagecraft/io/stored_tensor.hpp>
@@ -23,7 +23,7 @@ struct run_array {
                                                                std::string const& input_exprs,
                                                                std::string const& input_examples);
 
-/// Arrays in the order of a program's inputs, and how many samples they have. Throws file_error E5095.
+/// The arrays in the order of an application's inputs, and their number of samples. Throws file_error E5095.
 [[nodiscard]] std::vector<std::vector<float>> match_inputs(serving::servable_description const& known,
                                                            std::map<std::string, run_array> const& given,
                                                            std::int64_t& samples);

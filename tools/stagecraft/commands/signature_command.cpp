@@ -26,7 +26,7 @@ void check_tag_set(std::string const& tag_set) {
                                     "['serve']");
 }
 
-/// An application, without which there is nothing to show.
+/// The description of the application in a folder.
 serving::servable_description describe(std::string const& dir) {
   if (!std::filesystem::exists(dir + "/" + serving::application_file::default_name))
     throw file_error("E5095", "SavedModel file does not exist at: " + dir);
@@ -59,7 +59,7 @@ void print_signature(serving::servable_description const& known, std::string con
   std::printf("%sMethod name is: tensorflow/serving/predict\n", indent.c_str());
 }
 
-/// The classes of layers, each once, in their order; what is no layer has none.
+/// Collects the classes of layers, each once, in their order.
 void collect_layers(io::json const& value, std::vector<std::string>& to) {
   if (value.is_object())
     if (auto const name = value.find("class_name"), config = value.find("config");
@@ -85,7 +85,7 @@ std::vector<std::string> layers_of(std::string const& dir) {
   return found;
 }
 
-/// A set as Python prints it.
+/// The text of a set as Python prints it.
 std::string set_text(std::vector<std::string> const& names) {
   std::string text;
   for (auto const& name : names) text += (text.empty() ? "{'" : ", '") + name + "'";

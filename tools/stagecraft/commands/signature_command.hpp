@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `stagecraft show --dir` and `scan`: what saved_model_cli says of a SavedModel, of an application.
+// `stagecraft show --dir` and `scan`: describe an application as saved_model_cli describes a SavedModel.
 #pragma once
 
 #include <memory>
@@ -18,12 +18,13 @@ struct signature_command {
   std::string tag_set, signature_def;
 
   /// Prints tag-sets, keys of signatures, or inputs and outputs, with saved_model_cli's words. Operations are the
-  /// layers of an exported model. Throws file_error E5095 with its words for what is not there, E5190 the layers of an
+  /// layers of an exported model. Throws file_error E5095 with its words for unknown names, E5190 for the layers of an
   /// application without its model; link_error E5087 to E5089.
   void run() const;
 };
 
-/// Throws file_error E5095 if an application, which has one of each, has others.
+/// Checks the names of a tag-set and a signature, of which an application has one each. Throws file_error E5095 for
+/// others.
 void check_signature(std::string const& tag_set, std::string const& signature_def);
 
 /// Adds saved_model_cli's options to the command `show`.

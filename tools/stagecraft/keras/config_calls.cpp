@@ -29,7 +29,8 @@ json const* keras_tensor(json const& value) {
              : nullptr;
 }
 
-/// Arguments of a call by name: tensors of attention are inputs as well, in the order of its `call`.
+/// Adds the arguments of a call that are given by name. Tensors among them, as attention has, are inputs in the order
+/// of its `call`.
 void add_named(json const& named, config_call& call) {
   for (auto const* key : {"value", "key", "attention_mask"})
     if (named.contains(key)) {

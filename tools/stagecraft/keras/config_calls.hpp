@@ -16,21 +16,21 @@ struct history {
   int node = 0, output = 0;
 };
 
-/// A call as it stands in a configuration.
+/// A call in a configuration.
 struct config_call {
   int layer = 0;
   std::vector<history> inputs;
   json options = json::object();
 };
 
-/// Reads calls. Throws file_error: E5063 what they are is not known.
+/// Reads calls. Throws file_error E5063 for calls of an unknown form.
 class config_calls {
  public:
   explicit config_calls(std::string const& file) : file_(file) {}
 
-  /// One call of a layer.
+  /// Reads one call of a layer.
   [[nodiscard]] config_call read_node(json const& node, int layer, std::string const& name) const;
-  /// Lists of tensors, or one of them: [["x", 0, 0], ...] or ["x", 0, 0].
+  /// Reads a list of tensors, [["x", 0, 0], ...], or one tensor, ["x", 0, 0].
   [[nodiscard]] std::vector<history> read_ends(json const& content, char const* key, std::string const& model) const;
 
  private:

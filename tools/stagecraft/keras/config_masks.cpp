@@ -32,7 +32,7 @@ void collect(json const& value, std::vector<tensor>& to, int depth) {
     for (auto const& each : value) collect(each, to, depth + 1);
 }
 
-/// The calls of a layer, those that Keras 3 has written.
+/// The calls of a layer in the form of Keras 3.
 std::vector<json*> calls_of(json& layer) {
   std::vector<json*> calls;
   if (layer.is_object() && layer.contains("inbound_nodes") && layer["inbound_nodes"].is_array())
@@ -51,7 +51,7 @@ bool makes_masks(json const& layer) {
          layer["config"].value("mask_zero", json()) == true;
 }
 
-/// Which tensor the embeddings have, that a layer's inputs come from.
+/// Finds the input of the embeddings that a layer's inputs come from.
 class masked_tensors {
  public:
   explicit masked_tensors(json& layers) {
@@ -66,7 +66,7 @@ class masked_tensors {
         }
       }
     }
-    // What a layer has goes on to those after it, until all have what is theirs: no order of the file's is relied on.
+    // The result of a layer is passed to the layers after it until nothing changes, since the file may have any order.
     std::vector<std::string> changed;
     for (auto const& [name, own] : found_) changed.push_back(name);
     while (!changed.empty()) {
@@ -86,12 +86,12 @@ class masked_tensors {
   }
 
  private:
-  /// No tensor, one, or several, which then need not be told from each other.
+  /// No tensor, one tensor, or several, which are not distinguished.
   struct origin {
     std::optional<tensor> only{};
     bool are_several = false;
 
-    /// Whether that changes it.
+    /// Adds another origin; returns true if that changes this one.
     bool add(origin const& other) {
       auto const before = are_several;
       bool const is_first = !only && other.only;

@@ -18,9 +18,10 @@ constexpr int deepest_model = 16;
 
 class reader {
  public:
-  reader(std::string const& file, import_options const& options) : file_(file), options_(options), calls_(file) {}
+  reader(std::string const& file, import_options const& options, layer_maker const& make)
+      : file_(file), options_(options), make_(make), calls_(file) {}
 
-  /// The whole model.
+  /// Reads the whole model.
   source_model read(json const& config) {
     auto model = read(config, nullptr, 0);
     report();
@@ -171,7 +172,7 @@ class reader {
     batch_size_ = samples;
   }
 
-  /// Keras's `stateful` of a recurrent layer, or of the one that a Bidirectional has.
+  /// Keras's `stateful` of a recurrent layer, or of the layer inside a Bidirectional.
   static bool is_stateful(json const& config) {
     if (!config.is_object()) return false;
     if (auto const found = config.find("stateful"); found != config.end() && *found == true) return true;
@@ -221,8 +222,8 @@ class reader {
     return static_cast<int>(model.calls.size()) - 1;
   }
 
-  /// The type that a layer computes in, if it is not float32. A call's keyword of the same name hides it from the check
-  /// of the layer's other options.
+  /// The type that a layer computes in; none for float32. Throws unsupported for any type but the half ones, here
+  /// because a call's keyword of the same name hides the key from the check of the layer's options.
   static std::optional<dtype> own_dtype(std::string const& name) {
     auto const found = dtype_named(name);
     if (found == dtype::float32) return std::nullopt;
@@ -232,15 +233,15 @@ class reader {
     return found;
   }
 
-  static std::optional<shape> find_rules(model_layer& layer, json const& config, json const& call_options,
-                                         std::vector<std::optional<shape>> const& shapes) {
+  std::optional<shape> find_rules(model_layer& layer, json const& config, json const& call_options,
+                                  std::vector<std::optional<shape>> const& shapes) const {
     if (!config.is_object()) throw unsupported("has no options");
     bool const is_known = !shapes.empty() && std::all_of(shapes.begin(), shapes.end(), [](auto const& x) { return x; });
     bool const is_first = layer.calls == 0;
     if (is_first) {
       layer.call_options = call_options;
       int const rank = is_known ? shapes.front()->rank() + 1 : 0;
-      layer.layer = make_layer({layer.class_name, config, rank, call_options});
+      layer.layer = make_({layer.class_name, config, rank, call_options});
       if (auto const type = config.find("dtype"); type != config.end() && type->is_string())
         layer.layer->dtype = own_dtype(type->get<std::string>());
       if (auto const on_host = config.find("on_host"); on_host != config.end() && on_host->is_boolean())
@@ -302,7 +303,7 @@ class reader {
     }
   }
 
-  /// The number of a layer's first node: a nested model has one of its own before those of its calls.
+  /// The number of each layer's first node: a nested model has a node of its own before those of its calls.
   static std::map<int, int> first_nodes(source_model const& model, std::map<std::string, int> const& index,
                                         std::vector<config_call> const& calls, std::vector<history> const& outputs) {
     std::map<int, int> count, last, first;
@@ -319,7 +320,7 @@ class reader {
     return first;
   }
 
-  /// The tensor of a history, once its call is there. Throws E5063 if no such call can come.
+  /// The tensor of a history, if its call has been read. Throws E5063 if there is no such call.
   std::optional<source_tensor> find(history const& tensor, source_model const& model,
                                     std::map<std::string, int> const& index, std::map<int, int> const& first_node,
                                     std::map<std::pair<int, int>, int> const& call_of) const {
@@ -346,8 +347,8 @@ class reader {
     }
   }
 
-  /// Calls so that each comes after what it takes: the file is gone through again and again, and each time those are
-  /// taken that can be. In which round that is follows from a call's inputs, in one walk.
+  /// Orders calls so that each comes after its inputs, as if the file were read in rounds, each of which takes the
+  /// calls whose inputs are known. A call's round follows from its inputs, in one walk.
   std::vector<std::size_t> order_of_calls(std::vector<config_call> const& calls, std::vector<int> const& node,
                                           std::map<std::string, int> const& index, std::map<int, int> const& first_node,
                                           std::map<std::pair<int, int>, int> const& call_of,
@@ -363,7 +364,7 @@ class reader {
         int const layer = index.at(tensor.layer);
         auto const first = first_node.find(layer);
         auto const from = place.find({layer, tensor.node - (first == first_node.end() ? 0 : first->second)});
-        if (from != place.end()) users[from->second].push_back(i);  // else it never comes
+        if (from != place.end()) users[from->second].push_back(i);  // otherwise the call never becomes possible
       }
       if (missing[i] == 0) ready.push_back(i);
     }
@@ -382,18 +383,20 @@ class reader {
 
   std::string const& file_;
   import_options const& options_;
+  layer_maker const& make_;
   config_calls calls_;
   std::vector<std::string> problems_;
   bool keeps_states_ = false;
-  int batch_size_ = 0;  ///< where the file says it
-  /// What is said of an input without a shape, where nothing else is wrong, from which that might follow.
+  int batch_size_ = 0;  ///< the batch size, if the file states it
+  /// The error for an input without a shape, which is reported if there is no other error that may be its cause.
   std::string without_shape_;
 };
 
 }  // namespace
 
-source_model read_config(json const& config, std::string const& file, import_options const& options) {
-  reader from(file, options);
+source_model read_config(json const& config, std::string const& file, import_options const& options,
+                         layer_maker const& make) {
+  reader from(file, options, make);
   try {
     return from.read(config);
   } catch (json::exception const& why) {

@@ -26,7 +26,8 @@ namespace {
 
 constexpr std::uint64_t least_memory = std::uint64_t{256} << 20, growth = 64;
 constexpr std::uint64_t least_seconds = 5, bytes_of_second = 1'000'000;
-constexpr std::uint64_t slowness = 10;  // of a clock, where others have the processor and the disk, too
+/// Ratio of clock time to processor time, since others use the processor and the disk, too.
+constexpr std::uint64_t slowness = 10;
 
 using bytes = std::vector<std::byte>;
 using time_point = std::chrono::steady_clock::time_point;
@@ -41,7 +42,7 @@ void append_texts(bytes& to, std::vector<std::string> const& texts) {
   for (auto const& text : texts) append_sized(to, text);
 }
 
-/// Waits for a process that ends, whatever signals come meanwhile. How it has ended; 0: no one knows.
+/// Waits for the end of a process, whatever signals come meanwhile. Returns its status; 0: unknown.
 int end_of(pid_t process) {
   int status = 0;
   while (::waitpid(process, &status, 0) < 0)
@@ -49,13 +50,14 @@ int end_of(pid_t process) {
   return status;
 }
 
-/// The other process sees the end at once, whoever else has the socket: processes that were started meanwhile do.
+/// Shuts the socket down, so that the other process sees the end at once even if processes that were started meanwhile
+/// have the socket, too.
 void hang_up(int socket) {
   ::shutdown(socket, SHUT_RDWR);
   ::close(socket);
 }
 
-/// Waits until a socket takes more, or has more. False: the time is over.
+/// Waits until a socket can be written or read. False: the time is over.
 bool is_ready(int socket, short what, time_point until) {
   for (;;) {
     auto left = std::chrono::milliseconds(-1);
@@ -69,7 +71,7 @@ bool is_ready(int socket, short what, time_point until) {
     if (ready < 0 && errno != EINTR) return false;
   }
 }
-/// True after all of it has been sent, or received, by calls of `some`.
+/// Sends or receives all bytes by calls of `some`. False: that failed, or the time is over.
 template <class Bytes, class Some>
 bool move_all(int socket, short what, Bytes left, time_point until, Some const& some) {
   while (!left.empty()) {
@@ -91,7 +93,7 @@ bool receive_all(int socket, std::span<std::byte> to, time_point until) {
                   [socket](auto left) { return ::recv(socket, left.data(), left.size(), MSG_DONTWAIT); });
 }
 
-/// A message has its length in front.
+/// Sends a message after its length.
 bool send_message(int socket, bytes const& message, time_point until) {
   bytes length;
   io::append_number<8>(length, message.size());
@@ -107,16 +109,16 @@ std::optional<bytes> receive_message(int socket, std::uint64_t most, time_point 
   return message;
 }
 
-// In the other process.
+// The functions below run in the other process.
 
-/// Memory that is taken already: a sanitizer's is counted as well.
+/// Memory that is already in use, including a sanitizer's.
 std::uint64_t memory_in_use() {
   std::uint64_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
   return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-/// False if a limit cannot be set. Who calls this process may have set lower ones, which stay.
+/// Sets the limits of the process; lower ones that it already has stay. False: a limit cannot be set.
 bool limit(std::uint64_t memory, std::uint64_t size) {
   bool all = true;
   auto const set = [&all](auto what, std::uint64_t most, std::uint64_t more = 0) {
@@ -127,15 +129,16 @@ bool limit(std::uint64_t memory, std::uint64_t size) {
     all = all && ::setrlimit(what, &both) == 0;
   };
   set(RLIMIT_CORE, 0);
-  constexpr std::uint64_t pause = 5;  // Linux sends SIGKILL at once, no SIGXCPU, where both limits are the same
+  constexpr std::uint64_t pause = 5;  // if both limits are the same, Linux sends SIGKILL at once, and no SIGXCPU
   set(RLIMIT_CPU, least_seconds + size / bytes_of_second, pause);
   set(RLIMIT_AS, memory_in_use() + memory);
   if (int const nowhere = ::open("/dev/null", O_WRONLY); nowhere >= 0)
-    for (int const stream : {STDOUT_FILENO, STDERR_FILENO}) ::dup2(nowhere, stream);  // what glibc says at the end
+    // Hides glibc's message at the end.
+    for (int const stream : {STDOUT_FILENO, STDERR_FILENO}) ::dup2(nowhere, stream);
   return all;
 }
 
-/// The answer to a question, with 0 in front.
+/// The answer to a question, after a 0.
 bytes answer_of(io::hdf5_file const& file, hdf5_answer question) {
   bytes to;
   io::append_number<8>(to, 0);
@@ -173,7 +176,7 @@ bytes refusal(std::string_view code, std::string_view text) {
   return to;
 }
 
-/// Answers questions until there is no one who asks.
+/// Answers questions until the socket is closed.
 void serve(int socket, std::string const& name, std::function<std::unique_ptr<io::hdf5_file>()> const& open) {
   std::unique_ptr<io::hdf5_file> file;
   constexpr std::uint64_t longest_question = 1 << 24;
@@ -184,7 +187,7 @@ void serve(int socket, std::string const& name, std::function<std::unique_ptr<io
       answer = answer_of(*file, hdf5_answer(*question));
     } catch (file_error const& why) {
       std::string_view text = why.what();
-      text.remove_suffix(why.code().size() + std::string_view(" []").size());  // which is put there again
+      text.remove_suffix(why.code().size() + std::string_view(" []").size());  // the code is appended again later
       answer = refusal(why.code(), text);
     } catch (std::bad_alloc const&) {
       answer = refusal("E5105", name + ": takes more memory to be read than a file of its size should");
@@ -230,7 +233,7 @@ hdf5_process::hdf5_process(std::vector<std::byte> contents, std::string of, std:
 }
 
 hdf5_process::~hdf5_process() {
-  if (socket_ >= 0) hang_up(socket_);  // at which the other process ends
+  if (socket_ >= 0) hang_up(socket_);  // then the other process ends
   if (process_ > 0) end_of(process_);
 }
 
@@ -249,7 +252,7 @@ void hdf5_process::start(std::uint64_t size, std::function<std::unique_ptr<io::h
     try {
       if (!limit(most_memory_, size)) ::_exit(1);
       serve(sockets[1], name(), open);
-    } catch (...) {  // what this process is a copy of must not go on here
+    } catch (...) {  // the code of the parent process must not go on here
       ::_exit(1);
     }
     ::_exit(0);
@@ -272,7 +275,7 @@ void hdf5_process::start(std::uint64_t size, std::function<std::unique_ptr<io::h
 void hdf5_process::ended(std::string const& path, bool is_late) const {
   int status = 0;
   if (process_ > 0) {
-    ::kill(process_, SIGKILL);  // one that does not answer as it should
+    ::kill(process_, SIGKILL);  // it did not answer as it should
     status = end_of(std::exchange(process_, -1));
   }
   auto const place = path.empty() ? std::string() : ", at '" + path + "'";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HDF5 files that a process of its own reads: libhdf5 has crashed on files that were made for it.
+// Reads HDF5 files in a process of its own, since libhdf5 has crashed on hostile files.
 #pragma once
 
 #include <stagecraft/io/keras/hdf5_content.hpp>
@@ -20,8 +20,8 @@ class hdf5_file;
 
 namespace stagecraft::tool {
 
-/// The answer of the process that reads HDF5, a copy of this one: numbers and texts in their order. Nothing that it
-/// says is trusted: what is longer than the answer throws malformed.
+/// The answer of the process that reads HDF5, a copy of this one: numbers and texts in their order. Nothing in it is
+/// trusted: reading past its end throws malformed.
 class hdf5_answer {
  public:
   struct malformed {};
@@ -39,18 +39,18 @@ class hdf5_answer {
   std::size_t at_ = 0;
 };
 
-/// An open file. The other process has 256 MiB and 64 times the file's size as its memory, and five seconds of a
-/// processor and one for each MB; an answer is no longer than that memory, and comes within ten times that by the
-/// clock. The program has no other thread when this is made.
+/// An open file. The other process may use 256 MiB plus 64 times the file's size as its memory, and five seconds of
+/// processor time plus one for each MB; an answer is no longer than that memory, and must come within ten times that
+/// time by the clock. The program must have no other thread when this is made.
 ///
-/// Throws file_error: what io::hdf5_file throws, and E5105 if that process has ended otherwise than it should.
+/// Throws the errors of io::hdf5_file, and file_error E5105 if the process ends unexpectedly.
 class hdf5_process final : public io::hdf5_content {
  public:
   static constexpr std::chrono::seconds by_size{-1};
 
-  /// `patience`: how long each answer is waited for.
+  /// `patience`: the longest wait for an answer.
   explicit hdf5_process(std::string const& path, std::chrono::seconds patience = by_size);
-  /// A file in memory, under a name for errors.
+  /// Opens a file in memory; errors call it `name`.
   hdf5_process(std::vector<std::byte> bytes, std::string name, std::chrono::seconds patience = by_size);
   ~hdf5_process() override;
 
@@ -63,7 +63,7 @@ class hdf5_process final : public io::hdf5_content {
 
  private:
   void start(std::uint64_t size, std::function<std::unique_ptr<io::hdf5_file>()> const& open);
-  /// Asks with a path, and the name of an attribute. What the answer holds is read by `read`.
+  /// Asks a question about a path and an attribute; `read` reads the answer.
   template <class Read>
   auto ask(char what, std::string const& path, std::string const& attribute, Read const& read) const;
   [[nodiscard]] hdf5_answer answer(char what, std::string const& path, std::string const& attribute) const;

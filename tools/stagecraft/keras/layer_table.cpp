@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The layers that can be imported: those of the library, by their class names.
+// The layers of the library that can be imported, by their class names.
 #include "keras/library_layer.hpp"
 
 #include <functional>
@@ -20,7 +20,7 @@ json const& option_in(json const& config, std::string_view word, std::string_vie
 }
 
 void check_unknown_options(json const& config, std::set<std::string> const& known) {
-  // What changes nothing here, whatever it is: names, seeds, shapes, and how TensorFlow computes.
+  // Options without effect here: names, seeds, shapes, and how TensorFlow computes.
   static std::set<std::string> const ignored{"name",
                                              "trainable",
                                              "batch_input_shape",
@@ -46,7 +46,7 @@ void check_unknown_options(json const& config, std::set<std::string> const& know
                                              "value_range",
                                              "input_dtype",
                                              "on_host"};
-  // What is here only with this value.
+  // Options that must have one of these values.
   static std::map<std::string, std::vector<json>> const fixed{{"data_format", {"channels_last"}},
                                                               {"axis", {-1}},
                                                               {"activity_regularizer", {}},
@@ -78,7 +78,8 @@ void check_unknown_options(json const& config, std::set<std::string> const& know
   std::string text;
   for (auto const& [name, value] : config.items()) {
     if (known.contains(name) || ignored.contains(name)) continue;
-    if (name.ends_with("_initializer")) continue;  // of a weight that the layer has not: Keras writes its base's
+    // The initializer of a weight that the layer lacks: Keras writes its base's options.
+    if (name.ends_with("_initializer")) continue;
     json given = value;
     if (name == "dtype" && value.is_object() && value.contains("config") && value["config"].is_object())
       given = value["config"].value("name", "");
@@ -116,7 +117,7 @@ class table_row {
   std::string_view word_;
 };
 
-/// Adds a layer, whose options are those of the prototype where a file does not have them.
+/// Adds a layer. Options that a file lacks have the values of the prototype.
 template <class L>
 table_row add(layer_list& to, L const& prototype, argument_counts const& counts = {}) {
   to.words.push_back(word_of_type<L>);
@@ -136,7 +137,7 @@ layer_config wrapped_config(layer_config const& config, char const* key) {
   return {(*found)["class_name"].get<std::string>(), (*found)["config"]};
 }
 
-/// Keras's TimeDistributed: what follows from the layer inside it, for each step.
+/// Keras's TimeDistributed, whose rules are those of the layer inside it, for each step.
 class time_distributed_layer : public source_layer {
  public:
   explicit time_distributed_layer(layer_config const& config) {
@@ -199,15 +200,15 @@ class bidirectional_layer : public source_layer {
 std::unique_ptr<source_layer> make_bidirectional(layer_config const& config) {
   auto const outer = wrapped_config(config, "layer");
   auto options = outer.options;
-  options.erase("zero_output_for_mask");  // as it is here in any case
+  options.erase("zero_output_for_mask");  // the library always does it
   layer_config const inner{outer.class_name, options};
   if (config.options.contains("backward_layer") && !config.options["backward_layer"].is_null()) {
-    // Keras 3 always writes it: the same layer the other way round.
+    // Keras 3 always writes this layer, usually the same one in the other direction.
     auto backward = wrapped_config(config, "backward_layer");
     auto forward_options = inner.options, backward_options = backward.options;
     for (auto* each : {&forward_options, &backward_options})
       for (auto const* key : {"name", "go_backwards", "dtype", "kernel_initializer", "recurrent_initializer",
-                              "bias_initializer", "zero_output_for_mask"})  // objects with numbers of their own
+                              "bias_initializer", "zero_output_for_mask"})  // objects with configurations of their own
         each->erase(key);
     if (backward.class_name != inner.class_name || forward_options != backward_options)
       throw unsupported("has a backward_layer of its own");
@@ -338,7 +339,8 @@ source_text text_of(source_layer const& layer) {
   for (auto const& each : layer.options)
     if (!each.is_default) braces += (braces.empty() ? "."_cpp : ", ."_cpp) + each.name + " = " + each.value.text;
   if (!braces.empty()) text += (text.empty() ? "{"_cpp : ", {"_cpp) + braces + "}";
-  return layer.word + ("{" + text) + "}" + placement_text(layer);
+  return (layer.own_call.empty() ? source_text(layer.word) : layer.own_name) + ("{" + text) + "}" +
+         placement_text(layer);
 }
 
 std::optional<stagecraft::dtype> dtype_named(std::string_view wanted) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A layer of the library made from Keras's configuration: its options are read by their names into the layer itself, so
-// that the library's own declarations say which there are, what their defaults are, and what follows from them.
+// A layer of the library made from Keras's configuration: its options are read by name into the layer itself, so that
+// the library's own declarations define the options, their defaults and their consequences.
 #pragma once
 
 #include "keras/option_values.hpp"
@@ -22,7 +22,7 @@ struct argument_counts {
   int in_front = 100;  ///< the number of arguments in front of the braces; the others are options in them
 };
 
-/// The arguments that a layer says it has.
+/// The number of a layer's `arguments`.
 template <class L>
 struct own_arguments {
   using type = argument_list<>;
@@ -35,13 +35,13 @@ struct own_arguments<L> {
 
 /// Keras's names of an option: its own name, unless the table of layers has others.
 [[nodiscard]] std::vector<std::string> keras_names_of(std::string_view word, std::string_view option);
-/// Throws unsupported if a configuration has options, other than their defaults, that the library has not.
+/// Throws unsupported if a configuration has options, other than their defaults, that the library lacks.
 void check_unknown_options(json const& config, std::set<std::string> const& known);
-/// A value that an option has in a configuration; null if there is none.
+/// The value of an option in a configuration; null if there is none.
 [[nodiscard]] json const& option_in(json const& config, std::string_view word, std::string_view option,
                                     std::set<std::string>& known);
 
-/// A default as it is written, where whole numbers of other layers differ from it.
+/// The text of a default, which is written if other repeated layers have another whole number there.
 template <class T>
 literal default_literal(T const& value) {
   if constexpr (std::same_as<T, int>)
@@ -70,20 +70,21 @@ layer_rules rules_from(L const& layer, std::span<shape const> inputs, std::strin
   return result;
 }
 
-/// A layer whose options are read: what needs to know their types only, and so is compiled once for all layers.
+/// A layer whose options are read. These functions depend on the types of options only, and so are compiled once for
+/// all layers.
 class read_layer : public source_layer {
  protected:
-  /// Reads an option into its field; `unwritten` is what it is where it is not written.
+  /// Reads an option into its field; `unwritten` is its value if it is not written.
   template <class Field>
   written_option read_one(json const& config, int rank, own_text of, Field& field, Field const& by_default,
                           Field const& unwritten, bool is_required) {
     auto const name = of.view();
     bool const is_einsum = word.view() == "einsum_dense";
     written_option result{of, default_literal(by_default), true};
-    if (name == "dtype") return result;  // of all layers alike: config_reader.cpp
+    if (name == "dtype") return result;  // read for all layers alike in config_reader.cpp
     auto const& found = option_in(config, word, name, known_);
     if (name == "seed") return result;  // Keras draws other numbers from a seed
-    // An initializer that is None is another one than that of a layer whose option is not written.
+    // An initializer that is None differs from one that is not written.
     bool const is_none = std::same_as<Field, initializer> && config.contains(std::string(name));
     if (found.is_null() && !is_none) {
       if (is_required) throw unsupported("has no option '" + std::string(name) + "'");
@@ -101,7 +102,7 @@ class read_layer : public source_layer {
       throw unsupported("option '" + std::string(name) + "' " + why.what());
     }
     if constexpr (std::same_as<Field, float>)
-      if (word.view() == "re_lu" && name == "max_value" && field < 0)  // what no limit is here, and nothing in Keras
+      if (word.view() == "re_lu" && name == "max_value" && field < 0)  // negative: no limit here, and invalid in Keras
         throw unsupported("option 'max_value' is " + found.dump() + "; it must be at least 0");
     if (name == "axis") count_from_end(rank, field, result.value);
     if constexpr (std::same_as<Field, axis_list>)
@@ -113,36 +114,36 @@ class read_layer : public source_layer {
   std::set<std::string> known_;
 
  private:
-  /// Keras's shapes of noise begin with the samples' axis; elsewhere, its None is the input's length, which is not
-  /// known here.
+  /// Keras's shapes of noise begin with the samples' axis; None at another axis is the input's length, which is unknown
+  /// here.
   static json without_samples(json const& found) {
     if (!found.is_array() || found.size() < 2 || !found.front().is_null()) throw unsupported("is " + found.dump());
     return json(found.begin() + 1, found.end());
   }
-  /// Keras's None among the lengths of an output is that of the input: -1.
+  /// Keras's None among the lengths of an output is the input's length: -1.
   static json with_input_lengths(json lengths) {
     for (auto& length : lengths)
       if (length.is_null()) length = -1;
     return lengths;
   }
-  /// Keras counts the axes of queries from the end, heads included, which stand before the features.
+  /// Keras counts the axes of queries from the end, including the axis of heads before the features.
   static json without_heads(json axes) {
     for (auto& axis : axes) {
       if (!axis.is_number_integer() || axis.is_number_unsigned()) continue;
-      auto const given = axis.get<long long>();  // a json that is compared by size takes compilers half a second
+      auto const given = axis.get<long long>();  // comparing a json by size takes compilers half a second
       if (given >= 0) continue;
       if (given > -3) throw unsupported("is " + axes.dump());
       axis = given + 1;
     }
     return axes;
   }
-  /// Keras writes what its None has become: all axes but the batch and the features.
+  /// True for all axes but the batch and the features, which Keras writes for its None.
   static bool are_all_places(int rank, axis_list const& axes) {
     for (int i = 0; i < axes.count; ++i)
       if (axes.axes[i] != i + 1) return false;
     return axes.count == (rank > 0 ? rank - 2 : 1);
   }
-  /// Keras writes the last of four axes as 3 or -1.
+  /// Reads an axis: Keras writes the last of four axes as 3 or -1.
   template <class Field>
   static void count_from_end([[maybe_unused]] int rank, Field& field, literal& written) {
     if constexpr (std::same_as<Field, int>) {

@@ -75,7 +75,7 @@ class model_writer {
   }
 
   source_model const& model_;
-  std::vector<int> node_;  // of each call: which one of its layer's
+  std::vector<int> node_;  // for each call, its number among those of its layer
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A model as Keras's configuration, which read_config reads.
+// Writes a model as Keras's configuration, which read_config reads.
 #pragma once
 
 #include "source/source_model.hpp"

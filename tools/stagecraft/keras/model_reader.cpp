@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keras's files of whole models: .h5 of Keras 2, and the .keras archives.
+// Reads Keras's files of whole models: .h5 of Keras 2, and .keras archives.
 #include "keras/hdf5_process.hpp"
 #include "saved_model/saved_model.hpp"
 #include "source/source_model.hpp"
@@ -21,7 +21,7 @@ namespace stagecraft::tool {
 
 namespace {
 
-constexpr int deepest = 200;  // lists and objects in each other: to copy them takes stack
+constexpr int deepest = 200;  // nested lists and objects: copying them takes stack
 
 json parse(std::string_view text, std::string const& file, std::string const& place) {
   if (io::is_nested_deeper(text, deepest)) throw file_error("E5063", file + ": " + place + " is nested too deep");
@@ -32,7 +32,7 @@ json parse(std::string_view text, std::string const& file, std::string const& pl
   }
 }
 
-/// Keras 3 has another function under a name of Keras 2's. It is given another name, which nothing here has.
+/// Renames functions of Keras 3 that share a name with other functions of Keras 2; the new names are unknown here.
 void rename_functions_of_keras_3(json& config, int depth = 0) {
   if (depth > deepest || !config.is_structured()) return;
   for (auto& [key, value] : config.items()) {
@@ -45,7 +45,7 @@ void rename_functions_of_keras_3(json& config, int depth = 0) {
   }
 }
 
-/// True if a layer says which module its class is of, as Keras 3 writes them.
+/// True if a layer names the module of its class, as in Keras 3.
 bool names_modules(json const& config, int depth = 0) {
   if (depth > deepest || !config.is_structured()) return false;
   if (config.is_object() && config.contains("module") && config.contains("class_name")) return true;
@@ -54,7 +54,7 @@ bool names_modules(json const& config, int depth = 0) {
   return false;
 }
 
-/// Weights alone, with the model's description from another file.
+/// Reads a file of weights alone, with the model's description from another file.
 source_model read_weights_h5(std::string const& path, import_options const& options) {
   io::byte_source const source(options.architecture);
   auto config = parse(io::text_of(source), options.architecture, "it");
@@ -77,7 +77,7 @@ source_model read_tfjs(std::string const& path, import_options const& options) {
   return model;
 }
 
-/// TensorFlow.js's model.json, or all of a model in RTNeural's format.
+/// Reads TensorFlow.js's model.json, or a whole model in RTNeural's format.
 source_model read_json(std::string const& path, import_options const& options) {
   io::byte_source const source(path);
   auto const text = io::text_of(source);
@@ -86,7 +86,7 @@ source_model read_json(std::string const& path, import_options const& options) {
   return is_rtneural(whole) ? read_rtneural(whole, path, options) : read_tfjs(path, options);
 }
 
-/// Stages, the optimizer and how far it has come.
+/// Describes stages, the optimizer and the progress of the training.
 void describe_training(io::bundle_contents const& contents, source_model& model) {
   auto const& config = contents.model.at("config");
   if (config.contains("pipeline_stages") && config["pipeline_stages"].is_object())
@@ -105,7 +105,7 @@ void describe_training(io::bundle_contents const& contents, source_model& model)
       }
 }
 
-/// A folder that save_model has written.
+/// Reads a folder that save_model has written.
 source_model read_bundle(std::string const& path, import_options const& options) {
   auto const folder = io::without_slash(path);
   auto const contents = io::read_contents(folder);
@@ -134,8 +134,8 @@ source_model read_h5(std::string const& path, import_options const& options) {
   return model;
 }
 
-/// The most bytes that a file of a model's weights may become: what they need in double precision with the numbers of
-/// any optimizer, and a margin for names.
+/// The most bytes that a file of a model's weights may become: their size in double precision with the numbers of any
+/// optimizer, and a margin for names.
 std::uint64_t most_weights_bytes(source_model const& model, io::zip_member const& member) {
   constexpr std::uint64_t margin = std::uint64_t{16} << 20, each = 8 * 6, most = std::uint64_t{1} << 50;
   std::uint64_t numbers = 0;

@@ -62,14 +62,14 @@ std::vector<long long> numbers_of(json const& value, std::size_t count) {
 
 int as_int(long long number) { return static_cast<int>(number); }
 
-/// A number that a float can be: others would be written as what is no literal.
+/// Reads a number as a float; infinite ones are refused, since C++ has no literal for them.
 float as_float(json const& value) {
   if (!value.is_number() || io::overflows_float(value.get<double>()))
     throw unsupported("is " + value.dump().substr(0, 200));
   return value.get<float>();
 }
 
-/// ((1, 1), (2, 2)), (1, 2) or 1: cells before and after along each axis.
+/// Reads numbers of cells before and after, along each axis: ((1, 1), (2, 2)), (1, 2) or 1.
 std::vector<border> borders_of(json const& value, std::size_t axes) {
   std::vector<border> result;
   if (value.is_array() && value.size() == axes && !value.empty() && value.front().is_array()) {
@@ -154,7 +154,7 @@ literal read_option(json const& value, shape& to) {
 
 literal read_option(json const& value, fixed_name& to) {
   auto const text = value.is_string() ? value.get<std::string>() : "?";
-  for (char const each : text)  // which become a literal of a program
+  for (char const each : text)  // the letters become a literal of a program
     if (!((each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z') || each == ',' || each == '.' || each == '-' ||
           each == '>'))
       throw unsupported("is " + value.dump().substr(0, 200));
@@ -227,7 +227,7 @@ literal read_option(json const& value, activation& to) {
     to = activations::gelu(true);
     return {literal::kinds::fixed, "sc::activations::gelu(true)"_cpp};
   }
-  if (name == "ReLU" || name == "ELU") {  // a layer in the place of a function, as Keras has one with numbers
+  if (name == "ReLU" || name == "ELU") {  // Keras writes a function with parameters as a layer
     auto const number = [&given = config](char const* key, float otherwise) {
       auto const found = given.value(key, json());
       if (found.is_null()) return otherwise;
@@ -271,7 +271,7 @@ literal read_option(json const& value, activation& to) {
 
 literal read_option(json const& value, initializer& to) {
   namespace all = initializers;
-  // What Keras's add_weight then takes, for biases as well.
+  // The default of Keras's add_weight, for biases as well.
   if (value.is_null()) return read_option({{"class_name", "GlorotUniform"}, {"config", json::object()}}, to);
   return read_one_of<all::zeros, all::ones, all::constant, all::random_normal, all::random_uniform,
                      all::truncated_normal, all::variance_scaling, all::glorot_normal, all::glorot_uniform,

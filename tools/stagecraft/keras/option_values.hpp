@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Values of Keras's configurations as values of the library's options, and as C++. The names of options, of
-// initializers and the like, and of enumerators are those of the library's own declarations.
+// Converts values of Keras's configurations to values of the library's options, and to C++. The names of options,
+// enumerators, initializers, regularizers and constraints come from the library's own declarations.
 #pragma once
 
 #include "source/source_layer.hpp"
@@ -25,7 +25,7 @@
 
 namespace stagecraft::tool {
 
-/// Names that only the compiler spells: of a type, a member, and a field of a struct.
+/// Names that the compiler spells: of a type, a member, and a field of a struct.
 template <class T>
 inline constexpr own_text word_of_type{stagecraft::detail::type_name<T>()};
 template <auto Member>
@@ -33,7 +33,7 @@ inline constexpr own_text word_of_member{stagecraft::detail::member_name<Member>
 template <class Struct, std::size_t Index>
 inline constexpr own_text word_of_field{stagecraft::detail::names_of_fields<Struct>[Index]};
 
-/// f(name, field) for each field of a struct, in their order.
+/// Calls f(name, field) for each field of a struct, in their order.
 template <class Struct, class F>
 void for_each_option(Struct& of, F const& f) {
   stagecraft::detail::with_fields(of, [&](auto&... field) {
@@ -49,10 +49,10 @@ void for_each_option(Struct& of, F const& f) {
 [[nodiscard]] std::string snake_case_of(std::string const& class_name);
 /// The class and the options of an object, which may be a name alone.
 [[nodiscard]] std::pair<std::string, json> class_and_config(json const& value);
-/// "{1, 2}", or "1" if all are alike.
+/// The literal of a size: "{1, 2}", or "1" if all numbers are equal.
 [[nodiscard]] literal size_literal(std::vector<long long> const& each);
 
-// read_option reads a value into an option and returns how it is written.
+// Each read_option reads a value into an option and returns its C++.
 
 literal read_option(json const& value, bool& to);
 literal read_option(json const& value, int& to);
@@ -95,7 +95,7 @@ inline constexpr own_text word_of_enumerator{[] {
   return text.starts_with(room) ? text.substr(room.size()) : std::string_view();
 }()};
 
-/// An enumerator by Keras's name.
+/// Reads an enumerator by Keras's name.
 template <class Enum>
   requires std::is_enum_v<Enum>
 literal read_option(json const& value, Enum& to) {
@@ -116,7 +116,7 @@ literal read_option(json const& value, Enum& to) {
   return {literal::kinds::fixed, std::move(found)};
 }
 
-/// The field of a struct that has a name, and this type.
+/// The field of a struct with this name and type.
 template <class T, class Struct>
 T const* field_named(Struct const& of, std::string_view name) {
   T const* result = nullptr;
@@ -127,7 +127,7 @@ T const* field_named(Struct const& of, std::string_view name) {
   return result;
 }
 
-/// The options of a struct that are in a configuration; returns those that differ from its defaults, in braces.
+/// Reads the options of a struct from a configuration; returns those that differ from the defaults, in braces.
 template <class Struct>
 source_text read_struct(json const& config, Struct& to) {
   source_text text;
@@ -144,7 +144,7 @@ source_text read_struct(json const& config, Struct& to) {
   return "{" + text + "}";
 }
 
-/// The one of several structs that has Keras's class name, converted to an option.
+/// Reads an option that is one of several structs, found by Keras's class name.
 template <class... Structs, class Option>
 literal read_one_of(json const& value, Option& to, own_text room) {
   auto const [class_name, config] = class_and_config(value);

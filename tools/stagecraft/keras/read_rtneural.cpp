@@ -2,8 +2,9 @@
 // Models in the JSON format of RTNeural, a library for neural networks in real-time audio: a list of layers with their
 // weights in Keras's order. They become Keras's configuration of a sequential model, which read_config reads.
 //
-// RTNeural calls a network with one sample after the other, and its recurrent layers keep their state in between. Where
-// the file leaves the number of steps open, the model here does the same: one step a call, and stateful layers.
+// RTNeural calls a network with one sample after the other; its recurrent layers and convolutions keep their state in
+// between. If the file leaves the number of steps open, the model here does the same: it computes one step in each
+// call, with stateful layers.
 #include "keras/layer_weights.hpp"
 #include "source/source_model.hpp"
 
@@ -52,7 +53,7 @@ class rtneural_reader {
     throw file_error("E5064", text);
   }
 
-  /// (samples, steps, numbers) or (samples, numbers).
+  /// Reads the input's shape: (samples, steps, numbers) or (samples, numbers).
   void read_input(json const& in_shape) {
     bool holds = in_shape.is_array() && (in_shape.size() == 2 || in_shape.size() == 3) && in_shape.front().is_null() &&
                  in_shape.back().is_number_integer();
@@ -101,7 +102,7 @@ class rtneural_reader {
       if (!keys_.contains(key)) note("'" + shown(key) + "' is not known");
   }
 
-  /// A name as Keras gives it: dense, dense_1, dense_2.
+  /// Adds a layer under Keras's default name: dense, dense_1, dense_2.
   void add(std::string const& word, char const* class_name, json config) {
     int const before = named_[word]++;
     auto const name = before == 0 ? word : word + "_" + std::to_string(before);
@@ -126,8 +127,6 @@ class rtneural_reader {
     int groups = 1;
     if (auto const found = layer.find("groups"); found != layer.end()) groups = whole(*found, "groups");
     keys_.insert({"kernel_size", "dilation", "groups"});
-    if (goes_on_ && length > 1)
-      note("it reads earlier steps, and the file does not say how many steps there are: say it with --input-shape");
     add("conv1d", "Conv1D",
         {{"filters", width_},
          {"kernel_size", json::array({length})},
@@ -135,10 +134,11 @@ class rtneural_reader {
          {"groups", groups},
          {"padding", "causal"},
          {"activation", function(activation)},
-         {"use_bias", weights_of_layer_.size() != 1}});
+         {"use_bias", weights_of_layer_.size() != 1},
+         {"stateful", goes_on_ && length > 1}});
   }
 
-  /// One slope for each channel, or one for all.
+  /// Adds a PReLU with one slope for each channel, or one for all.
   void add_prelu() {
     std::int64_t slopes = 1;
     if (weights_of_layer_.size() == 1) {
@@ -153,7 +153,7 @@ class rtneural_reader {
     add("p_re_lu", "PReLU", {{"shared_axes", axes}});
   }
 
-  /// gamma, beta, mean and variance, or the last two alone.
+  /// Adds a batch normalization with gamma, beta, mean and variance, or with the last two alone.
   void add_batchnorm(json const& layer) {
     keys_.insert("epsilon");
     auto const epsilon = layer.find("epsilon");
@@ -219,7 +219,7 @@ class rtneural_reader {
   std::string const& file_;
   import_options const& options_;
   json entries_ = json::array();
-  std::map<std::string, std::vector<stored_tensor>> weights_;  ///< by the name of the layer
+  std::map<std::string, std::vector<stored_tensor>> weights_;  ///< weights by the name of the layer
   std::map<std::string, int> named_;
   std::vector<std::string> problems_;
   // The layer that is being read.
@@ -230,7 +230,7 @@ class rtneural_reader {
   std::set<std::string> keys_;
   // The input.
   bool has_steps_ = false;
-  bool goes_on_ = false;  ///< one step a call, with states that go on
+  bool goes_on_ = false;  ///< true: one step in each call, with states that persist
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The weights of Keras's files, layer by layer: "/model_weights/<layer>" of a .h5, "layers/<class>_1/vars/0" of a
+// Reads the weights of Keras's files layer by layer: "/model_weights/<layer>" in a .h5, "layers/<class>_1/vars/0" in a
 // .keras.
 #include "keras/layer_weights.hpp"
 #include "keras/option_values.hpp"
@@ -24,7 +24,7 @@ std::string shape_text(Shape const& shape) {
   return "(" + text + (shape.size() == 1 ? ",)" : ")");
 }
 
-/// The layers of a model that have weights, and of those inside it.
+/// Collects the layers with weights in a model and in the models inside it.
 void collect_layers(source_model& model, std::vector<model_layer*>& to) {
   for (auto& layer : model.layers) {
     if (layer.nested) collect_layers(*layer.nested, to);
@@ -32,7 +32,7 @@ void collect_layers(source_model& model, std::vector<model_layer*>& to) {
   }
 }
 
-/// Gives a layer its arrays, and gathers what does not fit.
+/// Assigns arrays to layers, and collects those that do not fit.
 class assignment {
  public:
   explicit assignment(std::string file, source_model& model) : file_(std::move(file)) {
@@ -92,7 +92,7 @@ class group_of_layers {
         places_.push_back({{}, {}, path + layer.name, each.trainable && trainable != json(false), each.shape});
     }
   }
-  /// `is_list`: of all layers of a file, not of a group of it.
+  /// `is_list`: the arrays are those of all layers of a file, not of one group.
   void give(assignment& to, std::vector<stored_array>& arrays, bool is_list = false) const {
     std::vector<io::weight_place const*> own;
     for (auto const& each : places_) own.push_back(&each);
@@ -124,7 +124,7 @@ class group_of_layers {
 
 void assign_container(io::hdf5_content const& file, source_model& model, std::string const& group, assignment& to) {
   std::map<std::string, int> used;
-  // Before 2.14, layers were called otherwise.
+  // Before Keras 2.14, this group had another name.
   auto const layers = file.has_group(group + "/layers") ? group + "/layers" : group + "/_layer_checkpoint_dependencies";
   for (auto& layer : model.layers) {
     if (layer.is_input && model.is_sequential) continue;

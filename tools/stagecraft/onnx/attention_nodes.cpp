@@ -62,7 +62,8 @@ traced_tensor held(trace& to, char const* step, json const& config, std::vector<
   return y;
 }
 
-/// Whether each step takes those up to itself: `takes(place)` of each element of (..., steps, steps).
+/// True if each step attends to the steps up to itself: `takes(place)` is asked for each element of (..., steps,
+/// steps).
 template <class Takes>
 bool is_causal(onnx_constant const& mask, std::vector<int> const& lengths, Takes const& takes) {
   auto const steps = static_cast<std::size_t>(lengths[1]);
@@ -75,7 +76,7 @@ bool is_causal(onnx_constant const& mask, std::vector<int> const& lengths, Takes
   return true;
 }
 
-/// Scores that a mask was put on.
+/// Scores under a mask.
 traced_tensor masked(trace& to, traced_tensor const& x) {
   auto const below = below_factors(to, x.layer);
   auto layer = to.layer_at(below.layer);
@@ -90,7 +91,7 @@ bool is_scores(trace const& to, traced_tensor const& x) {
   return x.order == in_place && to.layer_at(below_factors(to, x.layer).layer).class_name == scores;
 }
 
-constexpr double least_mask = -1e4;  // what leaves nothing of a probability
+constexpr double least_mask = -1e4;  // a summand that makes a probability 0
 
 /// A dense layer's weights as (features, count, width) and (count, width), by which its numbers are multiplied.
 void add_projection(trace const& to, int dense, std::int64_t count, std::int64_t width, bool has_bias, double factor,
@@ -203,7 +204,7 @@ bool take_attention_heads(trace& to, onnx_node const& node, traced_tensor const&
       return set(all(steps_first), -1);
     return false;
   }
-  if (x.order == heads_first || x.order == turned) {  // samples and heads as two axes, or as one
+  if (x.order == heads_first || x.order == turned) {  // samples and heads are two axes, or one
     std::int64_t const steps = x.lengths[0], heads = x.lengths[1], width = x.lengths[2];
     auto const rows = x.order == turned ? width : steps, columns = x.order == turned ? steps : width;
     auto const begins = [&](std::int64_t times) { return wanted[0] == 0 || is_samples(wanted[0], times); };
@@ -244,7 +245,7 @@ bool take_attention_output(trace& to, traced_tensor const& x, onnx_constant cons
   if (given.config["causal"].get<bool>()) config["use_causal_mask"] = true;
   if (given.config.contains("dropout")) config["dropout"] = given.config["dropout"];
   if (kernel.shape[1] != sources[0].lengths[1]) config["output_shape"] = kernel.shape[1];
-  // The layer divides by the root of key_dim; what is left of the file's factor goes to the query.
+  // The layer divides by the root of key_dim; the query takes the rest of the file's factor.
   auto factor = given.config["factor"].get<double>() * std::sqrt(static_cast<double>(key_dim));
   if (std::fabs(factor - 1) < 1e-5) factor = 1;
   std::vector<onnx_constant> weights;
@@ -256,7 +257,7 @@ bool take_attention_output(trace& to, traced_tensor const& x, onnx_constant cons
         onnx_constant{{kernel.shape[1]}, std::vector<double>(static_cast<std::size_t>(kernel.shape[1]), 0.0), false}));
   std::vector<traced_tensor> inputs{sources[0], sources[2]};
   if (sources[1].layer != sources[2].layer) inputs.push_back(sources[1]);
-  // What the names of the dense layers have in common, up to a part's end.
+  // The common beginning of the names of the dense layers, up to the end of a part.
   auto const& first = to.layer_at(given.inputs[0]).name;
   auto const common = std::mismatch(name.begin(), name.end(), first.begin(), first.end()).first - name.begin();
   auto own = name.substr(0, static_cast<std::size_t>(common));

@@ -21,7 +21,7 @@ constexpr char const* exported_in_training =
 /// The shortest number that is this float: 0.9, not 0.8999999761581421.
 double shortest(float number) { return diagnostics::decimal_of(number); }
 
-/// A layer that changes neither axes nor lengths.
+/// Sets a layer that changes neither axes nor lengths as a node's output.
 void set_alike(trace& to, onnx_node const& node, std::string const& class_name, json const& config,
                bool is_nonnegative = false) {
   auto const x = to.tensor(node, 0);
@@ -54,7 +54,7 @@ void clip(trace& to, onnx_node const& node) {
   to.set(node, x);
 }
 
-/// The place of one of the graph's axes among a tensor's own; -1 if it has length 1 and is not there.
+/// The place of one of the graph's axes among a tensor's own; -1 for an axis of length 1 that the tensor does not have.
 int place_of(traced_tensor const& x, std::int64_t axis) {
   if (axis < 0) axis += x.rank;
   auto const found = std::find(x.order.begin(), x.order.end(), static_cast<int>(axis));
@@ -65,7 +65,8 @@ void softmax(trace& to, onnx_node const& node) {
   if (take_attention_softmax(to, node, to.joined_tensor(node, 0))) return;
   auto x = to.tensor(node, 0);
   if (!x.flat_order.empty() || x.fused_axis >= 0) x = to.in_order(x);
-  int const place = place_of(x, node.integer("axis", -1));
+  bool const is_flat = to.graph().opset < 13;  // then from this axis on, which is the last one here
+  int const place = place_of(x, node.integer("axis", is_flat ? x.rank - 1 : -1));
   if (place < 1) throw unsupported("is along an axis that is not here");
   int const last = static_cast<int>(x.lengths.size());
   auto y = place == last ? to.call("Activation", {{"activation", "softmax"}}, {x})
@@ -74,7 +75,7 @@ void softmax(trace& to, onnx_node const& node) {
   to.set(node, y);
 }
 
-/// Numbers of a constant that is one, or one for each of the last of a tensor's own axes.
+/// The numbers of a constant with a single number, or with one for each place of a tensor's last axis.
 std::vector<float> per_channel(onnx_constant const& c, traced_tensor const& x) {
   std::vector<float> const all(c.values.begin(), c.values.end());
   if (all.size() == 1) return all;
@@ -100,9 +101,9 @@ void prelu(trace& to, onnx_node const& node) {
     if (slopes.values.empty()) throw unsupported("has no slopes");
     return set_alike(to, node, "LeakyReLU", {{"alpha", static_cast<float>(slopes.values[0])}});
   }
-  if (slopes.shape.size() == static_cast<std::size_t>(x.rank) && slopes.shape[0] == 1)  // that of the samples
+  if (slopes.shape.size() == static_cast<std::size_t>(x.rank) && slopes.shape[0] == 1)  // the axis of the samples
     slopes.shape.erase(slopes.shape.begin());
-  // One for each channel, as PyTorch has them, which all of its places share.
+  // One slope for each channel, as in PyTorch, which all places share.
   bool const has_channels_last =
       x.order.size() > 2 && x.order[0] == 0 && x.order.back() == 1 && slopes.shape.size() > 1;
   if (has_channels_last && slopes.shape[0] == static_cast<std::int64_t>(slopes.values.size())) {
@@ -123,7 +124,7 @@ void prelu(trace& to, onnx_node const& node) {
   to.set(node, to.call("PReLU", json::object(), {x}, {slopes}));
 }
 
-/// Tensors with the axes of the first.
+/// Tensors with their axes in the order of the first one's.
 std::vector<traced_tensor> aligned(trace& to, onnx_node const& node, int& rank) {
   std::vector<traced_tensor> all;
   if (node.inputs.empty()) throw unsupported("lacks inputs");
@@ -140,13 +141,13 @@ std::vector<traced_tensor> aligned(trace& to, onnx_node const& node, int& rank) 
   auto order = all[0].order;
   for (auto& each : all) {
     if (each.rank != rank) throw unsupported("takes tensors of different ranks");
-    if (each.order.size() > order.size()) order = each.order;  // that with all axes
+    if (each.order.size() > order.size()) order = each.order;  // the order with all axes
   }
   for (auto& each : all) each = to.ordered(each, order);
   return all;
 }
 
-/// Add, Mul and their kin: of tensors, or of one and a constant.
+/// Converts Add, Mul and the like, of tensors or of a tensor and a constant.
 onnx_converter arithmetic(std::string const& class_name) {
   return [=](trace& to, onnx_node const& node) {
     auto const& type = node.type;
@@ -259,7 +260,7 @@ void dropout(trace& to, onnx_node const& node) {
   set_alike(to, node, "Dropout", {{"rate", shortest(static_cast<float>(rate))}}, to.tensor(node, 0).is_nonnegative);
 }
 
-/// All numbers are floats here, so a type must have all numbers that the tensor may have.
+/// Converts Cast. All numbers are floats here, so the type must have all numbers that the tensor may have.
 void cast(trace& to, onnx_node const& node) {
   constexpr std::int64_t float16 = 10, bfloat16 = 16, int32 = 6, int64 = 7;
   auto x = to.tensor(node, 0);

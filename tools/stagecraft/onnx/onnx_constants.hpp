@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Constants of an ONNX graph, and what nodes compute of them: files compute shapes by nodes of their own.
+// Constants of an ONNX graph, and their evaluation by nodes: files compute shapes with nodes of their own.
 #pragma once
 
 #include "onnx_file.hpp"
@@ -12,10 +12,10 @@
 
 namespace stagecraft::tool {
 
-/// Placeholder in a shape for the number of samples, which is not known.
+/// Placeholder in a shape for the unknown number of samples.
 inline constexpr double batch_marker = -7e15;
 
-/// An array that is known when the model is read. Whole numbers are exact up to 2^53.
+/// An array whose values are known when the model is read. Whole numbers are exact up to 2^53.
 struct onnx_constant {
   std::vector<std::int64_t> shape;
   std::vector<double> values;
@@ -26,6 +26,14 @@ struct onnx_constant {
 
 /// The array with its axes in another order: axis i of the result is axis order[i].
 [[nodiscard]] onnx_constant transposed(onnx_constant const& from, std::vector<int> const& order);
+
+/// A tensor of the file.
+[[nodiscard]] onnx_constant constant_of(stored_tensor const& from);
+
+/// What a node computes of constants; nothing if it cannot be computed here. Arrays that nodes make are small: others
+/// are weights.
+[[nodiscard]] std::optional<onnx_constant> folded(onnx_node const& node,
+                                                  std::vector<std::optional<onnx_constant>> const& inputs);
 
 /// Returns the number of elements of a Constant node's tensor.
 [[nodiscard]] std::size_t elements_of(onnx_node const& constant);
@@ -44,7 +52,7 @@ class onnx_constants {
   [[nodiscard]] std::optional<onnx_constant> find(std::string const& name) const;
   void set(std::string const& name, onnx_constant value) { made_.insert_or_assign(name, std::move(value)); }
 
-  /// Computes a node all of whose inputs are constants. Returns whether it could.
+  /// Computes a node whose inputs are all constants. Returns true if that was possible.
   bool fold(onnx_node const& node);
 
  private:
@@ -52,7 +60,7 @@ class onnx_constants {
 
   std::map<std::string, stored_tensor const*> stored_;
   std::map<std::string, onnx_constant> made_;
-  std::size_t budget_ = 1 << 22;  ///< elements that may still be made: a multiple of the file's
+  std::size_t budget_ = 1 << 22;  ///< elements that nodes may still make: at first a multiple of the file's elements
   std::size_t largest_read_ = 0;  ///< elements that one node may take
 };
 

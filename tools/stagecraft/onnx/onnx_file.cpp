@@ -17,7 +17,7 @@ namespace {
 using protozero::pbf_reader;
 using protozero::pbf_wire_type;
 
-/// ONNX's numbers for types of elements; nothing for those that are not read.
+/// The type of elements for ONNX's number; none for types that are not read.
 std::optional<element_type> type_of(std::int32_t number) {
   switch (number) {
     case 1: return element_type::float32;
@@ -96,7 +96,7 @@ class parser {
       }
   }
 
-  /// A name, and the shape of its type.
+  /// Reads an input or output: its name, and the shape in its type.
   static onnx_value read_value(pbf_reader message) {
     onnx_value value;
     while (message.next()) switch (message.tag_and_type()) {
@@ -177,7 +177,7 @@ class parser {
         case tag(8, pbf_wire_type::length_delimited): append(message.get_packed_int64(), result.integers); break;
         case tag(9, pbf_wire_type::length_delimited): result.texts.push_back(message.get_string()); break;
         case tag(20, pbf_wire_type::varint): kind = message.get_int32(); break;
-        case tag(21, pbf_wire_type::length_delimited):  // the attribute of a function that calls this node
+        case tag(21, pbf_wire_type::length_delimited):  // a reference to an attribute of the enclosing function
           refers = true;
           message.skip();
           break;
@@ -187,7 +187,7 @@ class parser {
     bool const is_known = kind >= 0 && kind <= 8 && kind != 5;
     if (refers || !is_known)
       result.kind = onnx_kind::other;
-    else if (kind != 0)  // old files leave it to the fields
+    else if (kind != 0)  // old files have no kind: the fields tell it
       result.kind = static_cast<onnx_kind>(kind);
     return result;
   }
@@ -197,7 +197,7 @@ class parser {
     for (auto const each : range) to.push_back(each);
   }
 
-  /// A tensor's elements in one of its typed fields, as bytes of its own type.
+  /// Appends a tensor's elements from one of its typed fields, as bytes of its own type.
   template <class Range>
   void append_elements(Range const& range, stored_tensor& to) const {
     auto const put = [&]<class T>(T value) {
@@ -213,7 +213,7 @@ class parser {
         case element_type::uint32: put(static_cast<std::uint32_t>(static_cast<std::int64_t>(each))); break;
         case element_type::int16:
         case element_type::uint16:
-        case element_type::float16:  // their bits, as numbers
+        case element_type::float16:  // the bits of halves, as numbers
         case element_type::bfloat16: put(static_cast<std::uint16_t>(static_cast<std::int64_t>(each))); break;
         case element_type::int8:
         case element_type::uint8:
@@ -226,7 +226,7 @@ class parser {
     std::int32_t number = 0;
     bool is_external = false;
     std::map<std::string, std::string> place;
-    auto first = message;  // the type may stand after the elements
+    auto first = message;  // the type may follow the elements
     while (first.next()) switch (first.tag_and_type()) {
         case tag(1, pbf_wire_type::varint): result.shape.push_back(first.get_int64()); break;
         case tag(1, pbf_wire_type::length_delimited): append(first.get_packed_int64(), result.shape); break;
@@ -247,7 +247,7 @@ class parser {
     std::uint64_t expected = size_of(*type);
     if (result.shape.size() > 16) damaged("constant '" + result.name + "' has more than 16 axes");
     for (auto const length : result.shape) {
-      // Lengths of 0 do not let the others be larger than what can be counted.
+      // The other lengths must be countable even if one is 0.
       auto const factor = static_cast<std::uint64_t>(std::max<std::int64_t>(length, 1));
       if (length < 0 || expected > std::numeric_limits<std::int64_t>::max() / factor)
         damaged("constant '" + result.name + "' has the shape " + io::shape_text(result.shape));
@@ -270,7 +270,7 @@ class parser {
     to.insert_or_assign(std::move(key), std::move(value));
   }
 
-  /// In which field elements of a type stand, besides that of their bytes.
+  /// The number of the typed field for elements of a type.
   static std::uint32_t field_of(element_type type) {
     switch (type) {
       case element_type::float32: return 4;
@@ -310,7 +310,7 @@ class parser {
     }
   }
 
-  /// Elements in another file of the same folder.
+  /// Reads elements from another file of the same folder.
   void read_external(std::map<std::string, std::string> const& place, stored_tensor& to) {
     auto const text = [&](char const* key) {
       auto const found = place.find(key);
@@ -340,7 +340,7 @@ class parser {
     auto const length = text("length").empty() && offset <= source.size() ? source.size() - offset : number("length");
     if (!source.holds(offset, length))
       damaged("constant '" + to.name + "' lies beyond the end of '" + location.string() + "'");
-    // Constants may share bytes: what all of them take is a multiple of what the file has.
+    // Constants may share bytes; together they may take a multiple of the file's bytes.
     auto& taken = external_bytes_[inside.string()];
     taken += length;
     if (taken > source.size() * 4) damaged("its constants overlap in '" + location.string() + "'");
@@ -349,7 +349,7 @@ class parser {
 
   std::string name_;
   std::filesystem::path folder_;
-  std::map<std::string, std::uint64_t> external_bytes_;  ///< that constants take, by file
+  std::map<std::string, std::uint64_t> external_bytes_;  ///< bytes that constants take, by file
 };
 
 }  // namespace

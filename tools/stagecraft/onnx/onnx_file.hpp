@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ONNX files: the graph in them, its nodes and constants. Reads protobuf by protozero.
+// Reads ONNX files with protozero: the graph, its nodes and constants.
 #pragma once
 
 #include <stagecraft/io/detail/byte_source.hpp>
@@ -13,7 +13,7 @@
 
 namespace stagecraft::tool {
 
-/// What an attribute holds, by ONNX's numbers.
+/// The kind of an attribute, by ONNX's numbers.
 enum class onnx_kind : unsigned char {
   none = 0,
   real = 1,
@@ -26,7 +26,7 @@ enum class onnx_kind : unsigned char {
   other = 9
 };
 
-/// An attribute of a node. Those of other kinds (graphs, types) have none of these.
+/// An attribute of a node. Attributes of other kinds (graphs, types) leave these fields empty.
 struct onnx_attribute {
   onnx_kind kind = onnx_kind::none;
   float real = 0;
@@ -38,7 +38,7 @@ struct onnx_attribute {
   std::optional<stored_tensor> tensor;
 };
 
-/// One operation of a graph. An input that is left out has an empty name.
+/// One node of a graph. An input that is left out has an empty name.
 struct onnx_node {
   std::string name, type, domain;
   std::vector<std::string> inputs, outputs;
@@ -83,8 +83,8 @@ struct onnx_graph {
   std::vector<onnx_value> inputs, outputs;  ///< inputs that are constants as well are left out
 };
 
-/// Reads a file, and files beside it that hold its constants. Takes no more memory than a multiple of their sizes.
-/// Throws file_error: E5001 a file cannot be read, E5067 it is no ONNX file, or is damaged.
+/// Reads a file, and files beside it that hold its constants. Memory is bounded by a multiple of their sizes. Throws
+/// file_error: E5001 a file cannot be read, E5067 it is no ONNX file, or is damaged.
 [[nodiscard]] onnx_graph read_onnx_file(std::string const& path);
 /// Reads the bytes of a file that holds all of its constants.
 [[nodiscard]] onnx_graph parse_onnx(std::string_view bytes, std::string const& name);

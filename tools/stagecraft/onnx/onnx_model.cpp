@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From an ONNX graph to Keras's configuration of a model, and to the model.
+// Turns an ONNX graph into Keras's configuration of a model, and into the model.
 #include "attention_nodes.hpp"
 #include "keras/option_values.hpp"
 #include "onnx/operator_table.hpp"
@@ -15,9 +15,9 @@ namespace {
 
 using diagnostics::shown_name;
 
-constexpr std::int64_t first_opset = 13, last_opset = 20;
+constexpr std::int64_t first_opset = 7, last_opset = 27;
 
-/// Whether a node only passes on what it is given, as far as axes are concerned.
+/// True if a node leaves its input's axes as they are.
 bool keeps_axes(onnx_node const& node) {
   static std::set<std::string> const all{"Identity", "Cast", "Relu",    "Clip", "Add",     "Sub",   "Mul",
                                          "Div",      "Pad",  "Sigmoid", "Tanh", "Dropout", "Resize"};
@@ -35,12 +35,14 @@ std::map<std::string, onnx_converter> const& onnx_converters() {
     add_product_converters(result);
     add_window_converters(result);
     add_recurrent_converters(result);
+    add_operation_converters(result);
+    add_axis_converters(result);
     return result;
   }();
   return all;
 }
 
-/// Which of the graph's axes an input has here: those that the first node wants which wants any.
+/// The order of an input's axes, in the graph's numbers: the one that the first node with a preference wants.
 std::vector<int> onnx_trace::order_of_input(std::string const& name, int rank) const {
   std::vector<int> order(static_cast<std::size_t>(rank));
   std::iota(order.begin(), order.end(), 0);
@@ -146,14 +148,14 @@ std::vector<int> onnx_trace::each_itself() const {
   return result;
 }
 
-/// Lets all take another layer's output, of a layer before, in the place of a layer's.
+/// Replaces the output of a layer by that of an earlier layer, for all readers.
 void onnx_trace::replace(std::vector<int> const& instead) {
   for (auto& each : layers_)
     for (int& input : each.inputs) input = instead[static_cast<std::size_t>(input)];
   for (int& output : outputs_) output = instead[static_cast<std::size_t>(output)];
 }
 
-/// Factors and summands after each other are one; then they are a Rescaling, or a BatchNormalization with them.
+/// Joins successive factors and summands, which become a Rescaling or a BatchNormalization.
 void onnx_trace::finish_affine() {
   auto const used = uses();
   for (auto& each : layers_) {
@@ -193,7 +195,7 @@ void onnx_trace::finish_affine() {
   }
 }
 
-/// A recurrent layer of which only the last step is used returns only that one.
+/// Lets recurrent layers of which only the last step is used return only that one.
 void onnx_trace::shorten_sequences() {
   auto const used = uses();
   auto instead = each_itself();
@@ -213,7 +215,7 @@ void onnx_trace::shorten_sequences() {
   replace(instead);
 }
 
-/// An activation after a layer that has none of its own becomes its option.
+/// Turns an activation after a layer without one into that layer's option.
 void onnx_trace::fuse_activations() {
   static std::set<std::string> const fusing{"Dense",  "Conv1D",          "Conv2D",
                                             "Conv3D", "Conv2DTranspose", "DepthwiseConv2D"};
@@ -247,7 +249,9 @@ void onnx_trace::name_layers() {
   std::map<std::string, int> counts;
   for (auto& each : layers_) {
     if (!each.name.empty()) continue;
-    auto const base = snake_case_of(each.class_name);
+    auto const own = each.config.find("operations");
+    bool const is_own = each.class_name == own_class && own != each.config.end();
+    auto const base = is_own ? own_layers_[own->get<std::size_t>()].name.str() : snake_case_of(each.class_name);
     do {
       int const count = counts[base]++;
       each.name = base + (count == 0 ? "" : "_" + std::to_string(count));
@@ -324,11 +328,12 @@ json onnx_trace::run(std::map<std::string, std::vector<stored_array>>& weights,
                  "what this model has and stagecraft has not:\n  attention in other steps than those of "
                  "MultiHeadAttention: its " +
                      each.class_name.substr(each.class_name.find(' ') + 1));
+  join_operations();
   name_layers();
   return configuration(weights);
 }
 
-/// Layers that no output needs, such as those that another one has taken in.
+/// Removes layers that no output needs, such as those that became parts of others.
 void onnx_trace::drop_unused() {
   std::vector<bool> needed(layers_.size());
   for (int const input : inputs_) needed[static_cast<std::size_t>(input)] = true;
@@ -354,11 +359,14 @@ source_model read_onnx(onnx_graph const& given, std::string const& file, import_
     io::refuse("E5063", file,
                "is of opset " + std::to_string(given.opset) + ", expected " + std::to_string(first_opset) + " to " +
                    std::to_string(last_opset) + ": torch.onnx.export(..., opset_version=17)");
-  auto const graph = with_patterns(given);
+  auto renewed = given;
+  upgrade_nodes(renewed);
+  auto const graph = with_patterns(std::move(renewed));
   std::map<std::string, std::vector<stored_array>> weights;
   std::vector<std::vector<int>> input_axes, output_axes;
-  auto const config = onnx_trace(graph, file, options).run(weights, input_axes, output_axes);
-  auto model = read_config(config, file, {});
+  onnx_trace trace(graph, file, options);
+  auto const config = trace.run(weights, input_axes, output_axes);
+  auto model = read_config(config, file, {}, [&](layer_config const& of) { return trace.make(of); });
   for (auto& layer : model.layers)
     if (auto const found = weights.find(layer.name); found != weights.end()) layer.values = std::move(found->second);
   model.input_axes = std::move(input_axes);

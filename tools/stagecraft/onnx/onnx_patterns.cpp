@@ -34,9 +34,9 @@ class onnx_links {
     auto const* const node = found->second[0];
     return node->type == type && !unread_part(*node) ? node : nullptr;
   }
-  /// How many elements a constant has; 0 for what is none.
+  /// The number of elements of a constant; 0 for other tensors.
   [[nodiscard]] std::size_t size(std::string const& name) const { return constants_.size(name); }
-  /// A constant of one number.
+  /// The number of a constant with one element.
   [[nodiscard]] std::optional<double> number(std::string const& name) const {
     if (constants_.size(name) != 1) return std::nullopt;
     return constants_.find(name)->values[0];
@@ -50,14 +50,14 @@ class onnx_links {
 
 bool is_near(std::optional<double> found, double expected) { return found && std::fabs(*found - expected) < 1e-4; }
 
-/// Axes are an attribute, or an input since opset 18.
+/// True for a mean over the last axis. Axes are an attribute, or an input since opset 18.
 bool is_mean_of_last(onnx_links const& links, onnx_node const& node) {
   bool const is_last = node.inputs.size() > 1 ? links.number(node.inputs[1]) == -1
                                               : node.integers("axes", {}) == std::vector<std::int64_t>{-1};
   return is_last && node.integer("keepdims", 1) == 1;
 }
 
-/// (x - mean) / sqrt(mean((x - mean)^2) + epsilon), and gamma and beta after it.
+/// Finds (x - mean) / sqrt(mean((x - mean)^2) + epsilon), with gamma and beta after it.
 std::optional<onnx_node> layer_normalization(onnx_links const& links, onnx_node const& division,
                                              onnx_node const*& last) {
   auto const* const centred = links.giver(division, 0, "Sub");
@@ -89,7 +89,7 @@ std::optional<onnx_node> layer_normalization(onnx_links const& links, onnx_node 
   axis.kind = onnx_kind::integer, axis.integer = -1;
   added.kind = onnx_kind::real, added.real = static_cast<float>(*epsilon);
   last = &division;
-  // An input that is a constant with a number for each element; one number for all is no weight.
+  // The input that is a constant with several numbers: a single number is no weight.
   auto const constant_of = [&](onnx_node const& node) -> std::string {
     for (auto const& input : node.inputs)
       if (links.size(input) > 1) return input;
@@ -106,7 +106,7 @@ std::optional<onnx_node> layer_normalization(onnx_links const& links, onnx_node 
   return result;
 }
 
-/// x * sigmoid(x), and x * (1 + erf(x / sqrt(2))) / 2, in any order.
+/// Finds x * sigmoid(x) and x * (1 + erf(x / sqrt(2))) / 2, with factors in any order.
 std::optional<onnx_node> activation(onnx_links const& links, onnx_node const& product) {
   std::vector<std::string> factors;
   double constant = 1;
@@ -154,7 +154,7 @@ std::optional<onnx_node> activation(onnx_links const& links, onnx_node const& pr
   return std::nullopt;
 }
 
-/// Leaves out nodes whose results nobody takes.
+/// Removes nodes whose results are not used.
 void drop_unused(onnx_graph& graph) {
   std::set<std::string> needed;
   for (auto const& output : graph.outputs) needed.insert(output.name);

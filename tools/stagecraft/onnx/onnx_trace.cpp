@@ -166,7 +166,7 @@ traced_tensor onnx_trace::ordered(traced_tensor const& from, std::vector<int> co
   if (order.empty() || from.order.empty() || order[0] != from.order[0])
     throw unsupported("moves the axis of samples, which is the first here");
   auto now = from;
-  if (!from.flat_order.empty()) {  // back to what was flattened, and again in the graph's order
+  if (!from.flat_order.empty()) {  // undoes the flattening, and flattens in the graph's order
     auto picture = call("Reshape", {{"target_shape", from.flat_lengths}}, {from});
     picture.order = from.flat_order;
     std::vector<int> sorted = from.flat_order;
@@ -179,7 +179,7 @@ traced_tensor onnx_trace::ordered(traced_tensor const& from, std::vector<int> co
     if (std::find(now.order.begin(), now.order.end(), axis) == now.order.end()) missing.push_back(axis);
   if (!missing.empty()) {  // axes of length 1
     std::vector<int> lengths, axes{now.order[0]};
-    // Where the rest is in order, the new axes go where they are wanted.
+    // If the other axes are in order, the new ones are inserted at their places.
     std::vector<int> rest;
     for (int const axis : order)
       if (std::find(missing.begin(), missing.end(), axis) == missing.end()) rest.push_back(axis);
@@ -198,7 +198,7 @@ traced_tensor onnx_trace::ordered(traced_tensor const& from, std::vector<int> co
     now = call("Reshape", {{"target_shape", lengths}}, {before});
     now.rank = before.rank, now.order = wanted, now.is_nonnegative = before.is_nonnegative;
   }
-  if (now.order.size() != order.size()) {  // axes of length 1 that are not wanted
+  if (now.order.size() != order.size()) {  // surplus axes of length 1
     std::vector<int> lengths, kept{now.order[0]};
     for (std::size_t i = 1; i < now.order.size(); ++i) {
       bool const stays = std::find(order.begin(), order.end(), now.order[i]) != order.end();

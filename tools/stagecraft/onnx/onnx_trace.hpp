@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An ONNX graph as calls of Keras's layers, while they are found node by node. ONNX puts channels before height and
-// width, Keras after them: each tensor is kept as a layer gives it, along with which of the graph's axes each of its
-// own is, so that transpositions cost nothing until a layer wants its axes in an order of its own.
+// Turns an ONNX graph node by node into calls of Keras's layers. ONNX puts channels before height and width, Keras
+// after them: each tensor is kept as a layer returns it, with the graph's axis for each of its own, so that
+// transpositions cost nothing until a layer needs its axes in a certain order.
 #pragma once
 
 #include "onnx_constants.hpp"
@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -17,21 +18,22 @@
 
 namespace stagecraft::tool {
 
-/// What the elements of a tensor are in the graph; here all of them are floats.
+/// The kind of a tensor's elements in the graph; here all elements are floats.
 enum class element_kind : unsigned char { real, whole, truth };
 
-/// The kind of ONNX's number of a type; nothing for complex numbers, texts and others that are not here.
+/// The kind of a type with ONNX's number; none for complex numbers, texts and other unsupported types.
 [[nodiscard]] std::optional<element_kind> element_kind_of(std::int64_t type);
 
 /// A tensor of the graph.
 struct traced_tensor {
   int layer = -1;              ///< the layer that computes it
-  int rank = 0;                ///< axes that it has in the graph
+  int rank = 0;                ///< number of its axes in the graph
   std::vector<int> order{};    ///< for each axis of the layer's output, batch included, the graph's axis; others are 1
   std::vector<int> lengths{};  ///< lengths of the layer's axes, without the batch
   bool is_nonnegative = false;
-  int fused_axis = -1;  ///< the graph's axis of both directions, which lies in the last one here; -1: none
-  /// The first of two of these axes that are one in the graph: samples and heads, or steps and samples; -1: none.
+  int fused_axis = -1;  ///< the graph's axis of both directions, which is a part of the last axis here; -1: none
+  /// The first of two of these axes that are joined to one in the graph: samples and heads, or steps and samples; -1:
+  /// none.
   int joined_axis = -1;
   /// The axes that were flattened in the layer's order, though the graph flattens them in its own.
   std::vector<int> flat_order{}, flat_lengths{};
@@ -41,18 +43,40 @@ struct traced_tensor {
   [[nodiscard]] bool is_in_order() const;
 };
 
-/// A layer, which is called once.
+/// What an operation is in C++, by the names of what it takes.
+using operation_code = std::function<source_text(std::vector<source_text> const& operands)>;
+
+/// An operation that is no layer: an expression of tensors and of constants, which are weights.
+struct traced_operation {
+  own_text word = "operation";  ///< what a layer of this operation is called
+  operation_code code;
+  std::vector<onnx_constant> constants{};  ///< operands after the tensors
+  std::vector<std::string> names{};        ///< of the constants
+};
+
+/// A layer with its only call.
 struct traced_layer {
   std::string class_name, name;
   json config = json::object();
   std::vector<int> inputs{};
   std::vector<stored_array> weights{};
   std::vector<int> lengths{};  ///< shape of the output, without the batch
-  bool is_affine = false;      ///< factors and summands, which become a layer in the end
+  bool is_affine = false;      ///< true: factors and summands, which become a layer at the end
   std::vector<float> factors{}, summands{};
+  std::shared_ptr<traced_operation const> operation{};
 };
 
-/// Thrown for a node that reads an output of an unknown one.
+/// What a layer of a model's own is of in its configuration; no class of Keras is called so.
+inline constexpr char const* own_class = "operations of this model";
+
+/// A layer of a model's own, which operations have become.
+struct operation_layer {
+  source_text name, call;
+  std::vector<shape> inputs{};
+  layer_rules rules{};
+};
+
+/// Thrown for a node that reads an output of an unknown node.
 struct unknown_input : std::runtime_error {
   unknown_input() : runtime_error("its input is not known") {}
 };
@@ -61,39 +85,47 @@ class onnx_trace {
  public:
   onnx_trace(onnx_graph const& graph, std::string const& file, import_options const& options);
 
-  /// Keras's configuration of the model, the weights of its layers, by name, and of each axis of its inputs and outputs
-  /// the graph's. Throws file_error E5063, E5064.
+  /// Returns Keras's configuration of the model, and sets the weights of its layers by name, and the graph's axis for
+  /// each axis of its inputs and outputs. Throws file_error E5063, E5064.
   [[nodiscard]] json run(std::map<std::string, std::vector<stored_array>>& weights,
                          std::vector<std::vector<int>>& input_axes, std::vector<std::vector<int>>& output_axes);
+  /// Makes a layer of that configuration: the library's, or one of operations.
+  [[nodiscard]] std::unique_ptr<source_layer> make(layer_config const& config) const;
 
-  // The functions below turn one node into layers. All throw unsupported, which says what the library lacks.
+  // The functions below turn one node into layers. All throw unsupported with the reason if the library lacks
+  // something.
 
   [[nodiscard]] onnx_graph const& graph() const { return graph_; }
   /// The tensor that a node takes. Throws unknown_input if the node that computes it is not known.
   [[nodiscard]] traced_tensor const& tensor(onnx_node const& node, std::size_t input);
-  /// Samples and one head in one axis are the samples, where there is no attention.
+  /// Turns a joined axis of samples and one head into samples, outside of attention.
   [[nodiscard]] traced_tensor of_one_head(traced_tensor const& x);
   /// Returns the tensor like the function above; it may have a joined axis.
   [[nodiscard]] traced_tensor const& joined_tensor(onnx_node const& node, std::size_t input) const;
   /// True if the input is present and is no constant.
   [[nodiscard]] bool is_tensor(onnx_node const& node, std::size_t input) const;
-  /// A constant that a node takes; nothing if it is left out. Throws unsupported if it is no constant.
+  /// A constant that a node takes; none if it is left out. Throws unsupported if it is no constant.
   [[nodiscard]] std::optional<onnx_constant> constant(onnx_node const& node, std::size_t input) const;
   /// A constant that a node must have.
   [[nodiscard]] onnx_constant required(onnx_node const& node, std::size_t input) const;
-  /// The tensor with its axes in another order, by Reshape and Permute if it has another one.
+  /// The tensor with its axes in this order; adds Reshape and Permute if they are needed.
   [[nodiscard]] traced_tensor ordered(traced_tensor const& from, std::vector<int> const& order);
-  /// The tensor in the graph's own order; with channels last in the other.
+  /// The tensor with its axes in the graph's order; channels_last moves the channels to the end.
   [[nodiscard]] traced_tensor in_order(traced_tensor const& from);
   [[nodiscard]] traced_tensor channels_last(traced_tensor const& from);
-  /// A layer called on tensors. Weights have the shapes that the library says. Its output has the graph's axes in
+  /// Calls a layer on tensors. Its weights have the shapes that the library says; its output has the graph's axes in
   /// order.
   traced_tensor call(std::string const& class_name, json const& config, std::vector<traced_tensor> const& inputs,
                      std::vector<onnx_constant> const& weights = {}, std::string const& name = "");
-  /// A step of something that becomes a layer later, as a tensor with the axes of the step.
+  /// An operation on tensors, which is made part of a layer later. Its output has the lengths' axes in order.
+  traced_tensor operate(traced_operation operation, std::vector<traced_tensor> const& inputs,
+                        std::vector<int> const& lengths);
+  /// The tensor with all of its axes, also those of length 1, in any order in which samples come first.
+  [[nodiscard]] traced_tensor complete(traced_tensor const& from);
+  /// Holds a step that becomes a part of a layer later; returns a tensor with the axes of the step.
   traced_tensor hold(traced_layer step);
   [[nodiscard]] traced_layer const& layer_at(int index) const { return layers_[static_cast<std::size_t>(index)]; }
-  /// Factors and summands of a tensor, one or one for each channel.
+  /// Multiplies and shifts a tensor: one factor and summand, or one for each channel.
   traced_tensor scaled(traced_tensor const& from, std::vector<float> const& factors,
                        std::vector<float> const& summands);
   /// Sets the output of a node.
@@ -107,7 +139,7 @@ class onnx_trace {
   [[nodiscard]] bool is_taken(std::string const& tensor) const {
     return users_.contains(tensor) || given_.contains(tensor);
   }
-  /// A node that was turned into layers together with the one before it.
+  /// Marks a node that was turned into layers together with the one before it.
   void skip(onnx_node const& node) { skipped_.insert(&node); }
   [[nodiscard]] onnx_constants const& constants() const { return constants_; }
   [[nodiscard]] traced_layer& layer(traced_tensor const& tensor) {
@@ -124,6 +156,9 @@ class onnx_trace {
   void shorten_sequences();
   void fuse_activations();
   void drop_unused();
+  void join_operations();
+  void write_operations(std::vector<int> const& members,
+                        std::vector<std::shared_ptr<traced_operation const>> const& operations);
   void name_layers();
   [[nodiscard]] std::vector<int> uses() const;
   [[nodiscard]] std::vector<int> each_itself() const;
@@ -141,18 +176,19 @@ class onnx_trace {
   std::set<std::string> given_;  ///< the graph's outputs
   std::set<onnx_node const*> skipped_;
   std::vector<traced_layer> layers_;
+  std::vector<operation_layer> own_layers_;  ///< those that operations have become
   std::vector<int> inputs_, outputs_;
   std::vector<std::string> problems_;
-  /// Nodes that are still looked at for the axes of inputs: many inputs may lead to one long chain.
+  /// Number of nodes that may still be visited for the axes of inputs, since many inputs may lead to one long chain.
   mutable std::size_t order_looks_left_ = 1 << 17;
-  std::size_t weight_budget_ = 1 << 20;  ///< elements that layers may still take
+  std::size_t weight_budget_ = 1 << 20;  ///< elements of weights that layers may still take
 };
 
 /// True if a sample of these lengths has at most 2^30 elements, which 32 bits can count.
 [[nodiscard]] bool is_countable(std::vector<int> const& lengths);
 
-/// An axis of a tensor of `rank` axes; those below 0 are counted from the end. Throws unsupported for one that is not
-/// there.
+/// The number of one of `rank` axes; negative ones are counted from the end. Throws unsupported for an axis that does
+/// not exist.
 [[nodiscard]] int axis_of(std::int64_t axis, int rank);
 
 /// A name of letters, digits and underscores.
@@ -169,13 +205,18 @@ void add_part_converters(std::map<std::string, onnx_converter>& to);
 void add_product_converters(std::map<std::string, onnx_converter>& to);
 void add_window_converters(std::map<std::string, onnx_converter>& to);
 void add_recurrent_converters(std::map<std::string, onnx_converter>& to);
+/// These take what is left by those above, whose layers are the readable form.
+void add_operation_converters(std::map<std::string, onnx_converter>& to);
+void add_axis_converters(std::map<std::string, onnx_converter>& to);
 
-/// Layers that files write as several nodes become one: layer normalization, gelu, swish. Nodes that nobody needs then
-/// are left out.
+/// Writes nodes of opsets before 13 as those of opset 13: what were attributes become inputs that are constants.
+void upgrade_nodes(onnx_graph& graph);
+
+/// Joins nodes that together are one layer: layer normalization, gelu, swish. Nodes that are then unused are removed.
 [[nodiscard]] onnx_graph with_patterns(onnx_graph graph);
 
-/// The model of a graph. Throws file_error: E5063 the graph is not understood, E5064 nodes that the library does not
-/// have, all of them.
+/// The model of a graph. Throws file_error E5063 if the graph is not understood, E5064 with all nodes that the library
+/// lacks.
 [[nodiscard]] source_model read_onnx(onnx_graph const& graph, std::string const& file, import_options const& options);
 
 }  // namespace stagecraft::tool

@@ -13,16 +13,21 @@ namespace {
 
 using diagnostics::shown_name;
 
-/// A line for each operator: its name, the inputs that are read, the outputs that are there (* any number), and its
+/// A line for each operator: its name, the inputs that are read, the outputs that exist (* any number), and its
 /// attributes: `name:kind` is read, `name=value` must have that value, `name~kind` changes nothing of a prediction.
 /// Lines that begin with a space go on with the one before. No attribute of Resize that changes nothing is of a mode
 /// that is imported.
 constexpr std::string_view table_text = R"(
+Abs 1 1
 Add 2 1
+And 2 1
 AveragePool 1 1 auto_pad:text dilations:integers kernel_shape:integers pads:integers strides:integers
   ceil_mode:integer count_include_pad:integer
 BatchNormalization 5 1 epsilon:real momentum:real spatial=1 training_mode:integer
 Cast 1 1 round_mode=up saturate=1 to:integer
+CastLike 2 1 round_mode=up saturate=1
+Ceil 1 1
+Celu 1 1 alpha:real
 Clip 3 1
 Concat * 1 axis:integer
 Constant 0 1 value:tensor value_float:real value_floats:reals value_int:integer value_ints:integers
@@ -30,6 +35,7 @@ ConstantOfShape 1 1 value:tensor
 Conv 3 1 auto_pad:text dilations:integers kernel_shape:integers pads:integers strides:integers group:integer
 ConvTranspose 3 1 auto_pad:text dilations:integers kernel_shape:integers pads:integers strides:integers
   group:integer output_padding:integers output_shape:integers
+Cos 1 1
 Div 2 1
 Dropout 3 1 seed~integer
 Elu 1 1 alpha:real
@@ -38,39 +44,67 @@ Erf 1 1
 Exp 1 1
 Expand 2 1
 Flatten 1 1 axis:integer
+Floor 1 1
 GRU 6 2 activations:texts clip:real direction:text hidden_size:integer layout:integer linear_before_reset:integer
 Gather 2 1 axis:integer
 Gelu 1 1 approximate:text
 Gemm 3 1 alpha:real beta:real transA:integer transB:integer
 GlobalAveragePool 1 1
 GlobalMaxPool 1 1
+Greater 2 1
+GreaterOrEqual 2 1
+GroupNormalization 3 1 epsilon:real num_groups:integer stash_type=1
 HardSigmoid 1 1 alpha:real beta:real
+HardSwish 1 1
 Identity 1 1
+InstanceNormalization 3 1 epsilon:real
 LSTM 8 3 activations:texts clip:real direction:text hidden_size:integer layout:integer input_forget:integer
 LayerNormalization 3 1 axis:integer epsilon:real stash_type=1
 LeakyRelu 1 1 alpha:real
+Less 2 1
+LessOrEqual 2 1
+Log 1 1
+LogSoftmax 1 1 axis:integer
 MatMul 2 1
 Max * 1
 MaxPool 1 1 auto_pad:text dilations:integers kernel_shape:integers pads:integers strides:integers ceil_mode:integer
   storage_order:integer
 Mean * 1
 Min * 1
+Mish 1 1
 Mod 2 1 fmod:integer
 Mul 2 1
 Neg 1 1
+Not 1 1
+Or 2 1
 PRelu 2 1
 Pad 4 1 mode:text
 Pow 2 1
 RNN 6 2 activations:texts clip:real direction:text hidden_size:integer layout:integer
+Range 3 1
+Reciprocal 1 1
+ReduceL1 2 1 axes:integers keepdims:integer noop_with_empty_axes:integer
+ReduceL2 2 1 axes:integers keepdims:integer noop_with_empty_axes:integer
+ReduceLogSum 2 1 axes:integers keepdims:integer noop_with_empty_axes:integer
+ReduceLogSumExp 2 1 axes:integers keepdims:integer noop_with_empty_axes:integer
 ReduceMax 2 1 axes:integers keepdims:integer noop_with_empty_axes:integer
 ReduceMean 2 1 axes:integers keepdims:integer noop_with_empty_axes:integer
+ReduceMin 2 1 axes:integers keepdims:integer noop_with_empty_axes:integer
+ReduceProd 2 1 axes:integers keepdims:integer noop_with_empty_axes:integer
+ReduceSum 2 1 axes:integers keepdims:integer noop_with_empty_axes:integer
+ReduceSumSquare 2 1 axes:integers keepdims:integer noop_with_empty_axes:integer
 Relu 1 1
 Reshape 2 1 allowzero:integer
 Resize 4 1 antialias=0 coordinate_transformation_mode:text cubic_coeff_a~real exclude_outside=0
   extrapolation_value~real keep_aspect_ratio_policy=stretch mode:text nearest_mode:text
+Round 1 1
 Selu 1 1 alpha:real gamma:real
 Shape 1 1 end:integer start:integer
+Shrink 1 1 bias:real lambd:real
 Sigmoid 1 1
+Sign 1 1
+Sin 1 1
+Size 1 1
 Slice 5 1
 Softmax 1 1 axis:integer
 Softplus 1 1
@@ -84,9 +118,10 @@ Swish 1 1 alpha:real
 Tanh 1 1
 ThresholdedRelu 1 1 alpha:real
 Transpose 1 1 perm:integers
-Trilu 1 1 upper:integer
+Trilu 2 1 upper:integer
 Unsqueeze 2 1 axes:integers
 Where 3 1
+Xor 2 1
 )";
 
 constexpr std::array<std::pair<onnx_kind, std::string_view>, 7> kind_words{{{onnx_kind::real, "real"},

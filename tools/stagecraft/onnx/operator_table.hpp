@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All that nodes of the operators that are imported may say. What a file says and no converter reads is refused here,
-// so that nothing is passed over.
+// Everything that nodes of imported operators may state. A statement of a file that no converter reads is refused here,
+// so that nothing is ignored.
 #pragma once
 
 #include "onnx_file.hpp"
@@ -12,11 +12,11 @@
 
 namespace stagecraft::tool {
 
-/// What becomes of an attribute.
+/// The use of an attribute.
 enum class attribute_use : unsigned char {
   read,       ///< a converter reads it
   only,       ///< it must have one value
-  no_effect,  ///< it changes nothing of what a prediction computes
+  no_effect,  ///< it does not change predictions
 };
 
 /// An attribute of an operator.
@@ -33,18 +33,18 @@ struct operator_rule {
   std::string_view type;
   std::vector<attribute_rule> attributes;
   std::size_t inputs = 1;   ///< inputs that are read; more must be left out
-  std::size_t outputs = 1;  ///< outputs that are there; others must not be used
+  std::size_t outputs = 1;  ///< outputs that exist here; others must not be used
 };
 
 inline constexpr std::size_t any_number = 1 << 20;
 
-/// The operators that are imported, in the order of the alphabet.
+/// The imported operators, in alphabetical order.
 [[nodiscard]] std::vector<operator_rule> const& operator_table();
 
 /// Returns the rule of an operator of ONNX's own domain; null if there is none.
 [[nodiscard]] operator_rule const* rule_of(onnx_node const& node);
 
-/// Returns what a node says that is not read, as the end of a sentence; nothing if all of it is.
+/// Returns a part of a node that is not read, as the end of a sentence; none if everything is read.
 [[nodiscard]] std::optional<std::string> unread_part(onnx_node const& node);
 
 }  // namespace stagecraft::tool

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ONNX's nodes that take parts of tensors, or put zeros around them.
+// Converts ONNX's nodes that take parts of tensors, or put zeros around them.
 #include "onnx_trace.hpp"
 
 #include <algorithm>
@@ -10,7 +10,8 @@ namespace {
 
 using trace = onnx_trace;
 
-/// Zeros, or copies, around a picture or a sequence: [before, after] for each of a tensor's own axes but the first.
+/// Adds zeros around a picture or a sequence, or cuts it: [before, after] for each of a tensor's own axes but the
+/// first.
 traced_tensor padded(trace& to, traced_tensor const& x, std::vector<std::pair<int, int>> const& each, bool cuts) {
   auto const rank = each.size();
   auto const [before, after] = each.back();
@@ -24,7 +25,7 @@ traced_tensor padded(trace& to, traced_tensor const& x, std::vector<std::pair<in
   return y;
 }
 
-/// The amounts of the graph's axes as those of a tensor's own; where one is not there, it must have none.
+/// Amounts for a tensor's own axes from those for the graph's; an axis that the tensor does not have must have none.
 std::vector<std::pair<int, int>> own_amounts(traced_tensor const& x, std::vector<std::pair<int, int>> const& given) {
   std::vector<std::pair<int, int>> result;
   int total = 0, own = 0;
@@ -103,7 +104,7 @@ traced_tensor part_of_last(trace& to, traced_tensor const& x, int first, int cou
   return y;
 }
 
-/// So many of one of the graph's axes, from one on.
+/// Takes `count` elements along one of the graph's axes, from `first` on.
 traced_tensor part_of(trace& to, traced_tensor const& x, int axis, std::int64_t first, std::int64_t count) {
   if (!x.flat_order.empty() || x.fused_axis >= 0) throw unsupported("cuts a tensor that was flattened");
   auto const place = static_cast<std::size_t>(std::find(x.order.begin(), x.order.end(), axis) - x.order.begin());
@@ -128,7 +129,7 @@ void split(trace& to, onnx_node const& node) {
   if (node.integer("num_outputs", count) != count) throw unsupported("has another number of outputs than it says");
   std::vector<std::int64_t> sizes;
   if (given) sizes = given->integers();
-  std::int64_t const each = count == 0 ? 0 : (length + count - 1) / count;  // the last one may have fewer
+  std::int64_t const each = count == 0 ? 0 : (length + count - 1) / count;  // the last part may be shorter
   for (std::int64_t i = 0; !given && i < count; ++i) sizes.push_back(std::min(each, length - i * each));
   std::int64_t left = length;
   for (auto const size : sizes) left = size < 0 || size > left ? -1 : left - size;
@@ -172,7 +173,7 @@ void slice(trace& to, onnx_node const& node) {
   to.set(node, is_any ? padded(to, y, others, true) : y);
 }
 
-/// One of the parts into which the units of a dense layer were divided: queries, keys or values, as PyTorch 2 has them.
+/// Takes one of the parts into which the units of a dense layer were divided: queries, keys or values, as in PyTorch 2.
 bool take_units(trace& to, onnx_node const& node, traced_tensor const& x, int taken, onnx_constant const& index) {
   auto const own = x.order.size();
   auto const& shaped = to.layer_at(x.layer);
@@ -197,7 +198,7 @@ bool take_units(trace& to, onnx_node const& node, traced_tensor const& x, int ta
   return true;
 }
 
-/// Rows of a table by a tensor's numbers, or one step of a sequence.
+/// Converts Gather: rows of a table by a tensor's numbers, or one step of a sequence.
 void gather(trace& to, onnx_node const& node) {
   auto const axis = node.integer("axis", 0);
   if (!to.is_tensor(node, 0)) {
@@ -223,7 +224,7 @@ void gather(trace& to, onnx_node const& node) {
   auto const step = length == 1 ? x : to.call("Cropping1D", {{"cropping", {at, length - 1 - at}}}, {x});
   auto y = to.call("Reshape", {{"target_shape", {x.lengths[1]}}}, {step});
   if (at == length - 1 && length > 1) to.layer(y).config["of the last step"] = true;
-  // The axis that was taken is gone.
+  // The axis of the taken element is removed.
   y.rank = x.rank - 1, y.order = {x.order[0], x.order[2]};
   for (int& each : y.order) each -= each > taken ? 1 : 0;
   to.set(node, y);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ONNX's matrix products as Dense layers.
+// Converts ONNX's matrix products to Dense layers.
 #include "attention_nodes.hpp"
 
 #include <algorithm>
@@ -53,7 +53,7 @@ void set_dense(trace& to, traced_tensor x, onnx_constant const& kernel, std::opt
   to.set(giver, y);
 }
 
-/// Numbers for each unit, from a constant of one axis, or one number for all.
+/// A number for each unit, from a constant of one axis, or from one number for all.
 std::optional<onnx_constant> bias_of(onnx_constant const& from, std::int64_t units) {
   onnx_constant result{{units}, from.values, false};
   if (from.values.size() == 1) result.values.assign(static_cast<std::size_t>(units), from.values[0]);

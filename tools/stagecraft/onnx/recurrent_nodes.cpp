@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ONNX's recurrent layers. Their gates stand in another order than Keras's, and each has two biases.
+// Converts ONNX's recurrent layers. Their gates are in another order than Keras's, and each has two biases.
 #include "onnx_trace.hpp"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace {
 
 using trace = onnx_trace;
 
-/// One direction's part of an array whose first axis is that of directions.
+/// The part of one direction in an array whose first axis counts directions.
 onnx_constant part_of(onnx_constant const& from, std::size_t direction) {
   onnx_constant result{{from.shape.begin() + 1, from.shape.end()}, {}, false};
   auto const size = from.values.size() / static_cast<std::size_t>(from.shape[0]);
@@ -31,7 +31,7 @@ onnx_constant reordered(onnx_constant const& from, std::vector<std::size_t> cons
 
 struct recurrent_kind {
   std::string layer;
-  std::vector<std::size_t> gates;  ///< of Keras's gates, ONNX's
+  std::vector<std::size_t> gates;  ///< for each of Keras's gates, the place of ONNX's
   std::vector<std::string> activations;
 };
 
@@ -68,6 +68,25 @@ std::vector<onnx_constant> weights_of(onnx_node const& node, recurrent_kind cons
     sum.values.push_back(both.values[i] + both.values[i + static_cast<std::size_t>(rows)]);
   result.push_back(sum);
   return result;
+}
+
+/// The last state of each direction, taken from all steps: of one that goes backwards it is at the first.
+void set_last(trace& to, onnx_node const& node, traced_tensor const& steps, bool is_both, bool is_batch_first) {
+  int const last = steps.lengths[0] - 1, units = steps.lengths[1] / (is_both ? 2 : 1);
+  operation_code const code = [=](std::vector<source_text> const& x) {
+    auto const forward = "ops.slice("_cpp + x[0] + ", 1, " + number_text(last) + ", 1)";
+    if (!is_both) return "ops.reshape("_cpp + forward + ", {" + x[0] + ".length(0), " + number_text(units) + "})";
+    auto const half = [&](source_text const& of, int first) {
+      return "ops.slice("_cpp + of + ", 2, " + number_text(first) + ", " + number_text(units) + ")";
+    };
+    return "ops.concatenate({"_cpp + half(forward, 0) + ", " + half("ops.slice("_cpp + x[0] + ", 1, 0, 1)", units) +
+           "}, 1)";
+  };
+  auto y = to.operate({"last_state", code}, {steps}, is_both ? std::vector{2, units} : std::vector{units});
+  y.rank = 3;
+  y.order = is_batch_first ? (is_both ? std::vector{0, 1, 2} : std::vector{0, 2})
+                           : (is_both ? std::vector{1, 0, 2} : std::vector{1, 2});
+  to.set(node, y, 1);
 }
 
 void recurrent(trace& to, onnx_node const& node) {
@@ -112,7 +131,8 @@ void recurrent(trace& to, onnx_node const& node) {
     return output < node.outputs.size() && !node.outputs[output].empty() && to.is_taken(node.outputs[output]);
   };
   bool const gives_steps = takes(0);
-  if (takes(2) || (gives_steps && takes(1))) throw unsupported("gives its state besides its output");
+  if (takes(2)) throw unsupported("gives the state of its cells");
+  bool const gives_both = gives_steps && takes(1);
   json config{{"units", units}, {"return_sequences", gives_steps}};
   if (node.type == "GRU") config["reset_after"] = resets_after;
   std::vector<onnx_constant> weights;
@@ -129,15 +149,18 @@ void recurrent(trace& to, onnx_node const& node) {
       y.rank = 4, y.order = is_batch_first ? std::vector{0, 1, 3} : std::vector{2, 0, 3};
     else
       y.rank = 3, y.order = is_batch_first ? std::vector{0, 2} : std::vector{1, 2};
-    return to.set(node, y, gives_steps ? 0 : 1);
+    to.set(node, y, gives_steps ? 0 : 1);
+    if (gives_both) set_last(to, node, y, false, is_batch_first);
+    return;
   }
-  if (!gives_steps || is_batch_first) throw unsupported("gives the last state of both directions");
-  config["name"] = "forward";
+  config["name"] = "forward", config["return_sequences"] = true;
   auto y =
       to.call("Bidirectional", {{"layer", {{"class_name", kind.layer}, {"config", config}}}, {"merge_mode", "concat"}},
               {x}, weights, name);
-  y.rank = 4, y.order = {2, 0, 3}, y.fused_axis = 1;
-  to.set(node, y);
+  y.rank = 4, y.order = is_batch_first ? std::vector{0, 1, 3} : std::vector{2, 0, 3};
+  y.fused_axis = is_batch_first ? 2 : 1;
+  if (gives_steps) to.set(node, y);
+  if (!gives_steps || gives_both) set_last(to, node, y, true, is_batch_first);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ONNX's nodes that move numbers: axes and shapes.
+// Converts ONNX's nodes that move numbers: axes and shapes.
 #include "attention_nodes.hpp"
 
 #include <algorithm>
@@ -64,7 +64,7 @@ void squeeze(trace& to, onnx_node const& node) {
   if (x.fused_axis >= 0 && goes[static_cast<std::size_t>(x.fused_axis)]) throw unsupported("leaves out a direction");
   auto kept = x.order;
   std::erase_if(kept, [&](int axis) { return goes[static_cast<std::size_t>(axis)]; });
-  if (kept.size() != x.order.size()) x = to.ordered(x, kept);  // it is there: a Reshape
+  if (kept.size() != x.order.size()) x = to.ordered(x, kept);  // the axis exists here: a Reshape removes it
   std::vector<int> place(static_cast<std::size_t>(x.rank));
   int next = 0;
   for (std::size_t i = 0; i < place.size(); ++i) place[i] = goes[i] ? -1 : next++;
@@ -74,7 +74,7 @@ void squeeze(trace& to, onnx_node const& node) {
   to.set(node, x);
 }
 
-/// Everything but the samples in one axis. A picture is flattened as it lies here; who takes it knows.
+/// Flattens everything but the samples. A picture is flattened in its order here, which its readers take into account.
 traced_tensor flattened(trace& to, traced_tensor const& x) {
   if (x.lengths.size() == 1 && x.fused_axis < 0) {
     auto y = x;
@@ -84,7 +84,7 @@ traced_tensor flattened(trace& to, traced_tensor const& x) {
   if (x.order[0] != 0 || x.fused_axis >= 0) throw unsupported("joins samples with another axis");
   auto y = to.call("Flatten", json::object(), {x});
   y.is_nonnegative = x.is_nonnegative;
-  // The longer axes are in order: then all numbers are.
+  // If the axes longer than 1 are in order, all numbers are.
   std::vector<int> longer;
   for (std::size_t i = 1; i < x.order.size(); ++i)
     if (x.lengths[i - 1] > 1) longer.push_back(x.order[i]);
@@ -96,12 +96,12 @@ std::int64_t count_of(std::vector<int> const& lengths) {
   return std::accumulate(lengths.begin(), lengths.end(), std::int64_t{1}, [](std::int64_t a, int b) { return a * b; });
 }
 
-/// Both directions of a recurrent layer lie in one axis here, as they are to be joined.
+/// True if a Reshape joins both directions of a recurrent layer, which are one axis here already.
 bool joins_directions(traced_tensor const& x, std::vector<std::int64_t> const& wanted) {
   return x.fused_axis >= 0 && x.rank == 4 && wanted.size() == 3 && x.fused_axis == 2 && x.order.back() == 3;
 }
 
-/// The last of the graph's axes as two, where its samples are not the first: the others stay what they are.
+/// Divides the last of the graph's axes into two if samples are not its first axis; the others stay.
 bool divides_last_axis(trace& to, onnx_node const& node, traced_tensor const& x,
                        std::vector<std::int64_t> const& wanted) {
   auto const rank = static_cast<std::size_t>(x.rank);
@@ -123,20 +123,20 @@ bool divides_last_axis(trace& to, onnx_node const& node, traced_tensor const& x,
   return true;
 }
 
-/// The same axes with others of length 1 between them, where samples are not the first.
+/// Inserts or removes axes of length 1 if samples are not the first axis.
 bool moves_unit_axes(trace& to, onnx_node const& node, traced_tensor const& x,
                      std::vector<std::int64_t> const& wanted) {
   if (x.order.empty() || x.order[0] == 0 || !x.flat_order.empty() || x.fused_axis >= 0 || wanted.size() > 8)
     return false;
   if (auto const given = to.constant(node, 1); given && !given->values.empty() && given->values[0] == batch_marker)
-    return false;  // samples are to be the first: `wanted` begins with 0 as where the first axis is to stay
+    return false;  // samples come first: `wanted` begins with 0, as if the first axis stays
   std::vector<std::int64_t> lengths(static_cast<std::size_t>(x.rank), 1);
   for (std::size_t i = 1; i < x.order.size(); ++i) lengths[static_cast<std::size_t>(x.order[i])] = x.lengths[i - 1];
   std::vector<int> place(lengths.size(), -1);
-  std::size_t at = 0;  // of wanted
+  std::size_t at = 0;  // place in wanted
   for (std::size_t axis = 0; axis < lengths.size(); ++axis) {
     auto const found = std::find(x.order.begin(), x.order.end(), static_cast<int>(axis));
-    if (found == x.order.end()) continue;  // it has length 1, and is nowhere
+    if (found == x.order.end()) continue;  // it has length 1 and no counterpart here
     auto const fits = [&] {
       return found == x.order.begin() ? is_of_samples(to, wanted[at], 1) || (wanted[at] == 0 && at == axis)
                                       : wanted[at] == lengths[axis] || (wanted[at] == 0 && at == axis);
@@ -164,7 +164,7 @@ void reshape_to(trace& to, onnx_node const& node, std::vector<std::int64_t> want
   }
   if (wanted.empty() || wanted.size() > shape::max_rank + 1)
     throw unsupported("has a shape of more axes than are here");
-  if (wanted[0] > 0) {  // files of a fixed number of samples
+  if (wanted[0] > 0) {  // the file has a fixed number of samples
     auto const& inputs = to.graph().inputs;
     if (inputs.empty() || inputs[0].shape.empty() || inputs[0].shape[0] != wanted[0])
       throw unsupported("joins samples with another axis");
@@ -187,7 +187,7 @@ void reshape_to(trace& to, onnx_node const& node, std::vector<std::int64_t> want
   }
   if (open > 0) wanted[open] = total / known;
   if (open > 0 ? total % known != 0 : known != total) throw unsupported("has a shape that does not fit its input");
-  if (take_attention_heads(to, node, x, wanted)) return;  // with all lengths
+  if (take_attention_heads(to, node, x, wanted)) return;  // all lengths are known
   if (wanted.size() == 2) return to.set(node, flattened(to, x));
   x = to.in_order(x);
   std::vector<int> const target(wanted.begin() + 1, wanted.end());
@@ -218,7 +218,7 @@ void shape_of(trace& to, onnx_node const& node) {
   to.set_constant(node, asked_for(node, std::move(result)));
 }
 
-/// Means and largest values over all of a picture or a sequence.
+/// Converts means and maxima over a whole picture or sequence.
 onnx_converter reduction(std::string const& kind) {
   return [=](trace& to, onnx_node const& node) {
     auto x = to.tensor(node, 0);
@@ -231,7 +231,7 @@ onnx_converter reduction(std::string const& kind) {
     if (axes.empty() || kept.size() != 1 || order.size() < 2 || order.size() > 4)
       throw unsupported("is over other axes than those of pictures and sequences");
     order.push_back(kept[0]);
-    bool is_kept = true;  // in any order, but before the channels
+    bool is_kept = true;  // axes in any order, but all before the channels
     for (std::size_t i = 1; i + 1 < x.order.size(); ++i) is_kept = is_kept && taken.contains(x.order[i]);
     if (!is_kept || !x.flat_order.empty() || x.fused_axis >= 0) x = to.ordered(x, order);
     auto y = to.call("Global" + kind + "Pooling" + std::to_string(x.lengths.size() - 1) + "D", json::object(), {x});

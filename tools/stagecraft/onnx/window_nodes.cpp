@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ONNX's nodes that slide over pictures and sequences: convolutions, pooling, resizing.
+// Converts ONNX's nodes that slide over pictures and sequences: convolutions, pooling, resizing.
 #include "onnx_trace.hpp"
 
 #include <algorithm>
@@ -12,10 +12,10 @@ namespace {
 using trace = onnx_trace;
 using integers = std::vector<std::int64_t>;
 
-/// What a node says about its window, for each axis of a picture.
+/// A node's window, for each axis of a picture.
 struct window {
   std::vector<int> sizes, strides, dilations, before, after;
-  std::string padding = "valid";  ///< Keras's, after what zeros() says
+  std::string padding = "valid";  ///< Keras's padding, after the zeros that zeros() returns
 };
 
 constexpr std::int64_t largest_size = 1 << 20;
@@ -53,7 +53,7 @@ window window_of(onnx_node const& node, traced_tensor const& x, integers const& 
 
 int reach_of(window const& w, std::size_t i) { return (w.sizes[i] - 1) * w.dilations[i] + 1; }
 
-/// Whether Keras's "same" pads as the node does; automatic padding becomes numbers.
+/// Finds out if Keras's "same" pads as the node does; automatic padding becomes numbers.
 void resolve_padding(onnx_node const& node, traced_tensor const& x, window& w) {
   auto const automatic = node.text("auto_pad", "NOTSET");
   bool is_same = true, is_any = false;
@@ -76,7 +76,7 @@ bool needs_zeros(window const& w) {
   return is_any && w.padding != "same";
 }
 
-/// Zeros around a picture, or numbers cut off.
+/// Adds zeros around a picture, or cuts numbers off.
 traced_tensor with_border(trace& to, traced_tensor const& x, std::vector<int> const& before,
                           std::vector<int> const& after, std::string const& layer) {
   json amounts = json::array();
@@ -93,7 +93,7 @@ traced_tensor picture(trace& to, onnx_node const& node) {
   return to.channels_last(x);
 }
 
-/// A kernel (a, b, spatial...) as Keras has it: (spatial..., b, a).
+/// A kernel (a, b, spatial...) in Keras's layout: (spatial..., b, a).
 onnx_constant kernel_of(onnx_constant const& given) {
   std::vector<int> order;
   for (int i = 2; i < static_cast<int>(given.shape.size()); ++i) order.push_back(i);
@@ -126,12 +126,12 @@ void convolution(trace& to, onnx_node const& node) {
   auto const groups = node.integer("group", 1);
   std::size_t const rank = w.sizes.size();
   json config{{"kernel_size", w.sizes}, {"strides", w.strides}, {"padding", w.padding}, {"dilation_rate", w.dilations}};
-  if (groups == 1) {
+  bool const is_each_channel = rank == 2 && groups > 1 && groups == x.lengths.back() && kernel.shape[1] == 1;
+  if (!is_each_channel) {
+    if (groups != 1) config["groups"] = groups;
     config["filters"] = kernel.shape[0];
     return set_window_layer(to, node, "Conv" + std::to_string(rank) + "D", config, x, kernel_of(kernel));
   }
-  if (rank != 2 || groups != x.lengths.back() || kernel.shape[1] != 1 || groups < 1)
-    throw unsupported("has " + std::to_string(groups) + " groups; 1, or one for each channel of a picture, are here");
   config["depth_multiplier"] = kernel.shape[0] / groups;
   // (channels * multiplier, 1, h, w) is (h, w, channels, multiplier) in Keras.
   auto split = kernel;
@@ -156,7 +156,7 @@ void transposed_convolution(trace& to, onnx_node const& node) {
     if (w.dilations[i] != 1 || total < 0) throw unsupported("has strides larger than its kernel, or dilations");
     if (std::int64_t{x.lengths[i]} * w.strides[i] + w.sizes[i] > (1 << 30))
       throw unsupported("gives more than 2^30 elements");
-    // The numbers that output_padding asks for are there: less is cut off at the end.
+    // The numbers that output_padding asks for exist already: fewer are cut off at the end.
     w.after[i] -= more[i];
     if (w.after[i] < 0) throw unsupported("has an output_padding larger than its pads");
     is_same = is_same && w.before[i] == total / 2 && w.after[i] == total - total / 2;
@@ -178,7 +178,7 @@ void transposed_convolution(trace& to, onnx_node const& node) {
   to.set(node, y);
 }
 
-/// Windows that hang over the end, which ceil_mode asks for.
+/// True if a window extends beyond the end, as ceil_mode allows.
 bool hangs_over(traced_tensor const& x, window const& w) {
   bool result = false;
   for (std::size_t i = 0; i < w.sizes.size(); ++i)

@@ -20,7 +20,7 @@ constexpr int most_ipus = 64;  // stages of a pipeline, and devices of a machine
 
 constexpr char const* converter_names[]{"auto", "manual", "load"};
 
-/// Those of all converters.
+/// The keys of all converters.
 constexpr std::string_view all_keys[]{"ipu_model",        "profiling_root_dir", "profiling_enable",
                                       "solution_dir",     "solution_path",      "fine_tune_iter",
                                       "max_ipu_quantity", "min_ipu_quantity",   "priority",
@@ -51,7 +51,7 @@ class configuration_reader {
   [[noreturn]] void fail(char const* code, std::string const& what) const {
     throw file_error(code, where_ + ": the pipeline configuration " + what);
   }
-  /// A value as a message has it: all of a short one.
+  /// The text of a value in a message; long ones are shortened.
   [[nodiscard]] static std::string shown(json const& value) {
     auto text = value.dump(-1, ' ', false, json::error_handler_t::replace);
     if (text.size() > 80) text = text.substr(0, 77) + "...";
@@ -87,8 +87,8 @@ class configuration_reader {
     if (value != nullptr) to = value->get<std::string>();
   }
   [[nodiscard]] int number(std::string const& key, json const& value, int least, int most) const {
-    double const given =
-        value.is_number_integer() ? value.get<double>() : most + 1.0;  // as json, it takes long to compile
+    // A double, since comparing a json takes long to compile.
+    double const given = value.is_number_integer() ? value.get<double>() : most + 1.0;
     bool const fits = given >= least && given <= most;
     if (!fits)
       wrong(key, value,
@@ -139,14 +139,14 @@ class configuration_reader {
 
   void read_load() {
     take("solution_path", to_.solution_path);
-    // The guide demands it; Graphcore's tool reads what its search has written.
+    // The guide demands the key; Graphcore's tool falls back to the file that its search has written.
     if (!config_.contains("solution_path") && !std::filesystem::exists(to_.solution_path))
       require("solution_path", "the solution file that is read");
     take("profiling_enable", to_.profiling_enable);
   }
 
-  /// E5172: each key is one that a converter has. One configuration may have those of all three, of which this one
-  /// leaves the others out.
+  /// Reports E5172 for a key that no converter has. A configuration may have the keys of all three; those of the other
+  /// converters are ignored.
   void check_keys() const {
     for (auto const& [key, value] : config_.items()) {
       if (key == "converter" || std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
@@ -192,7 +192,7 @@ class configuration_reader {
 }  // namespace
 
 json parse_configuration(std::string_view text, char const* code, std::string const& where) {
-  constexpr int deepest = 20;  // lists and objects in each other
+  constexpr int deepest = 20;  // nested lists and objects
   try {
     return json::parse(
         text,

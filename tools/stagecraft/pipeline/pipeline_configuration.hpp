@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The argument of `convert --pipeline_cfg`, how a model is divided into pipeline stages: the pipeline configuration of
-// Graphcore's ipu_saved_model_cli.
+// The argument of `convert --pipeline_cfg`, which says how a model is divided into pipeline stages: the pipeline
+// configuration of Graphcore's ipu_saved_model_cli.
 #pragma once
 
 #include "source/source_layer.hpp"
@@ -31,7 +31,8 @@ struct pipeline_configuration {
 
   // auto
   pipeline_priority priority = pipeline_priority::cycle;  ///< "cycle" or "memory"
-  /// How often a division that does not fit is made anew with a lower bound of memory, before the next number of IPUs.
+  /// Number of times that a division that does not fit is searched again with a lower bound of memory, before the next
+  /// number of IPUs is tried.
   int fine_tune_iter = 5;
   int min_ipu_quantity = 2;   ///< numbers that are tried are powers of two, 2 or more, from this one
   int max_ipu_quantity = 64;  ///< the largest number of IPUs that is tried
@@ -52,13 +53,13 @@ struct pipeline_configuration {
   std::string solution_path = "solution/greedy_search.pipeconfig";  ///< the solution file: what `auto` writes
 };
 
-/// JSON, which may have comments. Throws file_error of this code, in which `where` is named: it is none, or nested
-/// deeper than any configuration, and perhaps than the stack.
+/// Parses JSON, which may have comments. Throws file_error of this code, which names `where`, for a text that is no
+/// JSON or is nested deeper than any configuration, since that might exhaust the stack.
 [[nodiscard]] json parse_configuration(std::string_view text, char const* code, std::string const& where);
 
-/// A configuration from JSON. `where` is named in errors. Throws file_error: E5171 `converter` is missing, or something
-/// else; E5172 a key that no converter has; E5173 a value of another type, or out of its range; E5174 a key
-/// is missing, of `load` if its default is no file either; E5175 not as many lists of expressions as devices; E5176 an
+/// Reads a configuration from JSON. `where` is named in errors. Throws file_error: E5171 `converter` is missing or
+/// unknown; E5172 a key that no converter has; E5173 a value of another type, or out of its range; E5174 a key is
+/// missing, of `load` if its default is no file either; E5175 not as many lists of expressions as devices; E5176 an
 /// expression that cannot be read.
 [[nodiscard]] pipeline_configuration read_pipeline_configuration(json const& config, std::string const& where);
 

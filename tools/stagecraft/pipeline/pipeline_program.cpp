@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder that is removed at the end.
+/// A temporary folder, which is removed at the end.
 class scratch_folder {
  public:
   scratch_folder() : path_((fs::temp_directory_path() / "stagecraft-XXXXXX").string()) {
@@ -36,7 +36,7 @@ class scratch_folder {
   std::string path_;
 };
 
-/// The stages that are given, or how they are searched.
+/// The C++ of the given stages, or of their search.
 source_text staged_text(pipeline_question const& question) {
   if (!question.solution.empty())
     return "inline constexpr char solution[] = "_cpp + lines_literal(question.solution) +
@@ -106,7 +106,7 @@ source_text program_text(source_text const& type, pipeline_job const& job, pipel
   return text;
 }
 
-/// Whether a compiler's failure is about the stages: the library says so, with a code.
+/// True if a compiler's failure is about the stages, for which the library has codes.
 bool is_about_stages(std::string_view text) {
   for (auto at = text.find("[E"); at != std::string_view::npos; at = text.find("[E", at + 1))
     if (at + 2 < text.size() && (text[at + 2] == '2' || text.substr(at + 2, 2) == "30")) return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program that asks the library for a model's stages and for what they cost: it is written, compiled and run.
+// Writes, compiles and runs a program that asks the library for a model's stages and their costs.
 #pragma once
 
 #include "pipeline/pipeline_search.hpp"
@@ -12,7 +12,7 @@ namespace stagecraft::tool {
 struct pipeline_question {
   pipeline_configuration const& configuration;
   std::string solution = {};        ///< the text of a solution file; empty: stages are searched
-  int num_ipus = 2;                 ///< a stage for each, if they are searched
+  int num_ipus = 2;                 ///< number of IPUs; if stages are searched, each has one
   int iterations = 2;               ///< batches of an execution
   std::string profile_folder = {};  ///< folder for profiles; empty: none are written
 };
@@ -26,8 +26,8 @@ struct pipeline_answer {
   std::string description;  ///< the profile as text
 };
 
-/// Asks. Throws file_error: E5001, E5030 files that cannot be read; E5094 the compiler has failed for another reason
-/// than the stages.
+/// Asks the question. Throws file_error: E5001, E5030 files that cannot be read; E5094 the compiler fails for another
+/// reason than the stages.
 [[nodiscard]] pipeline_answer ask_library(pipeline_job const& job, pipeline_question const& question);
 
 }  // namespace stagecraft::tool

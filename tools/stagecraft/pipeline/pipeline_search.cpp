@@ -44,7 +44,7 @@ class pipeline_finder {
     std::printf("wrote %s/profile.html, .txt, .json and .trace.json\n", folder.c_str());
   }
 
-  /// From the least number of IPUs on, until the model fits.
+  /// Searches from the least number of IPUs on, until the model fits.
   pipeline_solution search() {
     std::string reason;
     for (int ipus = configuration_.least_ipus(); ipus <= configuration_.max_ipu_quantity; ipus *= 2) {
@@ -53,7 +53,7 @@ class pipeline_finder {
                                              .num_ipus = ipus,
                                              .iterations = job_.batch_per_step * ipus,
                                              .profile_folder = folder});
-      if (!answer.problem.empty()) {  // fewer parts than IPUs, of which more are no better
+      if (!answer.problem.empty()) {  // fewer parts than IPUs: more IPUs would not help
         if (reason.empty() || answer.problem.find("[E3021]") == std::string::npos) reason = answer.problem;
         break;
       }
@@ -67,7 +67,7 @@ class pipeline_finder {
                                   std::to_string(configuration_.max_ipu_quantity) + ": " + reason);
   }
 
-  /// Stages that are given.
+  /// Takes given stages.
   pipeline_solution take(pipeline_solution const& given, std::string const& converter, std::string const& path) {
     auto const folder = profile_folder(converter, given.num_ipus());
     auto const answer = ask_library(job_, {.configuration = configuration_,
@@ -92,7 +92,7 @@ class pipeline_finder {
     for (auto const& [key, value] : answer.config.items())
       if (std::string_view(key).find("pipelin") != std::string_view::npos) model["config"][key] = value;
     how["iterations"] = job_.batch_per_step * solution.stages();
-    // Of a converted model: it is divided anew.
+    // The solution of a converted model, which is divided anew.
     how.erase("solution");
     if (how.contains("machine") && how["machine"].is_object()) how["machine"]["num_ipus"] = solution.num_ipus();
     auto const write = [](std::string const& to, io::json const& what) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stages for an exported model, as a pipeline configuration says: what `convert --pipeline_cfg` calls.
+// Finds the stages of an exported model by a pipeline configuration, for `convert --pipeline_cfg`.
 #pragma once
 
 #include "applications/application_source.hpp"
@@ -14,15 +14,15 @@ namespace stagecraft::tool {
 /// A model that is to be divided.
 struct pipeline_job {
   std::string folder;           ///< folder of the exported model, with model.json and application.json
-  application_machine machine;  ///< its plans; the number of IPUs is the solution's
+  application_machine machine;  ///< the machine; its number of IPUs comes from the solution
   int batch_per_step = 1;       ///< batches for each stage in one execution
   cxx_compiler compiler = {};   ///< compiles the program that computes costs
 };
 
-/// Finds the stages, writes the solution file and the profile that the configuration asks for, and says so; then sets
-/// the stages in the folder's model.json, and the iterations, batch_per_step times the number of stages, in its
-/// application.json. Costs are those of the library: a program that asks for them is compiled and run, which takes some
-/// seconds, and half a minute for a ResNet-50.
+/// Finds the stages, writes the solution file and the profile that the configuration asks for, and prints their names;
+/// then sets the stages in the folder's model.json, and the iterations, batch_per_step times the number of stages, in
+/// its application.json. Costs are those of the library: a program that asks for them is compiled and run, which takes
+/// some seconds, and half a minute for a ResNet-50.
 ///
 /// Throws file_error: E5001, E5030 files that cannot be read; E5094 the compiler has failed; E5177 a layer that no
 /// expression matches, or those of two stages; E5178 an expression that matches no layer, or a stage without layers;

@@ -32,7 +32,7 @@ void read_child(pbf_reader message, graph_object& to) {
   to.children.push_back(std::move(child));
 }
 
-/// What a checkpoint has of an object; a variable's is called VARIABLE_VALUE.
+/// Reads an attribute of an object in a checkpoint; the one of a variable is called VARIABLE_VALUE.
 void read_attribute(pbf_reader message, graph_object& to) {
   std::string name, full_name, key;
   while (message.next()) switch (message.tag_and_type()) {
@@ -48,7 +48,7 @@ void read_user_object(pbf_reader message, graph_object& to) {
   while (message.next(3, pbf_wire_type::length_delimited)) to.metadata = message.get_string();
 }
 
-/// Objects of either graph: their children have the same number.
+/// Reads an object of either graph, in which children have the same field number.
 graph_object read_object(pbf_reader message, bool is_checkpoint) {
   graph_object object;
   while (message.next()) switch (message.tag_and_type()) {
@@ -100,7 +100,7 @@ int graph_object::child(std::string_view name) const {
 object_graph parse_saved_objects(std::string_view bytes, std::string const& file) {
   auto graph = parsed(file, [&] {
     object_graph result;
-    bool is_first = true;  // of graphs for several devices: their objects are the same
+    bool is_first = true;  // graphs for several devices have the same objects: the first one counts
     for_each_message({bytes.data(), bytes.size()}, 2, [&](pbf_reader const& meta_graph) {
       if (!std::exchange(is_first, false)) return;
       for_each_message(meta_graph, 7, [&](pbf_reader const& objects) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TensorFlow's graphs of objects: layers, what they are made of, and variables.
+// TensorFlow's graphs of objects: layers, their parts, and variables.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@ namespace stagecraft::tool {
 
 /// An object of saved_model.pb, or of a checkpoint. The first one is the model.
 struct graph_object {
-  std::vector<std::pair<std::string, int>> children;  ///< names of its attributes, and the objects that they are
+  std::vector<std::pair<std::string, int>> children;  ///< names of its attributes, and the numbers of the objects
   std::string metadata;                               ///< Keras's description of a layer, before 2.5
   std::string key;        ///< name of a variable in the checkpoint; empty: the object is no variable
-  std::string full_name;  ///< "dense/kernel", of a variable
+  std::string full_name;  ///< the variable's name, "dense/kernel"
 
   /// The object of an attribute; -1 if there is none.
   [[nodiscard]] int child(std::string_view name) const;

@@ -30,8 +30,8 @@ json parse(std::string const& text, std::string const& file, std::string const& 
   }
 }
 
-/// Keras writes tuples and shapes as objects, which are lists in its other files.
-void unwrap(json& value) {  // as deep as parse_json lets it be
+/// Turns the objects that Keras writes for tuples and shapes into lists, as in its other files.
+void unwrap(json& value) {  // parse_json limits the depth
   if (!value.is_structured()) return;
   if (value.is_object() && value.size() == 2 && value.contains("items") && value["items"].is_array() &&
       (value.value("class_name", json()) == "__tuple__" || value.value("class_name", json()) == "TensorShape")) {
@@ -41,21 +41,21 @@ void unwrap(json& value) {  // as deep as parse_json lets it be
   for (auto& each : value) unwrap(each);
 }
 
-/// A number in a list's attribute, "12"; -1 for another name.
+/// The number in the name of a list's attribute, "12"; -1 for other names.
 int number_of(std::string const& name) {
   int number = -1;
   auto const [end, problem] = std::from_chars(name.data(), name.data() + name.size(), number);
   return problem == std::errc() && end == name.data() + name.size() ? number : -1;
 }
 
-/// Which attributes of a layer Keras makes for itself; their variables are those of other attributes.
+/// True for attributes of a layer that Keras makes for itself, whose variables are those of other attributes.
 bool is_of_keras(std::string_view attribute) {
   static constexpr std::array all{"variables", "trainable_variables", "non_trainable_variables", "keras_api",
                                   "regularization_losses"};
   return std::find(all.begin(), all.end(), attribute) != all.end();
 }
 
-/// A layer in both graphs.
+/// The objects of a layer in both graphs.
 struct layer_objects {
   int saved = 0, checkpoint = 0;
 };
@@ -92,7 +92,7 @@ class reader {
   }
 
  private:
-  /// What a layer is called, of an object that is one.
+  /// The name of the layer that an object is.
   std::string const& name_of(int object) {
     auto const [at, is_new] = names_.try_emplace(object);
     if (auto const found = metadata_.find(object); is_new && found != metadata_.end()) {
@@ -102,14 +102,15 @@ class reader {
     return at->second;
   }
 
-  /// Graphs may lead to an object in many ways, and small files to more steps, or longer paths, than any model has.
+  /// Counts steps and letters: a graph may lead to an object in many ways, and a small file to more steps, or longer
+  /// paths, than any model has.
   void count(std::size_t more) const {
     constexpr std::size_t most = std::size_t{1} << 24;
     taken_ += more;
     if (taken_ > most) io::refuse("E5102", name_, "its objects are in each other too often");
   }
 
-  /// The layers of a model are its attributes layer-0, layer-1, ...; those with weights have a second name.
+  /// Finds the layers of a model, its attributes layer-0, layer-1, ...; layers with weights have a second name.
   void find_layers(layer_objects const& model, std::string const& path, int depth) {
     if (depth > deepest_model) io::refuse("E5102", name_, "its models are nested too deep");
     auto const& saved = saved_[static_cast<std::size_t>(model.saved)].children;
@@ -155,7 +156,7 @@ class reader {
     return result;
   }
 
-  /// A layer's tensors in the order of its weights: by their names, the rest as they come.
+  /// A layer's tensors in the order of its weights: by name, the rest in the order of the file.
   std::vector<stored_tensor> weights_of(model_layer const& layer, std::string const& path) const {
     auto const found = layers_.find(path + layer.name);
     if (found == layers_.end()) return {};
@@ -173,7 +174,7 @@ class reader {
       if (at == left.end()) at = left.begin();
       if (at != left.end()) take(at);
     }
-    while (!left.empty() && result.size() <= layer.weights.size()) take(left.begin());  // one too many is an error
+    while (!left.empty() && result.size() <= layer.weights.size()) take(left.begin());  // a surplus one is an error
     return result;
   }
 
@@ -182,8 +183,8 @@ class reader {
   tensor_bundle bundle_;
   object_graph saved_, checkpoint_;
   std::map<int, std::string> metadata_, names_;
-  std::map<std::string, layer_objects> layers_;  ///< by their paths
-  mutable std::size_t taken_ = 0;                ///< steps in the graphs, and letters of paths
+  std::map<std::string, layer_objects> layers_;  ///< layers by their paths
+  mutable std::size_t taken_ = 0;                ///< counted steps in the graphs and letters of paths
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Models that Keras 2 has saved in TensorFlow's format: a folder with keras_metadata.pb, which has the configurations,
-// saved_model.pb, whose graph of objects leads from layers to their variables, and a checkpoint of those.
+// saved_model.pb, whose graph of objects leads from layers to their variables, and a checkpoint of the variables.
 // Sources: tensorflow/core/protobuf/saved_model.proto, saved_object_graph.proto, trackable_object_graph.proto,
 // keras/protobuf/saved_metadata.proto.
 #pragma once
@@ -24,9 +24,9 @@ struct saved_model_files {
 /// True if a folder has such a model.
 [[nodiscard]] bool is_saved_model(std::string const& folder);
 
-/// The model of a folder. Of its graphs of operations nothing is read. Throws file_error as read_config, and E5001 a
-/// file cannot be read, E5065 weights that are missing or of other shapes, E5100 and E5101 as tensor_bundle, E5102 the
-/// folder has no model of Keras's, or a damaged one.
+/// The model of a folder. Graphs of operations are not read. Throws the errors of read_config, and file_error E5001 if
+/// a file cannot be read, E5065 for weights that are missing or of other shapes, E5100 and E5101 as tensor_bundle,
+/// E5102 if the folder has no model of Keras's, or a damaged one.
 [[nodiscard]] source_model read_saved_model(std::string const& folder, import_options const& options);
 [[nodiscard]] source_model read_saved_model(saved_model_files files, import_options const& options);
 

@@ -28,7 +28,7 @@ std::uint32_t number32(std::string_view at) {
   return static_cast<std::uint32_t>(io::number_at<4>(reinterpret_cast<std::byte const*>(at.data())));
 }
 
-/// LevelDB's numbers of variable length; nothing at the end, or if it has more than 64 bits.
+/// Takes one of LevelDB's numbers of variable length; none at the end, or if it has more than 64 bits.
 std::optional<std::uint64_t> take_varint(std::string_view& from) {
   std::uint64_t value = 0;
   for (unsigned shift = 0; shift < 64 && !from.empty(); shift += 7) {
@@ -40,7 +40,7 @@ std::optional<std::uint64_t> take_varint(std::string_view& from) {
   return std::nullopt;
 }
 
-/// TensorFlow's numbers for types of elements, which have a name, and most of them a counterpart.
+/// A type of elements in TensorFlow: its number, its name and, for most types, its counterpart here.
 struct tensorflow_type {
   std::int32_t number;
   char const* name;
@@ -112,7 +112,7 @@ std::string_view tensor_bundle::block(place const& at, char const* what) const {
   return bytes.substr(0, at.size);
 }
 
-/// Calls `visit(key, value)` for all entries of a block, whose keys begin as those before them.
+/// Calls `visit(key, value)` for all entries of a block, whose keys share the beginning of the key before them.
 template <class Visit>
 void tensor_bundle::for_each_entry(std::string_view block, Visit const& visit) const {
   if (block.size() < 4) damaged("a block is too short");
@@ -143,10 +143,10 @@ void tensor_bundle::read_table() {
     if (!offset || !size) damaged("a place in it is cut off");
     return place{*offset, *size};
   };
-  static_cast<void>(take_place(footer));  // of filters, of which there are none
+  static_cast<void>(take_place(footer));  // the place of filters, which do not exist
   auto const index = take_place(footer);
   std::uint64_t end = 0;
-  std::size_t letters = 0;  // names that begin alike could become more than memory has
+  std::size_t letters = 0;  // names with a shared beginning could exceed the memory
   std::string last;
   for_each_entry(block(index, "its list of blocks"), [&](std::string const&, std::string_view value) {
     auto const at = take_place(value);
@@ -218,7 +218,7 @@ std::vector<std::byte> tensor_bundle::bytes_of(std::string const& name, bundle_e
     io::refuse("E5100", source->name(),
                "has " + std::to_string(source->size()) + " bytes, of which tensor '" + name + "' takes " +
                    std::to_string(entry.size) + " from byte " + std::to_string(entry.offset));
-  // Tensors may share bytes: what all of them take is a multiple of what the file has.
+  // Tensors may share bytes; together they may take a multiple of the file's bytes.
   auto& taken = taken_[entry.shard];
   taken += entry.size;
   if (taken / 4 > source->size()) io::refuse("E5100", source->name(), "its tensors overlap");
@@ -250,7 +250,8 @@ std::string tensor_bundle::text(std::string const& name) const {
   if (found.type != string_type || !found.shape.empty()) damaged(name, "is not a single text");
   auto const bytes = bytes_of(name, found);
   auto left = characters(bytes);
-  // Its length, the checksum of that, its letters; the entry's checksum is of all three, the length as a number.
+  // The text's length, the checksum of that, its letters. The entry's checksum covers all three, with the length as a
+  // number.
   auto const length = take_varint(left);
   if (!length || left.size() < 4 || left.size() - 4 != *length || *length > std::numeric_limits<std::uint32_t>::max())
     damaged(name, "is cut off");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TensorFlow's checkpoints: a table of names (variables.index), and files of bytes (variables.data-00000-of-00001).
-// Sources: tensorflow/core/util/tensor_bundle, tensorflow/core/lib/io/format.h (LevelDB's table),
-// core/protobuf/tensor_bundle.proto.
+// Reads TensorFlow's checkpoints: a table of names (variables.index), and files of bytes
+// (variables.data-00000-of-00001). Sources: tensorflow/core/util/tensor_bundle, tensorflow/core/lib/io/format.h
+// (LevelDB's table), core/protobuf/tensor_bundle.proto.
 #pragma once
 
 #include <stagecraft/io/detail/byte_source.hpp>
@@ -24,16 +24,16 @@ struct bundle_entry {
   std::int32_t shard = 0;
   std::uint64_t offset = 0, size = 0;
   std::uint32_t checksum = 0;
-  bool is_sliced = false;  ///< its parts stand under other names
+  bool is_sliced = false;  ///< its parts have other names
 };
 
 /// The files that a checkpoint is read from.
 struct bundle_files {
   std::string index_name;  ///< name of the table in errors
   std::vector<std::byte> index;
-  /// Opens a file of bytes by its number and the number of all.
+  /// Opens a file of bytes by its number and the number of all files.
   std::function<std::unique_ptr<io::byte_source const>(int shard, int count)> open;
-  bool has_checksums = true;  ///< false: they are not compared, so that arbitrary bytes reach what is after them
+  bool has_checksums = true;  ///< false: checksums are not compared, so that a fuzzer's bytes reach the code after them
 };
 
 /// A checkpoint, whose tensors are read when they are asked for.
@@ -69,7 +69,7 @@ class tensor_bundle {
   std::map<std::string, bundle_entry> entries_;
   int shards_ = 0;
   mutable std::map<int, std::unique_ptr<io::byte_source const>> opened_;
-  mutable std::map<int, std::uint64_t> taken_;  ///< bytes that were read of each file
+  mutable std::map<int, std::uint64_t> taken_;  ///< bytes that were read from each file
 };
 
 }  // namespace stagecraft::tool

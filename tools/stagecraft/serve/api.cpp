@@ -37,7 +37,7 @@ served_version find_version(server_state const& state, std::string_view model, s
 std::vector<std::vector<float>> call_version(server_state& state, served_version const& version,
                                              std::vector<std::vector<float>> inputs, std::int64_t samples,
                                              counted_bytes& counted) {
-  // A small request may ask for an answer of any size.
+  // The outputs are counted before the call, since a small request may ask for an answer of any size.
   double bytes = 0;
   for (auto const& output : version.runtime->description().outputs)
     bytes += static_cast<double>(output.size()) * static_cast<double>(samples) * sizeof(float);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads numbers of nine digits 3.1 to 4.0 times as fast as nlohmann::json::sax_parse (20 MB, Clang 19 -O2, five rounds,
-// busy machine), and says at which place of which tensor a request is wrong.
+// busy machine), and reports the place in the tensor at which a request is wrong.
 #include "serve/json_reader.hpp"
 
 #include <stagecraft/io/narrowing.hpp>
@@ -18,7 +18,7 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// The number that a word stands for, if it does.
+/// Finds the number that a word stands for; returns false if it stands for none.
 bool special_number(std::string_view word, float& to) {
   if (word == "NaN")
     to = std::numeric_limits<float>::quiet_NaN();
@@ -202,7 +202,7 @@ bool json_reader::append_numeral(std::string_view text, element_type type, std::
   auto const *const first = text.data(), *const last = first + text.size();
   bool is_one = true;
   float value = 0;
-  auto const read_whole = [&](auto whole) {  // exactly, where it is written as one
+  auto const read_whole = [&](auto whole) {  // exactly, if it is written as a whole number
     auto const [end, problem] = std::from_chars(first, last, whole);
     if (problem != std::errc() || end != last) return false;
     value = static_cast<float>(whole);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// JSON that is read as it stands in a request, value by value: numbers go straight to where they are needed, and no
-// tree of values is made, which would take twenty times the text's memory.
+// Reads the JSON of a request value by value: numbers are written directly to their destination, without a tree of
+// values, which would take twenty times the text's memory.
 #pragma once
 
 #include "serve/api.hpp"
@@ -14,7 +14,7 @@
 
 namespace stagecraft::tool {
 
-/// Stands before a value; each function moves to the place after it. NaN, Infinity and -Infinity are numbers. All
+/// A position before a value, which each function moves past the value. NaN, Infinity and -Infinity are numbers. All
 /// functions throw http_error 400 if the text is no JSON, lists and objects are nested deeper than 32, or an object has
 /// more than 1000 keys; the text is not copied.
 class json_reader {
@@ -39,7 +39,7 @@ class json_reader {
     }
     --depth_;
   }
-  /// Calls `each()` before each item of a list, which it must read, and returns how many there are.
+  /// Calls `each()` before each item of a list, which it must read, and returns the number of items.
   template <class Each>
   std::int64_t read_list(Each&& each) {
     begin('[');
@@ -49,38 +49,39 @@ class json_reader {
     return count;
   }
 
-  /// A text without its quotes; what stands for characters is replaced.
+  /// Reads a text without its quotes; escapes are replaced.
   [[nodiscard]] std::string read_text();
   [[nodiscard]] bool read_boolean();
-  /// A whole number; false, and nothing is read, if the next value is something else.
+  /// Reads a whole number; returns false, and reads nothing, if the next value is something else.
   [[nodiscard]] bool read_integer(std::int64_t& to);
 
-  /// Why a tensor was not read.
+  /// The reason why a tensor was not read.
   struct failure {
     std::string what;                 ///< "is true, expected a number", of a number; "a list of 2 instead of 3"
-    bool is_number = false;           ///< else the shape is another one
+    bool is_number = false;           ///< false: the shape differs
     std::vector<std::int64_t> place;  ///< indices in the tensor
 
-    /// "[0, 2]"; "" if it is all of it.
+    /// The text of the place, "[0, 2]"; "" for the whole tensor.
     [[nodiscard]] std::string place_text() const;
   };
-  /// Numbers of a shape, in lists in lists, which an element of `type` can hold: true and false are numbers of booleans
-  /// alone, NaN and infinities, which may be texts, of floating-point types. All are rounded to float32, and none
-  /// becomes an infinity. False, and it stands somewhere in the value, if that has another shape or holds something
-  /// else: `why()` says what.
+  /// Appends the numbers of nested lists of this shape, which an element of `type` must be able to hold: only booleans
+  /// may be true and false, only floating-point types NaN and infinities, which may be texts. Numbers are rounded to
+  /// float32; finite ones that would become infinite are refused. Returns false, with the position somewhere in the
+  /// value, if the shape or a number is wrong: `why()` says what.
   [[nodiscard]] bool append_tensor(std::vector<std::int64_t> const& shape, element_type type, std::vector<float>& to);
   [[nodiscard]] failure const& why() const noexcept { return failure_; }
   /// True if the next value is a list that begins with a list.
   [[nodiscard]] bool is_list_of_lists();
 
-  /// The next value, whatever it is.
+  /// Skips the next value, whatever it is.
   void skip();
   /// Skips the value, and returns the lengths of its nested lists, found from their first items.
   [[nodiscard]] std::vector<std::int64_t> skip_shape();
-  /// Nothing but space may follow.
+  /// Checks that only spaces follow.
   void end();
 
-  /// Calls `read` with a reader of the text. Where it throws http_error, a text that is no JSON is said instead.
+  /// Calls `read` with a reader of the text. If `read` throws http_error and the text is no JSON, that is reported in
+  /// its place.
   template <class Read>
   static void read_all(std::string_view text, Read&& read) {
     try {
@@ -95,7 +96,7 @@ class json_reader {
     }
   }
 
-  /// A place to come back to.
+  /// A position to return to.
   struct place {
     std::size_t at;
     int depth;

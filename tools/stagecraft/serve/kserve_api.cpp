@@ -68,15 +68,15 @@ void read_objects(json_reader& reader, char const* what, char const* list, Each 
   });
 }
 
-/// An input as it is given; its keys come in any order.
+/// An input of a request; its keys may come in any order.
 struct given_input {
   std::string name, type;
   std::vector<std::int64_t> shape;
   std::int64_t binary_size = -1;
   bool has_shape = false;
   bool has_data = false;
-  json_reader::place data{};  ///< where they stand
-  bool is_read = false;       ///< by the type and the shape that there are now
+  json_reader::place data{};  ///< the position of the numbers
+  bool is_read = false;       ///< true: read with the present type and shape
   std::vector<float> values;
 };
 element_type type_of(given_input const& input) {
@@ -84,7 +84,7 @@ element_type type_of(given_input const& input) {
   if (!type) throw http_error{400, "input '" + input.name + "' has datatype '" + input.type + "', which is not taken"};
   return *type;
 }
-/// How many numbers an input has.
+/// Number of elements of an input.
 std::int64_t size_of(given_input const& input) {
   std::int64_t size = 1;
   for (auto const length : input.shape) {
@@ -174,7 +174,7 @@ struct infer_request {
       } else if (key == "data") {
         input.has_data = true;
         input.data = reader.here();
-        // What the numbers are to be stands before them, as a rule; else they are read when it is known.
+        // Type and shape usually precede the numbers; otherwise these are read when both are known.
         if (!input.name.empty() && !input.type.empty() && input.has_shape)
           read_data(reader, input);
         else
@@ -189,7 +189,7 @@ struct infer_request {
     read_data(reader, input);
     reader.go_to(end);
   }
-  /// Numbers of the input's type and shape, in lists in lists or all in one list.
+  /// Reads numbers of the input's type and shape, from nested lists or from one list.
   static void read_data(json_reader& reader, given_input& input) {
     auto const of = "input '" + input.name + "'";
     auto const type = type_of(input);
@@ -229,7 +229,7 @@ struct infer_request {
   }
 };
 
-/// The numbers of an input, as many as its shape has; binary ones are taken from the front of what is left of them.
+/// The numbers of an input, as many as its shape has; binary ones are taken from the front of the remaining bytes.
 std::vector<float> values_of(given_input& input, std::string_view& binary) {
   auto const& name = input.name;
   auto const type = type_of(input);
@@ -246,7 +246,7 @@ std::vector<float> values_of(given_input& input, std::string_view& binary) {
     binary.remove_prefix(tensor.bytes.size());
     try {
       input.values = io::to_floats(tensor, "input '" + name + "'");
-    } catch (file_error const& why) {  // a double that is beyond float32
+    } catch (file_error const& why) {  // a double beyond float32
       throw http_error{400, why.what()};
     }
     for (std::size_t i = 0; i < input.values.size() && type == element_type::boolean; ++i)
@@ -294,7 +294,7 @@ http_response infer(server_state& state, model_path const& path, http_request& h
     if (inputs[i].empty()) throw http_error{400, "input '" + known.inputs[i].name + "' is missing"};
   std::string().swap(http.body);
 
-  // Which outputs, and which of them in binary; all, in JSON, unless it is said.
+  // The wanted outputs, each with true if it is wanted in binary. By default all outputs, in JSON.
   std::vector<std::pair<std::size_t, bool>> wanted;
   for (auto const& each : request.outputs) {
     auto const spec = std::find_if(known.outputs.begin(), known.outputs.end(),

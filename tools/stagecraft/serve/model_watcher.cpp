@@ -46,7 +46,7 @@ void model_watcher::run() {
     for (auto const& [name, model] : models_) {
       try {
         model->update();
-      } catch (std::exception const& why) {  // not even memory to say what is wrong with it
+      } catch (std::exception const& why) {  // there was no memory to report the reason
         std::fprintf(stderr, "model '%s': cannot be looked at: %s\n", name.c_str(), why.what());
       }
     }

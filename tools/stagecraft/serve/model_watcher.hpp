@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A thread that looks for new versions of models, and loads them.
+// A thread that finds new versions of models, and loads them.
 #pragma once
 
 #include "serve/served_models.hpp"
@@ -14,18 +14,18 @@ namespace stagecraft::tool {
 /// Loading runs code of a model's file, which may take long or never end: only the destructor waits for it.
 class model_watcher {
  public:
-  /// Looks at once, and then after each pause. Keeps a reference. Throws std::system_error.
+  /// Checks all models at once, and then after each pause. Keeps a reference. Throws std::system_error.
   model_watcher(served_models& models, std::chrono::duration<double> pause);
   model_watcher(model_watcher const&) = delete;
   model_watcher& operator=(model_watcher const&) = delete;
-  /// Waits for what is being loaded.
+  /// Waits for a model that is being loaded.
   ~model_watcher();
 
-  /// True once all models were looked at.
+  /// True if all models have been checked at least once.
   [[nodiscard]] bool has_looked();
-  /// Looks at once instead of after the pause.
+  /// Checks all models at once, without the rest of the pause.
   void look_again();
-  /// Looks no more. False if a model is still being loaded after that time.
+  /// Ends the checks. Returns false if a model is still being loaded after that time.
   [[nodiscard]] bool end(std::chrono::milliseconds patience);
 
  private:

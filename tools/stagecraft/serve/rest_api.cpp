@@ -29,7 +29,7 @@ class predict_request {
   std::vector<std::vector<float>> inputs;
   std::int64_t samples = 0;
   bool has_rows = false;
-  non_finite how = non_finite::literal;  ///< in the answer
+  non_finite how = non_finite::literal;  ///< their form in the answer
 
   void read(std::string const& body) {
     json_reader::read_all(body, [&](json_reader& reader) { read(body, reader); });
@@ -67,7 +67,7 @@ class predict_request {
       throw http_error{400, "Serving signature name: \"" + name + "\" not found in signature def"};
   }
 
-  /// Reserves room for as many numbers as the text may have, one more than its commas, in proportion to the inputs'
+  /// Reserves room for the most numbers that the text can have, one more than its commas, in proportion to the inputs'
   /// sizes.
   void reserve(std::string const& body) {
     auto const numbers = static_cast<double>(std::count(body.begin(), body.end(), ',') + 1);
@@ -92,7 +92,7 @@ class predict_request {
           400, of + sample + ": the number " + (spec.shape.empty() ? "" : "at " + why.place_text() + " ") + why.what};
     reader.go_to(begin);
     auto const found = reader.skip_shape();
-    // First items alone say that shape, so that it may be the expected one.
+    // That shape is found from first items alone, so it may equal the expected one.
     throw http_error{400, of + ": expected numbers of shape " + shape_text(spec.shape) + ", found " +
                               (found != spec.shape ? "something of shape " + shape_text(found)
                                                    : why.what + (why.place.empty() ? "" : " at " + why.place_text())) +

@@ -32,7 +32,7 @@ namespace {
   ::_exit(code);
 }
 
-/// A model that is being loaded is foreign code, which may never return.
+/// Ends the watcher without waiting for ever: loading a model runs foreign code, which may never return.
 void end(model_watcher& watcher) {
   constexpr std::chrono::seconds patience{2};
   bool const has_ended = watcher.end(patience);
@@ -40,7 +40,7 @@ void end(model_watcher& watcher) {
   if (!has_ended) leave("ended while a model was being loaded", 0);
 }
 
-/// Serves until SIGTERM or SIGINT; a second signal ends it before the last answers.
+/// Serves until SIGTERM or SIGINT; a second signal ends the program before the last answers.
 void serve(serve_command const& command, server_state& state, signal_set const& signals) {
   http_front front(command, state);
   model_watcher watcher(state.models, std::chrono::duration<double>(command.poll_seconds));
@@ -60,7 +60,7 @@ void serve(serve_command const& command, server_state& state, signal_set const& 
   while (signals.wait() == SIGHUP) watcher.look_again();
   state.is_stopping = true;
   front.stop();
-  while (!is_answered) {  // not by one more thread, which the system may not give
+  while (!is_answered) {  // polls, since the system may refuse one more thread
     constexpr std::chrono::milliseconds pause{5};
     int const signal = signals.wait_for(pause);
     if (signal != 0 && signal != SIGHUP) leave("ended before all requests were answered", 1);
@@ -92,7 +92,7 @@ void serve_command::run() const {
   if (!is_loopback(host) && token_file.empty())
     std::fprintf(stderr, "stagecraft: %s is open to others, and asks for no token\n", host.c_str());
 
-  // All threads that begin from here on leave these signals to this one.
+  // All threads that begin from here on leave these signals to this thread.
   signal_set const signals{SIGINT, SIGTERM, SIGHUP};
   std::signal(SIGPIPE, SIG_IGN);
   try {

@@ -17,27 +17,27 @@ namespace stagecraft::tool {
 struct serve_command {
   std::string model_name = "default";   ///< name of the model in model_base_path
   std::string model_base_path;          ///< folder with a folder for each version
-  std::vector<std::string> models;      ///< more of them: name=folder
-  std::string host = "127.0.0.1";       ///< loopback, unless it is said
-  int rest_api_port = 8501;             ///< 0: one that is free, which is printed
+  std::vector<std::string> models;      ///< more models: name=folder
+  std::string host = "127.0.0.1";       ///< address to listen to; by default loopback
+  int rest_api_port = 8501;             ///< port; 0: a free one, which is printed
   int num_threads = 128;                ///< calls that are answered at the same time
-  int request_time_ms = 30000;          ///< that a call may take; 0: any
-  int read_time_ms = 10000;             ///< that a request may take to come
-  int idle_time_ms = 60000;             ///< that a connection may be without one
+  int request_time_ms = 30000;          ///< milliseconds that a call may take; 0: any
+  int read_time_ms = 10000;             ///< milliseconds in which a request must come
+  int idle_time_ms = 60000;             ///< milliseconds that a connection may be without a request
   std::size_t max_connections = 10000;  ///< open connections; fewer if the system has fewer descriptors
   std::size_t max_header_bytes = std::size_t{16} << 10;
   std::size_t max_body_bytes = std::size_t{64} << 20;
   std::size_t max_bytes_in_flight = std::size_t{1} << 30;  ///< bytes of all bodies that are being read or answered
-  double poll_seconds = 1;                                 ///< between two looks for new versions
+  double poll_seconds = 1;                                 ///< seconds between two checks for new versions
   std::string token_file;   ///< file with the bearer token that requests must have; empty: none
   std::string certificate;  ///< TLS: a chain of certificates, PEM
-  std::string key;          ///< and its key
+  std::string key;          ///< TLS: the certificate's key, PEM
   serving::runtime_options runtime;
-  std::optional<int> runtime_api_timeout_us;  ///< none: an application's own, else the runtime's
+  std::optional<int> runtime_api_timeout_us;  ///< none: the application's own, or otherwise the runtime's default
 
-  /// Serves until SIGTERM or SIGINT, and answers what has come by then; SIGHUP looks for new versions at once. Throws
-  /// file_error E5096 the address is taken, a file is missing, or the options do not go together; E5203 the system has
-  /// not enough memory or threads to begin.
+  /// Serves until SIGTERM or SIGINT, and then answers the requests that have come; SIGHUP checks for new versions at
+  /// once. Throws file_error E5096 if the address is taken, a file is missing, or the options contradict each other,
+  /// E5203 if the system lacks memory or threads to begin.
   void run() const;
 };
 

@@ -58,7 +58,7 @@ void served_model::update() {
       }
       std::printf("model '%s': version %lld is served\n", name_.c_str(), static_cast<long long>(number));
       std::fflush(stdout);
-      return;  // the former one goes when the last of its callers has the answer
+      return;  // the former version ends when the last of its callers has the answer
     } catch (std::exception const& why) {
       std::scoped_lock const lock(mutex_);
       auto& state = states_[number];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The models of a server: folders with versions, the highest of which is served, and replaced when a higher one comes.
+// The models of a server: folders with versions, the highest of which is served until a higher one replaces it.
 #pragma once
 
 #include <stagecraft/serving/embedded_runtime.hpp>
@@ -15,7 +15,7 @@
 
 namespace stagecraft::tool {
 
-/// A version that answers. Who has it may call it, whatever comes after it.
+/// A version that answers. Its owner may call it even after a later version has come.
 struct served_version {
   std::int64_t number = 1;
   std::shared_ptr<serving::embedded_runtime> runtime;
@@ -30,7 +30,7 @@ struct version_state {
 /// folder with an application is itself version 1.
 class served_model {
  public:
-  /// `runtime_api_timeout_us`: instead of what the application.json of a version says.
+  /// `runtime_api_timeout_us`: overrides the application.json of a version.
   served_model(std::string name, std::string folder, serving::runtime_options const& options,
                std::optional<int> runtime_api_timeout_us)
       : name_(std::move(name)),
@@ -40,8 +40,8 @@ class served_model {
 
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
 
-  /// Looks for versions. A higher one is loaded beside the present one, which answers until then, and then those calls
-  /// that it has. One that cannot be loaded is said once, and tried again each time.
+  /// Checks for versions. A higher one is loaded beside the present one, which answers until then and finishes the
+  /// calls that it has. A version that cannot be loaded is reported once, and tried again each time.
   void update();
 
   /// The present version; without a runtime if there is none. `number`: only that one.
@@ -58,7 +58,7 @@ class served_model {
   mutable std::mutex mutex_;
   served_version present_;
   std::map<std::int64_t, version_state> states_;
-  std::map<std::int64_t, std::string> problems_;  ///< that were said, of versions that cannot be told
+  std::map<std::int64_t, std::string> problems_;  ///< reported problems of versions that share a number
 };
 
 /// All models, by their names.

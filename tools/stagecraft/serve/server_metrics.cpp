@@ -11,7 +11,7 @@ namespace {
 
 std::string number_text(double value) { return std::string(diagnostics::general_digits(value, 9)); }
 
-/// A label's value.
+/// Escapes the value of a label.
 std::string escaped(std::string const& text) {
   std::string result;
   for (char const c : text) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a server counts, for Prometheus.
+// A server's counts, for Prometheus.
 #pragma once
 
 #include "serve/served_models.hpp"
@@ -13,7 +13,7 @@
 
 namespace stagecraft::tool {
 
-/// Requests by status, and how long they took.
+/// Counts of requests by status, and their times.
 class server_metrics {
  public:
   void count(int status, std::chrono::duration<double> time);

@@ -17,7 +17,7 @@ void write_number(float value, non_finite how, std::string const& name, std::str
     char text[64];
     auto const end = std::to_chars(text, text + sizeof text, value).ptr;
     to.append(text, end);
-    // A float in JSON, as TensorFlow Serving writes it.
+    // A float is written with a point, as in TensorFlow Serving.
     if (std::string_view(text, static_cast<std::size_t>(end - text)).find_first_of(".e") == std::string_view::npos)
       to += ".0";
     return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tensors that are written as JSON: lists in lists.
+// Writes tensors as JSON: nested lists.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,13 @@ enum class non_finite : unsigned char {
   null,     ///< null
   error     ///< they are none of an answer: write_tensor throws http_error 500
 };
-/// The one with this name: "literal", "text", "null" or "error". Throws http_error 400 for any other.
+/// The spelling with this name: "literal", "text", "null" or "error". Throws http_error 400 for any other.
 [[nodiscard]] non_finite non_finite_of(std::string const& name);
 
-/// Appends numbers of a shape, which begin at `values`, as lists in lists. `name` is named in errors.
+/// Appends the numbers from `values` on as nested lists of this shape. `name` is named in errors.
 void write_tensor(float const* values, std::vector<std::int64_t> const& shape, non_finite how, std::string const& name,
                   std::string& to);
-/// A text in quotes.
+/// Appends a text in quotes.
 void write_text(std::string_view text, std::string& to);
 
 }  // namespace stagecraft::tool

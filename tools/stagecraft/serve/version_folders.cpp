@@ -15,7 +15,7 @@ namespace stagecraft::tool {
 
 namespace {
 
-// Not std::filesystem: its directory_iterator (GCC 12) ends the program when memory is short.
+// Used in place of std::filesystem, whose directory_iterator (GCC 12) ends the program when memory is short.
 struct folder_closer {
   void operator()(DIR* of) const noexcept { ::closedir(of); }
 };

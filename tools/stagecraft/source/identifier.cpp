@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t longest = 80;
 
-/// C++20's words, alternative spellings of operators among them, and those that have a meaning in some places.
+/// C++20's keywords, with the alternative spellings of operators and the words that have a meaning in some places.
 constexpr std::array words_of_cpp{"alignas",
                                   "alignof",
                                   "and",
@@ -118,7 +118,7 @@ constexpr std::array words_of_cpp{"alignas",
                                   "xor",
                                   "xor_eq"};
 
-/// Names that an imported header uses without their namespace, and members of what its models derive from.
+/// Names that an imported header uses without their namespace, and members of the bases of its models.
 constexpr std::array words_of_headers{"sc",
                                       "std",
                                       "stagecraft",
@@ -152,7 +152,7 @@ constexpr std::array words_of_headers{"sc",
                                       "flip_mode",
                                       "serialization_dimension"};
 
-/// Macros of C, POSIX and compilers in small letters.
+/// Macros of C, POSIX and compilers in lower case.
 constexpr std::array small_macros{"alloca",
                                   "assert",
                                   "assert_perror",
@@ -189,7 +189,7 @@ bool is_macro(std::string const& name) {
   for (std::string_view const each : beginnings_of_macros)
     if (name.starts_with(each)) return true;
   bool const is_large = std::none_of(name.begin(), name.end(), [](char c) { return c >= 'a' && c <= 'z'; });
-  // INT_MAX, EINVAL, SIGINT, WEXITED, and all that programs write so.
+  // Names in capitals are taken for macros, as INT_MAX, EINVAL, SIGINT and WEXITED are.
   return is_large &&
          (name.find('_') != std::string::npos || name.front() == 'E' || name.front() == 'W' || name.starts_with("SIG"));
 }
@@ -209,7 +209,7 @@ bool is_taken(std::string const& name) {
 identifier::identifier(std::string_view text) {
   bool const begins_with_digit = !text.empty() && text.front() >= '0' && text.front() <= '9';
   for (char const c : text) {
-    // Whatever the locale says: letters of ASCII.
+    // ASCII letters, independent of the locale.
     bool const is_word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
     if (is_word)
       name_ += c;

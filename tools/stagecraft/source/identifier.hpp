@@ -11,14 +11,14 @@
 
 namespace stagecraft::tool {
 
-/// A name in an imported header: letters, digits and single underscores, at most eighty of them; none of C++'s words,
-/// of its reserved names, of the names that the library has for what headers use, and no common macro.
+/// A name in an imported header: at most eighty letters, digits and single underscores. It is no keyword or reserved
+/// name of C++, no name of the library that headers use, and no common macro.
 class identifier {
  public:
-  /// A name made of any text: "my-model 2" is "my_model_2", "int" is "int_", "2d" is "model_2d".
+  /// Makes a name of any text: "my-model 2" becomes "my_model_2", "int" becomes "int_", "2d" becomes "model_2d".
   explicit identifier(std::string_view text);
 
-  /// This name, or one with more letters, which `used` does not have; it is added there.
+  /// This name, or a longer one, that `used` does not have; it is added to `used`.
   [[nodiscard]] identifier unused_in(std::set<identifier>& used) const;
 
   [[nodiscard]] std::string const& str() const noexcept { return name_; }
@@ -30,7 +30,7 @@ class identifier {
   std::string name_;
 };
 
-/// A name for a model's type: "lstm" is "lstm_model".
+/// A name for a model's type: "lstm" becomes "lstm_model".
 [[nodiscard]] identifier type_name_of(std::string_view text);
 
 inline source_text& source_text::operator+=(identifier const& more) { return text_ += more.str(), *this; }

@@ -30,13 +30,14 @@ struct stage_expression {
   bool matches = false;
 };
 
-/// The stages that layers are given by their names, in the order of their calls.
+/// The stages of layers by their names, in the order of their calls.
 struct named_stages {
   std::vector<std::string> calls;
-  std::vector<int> stages, devices;  ///< of each call; of each stage, with one more for IPU 0 if there was none
+  /// The stage of each call, and the device of each stage, with one more stage on IPU 0 if there was none.
+  std::vector<int> stages, devices;
 };
 
-/// Stages that follow each other: a new one wherever the next layer is of another stage.
+/// Makes successive stages: a new one begins wherever the next layer has another stage.
 pipeline_solution consecutive(named_stages const& from) {
   pipeline_solution solution;
   std::string devices;

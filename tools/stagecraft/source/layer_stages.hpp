@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The stages of an exported model's layers by their names.
+// Assigns the layers of an exported model to stages by their names.
 #pragma once
 
 #include "pipeline/pipeline_configuration.hpp"
@@ -9,10 +9,10 @@
 
 namespace stagecraft::tool {
 
-/// The stages that lists of regular expressions say: of each layer, the one whose list has an expression that matches
-/// the beginning of its name, "encoder/dense" in a nested model. A layer that no expression matches is on IPU 0: in the
-/// first stage there. Where layers of a stage come after those of a later one, stages are made anew, one for each group
-/// of layers that follow each other, as convert's `manual_sharding` does. Both are told on the error stream. Throws
+/// Finds stages by lists of regular expressions: a layer belongs to the stage whose list has an expression that matches
+/// the beginning of its name, "encoder/dense" in a nested model. A layer that no expression matches is in the first
+/// stage on IPU 0. If layers of a stage come after those of a later one, stages are made anew, one for each group of
+/// successive layers, as by convert's `manual_sharding`. Both cases are reported on the error stream. Throws
 /// file_error: E5001, E5030 the model cannot be read; E5177 a layer that expressions of two stages match; E5178 an
 /// expression that matches no layer or input, or a stage without layers.
 [[nodiscard]] pipeline_solution stages_by_name(pipeline_configuration const& configuration, std::string const& folder);

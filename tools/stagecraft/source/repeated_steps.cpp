@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What repeats in a model becomes functions: the sequence of steps that saves most lines, then the next one among what
-// is left, until none saves any. A function may call others.
+// Turns repeated steps of a model into functions: first the sequence of steps that saves most lines, then the next one
+// among the remaining steps, until none saves any. A function may call others.
 #include "source/source_steps.hpp"
 
 #include <algorithm>
@@ -14,15 +14,15 @@ namespace stagecraft::tool {
 namespace {
 
 constexpr std::size_t longest_body = 80, most_parameters = 6, most_inputs = 4;
-/// Lines of a function besides its body.
+/// Lines of a function without its body.
 constexpr int lines_around_body = 3;
 
-/// Steps that are alike, wherever they begin.
+/// A sequence of steps that occurs several times.
 struct repetition {
   std::vector<int> begins;
   int length = 0;
   int score = 0;
-  std::vector<int> inputs;  ///< values that the first one takes from outside
+  std::vector<int> inputs;  ///< values that the first occurrence takes from outside
 };
 
 class finder {
@@ -41,8 +41,8 @@ class finder {
  private:
   static std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-  /// The last step that uses each value, beyond the last one if it is an output of the model; and the step that makes
-  /// it.
+  /// Finds the last step that uses each value (one beyond the last step for outputs of the model), and the step that
+  /// makes it.
   void find_uses() {
     last_use_.clear();
     maker_.clear();
@@ -54,12 +54,12 @@ class finder {
     for (int const output : plan_.outputs) last_use_[output] = static_cast<int>(steps.size());
   }
 
-  /// The sequences that begin at one step, by their lengths: what those that are alike have in common, as a number; 0:
-  /// the sequence is no function of one result.
+  /// Keys of the sequences that begin at one step, by length: like sequences have the same number; 0: the sequence has
+  /// not exactly one result, and so can be no function.
   std::vector<int> keys_from(int begin, int longest) {
     std::vector<int> keys(at(longest) + 1);
     std::vector<int> inputs;
-    int key = 0, last_use_before = -1;  // of all results but the last
+    int key = 0, last_use_before = -1;  // last use of all results but the last
     for (int length = 1; length <= longest; ++length) {
       auto const& step = plan_.steps[at(begin + length - 1)];
       if (!step.can_repeat || step.outputs.size() != 1) break;
@@ -80,7 +80,7 @@ class finder {
       int const last_use = use == last_use_.end() ? -1 : use->second;
       if (last_use >= begin + length && last_use_before < begin + length && !inputs.empty()) keys[at(length)] = key;
       last_use_before = std::max(last_use_before, last_use);
-      if (last_use_before >= begin + longest) break;  // a longer one would give out two results
+      if (last_use_before >= begin + longest) break;  // a longer sequence would have two results
     }
     return keys;
   }
@@ -100,7 +100,7 @@ class finder {
     return pattern_ids_.try_emplace(pattern, static_cast<int>(pattern_ids_.size())).first->second;
   }
 
-  /// Time is in proportion to the steps, and to the functions that are found.
+  /// Finds the best repetition. The time is proportional to the numbers of steps and of functions found.
   repetition find_best() {
     int const count = static_cast<int>(plan_.steps.size());
     int const longest = std::min<int>(longest_body, count / 2);
@@ -137,21 +137,21 @@ class finder {
     return {};
   }
 
-  /// How many lines a function saves; false if it saves none.
+  /// Computes the lines that a function saves; returns false if it saves none.
   bool score(repetition& of) const {
     int const times = static_cast<int>(of.begins.size());
     if (times < 2) return false;
     of.score = times * of.length - (of.length + lines_around_body + times);
-    for (std::size_t i = 1; i < of.begins.size(); ++i)  // calls that follow each other are a loop
+    for (std::size_t i = 1; i < of.begins.size(); ++i)  // successive calls become a loop
       of.score += of.begins[i] == of.begins[i - 1] + of.length ? 1 : 0;
-    // Blocks with one way in are what a reader looks for.
+    // Blocks with one input are preferred, since readers recognize them.
     of.score -= static_cast<int>(of.inputs.size() - 1) * (times + lines_around_body);
     if (of.score <= 0) return false;
     source_function function;
     std::vector<std::vector<cell>> arguments;
     find_parameters(of, function, arguments);
     of.score -= static_cast<int>(function.parameters.size() + 1) / 2;
-    // A name that counts on from another one's number belongs to the next block.
+    // A name whose number continues another's belongs to the next block.
     std::set<std::string> sums;
     for (auto const& cells : function.expressions)
       for (auto const& each : cells)
@@ -160,7 +160,7 @@ class finder {
     return of.score > 0 && function.parameters.size() <= most_parameters;
   }
 
-  /// Where two of a candidate follow each other, by the length of both.
+  /// Finds the places where two occurrences of a candidate follow each other, by the length of both.
   void find_loops(std::vector<repetition> const& candidates) {
     constexpr int shortest_turn = 3;
     loops_.clear();
@@ -168,7 +168,7 @@ class finder {
       for (std::size_t i = 1; each.length >= shortest_turn && i < each.begins.size(); ++i)
         if (each.begins[i] == each.begins[i - 1] + each.length) loops_[each.length].insert(each.begins[i - 1]);
   }
-  /// Whether a shorter repetition follows itself in it: that becomes a loop first.
+  /// True if a shorter repetition follows itself within this one, which becomes a loop first.
   bool holds_loop(repetition const& of) const {
     int const begin = of.begins[0], end = begin + of.length;
     for (auto const& [length, begins] : loops_) {
@@ -179,7 +179,7 @@ class finder {
     return false;
   }
 
-  /// Which cells differ, and so become parameters; cells that follow from others become expressions of these.
+  /// Makes parameters of the cells that differ; cells that follow from others become expressions of these.
   void find_parameters(repetition const& of, source_function& function,
                        std::vector<std::vector<cell>>& arguments) const {
     struct column {
@@ -236,11 +236,12 @@ class finder {
     return name;
   }
 
-  /// The cells as an expression of a parameter's: the same, a multiple, a part of it, or so much more; else empty.
+  /// The cells as an expression of a parameter's: equal, a multiple, a fraction, or with a constant added; otherwise
+  /// empty.
   static source_text in_terms_of(std::vector<cell const*> const& cells, std::vector<cell const*> const& parameter,
                                  identifier const& name) {
     bool is_same = true, is_multiple = true, is_part = true, is_sum = true;
-    // Numbers of names and sizes that are alike are so by chance.
+    // Equal numbers in names and sizes are a coincidence.
     if (cells[0]->kind != parameter[0]->kind || cells[0]->is_of_name != parameter[0]->is_of_name) return {};
     bool const is_integer = cells[0]->kind == cell::kinds::integer;
     long long factor = 0, divisor = 0, more = 0;
@@ -268,7 +269,7 @@ class finder {
     return {};
   }
 
-  /// A name for a function, after what it does.
+  /// A name for a function, made of its layers.
   identifier name_of(std::vector<source_step> const& body, std::vector<int> const& inputs) const {
     std::vector<std::string> words;
     bool adds = false, attends = false, joins = false, adds_input = false;
@@ -357,8 +358,8 @@ class finder {
 
   source_plan& plan_;
   source_model const& model_;
-  std::unordered_map<int, int> last_use_, maker_;  // of values
-  std::map<int, std::set<int>> loops_;             // by length
+  std::unordered_map<int, int> last_use_, maker_;  // for each value
+  std::map<int, std::set<int>> loops_;             // loops by length
   std::unordered_map<std::string, int> pattern_ids_, key_ids_;
 };
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A layer of an imported model: how it is written in C++, and what follows from it: the shape of its output, its
-// weights.
+// A layer of an imported model: its C++, and what follows from its options: the shape of its output, its weights.
 #pragma once
 
 #include "source/source_text.hpp"
@@ -22,7 +21,8 @@ namespace stagecraft::tool {
 
 using nlohmann::json;
 
-/// Options that the library does not have, or other reasons why a layer cannot be written. The caller knows its name.
+/// Thrown for options that the library lacks, and for other reasons why a layer cannot be written. The caller adds the
+/// layer's name.
 struct unsupported : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -41,7 +41,7 @@ struct literal {
 struct written_option {
   own_text name;
   literal value;
-  bool is_default = false;  ///< it is not written, unless others that are alike have another value
+  bool is_default = false;  ///< true: it is not written, unless like layers have another value
 };
 
 /// A weight: its name within the layer, such as "kernel" or "forward_lstm/bias", and its shape.
@@ -65,37 +65,40 @@ class source_layer {
   [[nodiscard]] virtual layer_rules rules(std::span<shape const> inputs, std::string const& name) const = 0;
 
   own_text word = "";                      ///< "conv2d"
-  std::string default_name;                ///< Keras's base of default names: "conv2d", of which "conv2d_1" is made
-  std::vector<std::string> wrapped_names;  ///< default names of layers inside it
+  std::string default_name;                ///< Keras's base of default names: "conv2d" for "conv2d_1"
+  std::vector<std::string> wrapped_names;  ///< bases of default names of the layers inside it
   std::vector<written_option> arguments;   ///< arguments before the braces
   std::vector<written_option> options;     ///< options in braces
   std::optional<stagecraft::dtype> dtype;  ///< a type of its own, such as float16
-  bool is_on_host = false;                 ///< the host carries it out beside IPUs
+  bool is_on_host = false;                 ///< true: the host carries it out beside IPUs
+  /// The `call` of a layer that the library does not have; its type is written before the model. Others have none.
+  source_text own_call = {};
+  source_text own_name = {};  ///< what that type should be called: "difference_square_root"
 };
 
 /// Returns the calls that follow a layer's braces: `.in_dtype(sc::dtype::float16).on_host()`, or nothing.
 [[nodiscard]] source_text placement_text(source_layer const& layer);
 
-/// The C++ of a layer without its name: `conv2d{64, 3, sc::relu, {.strides = 2}}`.
+/// The C++ of a layer of the library without its name: `conv2d{64, 3, sc::relu, {.strides = 2}}`.
 [[nodiscard]] source_text text_of(source_layer const& layer);
 
 /// The part of a model's configuration that a layer is made from.
 struct layer_config {
   std::string class_name;
   json const& options;          ///< Keras's "config"
-  int rank = 0;                 ///< axes of the first input, with the batch; 0: not known
+  int rank = 0;                 ///< axes of the first input, with the batch; 0: unknown
   json call_options = nullptr;  ///< keyword arguments of its calls, such as use_causal_mask
 };
 
-/// The layer of a configuration. Throws unsupported: there is no such layer, or it lacks options.
+/// Makes the layer of a configuration. Throws unsupported if the library lacks the layer or one of its options.
 [[nodiscard]] std::unique_ptr<source_layer> make_layer(layer_config const& config);
 
-/// Names that layers have in C++, and Keras's names of their classes in the same letters.
+/// The C++ names of layers, and Keras's names of their classes in the same spelling.
 [[nodiscard]] std::vector<std::string> known_words();
 
-/// A type of the library by Keras's name of it; nothing if there is none.
+/// The library's type with a name of Keras's; none if there is no such type.
 [[nodiscard]] std::optional<stagecraft::dtype> dtype_named(std::string_view name);
-/// It in C++: `sc::dtype::float16`.
+/// The C++ of a type: `sc::dtype::float16`.
 [[nodiscard]] source_text dtype_text(stagecraft::dtype type);
 
 }  // namespace stagecraft::tool

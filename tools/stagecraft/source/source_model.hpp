@@ -7,6 +7,7 @@
 #include <stagecraft/io/keras/hdf5_content.hpp>
 #include <stagecraft/io/stored_tensor.hpp>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,7 +20,7 @@ using io::stored_array;
 
 struct source_model;
 
-/// An output of a call; of a layer it is the only one.
+/// An output of a call; a layer has only one.
 struct source_tensor {
   int call = 0;
   int output = 0;
@@ -31,36 +32,36 @@ struct source_tensor {
 struct model_layer {
   std::string name, class_name;
   bool is_input = false;
-  std::unique_ptr<source_layer> layer;   ///< null for inputs and models, and for what the library does not have
-  std::unique_ptr<source_model> nested;  ///< a model
+  std::unique_ptr<source_layer> layer;   ///< null for inputs, models, and layers that the library lacks
+  std::unique_ptr<source_model> nested;  ///< the model, if it is one
   std::vector<expected_weight> weights;  ///< weights of a layer, in Keras's order
-  std::vector<stored_array> values;      ///< and what the file has for them
+  std::vector<stored_array> values;      ///< values of the weights in the file
   int calls = 0;
-  json config;        ///< its options, as the file has them
+  json config;        ///< its options, as in the file
   json call_options;  ///< keyword arguments of its first call
 };
 
-/// The type of an input, if its numbers are to be exact: int32, of those that `convert` has made of int64; else
-/// nothing. Throws file_error E5064 if the file has another one.
+/// The type of an input whose numbers must be exact: int32, for inputs that `convert` has made of int64; otherwise
+/// none. Throws file_error E5064 for any other type in the file.
 [[nodiscard]] std::optional<dtype> input_type(model_layer const& input);
 
 /// One call of a layer.
 struct source_call {
   int layer = 0;
   std::vector<source_tensor> inputs;
-  std::vector<std::optional<shape>> outputs;  ///< unknown after layers that the library does not have
+  std::vector<std::optional<shape>> outputs;  ///< shapes; unknown after layers that the library lacks
 };
 
 /// A model.
 struct source_model {
   std::string name;
   bool is_sequential = false;
-  int batch_size = 0;               ///< samples of a batch, in a model with stateful layers; else 0
+  int batch_size = 0;               ///< samples of a batch in a model with stateful layers; otherwise 0
   std::vector<model_layer> layers;  ///< layers in the file's order
-  std::vector<source_call> calls;   ///< each after those whose outputs it takes
+  std::vector<source_call> calls;   ///< calls, each after those whose outputs it takes
   std::vector<int> inputs;          ///< calls of inputs, in the model's order
   std::vector<source_tensor> outputs;
-  /// For each input and output, the file's axis of each axis here, samples included, where the two differ: ONNX puts
+  /// For each input and output, the file's axis for each axis here, samples included, if the two differ: ONNX puts
   /// channels first. Empty for files of Keras.
   std::vector<std::vector<int>> input_axes, output_axes;
   std::map<std::string, std::string>
@@ -75,27 +76,33 @@ struct source_model {
 /// Options of an import, besides the file.
 struct import_options {
   std::vector<std::vector<int>> input_shapes;  ///< shapes of inputs for which the file has None
-  std::string architecture;  ///< for a file of weights alone: the file that `model.to_json` has written
+  std::string architecture;                    ///< for a file of weights alone: the file that `model.to_json` wrote
 };
 
-/// The model of a configuration: Keras 2's, or that of a .keras file. Throws file_error: E5063 the configuration is not
-/// one of a model with layers, E5064 layers or options that the library does not have, all of them.
-[[nodiscard]] source_model read_config(json const& config, std::string const& file, import_options const& options);
+/// Makes the layer of a configuration, as make_layer does.
+using layer_maker = std::function<std::unique_ptr<source_layer>(layer_config const& config)>;
 
-/// A model and its weights from a Keras 2 .h5, a .keras file, a TensorFlow.js folder's model.json, RTNeural's
-/// JSON, a SavedModel's folder, or a bundle. Throws file_error as read_config, and E5001, E5015, E5061 and E5100 to
-/// E5102 the file cannot be read, E5062 it has no model, E5065 weights that are missing, or of other shapes.
+/// Reads the model of a configuration, Keras 2's or that of a .keras file. Throws file_error E5063 for a configuration
+/// of something else than a model with layers, E5064 with all layers and options that the library lacks.
+[[nodiscard]] source_model read_config(json const& config, std::string const& file, import_options const& options,
+                                       layer_maker const& make = make_layer);
+
+/// A model and its weights from a Keras 2 .h5, a .keras file, a TensorFlow.js folder's model.json, RTNeural's JSON, a
+/// SavedModel's folder, or a bundle. Throws the errors of read_config, and file_error E5001, E5015, E5061 and E5100 to
+/// E5102 if the file cannot be read, E5062 if it has no model, E5065 for weights that are missing or of other shapes.
 [[nodiscard]] source_model read_model(std::string const& path, import_options const& options = {});
 
-/// A model of an ONNX file. Throws file_error as read_config, and E5001 and E5067 the file cannot be read.
+/// Reads the model of an ONNX file. Throws the errors of read_config, and file_error E5001 and E5067 if the file cannot
+/// be read.
 [[nodiscard]] source_model read_onnx(std::string const& path, import_options const& options);
 
 /// True for the content of a JSON file in RTNeural's format.
 [[nodiscard]] bool is_rtneural(json const& whole);
-/// A model in RTNeural's format. Throws file_error as read_config, and E5065 and E5205 for its weights.
+/// Reads a model in RTNeural's format. Throws the errors of read_config, and file_error E5065 and E5205 for its
+/// weights.
 [[nodiscard]] source_model read_rtneural(json const& whole, std::string const& file, import_options const& options);
 
-/// Fills in the values of all weights. Errors as read_model.
+/// Reads the values of all weights. Errors are those of read_model.
 void read_h5_weights(io::hdf5_content const& file, source_model& model);
 void read_keras_weights(io::hdf5_content const& file, source_model& model);
 void read_tfjs_weights(tensor_file const& weights, std::string const& file, source_model& model);
@@ -110,7 +117,7 @@ void for_each_weighted_layer(Model& model, std::string const& path, Visit const&
   }
 }
 
-/// All weights under the names that the library has for them.
+/// All weights under the library's names.
 [[nodiscard]] tensor_file weights_of(source_model const& model);
 
 }  // namespace stagecraft::tool

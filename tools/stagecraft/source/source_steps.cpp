@@ -20,8 +20,8 @@ std::optional<int> number_of(std::string const& name, std::string const& base) {
   return std::stoi(digits);
 }
 
-/// The calls of a model so that each comes after what it takes, blocks stay together, and layers that are numbered come
-/// in that order where it can be.
+/// Orders the calls of a model so that each comes after its inputs, blocks stay together and, where possible, numbered
+/// layers are in the order of their numbers.
 class call_order {
  public:
   explicit call_order(source_model const& model) : model_(model), needs_(model.calls.size()) {
@@ -74,7 +74,7 @@ class call_order {
       std::sort(calls.begin(), calls.end());
       for (std::size_t i = 1; i < calls.size(); ++i) {
         int const before = calls[i - 1].second, after = calls[i].second;
-        // As the model has its calls, each stands after those that it needs, unless numbers have turned some round.
+        // In the model's order, each call comes after those that it needs, unless numbers have reversed some.
         bool const is_turned = before > after;
         if ((is_turned || any_turned_) && may_lead_to(before, after)) continue;
         any_turned_ = any_turned_ || is_turned;
@@ -83,8 +83,8 @@ class call_order {
     }
   }
 
-  /// Whether a call needs another one. Also true once too many calls have been looked at: then numbers are no longer
-  /// worth it.
+  /// True if a call may need another one. Also true after too many calls have been visited: the order by numbers is not
+  /// worth more.
   [[nodiscard]] bool may_lead_to(int call, int other) {
     looked_at_by_.resize(needs_.size());
     ++searches_;
@@ -125,12 +125,12 @@ std::vector<std::string> parts_of(std::string const& name) {
   return parts;
 }
 
-/// What a parameter for a part of a name is called: after the text before it.
+/// The name of a parameter for a part of a name, made of the text before it.
 std::string role_of_part(std::vector<std::string> const& parts, std::size_t index) {
   std::string role;
   if (index > 0)
     for (char const c : parts[index - 1])
-      if (is_letter(c)) role += static_cast<char>(c | ' ');  // small
+      if (is_letter(c)) role += static_cast<char>(c | ' ');  // in lower case
   return role.empty() ? "number" : role;
 }
 
@@ -160,7 +160,7 @@ void add_name(source_step& step, std::string const& name) {
 }
 
 void add_options(source_step& step, source_layer const& layer) {
-  step.pattern = (layer.word + placement_text(layer)).str();
+  step.pattern = (layer.word + placement_text(layer) + layer.own_call).str();
   auto const add = [&](written_option const& each) {
     bool const is_integer = each.value.kind == literal::kinds::integer;
     if (!is_integer && each.is_default) return;

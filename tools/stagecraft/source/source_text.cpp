@@ -30,13 +30,14 @@ std::string shortest_text(Number number) {
   return result;
 }
 
-/// Printable ASCII, without quotes around it; two question marks would begin a trigraph for old compilers.
+/// Escapes a text to printable ASCII, without quotes around it. Question marks are escaped, too, since two would begin
+/// a trigraph for old compilers.
 std::string escaped(std::string_view text) {
   std::string result;
   for (char const c : text) {
     auto const byte = static_cast<unsigned char>(c);
     if (!is_printable(c)) {
-      // Three digits, so that one that follows is none of them.
+      // Always three digits, so that a digit after them is not taken for a part.
       result += {'\\', static_cast<char>('0' + byte / 64), static_cast<char>('0' + byte / 8 % 8),
                  static_cast<char>('0' + byte % 8)};
       continue;
@@ -159,7 +160,7 @@ source_text wrap(source_text const& line) {
     std::size_t best = 0;
     for (std::size_t i = begin; i < columns; ++i) {
       if (rest[i] == '"') in_text = !in_text;
-      if (in_text && rest[i] == '\\') ++i;  // and the quotation mark after it ends no text
+      if (in_text && rest[i] == '\\') ++i;  // a quotation mark after a backslash ends no text
       if (in_text) continue;
       if (rest[i] == ' ' && rest[i - 1] == ',') best = i + 1;
       if (rest[i] == '.' && i > begin && rest[i - 1] == ')') best = i;

@@ -39,6 +39,7 @@ class header_writer {
       main = make_steps(model_, names_, plans_);
     }
     source_text parts;
+    write_own_layers(model_, parts);
     collect_types(model_, parts);
     if (!is_list(model_)) find_functions(main, model_);
     write_functions(model_, main, parts);
@@ -58,24 +59,44 @@ class header_writer {
   }
 
  private:
-  /// Whether a model is written as sequential<...>.
+  /// True if a model is written as sequential<...>.
   static bool is_list(source_model const& model) {
     if (!model.is_sequential) return false;
     for (auto const& layer : model.layers)
       if (layer.calls > 1) return false;
     return true;
   }
-  /// Default names of a model that is a list.
+  /// Counts the default names in a sequential<...>.
   void visit_names(source_model const& model) { plans_.try_emplace(&model, make_steps(model, names_, plans_)); }
 
   void write_functions(source_model const& model, source_plan& plan, source_text& to) {
     for (auto& function : plan.functions) {
       function.name = function.name.unused_in(used_);
-      to += (to.empty() ? ""_cpp : "\n"_cpp) + statement_writer::function_text(model, plan, function);
+      to += (to.empty() ? ""_cpp : "\n"_cpp) + statement_writer::function_text(model, plan, types_[&model], function);
     }
   }
 
-  /// Nested models are types, the innermost first.
+  /// Layers that the library does not have are types, each written once.
+  void write_own_layers(source_model const& model, source_text& to) {
+    std::map<std::string, identifier> written;
+    for (std::size_t i = 0; i < model.layers.size(); ++i) {
+      auto const& layer = model.layers[i].layer;
+      if (!layer || layer->own_call.empty()) continue;
+      auto const found = written.find(layer->own_call.str());
+      if (found != written.end()) {
+        types_[&model].emplace(static_cast<int>(i), found->second);
+        continue;
+      }
+      auto const type = identifier(layer->own_name.view()).unused_in(used_);
+      written.emplace(layer->own_call.str(), type);
+      types_[&model].emplace(static_cast<int>(i), type);
+      to += (to.empty() ? ""_cpp : "\n"_cpp) + "struct " + type + " : sc::layer<" + type +
+            "> {\n  static constexpr std::string_view class_name = " + string_literal(layer->own_name.view()) +
+            ";\n\n" + layer->own_call + "};\n";
+    }
+  }
+
+  /// Collects nested models, which become types, the innermost first.
   void collect_types(source_model const& model, source_text& to) {
     for (std::size_t i = 0; i < model.layers.size(); ++i) {
       auto const& layer = model.layers[i];
@@ -114,9 +135,10 @@ class header_writer {
                       batch_size_text(model));
     for (auto const& step : steps) {
       auto const& layer = model.layers[static_cast<std::size_t>(step.layer)];
-      if (layer.nested)
-        entries.push_back((is_outermost ? *parts_name_ + "::"_cpp : source_text()) + types_[&model].at(step.layer) +
-                          "{}");
+      if (auto const own = types_[&model].find(step.layer); own != types_[&model].end())
+        entries.push_back(
+            (is_outermost ? *parts_name_ + "::"_cpp : source_text()) + own->second + "{}" +
+            (!layer.nested && step.has_name ? ".named("_cpp + string_literal(layer.name) + ")" : source_text()));
       else
         entries.push_back(text_of(*layer.layer) +
                           (step.has_name ? ".named("_cpp + string_literal(layer.name) + ")" : source_text()));
@@ -126,7 +148,7 @@ class header_writer {
                        (is_named ? "sc::named<"_cpp + string_literal(model.name) + ", " : source_text()) +
                        "sc::sequential<";
     auto const end = is_named ? ">>;"_cpp : ">;"_cpp;
-    // Where the alignment leaves no room, entries begin a line of their own.
+    // If the alignment leaves no room, entries begin on a new line.
     if (begin.size() > 60) return begin + "\n" + wrap_list(indent_of(4), entries, end);
     return wrap_list(begin, entries, end);
   }

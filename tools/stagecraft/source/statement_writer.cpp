@@ -15,7 +15,7 @@ constexpr std::size_t columns = 120;
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-/// The cells of a step that stands for itself.
+/// The cells of a step as constants.
 std::vector<expression> constants_of(source_step const& step) {
   std::vector<expression> result;
   for (auto const& each : step.cells) result.push_back({each.value, each.text, true});
@@ -102,7 +102,8 @@ identifier statement_writer::target(source_step const& step, std::size_t index, 
     is_new = declared_.insert(each).second;
     return each;
   }
-  // Those before the first one of the last search are still in use, unless the step has come at which one is not.
+  // Smaller numbers than the one of the last search are still in use, unless this step has reached the one at which one
+  // becomes free.
   if (index >= numbered_free_at_) first_numbered_ = 1, numbered_free_at_ = never;
   for (;; ++first_numbered_) {
     identifier const name("t" + std::to_string(first_numbered_));
@@ -164,7 +165,8 @@ source_text statement_writer::layer_text(source_step const& step, std::vector<ex
     braces += (braces.empty() ? "."_cpp : ", ."_cpp) + each.name + " = " + value;
   }
   if (!braces.empty()) text += (text.empty() ? "{"_cpp : ", {"_cpp) + braces + "}";
-  text = layer.word + ("{" + text) + "}" + placement_text(layer);
+  auto const own = types_.find(step.layer);
+  text = (own == types_.end() ? layer.word : source_text(own->second)) + ("{" + text) + "}" + placement_text(layer);
   return step.has_name ? text + ".named(" + name_text(step, cells) + ")" : text;
 }
 
@@ -202,7 +204,7 @@ void statement_writer::find_last_uses(std::vector<source_step> const& steps, std
 std::size_t statement_writer::write_loop(std::vector<source_step> const& steps, std::size_t begin, source_text& to) {
   auto const& first = steps[begin];
   if (first.function < 0) return 0;
-  // As many calls as follow each other, each of the one before it, with arguments that grow evenly.
+  // Finds successive calls, each of which takes the result of the one before, with arguments that grow evenly.
   std::size_t end = begin + 1;
   auto const follows = [&](std::size_t index) {
     auto const &step = steps[index], &before = steps[index - 1];
@@ -245,7 +247,7 @@ std::size_t statement_writer::write_loop(std::vector<source_step> const& steps, 
     cells.push_back(std::move(each));
   }
   bool is_new = false;
-  // The loop's variable is the chain's own: where it is still needed, it is copied first.
+  // The loop changes its variable: a value that is still needed is copied first.
   auto source = names_.at(first.inputs[0]);
   auto const name = target(first, end - 1, is_new);
   if (name != source) {
@@ -318,9 +320,8 @@ void statement_writer::find_name_prefix(source_function const& function, source_
 }
 
 source_text statement_writer::function_text(source_model const& model, source_plan const& plan,
-                                            source_function const& function) {
-  static std::map<int, identifier> const no_types;
-  statement_writer writer(model, plan, no_types, 2);
+                                            std::map<int, identifier> const& types, source_function const& function) {
+  statement_writer writer(model, plan, types, 2);
   std::vector<source_text> list;
   constexpr std::array<std::string_view, 4> inputs{"x", "y", "z", "w"};
   for (std::size_t i = 0; i < function.inputs.size(); ++i) {
@@ -349,7 +350,7 @@ source_text batch_size_text(source_model const& model) {
 }
 
 void statement_writer::write_build(source_text& to) {
-  // Functions and types keep their names: no variable hides one.
+  // Names of functions and types are declared first, so that no variable hides them.
   for (auto const& function : plan_.functions) declare(function.name);
   for (auto const& [layer, type] : types_) declare(type);
   known_names_ = declared_.size();

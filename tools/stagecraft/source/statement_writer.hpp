@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Steps of a model, or of a function in it, as statements.
+// Writes steps of a model, or of a function in it, as statements.
 #pragma once
 
 #include "source/source_steps.hpp"
@@ -12,19 +12,20 @@
 
 namespace stagecraft::tool {
 
-/// The end of an input whose model has stateful layers: `.of_batch_size(1)`.
+/// The suffix of an input whose model has stateful layers: `.of_batch_size(1)`.
 [[nodiscard]] source_text batch_size_text(source_model const& model);
 
-/// Writes one body: that of a `build`, or of a function.
+/// Writes the body of a `build` or of a function.
 class statement_writer {
  public:
-  /// `types`: what nested models are called in C++.
+  /// `types`: what nested models, and layers that the library does not have, are called in C++.
   statement_writer(source_model const& model, source_plan const& plan, std::map<int, identifier> const& types,
                    std::size_t indent)
       : model_(model), plan_(plan), types_(types), indent_(indent_of(indent)) {}
 
   /// Returns a function with its head and body.
   [[nodiscard]] static source_text function_text(source_model const& model, source_plan const& plan,
+                                                 std::map<int, identifier> const& types,
                                                  source_function const& function);
   /// Writes the body of `build`, which begins with its inputs.
   void write_build(source_text& to);
@@ -48,9 +49,9 @@ class statement_writer {
     if (auto const use = last_use_.find(value); use != last_use_.end())
       used_until_[name] = std::max(used_until_[name], use->second);
   }
-  /// A new variable that stays as it is.
+  /// Declares a new variable that is not assigned again.
   identifier declare(identifier const& wanted);
-  /// The variable that a step's result gets, and whether it is a new one.
+  /// The variable for a step's result; sets `is_new` to true if it is a new one.
   identifier target(source_step const& step, std::size_t index, bool& is_new);
   source_text arguments(source_step const& step) const;
   source_text layer_text(source_step const& step, std::vector<expression> const& cells,
@@ -69,15 +70,15 @@ class statement_writer {
   source_plan const& plan_;
   std::map<int, identifier> const& types_;
   source_text indent_;
-  std::size_t known_names_ = 0;                   // of functions and types, among those declared
+  std::size_t known_names_ = 0;                   // number of functions and types among the declared names
   std::map<int, identifier> names_;               // of values
-  std::map<int, std::size_t> last_use_;           // of values: the step
-  std::map<identifier, std::size_t> used_until_;  // of variables: the last step that uses a value of that name
-  int first_numbered_ = 1;                        // of t1, t2 ...: where the search for a free one begins
-  std::size_t numbered_free_at_ = never;          // the first step at which one before that is free
-  std::set<identifier> declared_, kept_;          // variables, and those that stay as they are
-  std::map<int, identifier> shared_;              // of layers and models that are called again
-  std::vector<name_piece> prefix_;                // what names in a function begin with
+  std::map<int, std::size_t> last_use_;           // for each value, the step
+  std::map<identifier, std::size_t> used_until_;  // for each variable, the last step that uses a value with its name
+  int first_numbered_ = 1;                // among t1, t2 ..., the number at which the search for a free one begins
+  std::size_t numbered_free_at_ = never;  // the first step at which a smaller number is free
+  std::set<identifier> declared_, kept_;  // variables, and those that are not assigned again
+  std::map<int, identifier> shared_;      // variables of layers and models that are called again
+  std::vector<name_piece> prefix_;        // the common beginning of names in a function
 };
 
 }  // namespace stagecraft::tool

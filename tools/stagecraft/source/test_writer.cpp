@@ -15,7 +15,7 @@ shape shape_of(source_model const& model, source_tensor const& tensor) {
   return model.calls[static_cast<std::size_t>(tensor.call)].outputs[static_cast<std::size_t>(tensor.output)].value();
 }
 
-/// An array of the file's axes with those of the model; axes of length 1 that the model has not are left out.
+/// Puts an array's axes from the file's order into the model's; axes of length 1 that the model lacks are left out.
 stored_tensor with_axes(stored_tensor const& from, std::vector<int> const& axes) {
   auto order = axes;
   for (int axis = 0; axis < static_cast<int>(from.shape.size()); ++axis)
@@ -48,7 +48,7 @@ void add_recorded(std::vector<std::string> const& files, std::vector<shape> cons
   }
 }
 
-/// "a0, a1, a2".
+/// A list of numbered names: "a0, a1, a2".
 source_text list_of(own_text name, std::size_t count) {
   std::vector<source_text> entries;
   for (std::size_t i = 0; i < count; ++i) entries.push_back(name + number_text(i));

@@ -32,7 +32,7 @@ struct sample_of_element<batch_of<Sample>> {
 };
 template <class Arrays>
 struct sample_of_element<array_batch<Arrays>> {
-  using type = Arrays;  // of all samples
+  using type = Arrays;  // the arrays of all samples
   static constexpr bool is_batch = true;
 };
 template <class Element>
@@ -40,7 +40,7 @@ inline constexpr bool is_array_batch = false;
 template <class Arrays>
 inline constexpr bool is_array_batch<array_batch<Arrays>> = true;
 
-/// E4086: several sample weights.
+/// Reports E4086 for several sample weights.
 template <class Weight>
 constexpr void check_weight() {
   if constexpr (trainers::SampleTuple<Weight>)
@@ -66,7 +66,7 @@ void visit_parts(Sample const& sample, Visit const& visit) {
     constexpr std::size_t sets = std::tuple_size_v<Sample>;
     if constexpr (sets > 3)
       static_assert(stagecraft::detail::report<stagecraft::detail::no_data_problem<Sample>>());
-    else if constexpr (sets == 3)  // there is one weight for all outputs
+    else if constexpr (sets == 3)  // one weight serves all outputs
       check_weight<std::tuple_element_t<2, Sample>>();
     [&]<std::size_t... Set>(std::index_sequence<Set...>) {
       (visit_set(static_cast<int>(Set), std::get<Set>(sample)), ...);
@@ -91,7 +91,7 @@ class batches_of_stream final : public streamed_batches {
  private:
   void begin_pass(std::uint64_t pass) override {
     next_.reset();
-    stream_.reset();  // before another one begins
+    stream_.reset();  // ends the former stream before another one begins
     stream_ = data_.begin_pass(pass);
     if (!has_next() || has_parts()) return;
     if constexpr (is_array_batch<element>) {
@@ -103,7 +103,7 @@ class batches_of_stream final : public streamed_batches {
     }
   }
 
-  // Reads nothing that the batch does not need: the next element of a live source may be long in coming.
+  // Reads nothing that the batch does not need, since the next element of a live source may take long to arrive.
   int fill() override {
     if (!has_next()) return -1;
     int row = 0;

@@ -17,7 +17,7 @@
 
 namespace stagecraft::data::detail {
 
-/// E4119, E4120: a function that does not take the elements, or does not say yes or no.
+/// Reports a function that does not take the elements (E4119) or returns no bool (E4120).
 template <class Function, class Element>
 inline constexpr diagnostics::diagnostic condition_problem = [] {
   diagnostics::diagnostic problem = function_problem<Function, Element>;
@@ -27,7 +27,8 @@ inline constexpr diagnostics::diagnostic condition_problem = [] {
   return problem;
 }();
 
-/// Elements of which the function says yes; with `stops`, those before the first of which it says no.
+/// Elements for which the function returns true; with `stops`, the elements before the first one for which it returns
+/// false.
 template <class Element, class Function>
 class filtered_stream final : public stream<Element> {
  public:
@@ -100,7 +101,7 @@ class joined_stream final : public stream<Element> {
   bool is_second_ = false;
 };
 
-/// Elements that several passes read: each is in memory once.
+/// Elements that several passes read; each is in memory once.
 template <class Element>
 using kept_elements = std::vector<std::shared_ptr<Element const>>;
 
@@ -120,7 +121,7 @@ class kept_stream final : public stream<Element> {
   std::size_t at_, last_;
 };
 
-/// What `cache` has kept; nothing until a pass has come to its end. Passes may run at the same time.
+/// The elements that `cache` has kept; none until a pass has ended. Passes may run at the same time.
 template <class Element>
 class cache_memory {
  public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a function of the user makes of an element, so that it can be kept: lazy expressions and views become tensors.
+// Turns the result of a user's function into a value that can be kept: lazy expressions and views become tensors.
 #pragma once
 
 #include <stagecraft/training/data/sample_set.hpp>
@@ -20,7 +20,7 @@ inline constexpr bool is_tensor<xt::xtensor<T, Rank>> = true;
 template <class T>
 inline constexpr bool is_tensor<xt::xarray<T>> = true;
 
-/// The number of axes, if the type knows it; else dynamic_rank.
+/// The rank of arrays whose type does not know the number of axes.
 inline constexpr std::size_t dynamic_rank = 0;
 template <class Shape>
 inline constexpr std::size_t rank_of_shape = dynamic_rank;
@@ -29,7 +29,8 @@ inline constexpr std::size_t rank_of_shape<std::array<Extent, Rank>> = Rank;
 template <trainers::TensorData Tensor>
 inline constexpr std::size_t rank_of = rank_of_shape<typename Tensor::shape_type>;
 
-/// Numbers, tensors and whatever is no array stay as they are; of tuples each part.
+/// The type in which a value is kept. Numbers, tensors and everything that is no array stay as they are; tuples are
+/// kept part by part.
 template <class Value>
 [[nodiscard]] auto owned(Value&& value) {
   using type = std::remove_cvref_t<Value>;

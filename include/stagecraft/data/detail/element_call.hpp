@@ -31,7 +31,7 @@ inline constexpr bool is_stackable<Value> = []<std::size_t... Index>(std::index_
   return (is_stackable<std::remove_cv_t<std::tuple_element_t<Index, Value>>> && ...);
 }(std::make_index_sequence<std::tuple_size_v<Value>>{});
 
-/// What functions are called with: the element, or the arrays of a batch.
+/// The argument of a function: the element, or the arrays of a batch.
 template <class Element>
 struct call_argument {
   using type = Element;
@@ -54,13 +54,14 @@ struct call_argument<array_batch<Arrays>> {
   static constexpr bool is_batch = true;
 };
 
-/// Which of its forms a function takes an element in.
+/// The form in which a function takes an element.
 enum class call_form { whole, parts, named_batch, none };
 template <class Function, class Element>
 inline constexpr call_form form_of_call = [] {
   using argument = typename call_argument<Element>::type;
   if constexpr (takes_whole<Function,
-                            argument>)  // asks no more than it needs: bodies of generic functions are compiled
+                            argument>)  // only what is needed is asked, since the question compiles the bodies of
+                                        // generic functions
     return call_form::whole;
   else if constexpr (takes_parts<Function, argument>)
     return call_form::parts;
@@ -70,13 +71,14 @@ inline constexpr call_form form_of_call = [] {
     return call_form::none;
 }();
 
-/// True for a function that cannot be called while it is const, such as a mutable lambda: what it returns may depend on
-/// the calls before.
+/// True for a function that cannot be called while it is const, such as a mutable lambda: its result may depend on
+/// earlier calls.
 template <class Function, class Element>
 inline constexpr bool changes_itself =
     form_of_call<Function, Element> != call_form::none && form_of_call<Function const, Element> == call_form::none;
 
-/// Threads for such a function: one, as results would depend on which thread takes which element. E4126.
+/// The number of threads for such a function: one, since results would otherwise depend on which thread takes which
+/// element. Reports E4126 if `asked` is neither 1 nor autotune.
 [[nodiscard]] inline int one_thread_for_own_state(int asked) {
   if (asked != 1 && asked != autotune)
     stagecraft::detail::throw_data_error("E4126",
@@ -86,7 +88,7 @@ inline constexpr bool changes_itself =
   return 1;
 }
 
-/// E4119: a function that does not take the elements.
+/// Reports E4119 for a function that does not take the elements.
 template <class Function, class Element>
 inline constexpr diagnostics::diagnostic function_problem = [] {
   using argument = typename call_argument<Element>::type;
@@ -113,7 +115,7 @@ template <class Function, class Value>
     return owned(std::apply(function, value));
 }
 
-/// What the function returns for an element, kept: what it is made of may end with the call.
+/// The function's result for an element, as a value that outlives the call.
 template <class Function, class Element>
 [[nodiscard]] auto call_with(Function& function, Element& element) {
   using argument = typename call_argument<Element>::type;
@@ -134,7 +136,8 @@ template <class Function, class Element>
 template <class Function, class Element>
 using result_type = decltype(call_with(std::declval<Function&>(), std::declval<Element&>()));
 
-/// The elements that `map` makes. Of a batch, arrays are a batch again; numbers, such as a sum, are not.
+/// The type of the elements that `map` makes. Arrays that a function makes of a batch are a batch again; numbers, such
+/// as a sum, are not.
 template <class Function, class Element>
 using mapped_type = std::conditional_t<call_argument<Element>::is_batch && is_arrays<result_type<Function, Element>>,
                                        array_batch<result_type<Function, Element>>, result_type<Function, Element>>;

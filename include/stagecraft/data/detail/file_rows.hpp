@@ -20,20 +20,20 @@ namespace stagecraft::data::detail {
 /// Where an array's samples lie in a file, and how their bytes become floats.
 struct file_array {
   std::shared_ptr<io::byte_source const> source;
-  std::uint64_t first = 0;         // byte of the first sample
-  std::size_t row_bytes = 0;       // of a sample
-  std::int64_t count = 0;          // of samples
-  std::vector<std::size_t> shape;  // of a sample
+  std::uint64_t first = 0;         // offset of the first sample in bytes
+  std::size_t row_bytes = 0;       // bytes of a sample
+  std::int64_t count = 0;          // number of samples
+  std::vector<std::size_t> shape;  // shape of a sample
 };
 
-/// `convert(bytes, floats, sample)` makes the numbers of a sample, which it names by its number in errors.
+/// `convert(bytes, floats, sample)` converts a sample; `sample` is its number, for errors.
 template <class Convert>
 class file_rows final : public stream<xt::xarray<float>> {
  public:
   file_rows(file_array from, Convert convert)
       : from_(std::move(from)),
         convert_(std::move(convert)),
-        bytes_(from_.count > 0 ? from_.row_bytes : 0) {}  // of no sample, no byte is in the file
+        bytes_(from_.count > 0 ? from_.row_bytes : 0) {}  // without samples, the file has no bytes of them
   std::optional<xt::xarray<float>> next() override {
     if (at_ == from_.count) return std::nullopt;
     from_.source->read(from_.first + static_cast<std::uint64_t>(at_) * bytes_.size(), bytes_);
@@ -50,8 +50,8 @@ class file_rows final : public stream<xt::xarray<float>> {
   std::int64_t at_ = 0;
 };
 
-/// Refuses samples of more numbers than an int can count, or that would have them if there were any; and more samples
-/// without numbers than that, of which a file of any size may have so many that no pass ends.
+/// Refuses samples with more numbers than an int can count, even if there are no samples; and more samples without
+/// numbers than an int can count, since a small file may claim so many that no pass ends.
 inline void check_sample_size(std::vector<std::size_t> const& shape, std::int64_t count, std::string const& name,
                               char const* code) {
   constexpr std::size_t most = std::numeric_limits<std::int32_t>::max();
@@ -67,7 +67,7 @@ inline void check_sample_size(std::vector<std::size_t> const& shape, std::int64_
     io::refuse(code, name, "expected at most 2147483647 samples without numbers, found " + std::to_string(count));
 }
 
-/// \param code that of check_sample_size
+/// \param code as for check_sample_size
 template <class Convert>
 [[nodiscard]] dataset<xt::xarray<float>> dataset_of_file(file_array from, Convert convert, char const* code) {
   auto const count = from.count;

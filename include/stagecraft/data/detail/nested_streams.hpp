@@ -30,7 +30,7 @@ inline constexpr bool is_dataset = false;
 template <class Element>
 inline constexpr bool is_dataset<dataset<Element>> = true;
 
-/// E4119, E4120: a function that does not take the elements, or returns no dataset.
+/// Reports a function that does not take the elements (E4119) or returns no dataset (E4120).
 template <class Function, class Element>
 inline constexpr diagnostics::diagnostic nested_problem = [] {
   diagnostics::diagnostic problem = function_problem<Function, Element>;
@@ -59,7 +59,7 @@ class interleaved_stream final : public stream<typename interleaved<Function, El
   using made = typename interleaved<Function, Element>::data;
   using result = typename interleaved<Function, Element>::type;
   struct open_dataset {
-    std::optional<made> data;  // which the stream may refer to
+    std::optional<made> data;  // the stream may refer to it
     stream_of<result> from;
   };
 
@@ -159,7 +159,7 @@ class windowed_stream final : public stream<dataset<Element>> {
   stream_of<Element> from_;
   std::size_t size_, shift_, stride_;
   bool drops_, is_over_ = false;
-  std::size_t skipped_ = 0;  // elements between two windows that are still to be left out
+  std::size_t skipped_ = 0;  // elements between two windows that are still to be skipped
   std::deque<std::shared_ptr<Element const>> buffer_;
 };
 
@@ -180,7 +180,7 @@ class padded_stream final : public stream<array_batch<stacked_type<Element>>> {
   padded_batch_options options_;
 };
 
-/// What the elements of batches, or of arrays, are.
+/// The type of the elements of batches or of arrays.
 template <class Element>
 struct unbatched {
   using type = row_type<Element>;

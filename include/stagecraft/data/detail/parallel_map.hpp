@@ -19,8 +19,8 @@
 namespace stagecraft::data::detail {
 
 /// Elements in the order of the stream that they are made of, whichever thread is ready first. The threads take
-/// elements one after the other, in order, and run ahead of the one that asks by one result for each of them. What the
-/// function or the stream throws for an element is thrown where that element would come; the pass is over then.
+/// elements one after the other, in order, and run ahead of the consumer by one result for each thread. An exception of
+/// the function or the stream is thrown where its element would come, and ends the pass.
 template <class Element, class Function>
 class parallel_mapped_stream final : public stream<mapped_type<Function, Element>> {
   using result = mapped_type<Function, Element>;
@@ -86,7 +86,7 @@ class parallel_mapped_stream final : public stream<mapped_type<Function, Element
     }
   }
 
-  /// Makes the next element of its source's next one and returns its place; null if there is nothing more to do.
+  /// Computes the next result from the source's next element and returns its place; null if nothing is left to do.
   result_place* run_next(Function& function) noexcept {
     result_place* to = nullptr;
     try {
@@ -135,7 +135,7 @@ class parallel_mapped_stream final : public stream<mapped_type<Function, Element
   }
 
   stream_of<Element> from_;
-  std::mutex source_mutex_;  // held while an element is read; taken before the other one
+  std::mutex source_mutex_;  // held while an element is read; locked before the other mutex
   std::mutex mutex_;
   std::condition_variable ready_, freed_;
   std::vector<result_place> places_;

@@ -17,11 +17,11 @@
 
 namespace stagecraft::data::detail {
 
-/// A part that is a number, a list of numbers or a tensor; not a tuple of such.
+/// A part that is a number, a list of numbers or a tensor, but no tuple of them.
 template <class Part>
 concept ArrayPart = std::is_arithmetic_v<Part> || trainers::SampleData<Part>;
 
-/// One of a sample's extents, by which `numbers` are multiplied; both are an int.
+/// Returns one of a sample's extents as an int and multiplies `numbers` by it. E4016 if either is too large for an int.
 [[nodiscard]] inline int extent_of_part(std::size_t extent, std::size_t& numbers) {
   constexpr std::size_t most = std::numeric_limits<int>::max();
   if (extent > most || (extent > 0 && numbers > most / extent))
@@ -47,7 +47,7 @@ template <ArrayPart Part>
   return result;
 }
 
-/// A number of an element as `Number`. Throws data_error E5225 if it is finite, and beyond float32.
+/// A number of an element as `Number`. Throws data_error E5225 for a finite number beyond float32.
 template <class Number, class From>
 [[nodiscard]] Number number_of_part(From number) {
   if constexpr (std::is_same_v<Number, float>)

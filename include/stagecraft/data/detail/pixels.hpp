@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An image as a file has it, and the same in another size.
+// The image of a file, and its conversion to another size.
 #pragma once
 
 #include <stagecraft/layers/interpolation.hpp>
@@ -12,18 +12,19 @@
 
 namespace stagecraft::data::detail {
 
-/// Rows of pixels, each of which has a number from 0 to 255 for each channel.
+/// Rows of pixels; a pixel has a number from 0 to 255 for each channel.
 struct pixels {
   int height = 0, width = 0, channels = 0;
   std::vector<std::uint8_t> values;
 };
 
-/// The most pixels of an image in memory: files of few bytes may have very many.
+/// The most pixels of an image in memory: a file of few bytes may claim very many.
 inline constexpr std::uint64_t most_pixels = std::uint64_t{1} << 28;
-/// No byte of a JPEG becomes more pixels, or of a PNG more bytes of unpacked rows.
+/// The most pixels that a byte of a JPEG file can become, and the most bytes of unpacked rows that a byte of a PNG file
+/// can.
 inline constexpr std::uint64_t most_growth_of_byte = 1032;
 
-/// Along one axis: from which pixel on a new one takes shares, and which.
+/// Along one axis: the first pixel that contributes to a new one, and the shares of the pixels from there on.
 struct taken_pixels {
   int first = 0;
   std::vector<float> shares;
@@ -37,7 +38,8 @@ struct taken_pixels {
   return std::max(0.0F, 1 - d);
 }
 
-/// What each of `to` pixels takes from `count` ones that begin at `begin`, as the layer `resizing` has it.
+/// The shares that each of `to` new pixels takes from `count` old ones that begin at `begin`, as in the layer
+/// `resizing`.
 [[nodiscard]] inline std::vector<taken_pixels> taken_by(int begin, int count, int to, interpolation how) {
   std::vector<taken_pixels> result(static_cast<std::size_t>(to));
   float const scale = static_cast<float>(count) / static_cast<float>(to);
@@ -68,7 +70,8 @@ struct taken_pixels {
   return result;
 }
 
-/// Writes `height * width * channels` numbers: the part of an image that the lists take, rows first.
+/// Writes `height * width * channels` numbers, in row-major order: the part of an image that `rows` and `columns`
+/// select.
 inline void resize(pixels const& from, std::vector<taken_pixels> const& rows, std::vector<taken_pixels> const& columns,
                    std::span<float> to) {
   auto const channels = static_cast<std::size_t>(from.channels);

@@ -21,10 +21,10 @@
 
 namespace stagecraft::data::detail {
 
-/// How samples of unequal shapes fit into one array: `padded_batch`; without it they do not.
+/// The padding that lets samples of unequal shapes fit into one array, for `padded_batch`. Without it they do not fit.
 struct padding_of_batch {
-  padded_batch_options const* options = nullptr;  // null: samples have the shape of the first one
-  std::size_t array = 0;                          // which of the element's arrays comes next
+  padded_batch_options const* options = nullptr;  // null: all samples have the shape of the first one
+  std::size_t array = 0;                          // number of the element's array that comes next
 };
 
 /// The shape that the samples of an array are padded to. E4121.
@@ -172,7 +172,7 @@ template <class Sample>
   return result;
 }
 
-/// How many samples one array of a batch has.
+/// Number of samples of one array of a batch.
 template <class Array>
 [[nodiscard]] std::size_t count_of_rows(Array const& array) {
   if constexpr (trainers::SequenceData<Array>) {
@@ -185,7 +185,7 @@ template <class Array>
   }
 }
 
-/// How many samples a batch has. E4117.
+/// Number of samples of a batch. E4117.
 template <class Arrays>
 [[nodiscard]] std::size_t rows_in_batch(Arrays const& arrays) {
   std::size_t count = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the words of a dataset, such as map and shuffle, do in a pass.
+// The streams behind the words of a dataset, such as map and shuffle.
 #pragma once
 
 #include <stagecraft/data/array_batch.hpp>
@@ -63,11 +63,11 @@ class shuffled_stream final : public stream<Element> {
   stream_of<Element> from_;
   std::size_t size_;
   stagecraft::detail::order_generator generator_;
-  std::vector<std::unique_ptr<Element>> buffer_;  // views of xtensor cannot be assigned anew
+  std::vector<std::unique_ptr<Element>> buffer_;  // pointers, since views of xtensor cannot be assigned anew
   bool is_over_ = false;
 };
 
-/// `begin(i)` begins the i-th pass over what is repeated.
+/// `begin(i)` begins the i-th pass over the repeated elements.
 template <class Element, class Begin>
 class repeated_stream final : public stream<Element> {
  public:
@@ -79,7 +79,7 @@ class repeated_stream final : public stream<Element> {
           is_empty_ = false;
           return element;
         }
-        if (is_empty_) return std::nullopt;  // what is empty stays so
+        if (is_empty_) return std::nullopt;  // a pass without elements is followed by no other
       }
       if (passes_ == count_) return std::nullopt;
       from_ = begin_(passes_++);
@@ -136,7 +136,7 @@ class batched_stream final : public stream<batch_of<Element>> {
   bool drops_;
 };
 
-/// A thread of its own reads ahead.
+/// Reads ahead on a thread of its own.
 template <class Element>
 class prefetched_stream final : public stream<Element> {
  public:
@@ -174,7 +174,7 @@ class prefetched_stream final : public stream<Element> {
   bool is_over_ = false;
 };
 
-/// One element of each, until one of them ends.
+/// Tuples with one element of each stream, until one of the streams ends.
 template <class... Elements>
 class zipped_stream final : public stream<std::tuple<Elements...>> {
  public:
@@ -182,7 +182,7 @@ class zipped_stream final : public stream<std::tuple<Elements...>> {
   std::optional<std::tuple<Elements...>> next() override {
     return std::apply(
         [](auto&... each) -> std::optional<std::tuple<Elements...>> {
-          std::tuple<std::optional<Elements>...> parts{each->next()...};  // in this order
+          std::tuple<std::optional<Elements>...> parts{each->next()...};  // braces: streams are asked in this order
           return std::apply(
               [](auto&... part) -> std::optional<std::tuple<Elements...>> {
                 if (!(part.has_value() && ...)) return std::nullopt;
@@ -197,7 +197,7 @@ class zipped_stream final : public stream<std::tuple<Elements...>> {
   std::tuple<stream_of<Elements>...> from_;
 };
 
-/// A function that gives one element after the other.
+/// Elements that a function returns, one after the other.
 template <class Element, class Function>
 class generated_stream final : public stream<Element> {
  public:

@@ -66,7 +66,7 @@ void visit_inputs(Data const& data, std::int64_t steps, Visit const& visit) {
   using element = typename Data::element_type;
   if (steps == 0 && data.cardinality() == infinite_cardinality)
     stagecraft::detail::throw_data_error("E4063", "dataset: expected steps, since the dataset has no end, found none");
-  constexpr std::size_t at_once = 32;  // as of arrays
+  constexpr std::size_t at_once = 32;  // as for arrays
   input_group group;
   std::int64_t given = 0;
   auto const from = data.begin_pass(0);

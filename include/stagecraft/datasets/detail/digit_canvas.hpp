@@ -108,13 +108,14 @@ class random_stream {
 
   constexpr std::uint64_t bits() { return scramble(state_ += step); }
 
-  /// A number from `low` to `high`, both included.
+  /// A random number from `low` to `high`, both included.
   constexpr int between(int low, int high) {
     auto const count = static_cast<std::uint64_t>(high - low) + 1;
     return low + static_cast<int>(((bits() >> 32) * count) >> 32);
   }
 
-  /// Bell-shaped around 0 with this standard deviation, never more than 3.5 deviations out: the sum of four uniforms.
+  /// A bell-shaped random number around 0 with this standard deviation, at most 3.5 deviations out: a sum of four
+  /// uniform ones.
   constexpr int around_zero(int deviation) {
     std::uint64_t const word = bits();
     auto const sum = static_cast<int>((word & 0xffff) + (word >> 16 & 0xffff) + (word >> 32 & 0xffff) + (word >> 48));
@@ -188,7 +189,8 @@ class digit_canvas {
  private:
   static constexpr int far = 1 << 28;
 
-  /// Points far off the sheet would overflow, and draw nothing that matters.
+  /// A point near the sheet in place of one far off, whose coordinates would overflow and which would draw nothing
+  /// visible.
   static canvas_point kept_near(canvas_point point) {
     constexpr int low = -2 * pixel;
     constexpr int high = (side + 2) * pixel;

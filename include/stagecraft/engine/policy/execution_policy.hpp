@@ -25,7 +25,7 @@ struct policy_of_machine {
 template <class Machine>
 using policy_of = typename policy_of_machine<Machine>::type;
 
-/// Whether the program knows how a machine carries out a step.
+/// True if there is a policy that carries out a plan on the machine.
 template <class Machine>
 inline constexpr bool is_carried_out = !std::is_void_v<policy_of<Machine>>;
 
@@ -37,7 +37,8 @@ struct stored_weights {
   static constexpr bool replaces_weights = false, prepares_weights = false;
   void derive(float*) {}
   [[nodiscard]] float* weights() const { return nullptr; }
-  [[nodiscard]] float const* prepared() const { return nullptr; }
+  [[nodiscard]] float* prepared() const { return nullptr; }
+  float* store_states(float* stored, bool /*are_ahead*/) const { return stored; }
 };
 
 /// What the engine asks of a machine. All functions are static. `Plan` is the plan of a pass (step_plan), `Sizes` the
@@ -56,6 +57,8 @@ struct stored_weights {
 /// - `initial_values<Plan, Parameter>(seed, to)`: the first values of a weight, row by row.
 /// - `step_weights<Plan, PlanOfCall>`: what steps read in place of the stored weights, if `replaces_weights`, and
 ///   besides them, if `prepares_weights`. `derive(stored)` makes both, after the weights have changed.
+///   Steps may keep states between batches in what `derive` has made: then `store_states(stored, are_ahead)` copies
+///   them to the stored ones, if those in `prepared` are ahead, and returns `stored`.
 /// - `copy_weight<Plan, Parameter>(memory, from, to)`: copies a weight for a pass.
 /// - `given_weights<Plan>(weights)`: a program, or a file, has written all weights.
 ///

@@ -85,7 +85,7 @@ struct device_memory {
   std::uint16_t* halves = nullptr;   ///< gradients that are accumulated in half precision, in their layout
   float* widened = nullptr;          ///< room for a step's tensors as floats, where they are stored in 16 bits
   float* slots = nullptr;            ///< the optimizer's state: one copy of the weights' layout after the other
-  float const* prepared = nullptr;   ///< what the policy has made of the weights once (step_weights)
+  float* prepared = nullptr;         ///< what the policy has made of the weights once (step_weights)
   float* first_workspace = nullptr;  ///< the first thread's workspace; null if there is one thread only
   machine_memory* machine = nullptr;
 };

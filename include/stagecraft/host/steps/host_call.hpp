@@ -186,19 +186,21 @@ struct host_call {
 
 template <class L>
 struct layer_steps;
+struct call_steps;
 struct view_steps;
 
 /// The steps of a call, which may be a view where other calls of its layer are none (host/steps/layer_steps.hpp).
 template <class Call>
-using layer_steps_of =
-    std::conditional_t<Call::planned.needs.view, view_steps, layer_steps<std::remove_cvref_t<decltype(Call::layer)>>>;
+using layer_steps_of = std::conditional_t<Call::planned.needs.view, view_steps,
+                                          std::conditional_t<runs_by_operations(Call::layer), call_steps,
+                                                             layer_steps<std::remove_cvref_t<decltype(Call::layer)>>>>;
 
 /// Each call of each step draws from a sequence of its own, which is none of the weights' first values either.
 template <class Call>
 constexpr std::uint64_t stream_of_call(Call const& call) {
   return ~((call.memory.step << 16U) + static_cast<std::uint64_t>(Call::call));
 }
-/// `seed`: of the layer, or 0: that of the program.
+/// `seed`: of the layer, or 0: that of the trainer.
 template <class Call>
 constexpr kernels::random_key random_key_of_call(Call const& call, std::uint64_t seed) {
   return {seed != 0 ? seed : call.memory.seed, stream_of_call(call)};

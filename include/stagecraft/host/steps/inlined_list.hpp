@@ -7,9 +7,10 @@
 #include <stagecraft/description/inference.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/steps/bfloat16_weight.hpp>
-#include <stagecraft/host/steps/inlined_plan.hpp>
+#include <stagecraft/host/steps/inlined_product.hpp>
 #include <stagecraft/kernels/elementwise/function.hpp>
 #include <stagecraft/kernels/product/product.hpp>
+#include <cstring>
 #include <utility>
 
 namespace stagecraft::cpu {
@@ -22,7 +23,6 @@ class inlined_list {
   using arch = typename of_call::arch;
   using layout = typename of_call::layout;
   using value = kernels::batch<arch>;
-  using half = kernels::half_register;
   static constexpr auto const& plan = of_call::plan;
   static constexpr int trips = of_call::trips;
 
@@ -51,91 +51,113 @@ class inlined_list {
   template <int Id>
   static constexpr int columns_of = of_call::columns(Id);
 
-  /// The longest left operand of a product that is stored for it.
+  /// The longest row that is stored for a product or a ring.
   static constexpr int most_left = [] {
     int most = 1;
-    for (int const id : plan.forward)
-      if (is<operations::product>(id) && of_call::inner(id) > most) most = of_call::inner(id);
+    for (int const id : plan.forward) {
+      bool const is_stored = of_call::is_ring(id) || of_call::is_window_product(id);
+      int const length = is<operations::product>(id) ? of_call::inner(id) : is_stored ? columns(id) : 1;
+      if (length > most) most = length;
+    }
     return (most + 15) / 16 * 16;
   }();
 
   /// Values of a row; nothing is set before it is computed.
   struct values {
-    values(Call const& of, float const* packed_weights) : call(of), packed(packed_weights) {}
+    values(Call const& of, float* packed_weights) : call(of), packed(packed_weights) {}
 
     Call const& call;
-    float const* packed;
+    float* packed;
     value registers[of_call::registers + 1];
     alignas(64) float states[(of_call::state_registers + 1) * layout::width];
     alignas(64) float left[most_left];
   };
 
  public:
-  static constexpr int packed_floats = of_call::packed_floats;
+  /// Packed weights, then rings.
+  static constexpr int packed_floats = of_call::ring_place(-1);
+  /// Whether the states in `packed` are ahead of the stored ones after a step.
+  static constexpr bool keeps_rings = of_call::has_rings;
   static constexpr long long workspace = of_call::workspace;
 
-  /// Packs what the products multiply by, in the order in which they read it.
+  /// Packs what the products multiply by, in the order in which they read it, and fills the rings.
   static void pack(Call const& call, float* packed) {
+    for_each_ring(call, packed, [](row_ring const& ring, float const* state) { ring.fill(state); });
     for (int const id : plan.forward) {
-      if (!is<operations::product>(id) || of_call::is_at_once(id)) continue;
-      auto const of = layout_of(id);
+      if (!of_call::is_product(id) || of_call::is_at_once(id)) continue;
+      auto const of = of_call::layout_of_product(id);
       auto const [weight, first_column] = of_call::right_of(id);
-      int const all_columns = columns(weight);
-      float const* const weights = call.weight(as<operations::weight>(weight).index) + first_column;
-      for (int first = 0; first < of.registers(); first = of.part_end(first))
-        for (int k = 0; k < of_call::inner(id); ++k)
-          for (int r = first; r < of.part_end(first); ++r) {
-            float* const to = packed + of_call::inner(id) * of.packed_before(first) + k * of.row_of_part(first) +
-                              of.packed_before(r) - of.packed_before(first);
-            for (int lane = 0; lane < of.packed_floats(r); ++lane)
-              to[lane] = lane < of.lanes_of(r) ? weights[k * all_columns + of.column_of(r) + lane] : 0.0F;
-          }
-      packed += of_call::inner(id) * of.packed_row();
+      int const all_columns = of_call::is_window_product(id) ? columns(id) : columns(weight),
+                groups = of_call::groups_of(id), of_group = columns(id) / groups;
+      for (int group = 0; group < groups; ++group, packed += of_call::packed_of_group(id)) {
+        float const* const weights =
+            call.weight(as<operations::weight>(weight).index) + first_column + group * of_group;
+        for (int first = 0; first < of.registers(); first = of.part_end(first))
+          for (int k = 0; k < of_call::inner(id); ++k)
+            for (int r = first; r < of.part_end(first); ++r) {
+              float* const to = packed + of_call::inner(id) * of.packed_before(first) + k * of.row_of_part(first) +
+                                of.packed_before(r) - of.packed_before(first);
+              for (int lane = 0; lane < of.packed_floats(r); ++lane)
+                to[lane] = lane < of.lanes_of(r) ? weights[k * all_columns + of.column_of(r) + lane] : 0.0F;
+            }
+      }
     }
   }
 
-  static void forward(Call const& call, float const* packed) {
+  /// Writes the rings' rows to the stored states.
+  static void store_rings(Call const& call, float* packed) {
+    for_each_ring(call, packed, [](row_ring const& ring, float* state) { ring.copy_to(state); });
+  }
+
+  static void forward(Call const& call, float* packed) {
     values all(call, packed);
     if constexpr (of_call::loop_position < 0) {
-      each<0, of_call::count>([&]<int I>() { evaluate<plan.forward[I]>(all, 0); });
-      store<plan.output>(all, 0, call.output());
+#pragma GCC unroll 1
+      for (int row = 0; row < trips; ++row) {
+        each_of<0, of_call::count>([&]<int I>() { evaluate<plan.forward[I]>(all, row); });
+        store<plan.output>(all, row, call.output() + row * columns_of<plan.output>);
+      }
     } else {
-      each<0, of_call::loop_position>([&]<int I>() {
+      each_of<0, of_call::loop_position>([&]<int I>() {
         if constexpr (of_call::is_at_once(plan.forward[I]))
           multiply_at_once<plan.forward[I]>(call);
         else if constexpr (!of_call::is_of_trip(I))
           evaluate<plan.forward[I]>(all, 0);
       });
-      each<of_call::loop_position, of_call::end_position>([&]<int I>() {
+      each_of<of_call::loop_position, of_call::end_position>([&]<int I>() {
         constexpr int id = plan.forward[I];
         if constexpr (is<operations::carry>(id)) keep<operand(id, 1), id>(all, 0);
       });
 #pragma GCC unroll 1
       for (int trip = 0; trip < trips; ++trip) run_trip(all, of_call::is_reversed ? trips - 1 - trip : trip);
-      each<of_call::end_position, of_call::count>([&]<int I>() { evaluate<plan.forward[I]>(all, 0); });
+      each_of<of_call::end_position, of_call::count>([&]<int I>() { evaluate<plan.forward[I]>(all, 0); });
       if constexpr (!is<operations::stack>(source(plan.output))) store<plan.output>(all, 0, call.output());
     }
-    each<0, static_cast<int>(plan.updates.size())>(
-        [&]<int I>() { store<plan.updates[I].value>(all, 0, call.mutable_weight(plan.updates[I].weight)); });
+    each_of<0, static_cast<int>(plan.updates.size())>([&]<int I>() {
+      constexpr int next = plan.updates[I].value;
+      if constexpr (!of_call::is_next_of_ring(next)) store<next>(all, 0, call.mutable_weight(plan.updates[I].weight));
+    });
   }
 
  private:
-  template <int First, int Last, class Each>
-  [[gnu::always_inline]] static inline void each(Each const& one) {
-    if constexpr (Last > First)
-      [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
-        (one.template operator()<First + I>(), ...);
-      }(std::make_integer_sequence<int, Last - First>{});
+  static row_ring ring(float* packed, int id) {
+    return {packed + of_call::ring_place(id), of_call::kept_rows(id), columns(id)};
+  }
+  template <class Each>
+  static void for_each_ring(Call const& call, float* packed, Each const& one) {
+    for (int const id : plan.forward)
+      if (of_call::is_ring(id))
+        one(ring(packed, id), call.mutable_weight(as<operations::weight>(operand(id, 0)).index));
   }
 
   /// One trip of the loop, on the row at its place.
   [[gnu::always_inline]] static inline void run_trip(values& all, int row) {
-    each<0, of_call::loop_position>([&]<int I>() __attribute__((always_inline)) {
+    each_of<0, of_call::loop_position>([&]<int I>() __attribute__((always_inline)) {
       if constexpr (of_call::is_of_trip(I)) evaluate<plan.forward[I]>(all, row);
     });
-    each<of_call::loop_position, of_call::end_position>(
+    each_of<of_call::loop_position, of_call::end_position>(
         [&]<int I>() __attribute__((always_inline)) { evaluate<plan.forward[I]>(all, row); });
-    each<of_call::loop_position, of_call::end_position>([&]<int I>() __attribute__((always_inline)) {
+    each_of<of_call::loop_position, of_call::end_position>([&]<int I>() __attribute__((always_inline)) {
       constexpr int id = plan.forward[I];
       if constexpr (is<operations::next>(id)) keep<operand(id, 2), operand(id, 1)>(all, row);
     });
@@ -203,14 +225,14 @@ class inlined_list {
   template <int Id>
   [[gnu::always_inline]] static inline void store(values const& all, int row, float* to) {
     constexpr layout of = layout_of(Id);
-    each<0, of.registers()>([&]<int R>() __attribute__((always_inline)) {
+    each_of<0, of.registers()>([&]<int R>() __attribute__((always_inline)) {
       kernels::store_part<of.lanes_of(R), arch>(read<Id, R>(all, row), to + of.column_of(R));
     });
   }
   /// Hands a value to a state.
   template <int Id, int Carry>
   [[gnu::always_inline]] static inline void keep(values& all, int row) {
-    each<0, layout_of(Carry).registers()>([&]<int R>() __attribute__((always_inline)) {
+    each_of<0, layout_of(Carry).registers()>([&]<int R>() __attribute__((always_inline)) {
       read<Id, R>(all, row).store_aligned(all.states + (first_state<Carry> + R * layout::width));
     });
   }
@@ -245,15 +267,49 @@ class inlined_list {
     constexpr layout of = layout_of(Id);
     if constexpr (of_call::is_at_once(Id)) {
       float const* const from = rows_at_once<Id>(all.call) + begin_of<Id>(row);
-      each<0, of.registers()>(
+      each_of<0, of.registers()>(
           [&]<int R>() __attribute__((always_inline)) { all.registers[first_register<Id> + R] = load<of, R>(from); });
+    } else if constexpr (of_call::is_ring(Id)) {
+      constexpr int own = operand(Id, 1);
+      row_ring const rows = ring_of<Id>(all);
+      // Not by registers: what a mask has stored is read back late.
+      float const* const from = numbers<own>(all, row);
+      std::memcpy(rows.first_place(), from, sizeof(float) * columns_of<own>);
+      std::memcpy(rows.second_place(), from, sizeof(float) * columns_of<own>);
+      rows.advance();
+    } else if constexpr (of_call::is_window_map(Id)) {
+      float const* const window = ring_of<operand(Id, 0)>(all).window();
+      float const* weights = nullptr;
+      if constexpr (is<operations::convolution>(Id)) weights = weight_of<source(operand(Id, 1))>(all);
+      each_of<0, of.registers()>([&]<int R>() __attribute__((always_inline)) {
+        all.registers[first_register<Id> + R] = by_product<Id>::template under_window<R>(window, weights);
+      });
+    } else if constexpr (of_call::is_window_product(Id)) {
+      constexpr int groups = of_call::groups_of(Id), of_group = columns_of<operand(Id, 0)> / groups;
+      float const* const window = ring_of<operand(Id, 0)>(all).window();
+      if constexpr (groups == 1) {
+        multiply<Id>(all, window);
+      } else {
+        constexpr layout of_result = of_call::layout_of_product(Id);
+#pragma GCC unroll 1
+        for (int group = 0; group < groups; ++group)
+          by_product<Id>::template multiply<0>(all.packed + first_packed<Id> + group * of_call::packed_of_group(Id),
+                                               window + group * of_group,
+                                               [&]<int R>(value const& sum) __attribute__((always_inline)) {
+                                                 kernels::store_part<of_result.lanes_of(R), arch>(
+                                                     sum, all.left + group * of_result.group + of_result.column_of(R));
+                                               });
+        each_of<0, of.registers()>([&]<int R>() __attribute__((always_inline)) {
+          all.registers[first_register<Id> + R] = load<of, R>(all.left);
+        });
+      }
     } else if constexpr (is<operations::product>(Id)) {
-      multiply<Id, 0>(all, numbers<operand(Id, 0)>(all, row));
+      multiply<Id>(all, numbers<operand(Id, 0)>(all, row));
     } else if constexpr (of_call::is_computed(Id)) {
       constexpr auto apply = as<operations::map>(Id).apply;
       constexpr int operands = plan.nodes[Id].operand_count;
       constexpr int a = operand(Id, 0), b = operand(Id, operands > 1 ? 1 : 0), c = operand(Id, operands > 2 ? 2 : 0);
-      each<0, of.registers()>([&]<int R>() __attribute__((always_inline)) {
+      each_of<0, of.registers()>([&]<int R>() __attribute__((always_inline)) {
         value const y = kernels::function_value<apply, arch>(read_for<a, R, columns(Id)>(all, row),
                                                              read_for<b, R, columns(Id)>(all, row),
                                                              read_for<c, R, columns(Id)>(all, row));
@@ -265,48 +321,18 @@ class inlined_list {
       store<operand(Id, 1)>(all, row, all.call.output() + (same_end ? row : trips - 1 - row) * columns_of<Id>);
     }
   }
-  /// The registers of a product from `First` on, as many as are summed at once, and then the others.
-  template <int Id, int First>
+  template <int Id>
+  [[gnu::always_inline]] static inline row_ring ring_of(values const& all) {
+    constexpr int place = of_call::ring_place(Id), kept = of_call::kept_rows(Id);
+    return {all.packed + place, kept, columns_of<Id>};
+  }
+  template <int Id>
+  using by_product = inlined_product<of_call, Id>;
+  template <int Id>
   [[gnu::always_inline]] static inline void multiply(values& all, float const* left) {
-    constexpr layout of = layout_of(Id);
-    constexpr int some = of.part_end(First) - First, row = of.row_of_part(First), before = of.packed_before(First);
-    constexpr bool is_aligned = row % layout::width == 0 && before % layout::width == 0;
-    constexpr int inner = of_call::inner(Id);
-    float const* weights = all.packed + (first_packed<Id> + inner * before);
-    value sums[some];
-    [[maybe_unused]] half halves[some];
-    each<0, some>([&]<int R>() __attribute__((always_inline)) {
-      if constexpr (of.is_half(First + R))
-        halves[R] = half(0.0F);
-      else
-        sums[R] = value(0.0F);
-    });
-    auto const add = [&](int k) __attribute__((always_inline)) {
-      value const term(left[k]);
-      each<0, some>([&]<int R>() __attribute__((always_inline)) {
-        constexpr int at = of.packed_before(First + R) - before;
-        if constexpr (of.is_half(First + R))
-          halves[R] = kernels::fused_multiply_add(half(left[k]), half::load_unaligned(weights + at), halves[R]);
-        else if constexpr (is_aligned && at % layout::width == 0)
-          sums[R] = kernels::fused_multiply_add(term, value::load_aligned(weights + at), sums[R]);
-        else
-          sums[R] = kernels::fused_multiply_add(term, value::load_unaligned(weights + at), sums[R]);
-      });
-      weights += row;
-    };
-    if constexpr (inner <= 4) {
-      each<0, inner>([&]<int K>() __attribute__((always_inline)) { add(K); });
-    } else {
-      for (int k = 0; k < inner; ++k) add(k);
-    }
-    each<0, some>([&]<int R>() __attribute__((always_inline)) {
-      constexpr int to = first_register<Id> + First + R;
-      if constexpr (of.is_half(First + R))
-        all.registers[to] = kernels::widened<arch>(halves[R]);
-      else
-        all.registers[to] = sums[R];
-    });
-    if constexpr (First + some < of.registers()) multiply<Id, First + some>(all, left);
+    by_product<Id>::template multiply<0>(
+        all.packed + first_packed<Id>, left,
+        [&]<int R>(value const& sum) __attribute__((always_inline)) { all.registers[first_register<Id> + R] = sum; });
   }
 };
 

@@ -3,104 +3,49 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/host/steps/plan_of_call.hpp>
+#include <stagecraft/host/steps/row_layout.hpp>
+#include <stagecraft/host/steps/row_ring.hpp>
+#include <stagecraft/host/steps/rows_of_plan.hpp>
 #include <stagecraft/kernels/product/product.hpp>
-#include <stagecraft/kernels/simd/parts_of_registers.hpp>
-#include <stagecraft/operations/kinds/operation.hpp>
 #include <numeric>
 
 namespace stagecraft::cpu {
 
-/// How the columns of a row lie in registers: one that is sliced into gates has each gate in registers of its own, so
-/// that slices cost nothing.
-template <class Arch>
-struct row_layout {
-  static constexpr int width = kernels::lanes<Arch>;
-  /// Registers of sums that a product keeps at once, beside a register of weights and one of the left operand.
-  static constexpr int most_sums = kernels::has_avx512<Arch> ? 24 : 12;
-
-  int group = 1;      ///< columns of a gate
-  int groups = 1;     ///< gates
-  int per_group = 1;  ///< registers of a gate
-
-  constexpr row_layout(int columns, int columns_of_group)
-      : group(columns_of_group), groups(columns / columns_of_group), per_group((group + width - 1) / width) {}
-
-  [[nodiscard]] constexpr int registers() const { return groups * per_group; }
-  [[nodiscard]] constexpr int lanes_of(int index) const {
-    int const rest = group - index % per_group * width;
-    return rest < width ? rest : width;
-  }
-  [[nodiscard]] constexpr int column_of(int index) const {
-    return index / per_group * group + index % per_group * width;
-  }
-
-  // Packed weights: a row for each term, of the registers that are summed at once.
-  [[nodiscard]] constexpr bool is_half(int index) const {
-    return kernels::has_half_registers<Arch> && lanes_of(index) <= width / 2;
-  }
-  [[nodiscard]] constexpr int packed_floats(int index) const { return is_half(index) ? width / 2 : width; }
-  [[nodiscard]] constexpr int packed_before(int index) const {
-    int sum = 0;
-    for (int i = 0; i < index; ++i) sum += packed_floats(i);
-    return sum;
-  }
-  /// The end of the registers that are summed together from `first` on: all such parts are about as large.
-  [[nodiscard]] constexpr int part_end(int first) const {
-    int const parts = (registers() + most_sums - 1) / most_sums, at_once = (registers() + parts - 1) / parts;
-    return first + at_once < registers() ? first + at_once : registers();
-  }
-  [[nodiscard]] constexpr int row_of_part(int first) const {
-    return packed_before(part_end(first)) - packed_before(first);
-  }
-  /// Floats of a row of all parts; parts begin at cache lines as far as this is a whole number of them.
-  [[nodiscard]] constexpr int packed_row() const { return (packed_before(registers()) + 15) / 16 * 16; }
-};
-
 /// The forward plan of a call, seen as rows: each operation of a sample is a row of columns, or a row for each trip of
 /// its one loop. `Call`: a host_call.
 template <class Call>
-struct inlined_plan {
+struct inlined_plan : rows_of_plan<Call> {
   using arch = typename Call::architecture;
   using layout = row_layout<arch>;
-  static constexpr auto const& plan = plan_of_call<Call>::value;
-  static constexpr int count = static_cast<int>(plan.forward.size());
-
-  static constexpr auto const& what(int id) { return plan.nodes[id].what; }
+  using in_plan = rows_of_plan<Call>;
+  using in_plan::columns, in_plan::count, in_plan::groups_of, in_plan::is_next_of_ring, in_plan::is_ring;
+  using in_plan::is_state_of_ring, in_plan::is_window, in_plan::is_window_map, in_plan::is_window_product;
+  using in_plan::kept_rows, in_plan::operand, in_plan::plan, in_plan::position_of, in_plan::rows, in_plan::shape_of;
+  using in_plan::source, in_plan::what, in_plan::window_of;
   template <class What>
   static constexpr bool is(int id) {
-    return what(id).template is<What>();
+    return in_plan::template is<What>(id);
   }
   template <class What>
   static constexpr auto const& as(int id) {
-    return what(id).template as<What>();
-  }
-  static constexpr int operand(int id, int index) { return plan.operands[plan.nodes[id].first_operand + index]; }
-  /// The operation whose memory a value is.
-  static constexpr int source(int id) {
-    while (is_alias(what(id))) id = operand(id, 0);
-    return id;
-  }
-  static constexpr operations::extents const& shape_of(int id) { return plan.nodes[id].shape; }
-  static constexpr int columns(int id) { return shape_of(id).rank == 0 ? 1 : shape_of(id)[-1]; }
-  static constexpr int rows(int id) { return static_cast<int>(shape_of(id).size() / columns(id)); }
-  static constexpr bool is_computed(int id) {
-    return (is<operations::map>(id) && !is_alias(what(id))) || is<operations::product>(id);
+    return in_plan::template as<What>(id);
   }
 
-  static constexpr int position_of(bool (*is_there)(int)) {
-    for (int i = 0; i < count; ++i)
-      if (is_there(plan.forward[i])) return i;
-    return -1;
+  static constexpr bool is_computed(int id) {
+    return (is<operations::map>(id) && !is_alias(what(id))) || is_product(id) || is_window_map(id);
   }
+  /// Whether an operation is a product with packed weights, of a row or of the rows under a window.
+  static constexpr bool is_product(int id) { return is<operations::product>(id) || is_window_product(id); }
+
   /// Where the loop begins and ends in the plan's order; -1 without one.
   static constexpr int loop_position = position_of([](int id) { return is<operations::loop>(id); });
   static constexpr int end_position = position_of([](int id) { return is<operations::loop_end>(id); });
+  /// Rows that are computed one after the other: the loop's trips, or the steps that a ring takes up.
   static constexpr int trips = [] {
-    if constexpr (loop_position < 0)
-      return 1;
-    else
-      return as<operations::loop>(plan.forward[loop_position]).trips;
+    if constexpr (loop_position >= 0) return as<operations::loop>(plan.forward[loop_position]).trips;
+    for (int const id : plan.forward)
+      if (is_ring(id)) return rows(operand(id, 1));
+    return 1;
   }();
   static constexpr bool is_inside(int position) { return position > loop_position && position < end_position; }
   /// Whether the operation at a position before the loop has a row for each trip: then the trip computes its own.
@@ -119,7 +64,7 @@ struct inlined_plan {
   /// and in 20 us in the trip; below, the trip is faster.)
   static constexpr bool is_at_once(int id) {
     constexpr int most_near_floats = 8192;
-    return is<operations::product>(id) && trips >= 4 && rows(id) == trips &&
+    return loop_position >= 0 && is<operations::product>(id) && trips >= 4 && rows(id) == trips &&
            is<operations::input>(source(operand(id, 0))) && is<operations::weight>(source(operand(id, 1))) &&
            columns(operand(id, 0)) * columns(id) > most_near_floats;
   }
@@ -155,7 +100,22 @@ struct inlined_plan {
         group = std::gcd(std::gcd(group, columns(other)), as<operations::slice>(other).begin);
     return {of_row, group};
   }
-  static constexpr int inner(int product) { return columns(operand(product, 0)); }
+  /// Terms of each sum of a product.
+  static constexpr int inner(int product) {
+    return window_of(product).size * columns(operand(product, 0)) / groups_of(product);
+  }
+  /// Of the columns of a group that a product computes.
+  static constexpr layout layout_of_product(int id) {
+    int const of_group = columns(id) / groups_of(id);
+    return groups_of(id) == 1 ? layout_of(id) : layout(of_group, of_group);
+  }
+  static constexpr int packed_of_group(int product) { return inner(product) * layout_of_product(product).packed_row(); }
+  /// Sums of an element that a product of a long window adds side by side, where few registers would wait for each
+  /// other.
+  static constexpr int chains(int product) {
+    int const at_once = layout_of_product(product).part_end(0);
+    return !is_window_product(product) || inner(product) < 8 || at_once > 4 ? 1 : at_once > 2 ? 2 : 4;
+  }
   /// The right operand of a product: columns of a matrix of weights.
   struct right_operand {
     int weight = 0;        ///< the operation
@@ -183,12 +143,22 @@ struct inlined_plan {
     int sum = 0;
     for (int const other : plan.forward) {
       if (other == id) break;
-      if (is<operations::product>(other) && !is_at_once(other)) sum += inner(other) * layout_of(other).packed_row();
+      if (is_product(other) && !is_at_once(other)) sum += groups_of(other) * packed_of_group(other);
     }
     return sum;
   }
   /// Floats that the call's products have packed, once until weights change.
   static constexpr int packed_floats = packed_place(-1);
+  /// Where a ring lies behind them, and the end of all rings.
+  static constexpr int ring_place(int id) {
+    int sum = packed_floats;
+    for (int const other : plan.forward) {
+      if (other == id) break;
+      if (is_ring(other)) sum += row_ring::floats(kept_rows(other), columns(other));
+    }
+    return sum;
+  }
+  static constexpr bool has_rings = position_of(is_ring) >= 0;
 
  private:
   // What can be inlined.
@@ -201,7 +171,7 @@ struct inlined_plan {
   /// Rows of a value as all that reads it in its place expects them: one, or, before the loop, one for each trip.
   static constexpr bool has_right_rows(int position) {
     int const all = rows(plan.forward[position]);
-    return all == 1 || (position < loop_position && all == trips);
+    return all == 1 || ((position < loop_position || loop_position < 0) && all == trips);
   }
   static constexpr bool is_plain_weight(int id) {
     return is<operations::weight>(id) &&
@@ -253,14 +223,34 @@ struct inlined_plan {
     int const left = operand(id, 0), right = source(operand(id, 1)), weight = right_of(id).weight;
     bool const is_part = is<operations::slice>(right);
     if (is_part && (as<operations::slice>(right).axis != 1 || as<operations::slice>(right).step != 1)) return false;
+    // The memory of another shape may be a matrix, too.
+    bool const is_matrix =
+        is_part ? shape_of(weight).rank == 2 && shape_of(right) == shape_of(operand(id, 1)) &&
+                      shape_of(weight)[0] == columns(left) && columns(right) == columns(id)
+                : columns(weight) == columns(id) && rows(weight) == columns(left) && shape_of(operand(id, 1)).rank == 2;
     return !product.transpose_a && !product.transpose_b && is_row(left) && rows(left) == rows(id) &&
-           is_plain_weight(weight) && shape_of(weight).rank == 2 && shape_of(right) == shape_of(operand(id, 1)) &&
-           shape_of(weight)[0] == columns(left) && columns(right) == columns(id);
+           is_plain_weight(weight) && is_matrix;
   }
   static constexpr bool are_operands_known(int id) {
     for (int i = 0; i < plan.nodes[id].operand_count; ++i)
       if (!is_operand_of_map(operand(id, i), id)) return false;
     return true;
+  }
+  /// Whether a ring has the rows of all, and nothing else reads it or its state.
+  static constexpr bool is_known_ring(int id) {
+    for (int const other : plan.forward)
+      for (int i = 0; i < plan.nodes[other].operand_count; ++i) {
+        if (operand(other, i) == id && !is_window(other) && !is_next_of_ring(other)) return false;
+        if (operand(other, i) == operand(id, 0) && other != id && !is<operations::update>(other) &&
+            !is<operations::broadcast>(other))
+          return false;
+      }
+    return loop_position < 0 && is_row(operand(id, 1)) && rows(operand(id, 1)) == trips &&
+           1LL * kept_rows(id) * columns(id) < 1 << 24;
+  }
+  static constexpr bool is_known_window(int id) {
+    return rows(id) == trips && inner(id) <= 4 * most_columns &&
+           (is<operations::pooling>(id) || is_plain_weight(source(operand(id, 1))));
   }
   /// Whether the operation at a position is one of those that inlined_list carries out.
   static constexpr bool is_known(int position) {
@@ -270,6 +260,10 @@ struct inlined_plan {
         is<operations::loop>(id) || is<operations::loop_end>(id) || is<operations::update>(id))
       return true;
     if (is_alias(what(id))) return is_row(id) || is_plain_weight(source(id)) || is_stacked_output(id);
+    if (is_ring(id)) return is_known_ring(id);
+    if (is_next_of_ring(id)) return true;
+    if (is<operations::broadcast>(id) && is_state_of_ring(operand(id, 0))) return true;
+    if (is_window(id)) return is_known_window(id);
     if (is<operations::slice>(id))
       return is_part_of_weight(id) || is_right_operand(id) || (is_part_of_row(id) && has_right_rows(position));
     if (is<operations::broadcast>(id)) return is_repeated(id);
@@ -306,10 +300,11 @@ struct inlined_plan {
       if (loops > 1 || !is_known(i)) return false;
     }
     for (auto const& each : plan.updates)
-      if (!is_row(each.value) || rows(each.value) != 1) return false;
+      if (!is_next_of_ring(each.value) && (!is_row(each.value) || rows(each.value) != 1)) return false;
     int const output = source(plan.output);
-    bool const is_output_known =
-        loop_position >= 0 && is<operations::stack>(output) ? true : is_row(plan.output) && rows(plan.output) == 1;
+    bool const is_output_known = loop_position >= 0 && is<operations::stack>(output)
+                                     ? true
+                                     : is_row(plan.output) && rows(plan.output) == (loop_position < 0 ? trips : 1);
     return is_output_known && registers <= most_registers;
   }();
 };

@@ -265,6 +265,17 @@ struct call_steps {
     traced_layer<Call>::prepare(call, to);
   }
   template <class Call>
+  static void store_states(Call const& call, float* prepared) {
+    traced_layer<Call>::store_states(call, prepared);
+  }
+  template <class Call>
+  static constexpr bool keeps_states() {
+    if constexpr (is_elementwise<Call> || transfers_of_call<Call>::holds)
+      return false;
+    else
+      return traced_layer<Call>::keeps_states();
+  }
+  template <class Call>
   static constexpr long long shared_workspace() {
     if constexpr (is_elementwise<Call> || transfers_of_call<Call>::holds)
       return 0;

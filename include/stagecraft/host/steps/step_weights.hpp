@@ -87,11 +87,12 @@ void fold_normalization(float const* given, float* folded) {
   auto const at = [given](std::size_t parameter) { return given + layout::storage.offset[parameter]; };
   aligned_block const values(size), scale(columns), bias(columns);
   for (long long c = 0; c < columns; ++c) {
-    double factor = 1 / std::sqrt(double{at(own + numbers.moving_variance)[c]} + double{options.epsilon});
-    if constexpr (options.scale) factor *= double{at(own + numbers.gamma)[c]};
-    double offset = -factor * double{at(own + numbers.moving_mean)[c]};
-    if constexpr (has_bias) offset += factor * double{at(kernel + 1)[c]};
-    if constexpr (options.center) offset += double{at(own + numbers.beta)[c]};
+    double factor =
+        1 / std::sqrt(static_cast<double>(at(own + numbers.moving_variance)[c]) + static_cast<double>(options.epsilon));
+    if constexpr (options.scale) factor *= static_cast<double>(at(own + numbers.gamma)[c]);
+    double offset = -factor * static_cast<double>(at(own + numbers.moving_mean)[c]);
+    if constexpr (has_bias) offset += factor * static_cast<double>(at(kernel + 1)[c]);
+    if constexpr (options.center) offset += static_cast<double>(at(own + numbers.beta)[c]);
     scale.data()[c] = static_cast<float>(factor);
     bias.data()[c] = static_cast<float>(offset);
   }
@@ -167,6 +168,17 @@ inline constexpr long long prepared_place = [] {
   }(std::make_index_sequence<static_cast<std::size_t>(Call)>{});
 }();
 
+/// Whether the forward step of a call keeps states there.
+template <class Plan, int Call>
+inline constexpr bool keeps_states_there = [] {
+  if constexpr (prepared_floats<Plan, Call> > 0) {
+    using call = host_call<Plan, Call>;
+    if constexpr (requires { cpu::layer_steps_of<call>::template keeps_states<call>(); })
+      return cpu::layer_steps_of<call>::template keeps_states<call>();
+  }
+  return false;
+}();
+
 /// The memory of all calls of a plan, where a session runs all of them by that plan.
 template <class Plan>
 class prepared_weights {
@@ -180,7 +192,28 @@ class prepared_weights {
       return 0LL;
   }();
 
-  [[nodiscard]] float const* data() const noexcept { return memory_.data(); }
+  /// Whether steps keep states of theirs there.
+  static constexpr bool keeps_states = [] {
+    if constexpr (floats > 0 && Plan::graph.is_stateful())
+      return []<std::size_t... Call>(std::index_sequence<Call...>) {
+        return (keeps_states_there<Plan, static_cast<int>(Call)> || ...);
+      }(std::make_index_sequence<static_cast<std::size_t>(calls)>{});
+    else
+      return false;
+  }();
+
+  [[nodiscard]] float* data() const noexcept { return memory_.data(); }
+
+  /// Copies these states to where states are stored.
+  void store_states([[maybe_unused]] float* stored) const {
+    if constexpr (keeps_states) {
+      pass_memory memory;
+      memory.weights = stored;
+      [&]<std::size_t... Call>(std::index_sequence<Call...>) {
+        (store_states_of<static_cast<int>(Call)>(memory), ...);
+      }(std::make_index_sequence<static_cast<std::size_t>(calls)>{});
+    }
+  }
 
   /// Makes them of those that are given, in the layout of the session.
   void prepare([[maybe_unused]] float* given) {
@@ -199,6 +232,14 @@ class prepared_weights {
     if constexpr (prepared_floats<Plan, Call> > 0) {
       using call = host_call<Plan, Call>;
       cpu::layer_steps_of<call>::prepare(call{memory}, memory_.data() + prepared_place<Plan, Call>);
+    }
+  }
+
+  template <int Call>
+  void store_states_of(pass_memory const& memory) const {
+    if constexpr (keeps_states_there<Plan, Call>) {
+      using call = host_call<Plan, Call>;
+      cpu::layer_steps_of<call>::store_states(call{memory}, memory_.data() + prepared_place<Plan, Call>);
     }
   }
 
@@ -221,7 +262,12 @@ class step_weights {
     prepared_.prepare(replaces_weights ? folded_.data() : stored);
   }
   [[nodiscard]] float* weights() const noexcept { return folded_.data(); }
-  [[nodiscard]] float const* prepared() const noexcept { return prepared_.data(); }
+  [[nodiscard]] float* prepared() const noexcept { return prepared_.data(); }
+  /// Returns the stored weights. The states among them become those in `prepared` if these are ahead.
+  float* store_states(float* stored, bool are_ahead) const {
+    if (prepared_type::keeps_states && are_ahead) prepared_.store_states(stored);
+    return stored;
+  }
 
  private:
   folded_type folded_;

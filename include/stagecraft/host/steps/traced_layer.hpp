@@ -157,6 +157,17 @@ class traced_layer {
     if constexpr (is_inlined<Call>) inlined_list<Call>::pack(call, to);
   }
 
+  /// Whether a step leaves the states in `prepared`, from which `store_states` copies them to the stored ones.
+  static constexpr bool keeps_states() {
+    if constexpr (is_inlined<Call>)
+      return inlined_list<Call>::keeps_rings;
+    else
+      return false;
+  }
+  static void store_states([[maybe_unused]] Call const& call, [[maybe_unused]] float* prepared) {
+    if constexpr (keeps_states()) inlined_list<Call>::store_rings(call, prepared);
+  }
+
   static void forward(Call const& call) {
     if constexpr (is_inlined<Call>)
       inlined_list<Call>::forward(call, call.memory.prepared + prepared_place<typename Call::plan, Call::call>);

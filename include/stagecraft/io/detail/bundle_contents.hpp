@@ -23,7 +23,7 @@
 
 namespace stagecraft::io {
 
-/// Whether lists and objects are nested more than `deepest` deep. Of what is no JSON, the answer may be either.
+/// True if lists and objects are nested more than `deepest` deep. For a text that is no JSON, the answer may be either.
 [[nodiscard]] constexpr bool is_nested_deeper(std::string_view text, int deepest) noexcept {
   int depth = 0;
   bool in_text = false;
@@ -47,10 +47,10 @@ static_assert(!is_nested_deeper(R"(["[[\"[", {}])", 2));
 
 struct bundle_contents {
   json model;           ///< model.json
-  json training;        ///< `training` of training.json; null: of a predictor
+  json training;        ///< `training` of training.json; null: the bundle of a predictor
   tensor_file tensors;  ///< weights.safetensors
-  /// The names of the weights in Keras's order, those that training changes and the others: a file of tensors has its
-  /// own order.
+  /// The names of the weights that training changes, and of the others, in Keras's order: a file of tensors has an
+  /// order of its own.
   std::vector<std::string> trainable_weights, non_trainable_weights;
 };
 
@@ -90,14 +90,14 @@ inline void write_contents(std::string const& folder, bundle_contents const& con
                       {"files", files},
                       {"crc32", no_checksum}};
   auto text = training.dump(1) + "\n";
-  // The checksum of this file, with zeros in its own place.
+  // This file's checksum is computed with zeros in its own place.
   text.replace(text.rfind(no_checksum), no_checksum.size(), hexadecimal(crc32_of(text)));
   file_writer file(folder + "/training.json");
   file.write(text);
   file.close();
 }
 
-/// Reads JSON that is nested no deeper than any that is written. Throws file_error E5030.
+/// Reads JSON that is nested no deeper than the deepest that this library writes. Throws file_error E5030.
 [[nodiscard]] inline json parse_json(std::string_view text, std::string const& file) {
   constexpr int deepest = 100;
   if (is_nested_deeper(text, deepest)) refuse("E5030", file, "its JSON is nested deeper than that of a bundle");
@@ -122,7 +122,7 @@ inline void write_contents(std::string const& folder, bundle_contents const& con
   return crc;
 }
 
-/// Reads training.json: which files there are, and what the training is. E5030, E5031.
+/// Reads training.json: the list of files and the training. E5030, E5031.
 [[nodiscard]] inline json read_training_json(byte_source const& source) {
   auto text = text_of(source);
   auto const whole = parse_json(text, source.name());
@@ -161,7 +161,7 @@ inline void write_contents(std::string const& folder, bundle_contents const& con
   return found->get<std::vector<std::string>>();
 }
 
-/// A folder that stays the same one while its files are read, whatever is put in its place.
+/// An open folder: its files are read from it even if another folder takes its place meanwhile.
 class opened_folder {
  public:
   explicit opened_folder(std::string path)
@@ -172,12 +172,12 @@ class opened_folder {
     if (opened_ >= 0) ::close(opened_);
   }
 
-  /// The bytes of a file of the bundle. If there is no folder, they say why it cannot be read.
+  /// The bytes of a file of the bundle. Throws E5001 with the system's reason if there is no folder.
   [[nodiscard]] byte_source file(char const* name) const {
     auto const path = path_ + "/" + name;
     return opened_ < 0 ? byte_source(path) : byte_source(opened_, name, path);
   }
-  /// Whether another folder, or none, stands there now.
+  /// True if the path now leads to another folder, or to none.
   [[nodiscard]] bool is_replaced() const {
     struct stat own{}, there{};
     if (opened_ < 0) return false;
@@ -212,9 +212,9 @@ class opened_folder {
   return contents;
 }
 
-/// Reads the files of a bundle. If another process saves to it meanwhile, what is read is one of the two, whole. Throws
-/// file_error: E5001, E5011 to E5013 as read_safetensors, E5030 it is no bundle, E5031 a file is not the one that was
-/// saved.
+/// Reads the files of a bundle. If another process saves to it meanwhile, the result is one of the two bundles, whole.
+/// Throws file_error: E5001, E5011 to E5013 as read_safetensors, E5030 it is no bundle, E5031 a file is not the one
+/// that was saved.
 [[nodiscard]] inline bundle_contents read_contents(std::string const& path) {
   for (int left = 50;; --left) {
     auto const folder = place_of_bundle(path);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The folder of a bundle: three files that belong together, written beside the former one and put in its place at once.
+// The folder of a bundle: three files that belong together, written beside the former folder, whose place they then
+// take in one step.
 #pragma once
 
 #include <stagecraft/io/detail/byte_source.hpp>
@@ -21,7 +22,7 @@
 
 namespace stagecraft::io {
 
-/// The checksum of zip and gzip of bytes that follow bytes whose checksum is `crc`. Needs zlib.
+/// The checksum of zip and gzip for bytes that follow others, whose checksum is `crc`. Needs zlib.
 [[nodiscard]] inline std::uint32_t crc32_of(std::span<std::byte const> bytes, std::uint32_t crc = 0) {
   if (bytes.empty()) return crc;  // zlib returns its first value for a null pointer
   return static_cast<std::uint32_t>(
@@ -30,7 +31,7 @@ namespace stagecraft::io {
 
 inline constexpr char const* bundle_files[]{"model.json", "weights.safetensors", "training.json"};
 
-/// Size and checksum of what goes through it.
+/// Passes bytes on and computes their number and checksum.
 class summing_writer {
  public:
   explicit summing_writer(file_writer& to) : to_(to) {}
@@ -51,7 +52,7 @@ class summing_writer {
 
 /// Removes a bundle, and nothing else: a folder with other files stays.
 inline void remove_bundle(std::string const& folder) {
-  if (!is_real_folder(folder)) return;  // a link's files are not its own
+  if (!is_real_folder(folder)) return;  // a link's files belong to another folder
   for (auto const* file : bundle_files) ::unlink((folder + "/" + file).c_str());
   ::rmdir(folder.c_str());
 }
@@ -60,8 +61,8 @@ inline void remove_bundle(std::string const& folder) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   return path;
 }
-/// Removes folders beside `path` that an ended program has left: "<path>.saving-<process>", half-written, and where
-/// there is a whole one as well, "<path>.former-<process>", which was about to be replaced.
+/// Removes folders beside `path` that an ended program has left: half-written ones, "<path>.saving-<process>", and, if
+/// there is a whole bundle as well, "<path>.former-<process>", which was about to be removed.
 inline void remove_leftovers(std::string const& path) {
   auto const place = behind_links(path);
   for (auto const& left : leftovers(place, ".saving-")) remove_bundle(left);
@@ -69,7 +70,7 @@ inline void remove_leftovers(std::string const& path) {
     for (auto const& left : leftovers(place, ".former-")) remove_bundle(left);
 }
 
-/// Throws file_error E5033 where something else than a bundle stands, which is not overwritten.
+/// Throws file_error E5033 if `path` holds anything but a bundle, which is not overwritten.
 inline void check_bundle_place(std::string const& path) {
   if (!exists(path)) return;
   struct stat facts{};
@@ -83,7 +84,7 @@ inline void check_bundle_place(std::string const& path) {
   }
 }
 
-/// Puts the new bundle in the place of the former one, which is then gone.
+/// Puts the new bundle in the place of the former one, and removes that.
 inline void put_in_place(std::string const& saved, std::string const& path) {
   call_write_hook();
   if (!exists(path)) {
@@ -99,7 +100,7 @@ inline void put_in_place(std::string const& saved, std::string const& path) {
     return;
   }
 #endif
-  // Two steps; who reads between them finds the former one under its other name.
+  // Two steps: a reader between them finds the former bundle under its other name.
   auto const former = path + ".former-" + std::to_string(::getpid());
   if (std::rename(path.c_str(), former.c_str()) != 0) refuse_writing(path, "put the new bundle there");
   call_write_hook();
@@ -113,7 +114,7 @@ inline void put_in_place(std::string const& saved, std::string const& path) {
   remove_bundle(former);
 }
 
-/// A folder that is held as being written, until this ends.
+/// Holds the lock that marks a folder as being written.
 class held_folder {
  public:
   explicit held_folder(std::string const& path) : opened_(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
@@ -129,8 +130,8 @@ class held_folder {
   int opened_;
 };
 
-/// Writes a bundle: `fill(folder)` writes its files. If that throws, or the program ends before it is done, the former
-/// bundle is still there, whole. A symbolic link stays: the folder that it points to is replaced.
+/// Writes a bundle: `fill(folder)` writes its files. If `fill` throws, or the program ends before it is done, the
+/// former bundle is still there, whole. A symbolic link stays: the folder that it points to is replaced.
 template <class Fill>
 void replace_bundle(std::string const& path, Fill const& fill) {
   auto const place = behind_links(path);
@@ -150,8 +151,8 @@ void replace_bundle(std::string const& path, Fill const& fill) {
   }
 }
 
-/// Where a bundle is: at `path`, or, while it is replaced, or after a program ended then, at the name that it has
-/// meanwhile.
+/// The path of a bundle: `path`, or the former bundle's temporary name while it is replaced, or after a program ended
+/// in that moment.
 [[nodiscard]] inline std::string place_of_bundle(std::string const& path) {
   struct stat facts{};
   if (::stat(path.c_str(), &facts) == 0) return path;

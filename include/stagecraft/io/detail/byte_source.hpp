@@ -26,9 +26,9 @@ namespace stagecraft::io {
 /// A file, or bytes in memory with a name for errors.
 class byte_source {
  public:
-  /// Opens a file. Throws file_error E5001 with the system's reason; folders, pipes and devices are no files.
+  /// Opens a file. Throws file_error E5001 with the system's reason; folders, pipes and devices are refused.
   explicit byte_source(std::string path) : byte_source(AT_FDCWD, path.c_str(), path) {}
-  /// A file of an open folder; `path` is what errors call it.
+  /// Opens a file in an open folder; errors call it `path`.
   byte_source(int folder, char const* file, std::string path)
       : name_(std::move(path)), file_(::openat(folder, file, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     struct stat facts{};
@@ -50,12 +50,12 @@ class byte_source {
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
 
-  /// Whether [first, first + count) lies in it.
+  /// True if the bytes [first, first + count) exist.
   [[nodiscard]] bool holds(std::uint64_t first, std::uint64_t count) const noexcept {
     return first <= size_ && count <= size_ - first;
   }
 
-  /// Copies bytes from a place that it holds. Throws file_error E5001 if the file has become shorter meanwhile.
+  /// Copies bytes that exist. Throws file_error E5001 if the file has become shorter meanwhile.
   void read(std::uint64_t first, std::span<std::byte> to) const {
     if (file_ < 0) {
       if (!to.empty()) std::memcpy(to.data(), bytes_.data() + first, to.size());
@@ -92,7 +92,7 @@ class byte_source {
   std::uint64_t size_ = 0;
 };
 
-/// A little-endian number at the beginning of bytes, which has `Count` bytes.
+/// The little-endian number in the first `Count` bytes.
 template <std::size_t Count>
 [[nodiscard]] constexpr std::uint64_t number_at(std::byte const* bytes) noexcept {
   std::uint64_t value = 0;

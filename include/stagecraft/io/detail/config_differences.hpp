@@ -12,15 +12,15 @@
 
 namespace stagecraft::io {
 
-/// Collects texts, one a difference.
+/// Collects differences, each as a text.
 class difference_list {
  public:
   void add(std::string text) { texts_.push_back(std::move(text)); }
   [[nodiscard]] bool empty() const noexcept { return texts_.empty(); }
   [[nodiscard]] std::vector<std::string> const& texts() const noexcept { return texts_; }
 
-  /// "w.safetensors: does not fit model 'mlp', 2 differences:", and a line for each. Throws file_error if there are
-  /// any.
+  /// Throws file_error if there are any differences: "w.safetensors: does not fit model 'mlp', 2 differences:", and a
+  /// line for each.
   void raise(std::string_view code, std::string const& file, std::string_view model) const {
     if (texts_.empty()) return;
     std::string text = "does not fit model '" + std::string(model) + "', " + std::to_string(texts_.size()) +
@@ -91,12 +91,12 @@ inline void compare_stages(json const& own, json const& found, difference_list& 
   }
 }
 
-/// Lists options that differ. An option that the file does not have is no difference: a release without it wrote it.
+/// Lists options that differ. An option that the file does not have is no difference: an older release wrote the file.
 inline void compare_config(json const& own, json const& found, std::string const& where, difference_list& differences) {
   if (!found.is_object()) return differences.add(where + "the file has " + value_text(found));
   for (auto const& [key, value] : own.items()) {
     auto const other = found.find(key);
-    if (other == found.end() || key == "output_shapes") continue;  // which follow from the rest
+    if (other == found.end() || key == "output_shapes") continue;  // output shapes follow from the rest
     if (key == "layers" && value.is_array())
       compare_layers(value, *other, where, differences);
     else if (key == "config" && value.is_object())

@@ -19,7 +19,7 @@
 
 namespace stagecraft::io {
 
-/// A message of protocol buffers while it is written: fields in the order of their calls.
+/// Writes a message of protocol buffers: fields in the order of the calls.
 class proto_message {
  public:
   void add_varint(int field, std::uint64_t value) {
@@ -37,7 +37,7 @@ class proto_message {
   }
   [[nodiscard]] std::string const& bytes() const noexcept { return bytes_; }
 
-  /// Little-endian.
+  /// Appends a number's bytes, little-endian.
   template <class Number>
   static void append(std::string& to, Number value) {
     for (std::size_t i = 0; i < sizeof value; ++i) to += static_cast<char>(value >> (8 * i) & 0xFFU);
@@ -51,7 +51,7 @@ class proto_message {
   std::string bytes_;
 };
 
-/// CRC-32C, masked as records have it.
+/// The CRC-32C of bytes, masked as in TensorFlow's records.
 [[nodiscard]] inline std::uint32_t masked_crc32c(std::string_view bytes) {
   static constexpr auto table = [] {
     std::array<std::uint32_t, 256> result{};
@@ -88,8 +88,8 @@ class event_writer {
     summary(tag, tensor, "scalars", step, wall_time);
   }
 
-  /// As TensorBoard's plugin makes one: 30 buckets of equal width, of which the last one has all if they are the same.
-  /// What is not a number is in the last one, too.
+  /// Appends a histogram as TensorBoard's plugin makes it: 30 buckets of equal width. Equal values are all in the last
+  /// bucket, and so are NaN.
   void histogram(std::string_view tag, std::span<float const> values, std::int64_t step, double wall_time) {
     std::array<double, buckets> inside{};
     double first = 0, last = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes files so that a reader sees the former or the new file, whole: under another name, to the disk, then
-// renamed. Removes files and folders under such names that killed programs left.
+// Writes files so that a reader sees the former or the new file, whole: a file is written under another name, to the
+// disk, and then renamed. Removes files and folders with such names that killed programs left.
 #pragma once
 
 #include <stagecraft/io/detail/byte_source.hpp>
@@ -26,31 +26,32 @@
 
 namespace stagecraft::io {
 
-/// The name beside `path` under which it is written. Numbered by the process: two that save to one place do not mix.
+/// The name beside `path` under which it is written. It has the number of the process, so that two processes that save
+/// to one place do not mix.
 [[nodiscard]] inline std::string name_while_writing(std::string const& path) {
   return path + ".saving-" + std::to_string(::getpid());
 }
 
-/// "." for a name without a folder.
+/// The folder of a path; "." for a name without a folder.
 [[nodiscard]] inline std::string folder_of(std::string const& path) {
   auto const slash = path.find_last_of('/');
   return slash == std::string::npos ? "." : path.substr(0, slash + 1);
 }
 
-/// Whether anything stands there, a symbolic link included.
+/// True if the path exists; a dangling symbolic link exists, too.
 [[nodiscard]] inline bool exists(std::string const& path) {
   struct stat facts{};
   return ::lstat(path.c_str(), &facts) == 0;
 }
-/// Whether a folder stands there itself, not a symbolic link to one.
+/// True if the path is a folder, and no symbolic link to one.
 [[nodiscard]] inline bool is_real_folder(std::string const& path) {
   struct stat facts{};
   return ::lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
 }
 
-/// Where a name leads: that of a symbolic link to what it points to, which need not be there; any other to itself.
+/// Follows symbolic links: returns the path that a link points to, which need not exist; any other path as it is.
 [[nodiscard]] inline std::string behind_links(std::string path) {
-  constexpr int most = 40;  // as Linux has it
+  constexpr int most = 40;  // Linux's limit
   for (int links = 0; links < most; ++links) {
     char target[4096];
     auto const count = ::readlink(path.c_str(), target, sizeof target);
@@ -64,7 +65,7 @@ namespace stagecraft::io {
   return path;
 }
 
-/// The names in a folder; none if there is none.
+/// The names in a folder; none if there is no folder.
 [[nodiscard]] inline std::vector<std::string> names_in_folder(std::string const& folder) {
   std::vector<std::string> names;
   if (auto* const opened = ::opendir(folder.c_str()); opened != nullptr) {
@@ -75,7 +76,7 @@ namespace stagecraft::io {
   return names;
 }
 
-/// When a process started, in seconds of the system's clock; 0: it is not known.
+/// The time at which a process started, in seconds of the system's clock; 0: unknown.
 [[nodiscard]] inline std::int64_t start_of_process(long process) {
   timespec since_boot{}, now{};
   auto* const file = std::fopen(("/proc/" + std::to_string(process) + "/stat").c_str(), "re");
@@ -97,8 +98,8 @@ namespace stagecraft::io {
   return now.tv_sec - since_boot.tv_sec + ticks / ::sysconf(_SC_CLK_TCK);
 }
 
-/// Whether no program writes there any more: whoever does holds a lock, and the process of that number has ended, or
-/// is a younger one than what stands there.
+/// True if no program writes to the path any more: nobody holds its lock, and the process with that number has ended or
+/// is younger than the path.
 [[nodiscard]] inline bool is_left_over(std::string const& path, long process) {
   if (process <= 0 || process == ::getpid()) return false;
   int const opened = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -108,12 +109,12 @@ namespace stagecraft::io {
   ::close(opened);
   if (!is_free) return false;
   if (::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH) return true;
-  constexpr std::int64_t doubt = 60;  // seconds, of clocks that are set meanwhile
+  constexpr std::int64_t doubt = 60;  // seconds by which clocks may have been set meanwhile
   auto const start = start_of_process(process);
   return start > static_cast<std::int64_t>(facts.st_mtime) + doubt;
 }
 
-/// What stands beside `path` as "<path><kind><process>". `any`: whether a program still writes it or not.
+/// The paths "<path><kind><process>" that exist beside `path`. `any`: also those that a program still writes.
 [[nodiscard]] inline std::vector<std::string> leftovers(std::string const& path, std::string_view kind,
                                                         bool any = false) {
   std::vector<std::string> found;
@@ -130,8 +131,8 @@ namespace stagecraft::io {
   return found;
 }
 
-/// Called before bytes are written, with how many, and before anything else is done to a folder, with 0; says how many
-/// to write. For tests that end a program in the middle.
+/// A function that tests set to end a program in the middle. It is called with the number of bytes before they are
+/// written, and with 0 before anything else is done to a folder; it returns the number of bytes to write.
 using write_hook_type = std::size_t (*)(std::size_t);
 inline constinit write_hook_type write_hook = nullptr;
 inline void call_write_hook() {
@@ -143,7 +144,7 @@ inline void call_write_hook() {
   refuse("E5041", path, std::string("cannot ") + what + ": " + reason);
 }
 
-/// The entries of a folder are on the disk when this returns. Systems that cannot do that for folders are forgiven.
+/// Writes the entries of a folder to the disk. Failures are ignored, since some systems cannot do that for folders.
 inline void sync_folder(std::string const& folder) {
   int const opened = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (opened < 0) return;
@@ -151,13 +152,14 @@ inline void sync_folder(std::string const& folder) {
   ::close(opened);
 }
 
-/// A new file; what stood there is gone. Throws file_error E5041 with the system's reason: a full disk, no permission.
+/// Writes a new file in place of any former one. Throws file_error E5041 with the system's reason, such as a full disk
+/// or no permission.
 class file_writer {
  public:
   explicit file_writer(std::string path)
       : path_(std::move(path)), file_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
     if (file_ < 0) refuse_writing(path_, "open it for writing");
-    ::flock(file_, LOCK_EX | LOCK_NB);  // by which others see that it is being written
+    ::flock(file_, LOCK_EX | LOCK_NB);  // the lock tells others that the file is being written
   }
   file_writer(file_writer const&) = delete;
   file_writer& operator=(file_writer const&) = delete;
@@ -175,7 +177,7 @@ class file_writer {
     }
   }
   void write(std::string_view text) { write(std::span(reinterpret_cast<std::byte const*>(text.data()), text.size())); }
-  /// Everything is on the disk when this returns.
+  /// Closes the file, all of which is then on the disk.
   void close() {
     if (::fsync(file_) != 0 && errno != EINVAL && errno != ENOTSUP) refuse_writing(path_, "write to it");
     if (::close(std::exchange(file_, -1)) != 0) refuse_writing(path_, "write to it");
@@ -186,8 +188,8 @@ class file_writer {
   int file_;
 };
 
-/// Writes a file whole: `fill(writer)` writes its bytes. If that throws, or the program ends before it is done, what
-/// stood at `path` is still there. A symbolic link stays: the file that it points to is replaced.
+/// Writes a whole file: `fill(writer)` writes its bytes. If `fill` throws, or the program ends before it is done, the
+/// former file at `path` is still there. A symbolic link stays: the file that it points to is replaced.
 template <class Fill>
 void replace_file(std::string const& path, Fill const& fill) {
   auto const place = behind_links(path);

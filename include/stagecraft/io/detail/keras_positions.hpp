@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Weights of Keras's files, which have them by layer and position, under the names of a model's own weights.
+// Names the weights of Keras's files, which identify them by layer and position, as the model's own weights.
 #pragma once
 
 #include <stagecraft/io/stored_tensor.hpp>
@@ -17,10 +17,10 @@
 
 namespace stagecraft::io {
 
-/// A text beside tensors whose names are "<layer>\n<name in the file>", in Keras's order.
+/// The key of a text beside tensors that are named "<layer>\n<name in the file>", in Keras's order.
 inline constexpr char const* keras_positions = "stagecraft_keras_layers";
 
-/// A weight of a model, and where Keras's files look for it.
+/// A weight of a model, and its place in Keras's files.
 struct weight_place {
   std::string path;   ///< "encoder/dense/kernel:0"
   std::string outer;  ///< "encoder": the layer, or nested model, of the outermost model
@@ -29,13 +29,13 @@ struct weight_place {
   std::vector<std::int64_t> shape;
 };
 
-/// What is known of a tensor before it is told whose it is.
+/// A tensor of a file, before its weight is known.
 struct placed_tensor {
   std::string_view name;
   std::span<std::int64_t const> shape;
 };
 
-/// Whether a path such as "encoder/dense/kernel:0" leads through a name; its last part is the weight's.
+/// True if a path such as "encoder/dense/kernel:0" has a name among its parts; the last part is the weight's.
 [[nodiscard]] inline bool leads_through(std::string_view path, std::string_view name) {
   for (auto slash = path.find('/'); slash != std::string_view::npos; slash = path.find('/')) {
     if (path.substr(0, slash) == name) return true;
@@ -44,8 +44,8 @@ struct placed_tensor {
   return false;
 }
 
-/// Tells which tensor of a group of Keras's file is which weight. A group is a layer's or a nested model's; a file
-/// lists its tensors in an order that Keras alone goes by, under names that depend on the graph or model in which they
+/// Finds the weight of each tensor in a group of Keras's file. A group belongs to a layer or a nested model; a file
+/// lists its tensors in the order that Keras reads them in, under names that depend on the graph or model in which they
 /// were made: "dense/kernel:0", "dense_1/kernel:0", "sequential/dense/kernel", "dense_W:0".
 class keras_group {
  public:
@@ -62,13 +62,13 @@ class keras_group {
   }
 
   /// The weight of each tensor, as an index of `own`; `none`: it has no counterpart. A layer's weights have the order
-  /// of its tensors. In a nested model names tell the layers, if each layer is named and gets as many tensors of its
-  /// shapes as it has weights. Else the order does: what is trained first, as Keras saves it, or layer by layer, as it
-  /// does where nothing is trained.
+  /// of its tensors. In a nested model, names decide if each layer is named and gets as many tensors of its shapes as
+  /// it has weights. Otherwise the order decides: trained weights first, as Keras saves them, or layer by layer, as
+  /// Keras does if nothing is trained.
   [[nodiscard]] indices match(std::vector<placed_tensor> const& tensors) const {
     return layers_.size() <= 1 ? in_order(false, tensors.size()) : match_models(tensors, true);
   }
-  /// Matches a file that is one list of all tensors: the order counts only where no layer is named.
+  /// Matches a file that is one list of all tensors: the order decides only if no layer is named.
   [[nodiscard]] indices match_list(std::vector<placed_tensor> const& tensors) const {
     return match_models(tensors, false);
   }
@@ -116,8 +116,8 @@ class keras_group {
     return to;
   }
 
-  /// The layer whose name is the last in a tensor's that any layer has. Of two of one name in different models, that
-  /// with more of its models' names before it, and of equals the first that has room.
+  /// The layer that a tensor's name names last. If layers of different models share the name, the layer with more of
+  /// its models' names before it; if still equal, the first with room.
   [[nodiscard]] std::optional<std::size_t> layer_of(std::string_view tensor,
                                                     std::vector<std::size_t> const& taken) const {
     for (auto end = tensor.rfind('/'); end != std::string_view::npos && end > 0; end = tensor.rfind('/', end - 1)) {
@@ -135,7 +135,7 @@ class keras_group {
     }
     return std::nullopt;
   }
-  /// How many of the last parts of two paths are the same.
+  /// Number of trailing parts that two paths share.
   [[nodiscard]] static std::size_t common_parts(std::string_view a, std::string_view b) {
     std::size_t count = 0;
     while (last_part(a) == last_part(b)) {
@@ -152,8 +152,8 @@ class keras_group {
   std::map<std::string_view, indices> by_name_;
 };
 
-/// Gives the tensors of such a file the names of a model's weights. What has no counterpart keeps a name that says
-/// where it is.
+/// Renames the tensors of such a file as a model's weights. A tensor without a counterpart keeps a name that says its
+/// place.
 inline void name_keras_weights(tensor_file& file, std::vector<weight_place> const& places) {
   if (file.find_metadata(keras_positions) == nullptr) return;
   std::map<std::string, std::vector<stored_tensor*>> groups;
@@ -174,7 +174,7 @@ inline void name_keras_weights(tensor_file& file, std::vector<weight_place> cons
       own = outer->second;
     else if (auto const layer = by_layer.find(name); layer != by_layer.end())
       own = layer->second;
-    else  // a model in a nested one
+    else  // a model inside a nested model
       for (auto const& place : places)
         if (place.layer.starts_with(name + "/")) own.push_back(&place);
     std::vector<placed_tensor> placed;

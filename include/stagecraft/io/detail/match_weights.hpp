@@ -21,8 +21,8 @@ namespace stagecraft::io {
 
 using stagecraft::detail::path_of_layer;
 
-/// "dense/kernel:0", Keras's name of a weight; in nested models with their names before it: "encoder/dense/kernel:0",
-/// so that no two weights have one name.
+/// Keras's name of a weight, "dense/kernel:0", after the names of the nested models that it is in,
+/// "encoder/dense/kernel:0", so that no two weights share a name.
 template <class M>
 [[nodiscard]] std::string weight_path(int weight) {
   return path_of_layer(graph_of<M>, graph_of<M>.layer_of_parameter(weight)) + "/" +
@@ -37,22 +37,22 @@ template <class M>
   return paths;
 }
 
-/// A path from which Keras's ":0" is removed.
+/// A path without Keras's ":0".
 [[nodiscard]] inline std::string_view without_number(std::string_view path) {
   return path.ends_with(":0") ? path.substr(0, path.size() - 2) : path;
 }
 /// "encoder/dense" of "encoder/dense/kernel:0".
 [[nodiscard]] inline std::string_view layer_of_path(std::string_view path) { return path.substr(0, path.rfind('/')); }
 
-/// What is wrong with a tensor that is to become a weight; empty: nothing.
+/// The reason why a tensor cannot become a weight; empty: it can.
 [[nodiscard]] inline std::string difference_of(stored_tensor const& found, weight_array const& weight) {
   if (!is_floating(found.type)) return "has elements of type " + std::string(name(found.type)) + " in the file";
   if (std::equal(found.shape.begin(), found.shape.end(), weight.shape.begin(), weight.shape.end())) return {};
   return "has shape " + shape_text(weight.shape) + ", in the file " + shape_text(found.shape);
 }
 
-/// The names under which a file may hold weights: `paths` or, where it does not know their layers, Keras's names, which
-/// say nothing of nested models, if no other layer has them.
+/// The names under which a file may hold weights: `paths` or, for layers that the file does not know, Keras's names
+/// without nested models, if no other layer has them.
 [[nodiscard]] inline std::vector<std::string> names_in_file(std::vector<weight_array> const& weights,
                                                             std::vector<std::string> paths,
                                                             std::set<std::string_view> const& layers_of_file) {
@@ -66,8 +66,8 @@ template <class M>
   return paths;
 }
 
-/// Replaces the values of `weights`, whose names in files are `paths`, by those of the file: of all of them or, by
-/// name, layer by layer. Throws file_error E5021 with all differences, before anything is changed; E5022.
+/// Replaces the values of `weights`, whose names in files are `paths`, by the file's: all of them or, with by_name,
+/// layer by layer. Throws file_error E5021 with all differences, before anything is changed; E5022.
 inline trainers::loaded_weights match_weights(std::vector<weight_array>& weights,
                                               std::vector<std::string> const& own_paths, tensor_file const& file,
                                               std::string const& path, std::string_view model,
@@ -85,7 +85,7 @@ inline trainers::loaded_weights match_weights(std::vector<weight_array>& weights
   for (auto const& each : paths) layers.insert(layer_of_path(each));
 
   difference_list differences;
-  std::map<std::string_view, std::vector<std::string>> of_layers;  // what differs in layers that both have
+  std::map<std::string_view, std::vector<std::string>> of_layers;  // differences within layers that both have
   std::vector<std::pair<weight_array*, stored_tensor const*>> found;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     auto const layer = layer_of_path(paths[i]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A model as Keras 2 describes it in JSON: classes and options of the layers, and which call reads whose output.
+// A model as Keras 2 describes it in JSON: classes and options of the layers, and the inputs of each call.
 #pragma once
 
 #include <stagecraft/graph/graph.hpp>
@@ -18,7 +18,7 @@
 
 namespace stagecraft::io {
 
-/// Keras's key for a member that has another name here, since C++ has no member of its class's name.
+/// Keras's key of a member. Some members have other names here, since a C++ member cannot be named as its class.
 [[nodiscard]] inline std::string keras_key(std::string_view class_name, std::string_view member) {
   if (member == "function") return "activation";
   if (member == "target") return "target_shape";
@@ -26,7 +26,8 @@ namespace stagecraft::io {
   return std::string(member);
 }
 
-/// Adjusts values for which Keras has None, and leaves out arguments of the call.
+/// Adjusts a layer's configuration to Keras's: None for values that mean it, no keys that Keras lacks, no arguments of
+/// the call.
 inline void as_keras_has_it(std::string_view class_name, json& config) {
   auto const none_if = [&](char const* key, json const& value) {
     if (auto const found = config.find(key); found != config.end() && *found == value) *found = nullptr;
@@ -37,12 +38,12 @@ inline void as_keras_has_it(std::string_view class_name, json& config) {
     if (noise->empty())
       *noise = nullptr;
     else
-      noise->insert(noise->begin(), nullptr);  // the samples
+      noise->insert(noise->begin(), nullptr);  // the axis of the samples
   }
   if (class_name == "Discretization") none_if("num_bins", 0);
   if (class_name == "Normalization")
     for (char const* const key : {"mean", "variance"}) none_if(key, json::array());
-  for (char const* const key : {"options", "options_bwd"}) config.erase(key);  // how IPUs plan products
+  for (char const* const key : {"options", "options_bwd"}) config.erase(key);  // options of IPUs for planning products
   if (class_name == "Bidirectional") none_if("merge_mode", "none");
   if (class_name == "EinsumDense") {
     none_if("bias_axes", "");
@@ -53,7 +54,7 @@ inline void as_keras_has_it(std::string_view class_name, json& config) {
     none_if("value_dim", 0);
     none_if("output_shape", 0);
     for (auto& axis : config["attention_axes"])
-      if (axis < 0) axis = axis.get<int>() - 1;  // from the end, Keras counts the heads as well
+      if (axis < 0) axis = axis.get<int>() - 1;  // counted from the end, Keras's axes include that of the heads
     if (config["attention_axes"].is_null()) config.erase("attention_axes");
   }
   none_if("output_padding", -1);
@@ -61,6 +62,8 @@ inline void as_keras_has_it(std::string_view class_name, json& config) {
   none_if("output_padding", json::array({-1, -1, -1}));
   if (config.value("serialization_factor", 0) == 1) config.erase("serialization_factor");
   if (!config.value("strided_channel_grouping", true)) config.erase("strided_channel_grouping");
+  // Keras's recurrent layers alone have it; others have it where they cannot do without.
+  if (!config.contains("return_sequences") && !config.value("stateful", false)) config.erase("stateful");
   for (char const* const key : {"use_causal_mask", "attention_mask", "return_attention_scores"})
     if (config.contains(key) && config[key] == false) config.erase(key);
 }
@@ -90,8 +93,8 @@ template <class L>
   return config;
 }
 
-/// The key of an entry's outputs: for each call of a layer the shapes of its tensors. Keras asks for them in newer
-/// files, and does not write them in older ones.
+/// The key of an entry's outputs: for each call of a layer the shapes of its tensors. Newer Keras expects them, older
+/// Keras does not write them.
 inline constexpr char const* output_shapes_key = "output_shapes";
 
 /// Writes the models of a graph. `options` has those of each layer.
@@ -129,7 +132,8 @@ class model_writer {
       }
     }
     if (!is_sequential) {
-      if (model == 0) {  // in the order of `predict`, which is that of the code; Keras's of layers is another one
+      // The order of `predict` is the order of the code, which differs from Keras's order of layers.
+      if (model == 0) {
         input_layers = json::array();
         for (int i = 0; i < static_cast<int>(graph_.calls.size()); ++i)
           if (graph_.call(i).is_input) input_layers.push_back({layer_entry(i, false)["config"]["name"], 0, 0});
@@ -141,7 +145,8 @@ class model_writer {
     return json_of_class(info.class_name, std::move(config));
   }
 
-  /// The nodes of a model's own level in the order of Keras's `model.layers`: a call, or -1 - a nested model.
+  /// The nodes of a model's own level in the order of Keras's `model.layers`: a call's number, or -1 - the number of a
+  /// nested model.
   [[nodiscard]] std::vector<int> nodes_of(int model) const {
     std::vector<int> nodes;
     if (graph_.nested_models[model].kind == tracing::model_kind::functional) {
@@ -151,7 +156,7 @@ class model_writer {
     std::vector<int> seen;
     for (int i = 0; i < static_cast<int>(graph_.calls.size()); ++i) {
       int const child = stagecraft::detail::post_order::child_holding(records_, i, model);
-      if (child < 0 || graph_.call(i).is_part()) continue;  // a part, or a penalty, is its layer's
+      if (child < 0 || graph_.call(i).is_part()) continue;  // parts of outputs and penalties are no nodes of their own
       int const key = child != model ? -1 - graph_.nested_models[child].instance : graph_.call(i).layer;
       bool known = false;
       for (int const other : seen) known = known || other == key;
@@ -227,18 +232,18 @@ class model_writer {
     for (int const each : shape) dimensions.push_back(each);
     return dimensions;
   }
-  /// What Keras is given in a call, not when the layer is made; out of the options of the latter.
+  /// Moves the options that Keras takes in a call, rather than when the layer is made, out of the configuration.
   static json take_call_options(json& config) {
     auto keywords = json::object();
     for (char const* const key : {"use_causal_mask", "return_attention_scores", "attention_mask"})
       if (auto const found = config.find(key); found != config.end()) {
-        if (std::string_view(key) != "attention_mask") keywords[key] = *found;  // which is a tensor
+        if (std::string_view(key) != "attention_mask") keywords[key] = *found;  // the mask itself is a tensor
         config.erase(key);
       }
     return keywords;
   }
 
-  /// Keras's layer makes its weights from these.
+  /// Adds the shapes from which Keras's layer makes its weights.
   void add_attention_shapes(int call, json& config) const {
     auto const inputs = graph_.own_inputs_of(call);
     auto const shape_of = [&](std::size_t input) {
@@ -251,7 +256,7 @@ class model_writer {
     config["key_shape"] = shape_of(inputs.size() > 2 ? 2 : 1);
     config["value_shape"] = shape_of(1);
   }
-  /// Keras's call of that layer has one positional argument: `value`, `key` and `attention_mask` are named.
+  /// Names all but the first argument: Keras's call of that layer takes `value`, `key` and `attention_mask` by keyword.
   [[nodiscard]] static json as_keywords(json const& node) {
     constexpr char const* names[]{"query", "value", "key", "attention_mask"};
     auto first = node[0];
@@ -282,7 +287,7 @@ class model_writer {
     return entry;
   }
 
-  /// [name, node_index, tensor_index] of a tensor, as a model sees it.
+  /// A tensor as a model refers to it: [name, node_index, tensor_index].
   [[nodiscard]] json reference(int model, int call) const {
     int const child = stagecraft::detail::post_order::child_holding(records_, call, model);
     if (child == model) {
@@ -298,7 +303,7 @@ class model_writer {
       auto const outputs = graph_.outputs_of(child);
       int tensor = 0;
       while (tensor < static_cast<int>(outputs.size()) && outputs[static_cast<std::size_t>(tensor)] != call) ++tensor;
-      // Keras counts a node more for models that begin with an input: that of their own making.
+      // Keras counts one node more for models that begin with an input: the node of their making.
       int const node = graph_.nested_models[child].node_index + (has_own_input(child) ? 1 : 0);
       return {std::string(graph_.nested_models[child].name.view()), node, tensor};
     }
@@ -335,7 +340,7 @@ template <class M>
   return options;
 }
 
-/// What Keras's `model.to_json()` has.
+/// The content of Keras's `model.to_json()`.
 template <class M>
 [[nodiscard]] json model_config() {
   auto const options = options_of_layers<M>();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NumPy's format of one array: a magic text, a header that is a Python dictionary, the elements.
+// NumPy's format of one array: a magic text, a header that is a Python dictionary, then the elements.
 #pragma once
 
 #include <stagecraft/io/detail/byte_source.hpp>
@@ -16,14 +16,14 @@
 
 namespace stagecraft::io {
 
-/// What an array's header says.
+/// The header of an array.
 struct npy_header {
   element_type type = element_type::float32;
   bool fortran_order = false;
   std::vector<std::int64_t> shape;
 };
 
-/// Reads the dictionary {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }: E5014, E5013.
+/// Reads the dictionary {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }. Errors: E5013, E5014.
 class npy_header_reader {
  public:
   npy_header_reader(std::string_view text, std::string const& file) : text_(text), file_(file) {}
@@ -85,7 +85,7 @@ class npy_header_reader {
     if (at_ < text_.size() && text_[at_] == '[') refuse("E5013", file_, "its elements are records, not numbers");
     auto const name = string();
     if (auto const known = find_element_type<&element_type_facts::numpy>(name)) return *known;
-    if (name.size() == 3 && name[1] != 'O' && name[2] == '1')  // one byte has no order
+    if (name.size() == 3 && name[1] != 'O' && name[2] == '1')  // a single byte has no byte order
       if (auto const known = find_element_type<&element_type_facts::numpy>("|" + name.substr(1))) return *known;
     refuse("E5013", file_,
            name.find('O') != std::string::npos ? "its elements are Python objects (a pickle), which are never read"
@@ -110,7 +110,7 @@ class npy_header_reader {
         value = value * 10 + (text_[at_++] - '0');
       }
       if (at_ == first) wrong("something else than a dimension");
-      if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // as Python 2 wrote them
+      if (at_ < text_.size() && text_[at_] == 'L') ++at_;  // Python 2's suffix of long integers
       result.push_back(value);
       if (!accept(',')) {
         expect(')');
@@ -125,7 +125,7 @@ class npy_header_reader {
   std::size_t at_ = 0;
 };
 
-/// Elements of an array whose first axis is the fastest, put row by row.
+/// Puts the elements of an array whose first axis varies fastest into row-major order.
 [[nodiscard]] inline std::vector<std::byte> row_by_row(std::vector<std::byte> const& columns,
                                                        std::vector<std::int64_t> const& shape, std::size_t size) {
   std::vector<std::byte> result(columns.size());
@@ -143,8 +143,8 @@ class npy_header_reader {
   return result;
 }
 
-/// The header of a file that holds as many bytes as that says, and where the elements begin. `Source` is a byte_source,
-/// or has the members of one that are used here. Throws file_error E5013, E5014.
+/// Reads the header, checks that the file has as many bytes as it states, and finds where the elements begin. `Source`
+/// is a byte_source, or has the members of one that are used here. Throws file_error E5013, E5014.
 template <class Source>
 [[nodiscard]] std::pair<npy_header, std::uint64_t> read_npy_header(Source& source) {
   auto const& file = source.name();
@@ -158,7 +158,7 @@ template <class Source>
   std::uint64_t const first = version == 1 ? 10 : 12;
   auto const length = version == 1 ? number_at<2>(begin.data() + 8) : number_at<4>(begin.data() + 8);
   if (!source.holds(first, length)) refuse("E5014", file, "the file ends within the header");
-  constexpr std::uint64_t most_header = 65535;  // what version 1 can say; only records have longer ones
+  constexpr std::uint64_t most_header = 65535;  // version 1's limit; only records have longer headers
   if (length > most_header)
     refuse("E5014", file, "expected a header of at most 65535 bytes, found one of " + std::to_string(length));
   auto const text = source.read(first, length);
@@ -182,8 +182,8 @@ template <class Source>
   return result;
 }
 
-/// The header as NumPy writes it, version 1: 64 bytes or a multiple, so that elements are aligned. NumPy has no
-/// bfloat16: E5013.
+/// The header as NumPy writes it, version 1, padded to a multiple of 64 bytes, so that elements are aligned. E5013 for
+/// bfloat16, which NumPy lacks.
 [[nodiscard]] inline std::string npy_header_text(std::string const& path, stored_tensor const& tensor) {
   auto const type = facts_of(tensor.type).numpy;
   if (type.empty()) refuse("E5013", path, "tensor '" + tensor.name + "' is bfloat16, which NumPy does not have");

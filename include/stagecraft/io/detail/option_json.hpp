@@ -11,7 +11,14 @@
 #include <stagecraft/graph/parameter.hpp>
 #include <stagecraft/graph/shape.hpp>
 #include <stagecraft/initializers/initializer.hpp>
+#include <stagecraft/layers/number_list.hpp>
+#include <stagecraft/layers/reshaping/border.hpp>
+#include <stagecraft/layers/sizes.hpp>
+#include <stagecraft/losses/loss.hpp>
+#include <stagecraft/losses/per_output.hpp>
 #include <stagecraft/optimizers/learning_rate.hpp>
+#include <stagecraft/optimizers/optimizer.hpp>
+#include <stagecraft/optimizers/weight_decay.hpp>
 #include <stagecraft/regularizers/regularizer.hpp>
 #include <array>
 #include <bit>
@@ -30,20 +37,20 @@ namespace stagecraft::io {
 
 using json = nlohmann::ordered_json;
 
-/// The shortest decimal number that is the float, as Python writes it: 0.1, not 0.10000000149. What is not finite has
-/// no number in JSON: a text.
+/// The shortest decimal number that rounds to the float, as Python writes it: 0.1, not 0.10000000149. JSON has no
+/// infinities or NaN, which become texts.
 [[nodiscard]] inline json json_of_float(float value) {
   if (!std::isfinite(value)) return std::isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity";
   return diagnostics::decimal_of(value);
 }
 
-/// The name of an enumerator, as the source has it.
+/// The name of an enumerator, as in the source.
 template <class E, std::size_t... Index>
 [[nodiscard]] std::string enumerator_name(E value, std::index_sequence<Index...>) {
   constexpr std::array names{stagecraft::detail::last_name(stagecraft::detail::spelling<static_cast<E>(Index)>())...};
   return std::string(names[static_cast<std::size_t>(value)]);
 }
-/// Enumerations of options have at most so many enumerators, from 0 on.
+/// The most enumerators of an option's enumeration, which count from 0 without gaps.
 inline constexpr std::size_t most_enumerators = 16;
 
 /// Keras's pair of a class and its options.
@@ -51,7 +58,8 @@ inline constexpr std::size_t most_enumerators = 16;
   return {{"class_name", std::string(class_name)}, {"config", std::move(config)}};
 }
 
-/// The members of something of the user's own: numbers of four bytes, whatever they stand for.
+/// The members of a user's own activation, initializer, regularizer or constraint, as numbers of four bytes, whatever
+/// their types are.
 [[nodiscard]] inline json json_of_own(diagnostics::own_options const& options) {
   std::size_t count = diagnostics::own_options::most;
   while (count > 0 && options.words[count - 1] == 0) --count;
@@ -64,7 +72,7 @@ inline constexpr std::size_t most_enumerators = 16;
   using enum activation_kind;
   if (value.kind == own) return json_of_class(value.name(), json_of_own(value.options));
   // A relu with parameters is a layer, as in Keras.
-  if (value.kind == relu && value != activation{relu})
+  if (value.kind == relu && value != activation::of(relu))
     return json_of_class("ReLU", {{"max_value", value.max_value < 0 ? json() : json_of_float(value.max_value)},
                                   {"negative_slope", json_of_float(value.alpha)},
                                   {"threshold", json_of_float(value.threshold)}});
@@ -73,7 +81,7 @@ inline constexpr std::size_t most_enumerators = 16;
   return std::string(value.name());
 }
 
-/// A layer that has the policy's type says what Keras's default policy is.
+/// The name of a type. A layer that has the policy's type has the name of Keras's default policy.
 [[nodiscard]] inline json json_of(dtype value) { return std::string(name(value)); }
 
 [[nodiscard]] inline json json_of(initializer const& value) {
@@ -117,13 +125,13 @@ inline constexpr std::size_t most_enumerators = 16;
   return json_of_class("L1L2", {{"l1", json_of_float(value.l1)}, {"l2", json_of_float(value.l2)}});
 }
 
-/// The library's constraints as Keras has them; of one's own, its name and members.
+/// A constraint: the library's as in Keras, a user's own by its name and members.
 [[nodiscard]] inline json json_of(constraint const& value) {
   if (value.empty()) return nullptr;
   auto const name = value.rules->name;
   auto const& words = value.options.words;
   auto const number = [&](std::size_t word) { return json_of_float(std::bit_cast<float>(words[word])); };
-  auto const axes = [&](std::size_t word) {  // four bits for each axis, the first one lowest: norm_axes
+  auto const axes = [&](std::size_t word) {  // four bits for each axis, the first axis in the lowest ones: norm_axes
     auto list = json::array();
     for (auto rest = static_cast<std::uint32_t>(words[word]); rest > 1; rest >>= 4U) {
       int const axis = static_cast<int>(rest & 15U);
@@ -152,23 +160,60 @@ inline constexpr std::size_t most_enumerators = 16;
 }
 
 template <class T>
-constexpr bool is_of_library() {
-  std::string_view const text = __PRETTY_FUNCTION__;
-  return text.find("T = stagecraft::") != std::string_view::npos;
+[[nodiscard]] json json_of(T const& value);
+
+template <class T, std::size_t Length>
+[[nodiscard]] json json_of(std::array<T, Length> const& value) {
+  auto list = json::array();
+  for (auto const& each : value) list.push_back(json_of(each));
+  return list;
 }
-/// Types whose members are listed: the library's own aggregates. Others may have bases, arrays or constructors that
-/// keep their members from being counted.
-template <class T>
-constexpr bool has_listed_fields() {
-  if constexpr (!std::is_class_v<T> || !std::is_aggregate_v<T> || std::is_empty_v<T> || !is_of_library<T>())
-    return false;
-  else
-    return stagecraft::detail::count_fields<T>() > 0;
+template <std::size_t Length>
+[[nodiscard]] json json_of(fixed_text<Length> const& value) {
+  return std::string(value.view());
+}
+[[nodiscard]] inline json json_of(size_2d const& value) { return json::array({value.height, value.width}); }
+[[nodiscard]] inline json json_of(size_3d const& value) {
+  return json::array({value.depth, value.height, value.width});
+}
+[[nodiscard]] inline json json_of(border const& value) { return json::array({value.before, value.after}); }
+[[nodiscard]] inline json json_of(border_2d const& value) {
+  return json::array({json_of(value.rows), json_of(value.columns)});
+}
+[[nodiscard]] inline json json_of(border_3d const& value) {
+  return json::array({json_of(value.along[0]), json_of(value.along[1]), json_of(value.along[2])});
+}
+[[nodiscard]] inline json json_of(factor_range const& value) {
+  return json::array({json_of_float(value.lower), json_of_float(value.upper)});
+}
+[[nodiscard]] inline json json_of(shape const& value) {
+  auto list = json::array();
+  for (int const each : value) list.push_back(each);
+  return list;
+}
+/// Keras's "an integer or a tuple of integers"; null if there is none.
+[[nodiscard]] inline json json_of(axis_list const& value) {
+  auto list = json::array();
+  for (int const each : value) list.push_back(each);
+  return list.empty() ? json() : list.size() == 1 ? list[0] : list;
+}
+[[nodiscard]] inline json json_of(number_list const& value) {
+  auto list = json::array();
+  for (float const each : value) list.push_back(json_of_float(each));
+  return list;
+}
+[[nodiscard]] inline json json_of(optimizers::weight_names const& value) {
+  auto list = json::array();
+  for (auto const& text : value.texts)
+    if (!text.empty()) list.push_back(json_of(text));
+  return list;
 }
 
+/// Options of all other types: numbers, enumerators and texts, and structs that list their members (ListsOptions). Any
+/// other type, such as a function or a user's own type, is represented by its name alone.
 template <class T>
 [[nodiscard]] json json_of(T const& value) {
-  if constexpr (std::same_as<T, bool> || std::is_integral_v<T>) {
+  if constexpr (std::is_integral_v<T>) {
     return value;
   } else if constexpr (std::same_as<T, float>) {
     return json_of_float(value);
@@ -176,63 +221,51 @@ template <class T>
     return std::isfinite(value) ? json(value) : json_of_float(static_cast<float>(value));
   } else if constexpr (std::is_enum_v<T>) {
     return enumerator_name(value, std::make_index_sequence<most_enumerators>{});
-  } else if constexpr (requires { std::string(value.view()); }) {
-    return std::string(value.view());
-  } else if constexpr (requires { std::string(std::string_view(value)); }) {
+  } else if constexpr (std::convertible_to<T const&, std::string_view>) {
     return std::string(std::string_view(value));
-  } else if constexpr (requires { value.depth, value.height, value.width; }) {
-    return json::array({value.depth, value.height, value.width});
-  } else if constexpr (requires { value.height, value.width; }) {
-    return json::array({value.height, value.width});
-  } else if constexpr (requires { value.along[0].before; }) {
-    return json::array({json_of(value.along[0]), json_of(value.along[1]), json_of(value.along[2])});
-  } else if constexpr (requires { value.rows.before; }) {
-    return json::array({json_of(value.rows), json_of(value.columns)});
-  } else if constexpr (requires { value.before, value.after; }) {
-    return json::array({value.before, value.after});
-  } else if constexpr (requires { value.lower, value.upper; }) {
-    return json::array({json_of_float(value.lower), json_of_float(value.upper)});
-  } else if constexpr (requires { value.begin() != value.end(); }) {
-    auto list = json::array();
-    for (auto const& each : value) list.push_back(json_of(each));
-    if constexpr (std::same_as<T, axis_list>) return list.empty() ? json() : list.size() == 1 ? list[0] : list;
-    return list;
-  } else if constexpr (requires { value.texts[0].view(); }) {
-    auto list = json::array();
-    for (auto const& text : value.texts)
-      if (!text.empty()) list.push_back(json_of(text));
-    return list;
-  } else if constexpr (has_listed_fields<T>()) {
+  } else if constexpr (tracing::ListsOptions<T>) {
     json fields = json::object();
     stagecraft::detail::for_each_field(
         value, [&](std::string_view name, auto const& field) { fields[std::string(name)] = json_of(field); });
     return fields;
-  } else if constexpr (requires { value.append_to(std::declval<diagnostics::message&>()); }) {
-    diagnostics::message text;
-    value.append_to(text);
-    return std::string(text.view());
   } else {
     return std::string(stagecraft::detail::type_name<T>());
   }
 }
 
-/// An optimizer, a loss or a metric: its name, and its members where they are known.
+/// The name under which files have an optimizer, a loss or a metric: its own or, if it only has the name of its base,
+/// which all share, the name of its type.
+template <class T>
+[[nodiscard]] constexpr std::string_view name_of_object() {
+  if constexpr (requires { std::string_view(T::name); })
+    if (std::string_view(T::name) != optimizer<T>::name && std::string_view(T::name) != loss<T>::name) return T::name;
+  return stagecraft::detail::type_name<T>();
+}
+
+/// An optimizer or a loss: its name, and its options if it lists them (ListsOptions). Other optimizers have the
+/// learning rate alone.
 template <class T>
 [[nodiscard]] json json_of_object(T const& value) {
   json config = json::object();
-  if constexpr (has_listed_fields<T>())
+  if constexpr (tracing::ListsOptions<T>)
     stagecraft::detail::for_each_field(value, [&]<class Field>(std::string_view name, Field const& field) {
-      if constexpr (requires { field.learning_rate; })  // an optimizer around another one
+      if constexpr (Optimizer<Field>)  // the optimizer that this one wraps
         config[std::string(name)] = json_of_object(field);
       else
         config[std::string(name)] = json_of(field);
     });
-  else if constexpr (requires { json_of(learning_rate(value.learning_rate)); })
+  else if constexpr (Optimizer<T>)
     config["learning_rate"] = json_of(learning_rate(value.learning_rate));
-  if constexpr (requires { std::string(std::string_view(T::name)); })
-    if (std::string_view(T::name) != "optimizer" && std::string_view(T::name) != "loss")
-      return json_of_class(T::name, std::move(config));
-  return json_of_class(stagecraft::detail::type_name<T>(), std::move(config));
+  return json_of_class(name_of_object<T>(), std::move(config));
+}
+/// Losses of several outputs, in the order of the outputs.
+template <class... Losses>
+[[nodiscard]] json json_of_object(losses::output_loss_list<Losses...> const& value) {
+  auto list = json::array();
+  [&]<std::size_t... Output>(std::index_sequence<Output...>) {
+    (list.push_back(json_of_object(losses::loss_of_output<Output>(value))), ...);
+  }(std::index_sequence_for<Losses...>{});
+  return json_of_class("per_output", {{"losses", std::move(list)}});
 }
 
 }  // namespace stagecraft::io

@@ -15,11 +15,12 @@
 
 namespace stagecraft::io {
 
-/// The optimizer, the loss and what else is said in `sc::training`; null for an inference.
+/// The optimizer, the loss, the metrics and the sizes of batches and executions of a `sc::training`; null for an
+/// inference.
 template <auto Training>
 [[nodiscard]] json training_config() {
   if constexpr (requires { Training.optimizer, Training.loss; }) {
-    // A copy: Clang 19 reads members of template arguments in wrong places.
+    // A copy: Clang 19 reads members of template arguments from wrong offsets.
     static constexpr auto training = Training;
     auto metrics = json::array();
     for (int i = 0; i < training.metrics.size(); ++i) metrics.push_back(json_of(training.metrics[i].name()));
@@ -33,8 +34,8 @@ template <auto Training>
   }
 }
 
-/// The keys that Graphcore's Keras merges into a model's configuration, and the stage of each call by its name, which
-/// these cannot say of nested models.
+/// The keys that Graphcore's Keras merges into a model's configuration, and the stage of each call by its name, since
+/// those keys cannot express stages of nested models.
 template <class Staged, auto Training>
 void add_graphcore_options(json& config) {
   constexpr auto const& graph = graph_of<Staged>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Zip archives as .npz and .keras files are: whole, and one member read as a stream. Needs libzip.
+// Reads zip archives, such as .npz and .keras files, whole or one member as a stream, and writes them. Needs libzip.
 #pragma once
 
 #include <stagecraft/io/detail/byte_source.hpp>
@@ -18,7 +18,7 @@
 
 namespace stagecraft::io {
 
-/// A member of an archive, as its directory says.
+/// A member of an archive, as in the archive's directory.
 struct zip_member {
   std::string name;
   std::uint64_t index = 0;
@@ -30,7 +30,7 @@ using zip_pointer = std::unique_ptr<zip_t, void (*)(zip_t*)>;
 /// libzip's text for an error.
 [[nodiscard]] inline std::string zip_reason(zip_error_t* error) { return zip_error_strerror(error); }
 
-/// Whether a member's name leads out of the folder that the archive is unpacked to.
+/// True if a member's name leads out of the folder that the archive is unpacked to.
 [[nodiscard]] inline bool leaves_folder(std::string_view name) {
   if (name.starts_with('/') || name.find('\\') != std::string_view::npos) return true;
   while (!name.empty()) {
@@ -41,11 +41,11 @@ using zip_pointer = std::unique_ptr<zip_t, void (*)(zip_t*)>;
   return false;
 }
 
-/// What the directory says of a member; `wrong(text)` throws if that cannot be, or it is packed as none is that is
-/// read.
+/// Reads a member's entry in the directory; `wrong(text)` throws if the entry cannot be true, or names a method of
+/// packing that is not read.
 template <class Wrong>
 [[nodiscard]] zip_member member_of(zip_t* archive, zip_uint64_t index, Wrong const& wrong) {
-  constexpr std::uint64_t most_growth = 1032;  // no byte of a deflated stream becomes more than so many
+  constexpr std::uint64_t most_growth = 1032;  // the most bytes that a byte of a deflated stream becomes
   constexpr auto wanted =
       ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
   zip_stat_t facts;
@@ -64,12 +64,12 @@ template <class Wrong>
 }
 
 /// Reads archives. Throws file_error E5015: it is no archive, a member's name or checksum is wrong, a member is
-/// encrypted, or claims to become larger than its bytes ever could. E5220: a member becomes more than it may.
+/// encrypted, or claims to become larger than its bytes ever could. E5220: a member becomes larger than it may.
 class zip_reader {
  public:
   explicit zip_reader(byte_source const& source)
       : name_(source.name()), bytes_(source.read(0, source.size())), archive_(nullptr, &zip_discard) {
-    if (bytes_.empty()) wrong("expected a zip archive, found no bytes");  // an empty one for libzip
+    if (bytes_.empty()) wrong("expected a zip archive, found no bytes");  // libzip takes no bytes for an empty archive
     zip_error_t error;
     zip_error_init(&error);
     auto* const from = zip_source_buffer_create(bytes_.data(), bytes_.size(), 0, &error);
@@ -83,8 +83,8 @@ class zip_reader {
 
   [[nodiscard]] std::vector<zip_member> const& members() const noexcept { return members_; }
 
-  /// The bytes of a member, whose checksum is right. Throws E5220, before anything is unpacked, for one of more than
-  /// `most` bytes; that it becomes more than its directory says is E5015.
+  /// The bytes of a member, whose checksum is verified. Throws E5220, before anything is unpacked, for a member of more
+  /// than `most` bytes; E5015 for one that becomes larger than the directory states.
   [[nodiscard]] std::vector<std::byte> read(zip_member const& member,
                                             std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) const {
     if (member.size > most)
@@ -97,7 +97,7 @@ class zip_reader {
     auto const about = "member '" + member.name + "' is damaged: ";
     if (!file) wrong(about + zip_strerror(archive_.get()));
     std::size_t read = 0;
-    std::byte beyond{};  // receives the byte that is one too many; the checksum is looked at behind the last one
+    std::byte beyond{};  // receives a surplus byte; libzip verifies the checksum when it reads past the last byte
     for (;;) {
       bool const is_full = read == bytes.size();
       auto const count =
@@ -121,7 +121,7 @@ class zip_reader {
       auto const member =
           member_of(archive_.get(), static_cast<zip_uint64_t>(i), [&](std::string const& what) { wrong(what); });
       auto const about = "member '" + member.name + "' ";
-      // Members that lie on each other would become more than the file's bytes can.
+      // Overlapping members could become larger than the file's bytes allow.
       if (member.packed > bytes_.size() - all_packed) wrong(about + "overlaps another one");
       all_packed += member.packed;
       members_.push_back(member);
@@ -139,11 +139,10 @@ class zip_reader {
   std::vector<zip_member> members_;
 };
 
-/// Makes an archive of stored members in memory; their date is 1980-01-01, so that the same members give the same
-/// bytes.
+/// Makes an archive of stored members in memory; their date is 1980-01-01, so that equal members make equal archives.
 class zip_writer {
  public:
-  /// `path` is what errors call it.
+  /// Errors call the archive `path`.
   explicit zip_writer(std::string path) : path_(std::move(path)), archive_(nullptr, &zip_discard) {
     source_ = zip_source_buffer_create(nullptr, 0, 0, nullptr);
     if (source_ != nullptr) {
@@ -159,7 +158,7 @@ class zip_writer {
     zip_source_free(source_);
   }
 
-  /// A member of two parts, which must live until `finish`; the first is not empty.
+  /// Adds a member of two parts, which must live until `finish`; the first part is not empty.
   void add(std::string const& name, std::string_view head, std::span<std::byte const> bytes) {
     std::array const parts{
         zip_buffer_fragment_t{reinterpret_cast<zip_uint8_t*>(const_cast<char*>(head.data())), head.size()},
@@ -173,7 +172,8 @@ class zip_writer {
   }
   /// The archive's bytes.
   [[nodiscard]] std::vector<std::byte> finish() {
-    if (zip_get_num_entries(archive_.get(), 0) == 0) {  // of which libzip makes no file: the end of a directory
+    // libzip makes no file without members: writes the end of a directory.
+    if (zip_get_num_entries(archive_.get(), 0) == 0) {
       std::vector<std::byte> bytes(22);
       bytes[0] = std::byte{'P'}, bytes[1] = std::byte{'K'}, bytes[2] = std::byte{5}, bytes[3] = std::byte{6};
       return bytes;
@@ -197,13 +197,13 @@ class zip_writer {
   zip_pointer archive_;
 };
 
-/// A pass over one member. Throws file_error: E5001 the file cannot be read, E5015 it is no archive, has no such
-/// member, or a damaged one.
+/// Reads one member from its beginning to its end. Throws file_error: E5001 the file cannot be read, E5015 it is no
+/// archive, has no such member, or the member is damaged.
 class zip_stream {
  public:
   zip_stream(std::string const& path, std::string const& member)
       : name_(path + ", member '" + member + "'"), archive_(nullptr, &zip_discard), file_(nullptr, &zip_fclose) {
-    static_cast<void>(byte_source(path));  // which says why a file cannot be read
+    static_cast<void>(byte_source(path));  // throws with the reason if the file cannot be read
     int code = 0;
     archive_.reset(zip_open(path.c_str(), ZIP_RDONLY | ZIP_CHECKCONS, &code));
     if (!archive_) {
@@ -224,7 +224,7 @@ class zip_stream {
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
 
-  /// Reads the next bytes, all of them.
+  /// Fills `to` with the next bytes.
   void read(std::span<std::byte> to) {
     while (!to.empty()) {
       auto const count = zip_fread(file_.get(), to.data(), to.size());
@@ -233,7 +233,7 @@ class zip_stream {
       to = to.subspan(static_cast<std::size_t>(count));
     }
   }
-  /// Compares the checksum, once all bytes have been read.
+  /// Verifies the checksum, after all bytes have been read.
   void finish() {
     std::byte beyond{};
     auto const count = zip_fread(file_.get(), &beyond, 1);
@@ -250,7 +250,7 @@ class zip_stream {
   std::uint64_t size_ = 0;
 };
 
-/// The begin of a member, of which as much is kept as was asked for.
+/// The beginning of a member; keeps as many bytes as were asked for.
 class zip_stream_head {
  public:
   explicit zip_stream_head(zip_stream& from) : from_(from) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The questions that Keras's readers ask of an HDF5 file, in this process or one of its own, and limits on the bytes
-// of what is unpacked.
+// The interface by which Keras's readers ask for the content of an HDF5 file, which this process or another one reads,
+// and limits on the bytes of unpacked parts.
 #pragma once
 
 #include <stagecraft/diagnostics/exceptions.hpp>
@@ -14,14 +14,14 @@
 
 namespace stagecraft::io {
 
-/// The most bytes that a packed part of a model's file may become: 64 MiB, or 32 times its bytes where that is more.
-/// Trained weights do not become twice their bytes; zeros become a thousand times theirs.
+/// The most bytes that a packed part of a model's file may become: 64 MiB, or 32 times its bytes if that is more.
+/// Trained weights become less than twice their bytes, zeros a thousand times theirs.
 [[nodiscard]] constexpr std::uint64_t most_unpacked(std::uint64_t packed) noexcept {
   constexpr std::uint64_t least = std::uint64_t{64} << 20, growth = 32;
   return packed > std::numeric_limits<std::uint64_t>::max() / growth ? packed : std::max(least, packed * growth);
 }
 
-/// The most bytes of a description of a model as JSON in an archive: as values it takes some twenty times as many.
+/// The most bytes of a model's description in JSON in an archive; parsed, it takes some twenty times as many.
 inline constexpr std::uint64_t most_config_bytes = std::uint64_t{16} << 20;
 
 /// An array of a file, as floats.
@@ -38,14 +38,14 @@ class hdf5_content {
   hdf5_content& operator=(hdf5_content const&) = delete;
   virtual ~hdf5_content() = default;
 
-  /// What errors call the file.
+  /// The name of the file in errors.
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
-  /// Whether there is a group, or an array, at a path of hard links.
+  /// True if a path of hard links leads to a group, or to an array.
   [[nodiscard]] virtual bool has_group(std::string const& path) const = 0;
   [[nodiscard]] virtual bool has_array(std::string const& path) const = 0;
-  /// The names of what a group holds, in the order of their letters.
+  /// The names of a group's members, sorted.
   [[nodiscard]] virtual std::vector<std::string> children(std::string const& group) const = 0;
-  /// The text of an attribute of a group, if it has it.
+  /// The text of an attribute of a group, if there is one.
   [[nodiscard]] virtual std::optional<std::string> text(std::string const& group,
                                                         std::string const& attribute) const = 0;
   /// The texts of an attribute. Keras divides long lists into "names0", "names1" and so on.

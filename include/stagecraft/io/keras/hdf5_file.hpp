@@ -18,7 +18,7 @@
 
 namespace stagecraft::io {
 
-/// The elements of a space; the largest number if there are too many to count.
+/// The number of elements of a space; the largest number if they are too many to count.
 [[nodiscard]] inline std::uint64_t elements_of(std::vector<hsize_t> const& shape) {
   std::uint64_t count = 1;
   for (auto const length : shape) {
@@ -36,19 +36,19 @@ namespace stagecraft::io {
   return shape;
 }
 
-/// An open file, read only. Nothing outside of the file is followed: no external links, no external storage. Each
-/// array, and all of them together, may become 64 MiB, or 32 times the bytes that they take in the file where that is
-/// more; a text that several others share is there for each.
+/// An open file, read only. Links and storage outside the file are refused. Each array, and all arrays together, may
+/// become 64 MiB, or 32 times the bytes that they take in the file if that is more; a text that several attributes
+/// share counts for each of them.
 ///
-/// libhdf5 reads in this process, without a limit of time: a file that was made for it can keep it busy for ever, or
-/// end the program. Files of strangers belong into a process with limits, as `stagecraft import` has it.
+/// libhdf5 reads in this process, without a time limit: a hostile file can keep it busy for ever, or end the program.
+/// Read files of strangers in a process with limits, as `stagecraft import` does.
 ///
 /// Throws file_error: E5001 the file cannot be read, E5061 it is not an HDF5 file, or is damaged, E5205 a number of an
 /// array is beyond float32, E5220 arrays become larger than they may.
 class hdf5_file final : public hdf5_content {
  public:
   explicit hdf5_file(std::string const& path);
-  /// A file in memory, under a name for errors.
+  /// Opens a file in memory; errors call it `name`.
   hdf5_file(std::vector<std::byte> bytes, std::string name);
   ~hdf5_file() override;
 
@@ -58,12 +58,12 @@ class hdf5_file final : public hdf5_content {
   [[nodiscard]] std::optional<std::string> text(std::string const& group, std::string const& attribute) const override;
   [[nodiscard]] std::vector<std::string> texts(std::string const& group, std::string const& attribute) const override;
   [[nodiscard]] stored_array array(std::string const& path) const override;
-  /// A whole number at a path. Throws E5061 if there is none.
+  /// The whole number at a path. Throws E5061 if there is none.
   [[nodiscard]] std::int64_t whole_number(std::string const& path) const;
 
  private:
   void open(hid_t access);
-  /// Counts an array that is about to be read: its values must lie in the file, and be no more than its bytes can
+  /// Counts an array that is about to be read. Its values must lie in the file and be no more than its bytes can
   /// become.
   void check_room(std::string const& path, hid_t id, hid_t type, std::vector<hsize_t> const& lengths) const;
   [[nodiscard]] H5G_obj_t kind_of(std::string const& path) const;
@@ -74,7 +74,7 @@ class hdf5_file final : public hdf5_content {
   std::uint64_t size_ = 0;
   mutable std::uint64_t listed_ = 0;    ///< groups and links that were listed
   mutable std::uint64_t read_ = 0;      ///< bytes of the file that were read as arrays
-  mutable std::uint64_t unpacked_ = 0;  ///< bytes that they became
+  mutable std::uint64_t unpacked_ = 0;  ///< bytes of these arrays in memory
   hid_t file_ = -1;
 };
 
@@ -95,7 +95,7 @@ inline hdf5_file::~hdf5_file() {
 }
 
 inline void hdf5_file::open(hid_t access) {
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // what is wrong is said once, by us
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // errors are reported once, by this library
   file_ = H5Fopen(name().c_str(), H5F_ACC_RDONLY, access);
   if (file_ < 0) damaged("", "is not an HDF5 file, or is damaged");
 }
@@ -147,7 +147,7 @@ inline std::optional<std::vector<std::string>> hdf5_file::read_texts(std::string
   if (id < 0 || type < 0 || space < 0) damaged(place, "is damaged");
   if (H5Sget_simple_extent_type(space) == H5S_NULL) return std::vector<std::string>{};
   auto const count = elements_of(hdf5_shape_of(space));
-  if (count == 0) return std::vector<std::string>{};  // of Python's empty list, which is one of floats
+  if (count == 0) return std::vector<std::string>{};  // Python's empty list is an array of floats
   if (H5Tget_class(type) != H5T_STRING) damaged(place, "is no text");
   auto const each = H5Tget_size(type);
   if (each == 0 || count > size_ / each) damaged(place, "claims to be larger than the file");
@@ -194,7 +194,7 @@ inline void hdf5_file::check_room(std::string const& path, hid_t id, hid_t type,
   if (H5Pget_external_count(creation) > 0 || H5Pget_layout(creation) == H5D_VIRTUAL)
     damaged(path, "has its values in another file, which is not read");
   auto const count = elements_of(lengths);
-  constexpr std::uint64_t most_growth = 1032;  // no byte of a deflated stream becomes more
+  constexpr std::uint64_t most_growth = 1032;  // the most bytes that a byte of a deflated stream becomes
   auto const stored = H5Dget_storage_size(id);
   auto const room = H5Pget_layout(creation) == H5D_CHUNKED ? stored * most_growth : stored;
   if (stored > size_ || count > room / H5Tget_size(type)) damaged(path, "claims to be larger than its bytes");
@@ -206,7 +206,7 @@ inline void hdf5_file::check_room(std::string const& path, hid_t id, hid_t type,
                ", and all arrays " + std::to_string(unpacked_) + " from the file's " + std::to_string(size_) +
                ", expected at most " + std::to_string(most_unpacked(stored)) + " and " +
                std::to_string(most_unpacked(size_)));
-  if (H5Pget_layout(creation) == H5D_CHUNKED && count > 0) {  // libhdf5 makes room for a whole chunk
+  if (H5Pget_layout(creation) == H5D_CHUNKED && count > 0) {  // libhdf5 allocates a whole chunk
     std::vector<hsize_t> chunk(lengths.size());
     if (H5Pget_chunk(creation, static_cast<int>(chunk.size()), chunk.data()) < 0 ||
         elements_of(chunk) > room / H5Tget_size(type))
@@ -237,7 +237,8 @@ inline stored_array hdf5_file::array(std::string const& path) const {
     read(H5T_NATIVE_FLOAT, result.values.data());
     return result;
   }
-  std::vector<double> wide(result.values.size());  // libhdf5 would make infinities of those that are beyond float32
+  // libhdf5 would turn numbers beyond float32 into infinities.
+  std::vector<double> wide(result.values.size());
   read(H5T_NATIVE_DOUBLE, wide.data());
   for (std::size_t i = 0; i < wide.size(); ++i)
     result.values[i] =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What libhdf5 has opened, and is closed at the end.
+// The owner of an object that libhdf5 has opened.
 #pragma once
 
 #include <hdf5.h>
@@ -7,7 +7,7 @@
 
 namespace stagecraft::io {
 
-/// Closes what an identifier stands for.
+/// Closes the object of an identifier in its destructor.
 class hdf5_handle {
  public:
   hdf5_handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes HDF5 files as h5py does for Keras: groups, attributes of text, arrays of numbers. The same content gives the
-// same bytes: no times are written. Needs libhdf5 (its C interface).
+// Writes HDF5 files as h5py does for Keras: groups, attributes of text, arrays of numbers. Equal content makes equal
+// bytes: no times are written. Needs libhdf5 (its C interface).
 #pragma once
 
 #include <stagecraft/io/detail/byte_source.hpp>
@@ -18,12 +18,12 @@ namespace stagecraft::io {
 /// A file that is made in memory.
 class hdf5_writer {
  public:
-  /// `path` is what errors call it. Throws file_error E5041 if libhdf5 finds no memory, as all others here.
+  /// Errors call the file `path`. Throws file_error E5041 if libhdf5 finds no memory, as all functions here do.
   explicit hdf5_writer(std::string path) : path_(std::move(path)), file_(make_file(), &H5Fclose) {
     check(file_, "a file");
   }
 
-  /// Makes a group and those that it is in.
+  /// Makes a group and the groups that it is in.
   void add_group(std::string const& group) {
     if (group.empty() || H5Lexists(file_, group.substr(0, group.find('/')).c_str(), H5P_DEFAULT) < 0) return;
     for (std::size_t slash = group.find('/');; slash = group.find('/', slash + 1)) {
@@ -38,18 +38,19 @@ class hdf5_writer {
     }
   }
 
-  /// An attribute of one text, or of a list of texts. An empty list is one of numbers, as NumPy makes it.
+  /// Adds an attribute of one text, or of a list of texts. An empty list is one of numbers, as NumPy makes it.
   void add_text(std::string const& group, std::string const& name, std::string const& text) {
     hdf5_handle const space(H5Screate(H5S_SCALAR), &H5Sclose);
     char const* const from = text.c_str();
     write_attribute(group, name, text_type(), space, &from);
   }
-  /// More texts than an attribute holds are divided into "names0", "names1" and so on, as Keras does.
+  /// Adds an attribute of texts. More texts than an attribute holds are divided into "names0", "names1" and so on, as
+  /// in Keras.
   void add_texts(std::string const& group, std::string const& name, std::vector<std::string> const& texts) {
     constexpr std::size_t most = 64512 / 16;  // an object's header has 64 kB, a text 16 bytes in it
     auto const parts = std::max<std::size_t>((texts.size() + most - 1) / most, 1);
     for (std::size_t part = 0; part < parts; ++part) {
-      std::vector<char const*> from;  // as np.array_split: the first ones have one more
+      std::vector<char const*> from;  // as np.array_split: the first parts have one text more
       auto const begin = part * (texts.size() / parts) + std::min(part, texts.size() % parts);
       auto const count = static_cast<hsize_t>(texts.size() / parts + (part < texts.size() % parts ? 1 : 0));
       for (hsize_t i = 0; i < count; ++i) from.push_back(texts[begin + static_cast<std::size_t>(i)].c_str());
@@ -61,7 +62,7 @@ class hdf5_writer {
     }
   }
 
-  /// An array of floats at a path; its groups are made.
+  /// Adds an array of floats at a path, whose groups are made.
   void add_array(std::string const& path, stored_tensor const& tensor) {
     if (auto const slash = path.rfind('/'); slash != std::string::npos) add_group(path.substr(0, slash));
     std::vector<hsize_t> const shape(tensor.shape.begin(), tensor.shape.end());
@@ -78,7 +79,7 @@ class hdf5_writer {
       check(-1, path);
   }
 
-  /// One whole number at a path; its groups are made.
+  /// Adds one whole number at a path, whose groups are made.
   void add_number(std::string const& path, std::int64_t number) {
     if (auto const slash = path.rfind('/'); slash != std::string::npos) add_group(path.substr(0, slash));
     hdf5_handle const space(H5Screate(H5S_SCALAR), &H5Sclose), creation(H5Pcreate(H5P_DATASET_CREATE), &H5Pclose);

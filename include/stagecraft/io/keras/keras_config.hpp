@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A bundle's description of a model as Keras writes it: of Keras 2 for .h5 files and TensorFlow.js, of Keras 3 for
-// .keras files; with the classes that Keras has, and Keras 2's lists of calls as Keras 3's objects.
+// Writes a bundle's description of a model as Keras does: as Keras 2 for .h5 files and TensorFlow.js, as Keras 3 for
+// .keras files. It knows the classes that Keras has, and writes Keras 2's lists of calls as Keras 3's objects.
 #pragma once
 
 #include <stagecraft/io/detail/byte_source.hpp>
@@ -31,16 +31,16 @@ inline constexpr std::string_view keras_2_layers =
     "UpSampling3D ZeroPadding1D ZeroPadding2D ZeroPadding3D";
 /// Classes of Keras 2 that Keras 3 has no longer.
 inline constexpr std::string_view not_in_keras_3 = "LocallyConnected1D LocallyConnected2D ThresholdedReLU";
-/// Its initializers, regularizers and constraints.
+/// The library's initializers, regularizers and constraints that Keras 2 has.
 inline constexpr std::string_view keras_2_objects =
     "Zeros Ones Constant RandomNormal RandomUniform TruncatedNormal VarianceScaling GlorotNormal GlorotUniform "
     "HeNormal HeUniform LecunNormal LecunUniform Orthogonal Identity L1 L2 L1L2 MaxNorm MinMaxNorm NonNeg "
     "RadialConstraint UnitNorm";
-/// Its activations, and layers that may stand in their place.
+/// The library's activations that Keras 2 has, and the layers that may replace them.
 inline constexpr std::string_view keras_2_activations =
     "linear relu softmax sigmoid tanh gelu swish selu elu exponential softplus softsign hard_sigmoid ReLU ELU";
 
-/// Whether a list of names, with one blank after each but the last, has this one.
+/// True if a list of names, separated by single blanks, has this one.
 [[nodiscard]] constexpr bool lists(std::string_view names, std::string_view name) noexcept {
   while (!names.empty()) {
     auto const blank = names.find(' ');
@@ -63,18 +63,18 @@ class keras_3_calls {
       else if (each["config"].contains("batch_input_shape"))
         shapes_[name] = json::array({json::array({each["config"]["batch_input_shape"]})});
       auto const& config = each["config"];
-      // In Keras 2, a model has a node of its own in front of those of its calls.
+      // In Keras 2, a model has a node of its own before the nodes of its calls.
       first_node_[name] = config.contains("layers") && has_own_node(each) ? 1 : 0;
     }
   }
 
-  /// [[name, node, output], ...]: the model's inputs or outputs.
+  /// Writes the model's inputs or outputs, [[name, node, output], ...].
   [[nodiscard]] json write_ends(json ends) const {
     for (auto& end : ends) end[1] = call_of(end.at(0).get<std::string>(), end.at(1).get<int>());
     return ends;
   }
 
-  /// The calls of a layer.
+  /// Writes the calls of a layer.
   [[nodiscard]] json write(json const& nodes) const {
     auto result = json::array();
     for (auto const& node : nodes) {
@@ -93,7 +93,7 @@ class keras_3_calls {
   }
 
  private:
-  /// True for models with a node of their own; a sequential one has it if it begins with an input.
+  /// True for models with a node of their own; a sequential model has one if it begins with an input.
   static bool has_own_node(json const& entry) {
     auto const& layers = entry["config"]["layers"];
     return entry.at("class_name") != "Sequential" || (!layers.empty() && layers[0].at("class_name") == "InputLayer");
@@ -123,13 +123,13 @@ class keras_3_calls {
 
 enum class keras_version : unsigned char { keras_2, keras_3 };
 
-/// Writes a configuration, and gathers what Keras does not have.
+/// Writes a configuration, and collects the classes and options that Keras lacks.
 class keras_config_writer {
  public:
   explicit keras_config_writer(keras_version version) : is_3_(version == keras_version::keras_3) {}
 
-  /// The configuration of a model, of which `model.json` of a bundle is `model`. Throws file_error E5043: all that
-  /// Keras does not have. `path` is what errors call the file.
+  /// The configuration of a model; `model` is the bundle's model.json. Throws file_error E5043 with everything that
+  /// Keras lacks; errors call the file `path`.
   [[nodiscard]] json write(json const& model, std::string const& path) {
     auto result = write_model(model);
     if (problems_.empty()) return result;
@@ -143,7 +143,7 @@ class keras_config_writer {
     return entry.at("config").contains("layers") && entry["config"]["layers"].is_array();
   }
 
-  /// A model; one that is a struct with a `call` is a functional one to Keras.
+  /// Writes a model. A struct with a `call` is a functional model in Keras.
   json write_model(json const& entry) {
     bool const is_sequential = entry.at("class_name") == "Sequential";
     json config = entry.at("config");
@@ -170,7 +170,7 @@ class keras_config_writer {
     auto class_name = entry.at("class_name").get<std::string>();
     json config = entry.at("config");
     auto const name = config.value("name", "");
-    // What these do is no part of what a model computes.
+    // These layers pass their input on: they are no part of what a model computes.
     if (class_name == "RecomputationCheckpoint" || class_name == "CaptureUpstreamGradients") {
       class_name = "Activation";
       config["activation"] = "linear";
@@ -188,14 +188,15 @@ class keras_config_writer {
   }
 
   void write_options(std::string_view class_name, json& config, std::string const& where) {
-    if (class_name == "Embedding") config.erase("serialization_factor");  // how it is computed
+    // An option of the computation, not of the model.
+    if (class_name == "Embedding") config.erase("serialization_factor");
     for (char const* const key : {"on_host", "converted_from"}) config.erase(key);
     if (class_name == "GroupNormalization") {
       if (config.value("strided_channel_grouping", false))
         problems_.push_back(where + "its groups are strided, those of Keras are blocks of channels");
       config.erase("strided_channel_grouping");
     }
-    if (is_3_ && class_name.starts_with("SpatialDropout")) config.erase("trainable");  // refused by some releases
+    if (is_3_ && class_name.starts_with("SpatialDropout")) config.erase("trainable");  // some releases refuse the key
     if (is_3_ && class_name == "LeakyReLU") rename(config, "alpha", "negative_slope");
     if (is_3_)
       for (char const* const key :
@@ -253,7 +254,7 @@ class keras_config_writer {
     }
   }
 
-  /// What Keras 3, for which there are no IPUs, knows nothing of.
+  /// Graphcore's keys, which Keras 3 does not know.
   static constexpr char const* graphcore_keys[]{"gradient_accumulation_steps_per_replica",
                                                 "gradient_accumulation_reduction_method",
                                                 "replicated_metric_reduction_method",

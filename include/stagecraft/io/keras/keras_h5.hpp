@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Models as Keras 2 saves them in HDF5 files, and as Keras 3 saves them in archives, written.
+// Writes models as Keras 2 saves them in HDF5 files, and as Keras 3 saves them in archives.
 #pragma once
 
 #include <stagecraft/io/detail/bundle_contents.hpp>
@@ -17,7 +17,7 @@
 
 namespace stagecraft::io {
 
-/// Keras 2's groups of weights, one for each layer of the outermost model.
+/// Adds Keras 2's groups of weights, one for each layer of the outermost model.
 inline void add_keras_2_weights(hdf5_writer& file, std::string const& group, bundle_contents const& contents,
                                 std::string const& path) {
   auto const tree = layers_of(contents, path);
@@ -40,7 +40,7 @@ inline void add_keras_2_weights(hdf5_writer& file, std::string const& group, bun
     std::set<std::string> used;
     std::vector<std::string> weight_names;
     for (auto const* each : ordered) {
-      // Two models inside this one may have layers of one name.
+      // Two models inside this one may have layers with the same name.
       bool const is_free = used.insert(each->keras_2).second;
       weight_names.push_back(is_free ? each->keras_2 : each->path);
     }
@@ -51,7 +51,7 @@ inline void add_keras_2_weights(hdf5_writer& file, std::string const& group, bun
   file.add_texts(begin + "top_level_model_weights", "weight_names", {});
 }
 
-/// Keras 3's groups: one for each layer, in the order and under the names of classes.
+/// Adds Keras 3's groups, one for each layer, which are named after classes and numbered.
 inline void add_keras_3_weights(hdf5_writer& file, keras_layer const& layer, bundle_contents const& contents,
                                 std::string const& path) {
   file.add_text((layer.group.empty() ? "" : layer.group + "/") + "vars", "name", layer.name);
@@ -76,7 +76,8 @@ inline void write_bytes(std::string const& path, std::span<std::byte const> byte
   replace_file(path, [&](file_writer& to) { to.write(bytes); });
 }
 
-/// A .h5 file of Keras 2. Throws file_error: E5043 all that Keras 2 has not, E5030 the bundle is none.
+/// The bytes of a .h5 file of Keras 2. Throws file_error E5043 with everything that Keras 2 lacks, E5030 if it is no
+/// bundle.
 [[nodiscard]] inline std::vector<std::byte> keras_h5_of(bundle_contents const& contents, std::string const& path) {
   hdf5_writer file(path);
   auto const config = keras_config(contents.model, keras_version::keras_2, path);
@@ -95,7 +96,7 @@ inline void write_bytes(std::string const& path, std::span<std::byte const> byte
   return file.finish();
 }
 
-/// A .keras archive. Throws file_error: E5043 all that Keras 3 has not, E5030 the bundle is none.
+/// The bytes of a .keras archive. Throws file_error E5043 with everything that Keras 3 lacks, E5030 if it is no bundle.
 [[nodiscard]] inline std::vector<std::byte> keras_archive_of(bundle_contents const& contents, std::string const& path) {
   json const metadata{{"keras_version", written_keras_3}, {"date_saved", "1980-01-01@00:00:00"}};
   auto const metadata_text = metadata.dump();
@@ -111,18 +112,18 @@ inline void write_bytes(std::string const& path, std::span<std::byte const> byte
   return archive.finish();
 }
 
-/// Writes what Keras 2's `model.save("digits.h5")` writes: the optimizer and its numbers, too, where both have it
+/// Writes the file of Keras 2's `model.save("digits.h5")`, with the optimizer and its numbers if Keras has it, too
 /// (keras_training_of says why not).
 inline void write_keras_h5(std::string const& path, bundle_contents const& contents) {
   write_bytes(path, keras_h5_of(contents, path));
 }
 
-/// Writes what Keras 3's `model.save_weights("digits.weights.h5")` writes, the optimizer's numbers as well.
+/// Writes the file of Keras 3's `model.save_weights("digits.weights.h5")`, with the optimizer's numbers.
 inline void write_keras_weights_h5(std::string const& path, bundle_contents const& contents) {
   write_bytes(path, keras_3_weights(contents, path));
 }
 
-/// Writes what Keras 3's `model.save("digits.keras")` writes: the optimizer and its numbers, too, where both have it.
+/// Writes the file of Keras 3's `model.save("digits.keras")`, with the optimizer and its numbers if Keras has it, too.
 inline void write_keras_archive(std::string const& path, bundle_contents const& contents) {
   write_bytes(path, keras_archive_of(contents, path));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Optimizers that this library and Keras both have: under which names, and what they keep with each weight.
+// Optimizers that this library and Keras both have: their names, and the numbers that they keep with each weight.
 #pragma once
 
 #include <algorithm>
@@ -13,9 +13,10 @@ namespace stagecraft::io {
 
 /// A number that an optimizer keeps with each element of a weight.
 struct keras_slot {
-  std::string_view name;   ///< here, and in the optimizers of Keras 2.6 (`optimizers.legacy` of Keras 2.15)
-  std::string_view newer;  ///< in the other optimizers of Keras 2.11 to 2.15
-  /// Whether Keras 3 writes it behind the slot before it, weight by weight; else behind all slots of all weights.
+  std::string_view name;   ///< its name here, and in the optimizers of Keras 2.6 (`optimizers.legacy` of Keras 2.15)
+  std::string_view newer;  ///< its name in the other optimizers of Keras 2.11 to 2.15
+  /// True: Keras 3 writes it directly after the slot before it, weight by weight; false: after all slots of all
+  /// weights.
   bool is_beside = false;
 };
 
@@ -34,23 +35,23 @@ inline constexpr std::array keras_optimizers{
     keras_optimizer{
         "adadelta", "Adadelta", {{{"accum_grad", "accumulated_grad"}, {"accum_var", "accumulated_delta_var", true}}}}};
 
-/// The optimizer of a name: that of the library, or Keras's; null: none that both have.
+/// The optimizer with a name of the library or of Keras; null: none that both have.
 [[nodiscard]] inline keras_optimizer const* keras_optimizer_of(std::string_view name) {
   auto const found = std::find_if(keras_optimizers.begin(), keras_optimizers.end(),
                                   [&](auto const& each) { return name == each.name || name == each.class_name; });
   return found == keras_optimizers.end() ? nullptr : &*found;
 }
 
-/// A weight and a slot, by their places.
+/// A weight and a slot, by their numbers.
 struct keras_number {
   std::size_t weight = 0, slot = 0;
 };
-/// The numbers of an optimizer in the order in which Keras 3 writes them; `slots` are those that it has here. Empty if
-/// one of them is none of Keras's.
+/// The numbers of an optimizer in the order in which Keras 3 writes them; `slots` are the slots that it has here. Empty
+/// if Keras lacks one of them.
 [[nodiscard]] inline std::vector<keras_number> keras_3_order(keras_optimizer const& optimizer,
                                                              std::vector<std::string> const& slots,
                                                              std::size_t weights) {
-  std::vector<std::vector<std::size_t>> parts;  // of slots that stand beside each other
+  std::vector<std::vector<std::size_t>> parts;  // slots whose numbers stand beside each other
   std::size_t known = 0;
   for (auto const& each : optimizer.slots) {
     auto const found = std::find(slots.begin(), slots.end(), each.name);

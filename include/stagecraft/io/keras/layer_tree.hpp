@@ -14,10 +14,10 @@
 
 namespace stagecraft::io {
 
-/// A weight, and where Keras's files have it.
+/// A weight, and its places in Keras's files.
 struct keras_weight {
   std::string path;  ///< "encoder/dense/kernel:0", its name in this library's files
-  std::string name;  ///< in its layer: "kernel", or "forward_lstm/kernel" of a layer inside
+  std::string name;  ///< its name in its layer: "kernel", or "forward_lstm/kernel" in a layer inside the layer
   bool trainable = true;
   std::string keras_2;  ///< "dense/kernel:0", or "lstm/lstm_cell/kernel:0": its name in Keras 2
   std::string keras_3;  ///< "layers/functional/layers/dense_1/vars/0": its place in Keras 3's files
@@ -58,7 +58,7 @@ struct keras_layer {
   return {};
 }
 
-/// Keras 2's name of a weight: cells of recurrent layers have names of their own.
+/// Keras 2's name of a weight, in which the cell of a recurrent layer has a name of its own.
 [[nodiscard]] inline std::string keras_2_name(keras_layer const& layer, std::string_view weight) {
   auto const begin = layer.name + "/";
   auto const slash = weight.rfind('/');
@@ -73,10 +73,10 @@ struct keras_layer {
   return begin + inside + last;
 }
 
-/// Makes the layers of a configuration, and gives each its weights.
+/// The layers of a configuration, each with its weights.
 class layer_tree {
  public:
-  /// `trainable` and `others` are names of weights in this library's files, in Keras's order.
+  /// `trainable` and `others` are the names of weights in this library's files, in Keras's order.
   layer_tree(json const& model, std::vector<std::string> const& trainable, std::vector<std::string> const& others) {
     for (auto const& path : trainable) all_.push_back({path, {}, true, {}, {}});
     for (auto const& path : others) all_.push_back({path, {}, false, {}, {}});
@@ -130,10 +130,10 @@ class layer_tree {
   keras_layer root_;
 };
 
-/// The versions of Keras that exported files name: those whose formats they have.
+/// The versions of Keras that exported files name, whose formats they have.
 inline constexpr char const *written_keras_2 = "2.15.0", *written_keras_3 = "3.0.0";
 
-/// The layers of a bundle. Throws file_error E5030 if it does not say in which order its weights are.
+/// The layers of a bundle. Throws file_error E5030 if the bundle does not state the order of its weights.
 [[nodiscard]] inline layer_tree layers_of(bundle_contents const& contents, std::string const& path) {
   if (contents.trainable_weights.empty() && contents.non_trainable_weights.empty() && !contents.tensors.tensors.empty())
     refuse("E5030", path,

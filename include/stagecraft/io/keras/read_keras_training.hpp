@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A training that goes on from a file of Keras: the optimizer of a .h5 file of Keras 2, or of a .keras or .weights.h5
-// file of Keras 3, for the trainer's `load`.
+// Reads the training in a file of Keras, from which a trainer's `load` continues: the optimizer of a .h5 file of Keras
+// 2, or of a .keras or .weights.h5 file of Keras 3.
 #pragma once
 
 #include <stagecraft/io/detail/bundle_contents.hpp>
@@ -14,7 +14,7 @@
 
 namespace stagecraft::io {
 
-/// The parts of "Adam/dense/kernel/m:0".
+/// The parts of a name such as "Adam/dense/kernel/m:0".
 [[nodiscard]] inline std::vector<std::string> parts_of_name(std::string_view name) {
   std::vector<std::string> parts;
   name = name.substr(0, name.rfind(':'));
@@ -27,7 +27,7 @@ namespace stagecraft::io {
   return parts;
 }
 
-/// The optimizer of a configuration, {"class_name": "Adam", "config": {...}}; null: one that is not here.
+/// The optimizer of a configuration, {"class_name": "Adam", "config": {...}}; null: the library lacks it.
 inline keras_optimizer const* read_keras_optimizer(json const& found, kept_training& to) {
   if (!found.is_object() || !found.contains("class_name") || !found["class_name"].is_string()) return nullptr;
   to.optimizer = found["class_name"].get<std::string>();
@@ -41,7 +41,7 @@ inline keras_optimizer const* read_keras_optimizer(json const& found, kept_train
   return known;
 }
 
-/// Reads a .h5 file that Keras 2 has saved from a model in training. Optimizers of Keras 2.6 name their numbers
+/// Reads a .h5 file that Keras 2 saved from a model in training. Optimizers of Keras 2.6 name their numbers
 /// "Adam/dense/kernel/m:0", those of Keras 2.15 "Adam/m/dense/kernel:0".
 [[nodiscard]] inline kept_training read_keras_2_training(hdf5_file const& file) {
   kept_training result;
@@ -80,8 +80,8 @@ inline keras_optimizer const* read_keras_optimizer(json const& found, kept_train
   return result;
 }
 
-/// The numbers of an optimizer of Keras 3: "optimizer/vars/0" are the weight updates, then comes the learning rate if
-/// no schedule says it, which is one number, then what is kept with weights.
+/// Reads the numbers of an optimizer of Keras 3: "optimizer/vars/0" is the number of weight updates, then comes the
+/// learning rate, a single number, unless a schedule has it, then the slots of weights.
 inline void read_keras_3_optimizer(hdf5_file const& file, kept_training& to) {
   std::string const group = "/optimizer/vars/";
   if (!file.has_array(group + "0")) return;
@@ -96,8 +96,7 @@ inline void read_keras_3_optimizer(hdf5_file const& file, kept_training& to) {
   }
 }
 
-/// Reads a .h5 file of Keras 2, or a .weights.h5 file of Keras 3, which does not say which optimizer its numbers are
-/// of.
+/// Reads a .h5 file of Keras 2, or a .weights.h5 file of Keras 3, which does not name its optimizer.
 [[nodiscard]] inline kept_training read_keras_training(hdf5_file const& file) {
   if (!has_keras_3_weights(file)) return read_keras_2_training(file);
   kept_training result;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The weights of Keras's files for `load_weights`: of Keras 2's .h5, by layers' names, of Keras 3's .weights.h5 and
-// .keras.
+// Reads the weights of Keras's files for `load_weights`: Keras 2's .h5, by the names of layers, and Keras 3's
+// .weights.h5 and .keras.
 #pragma once
 
 #include <stagecraft/io/detail/bundle_contents.hpp>
@@ -20,10 +20,10 @@
 
 namespace stagecraft::io {
 
-/// The arrays of a layer in a file of Keras 3, in Keras's order.
+/// Collects the arrays of a layer in a file of Keras 3, in Keras's order.
 inline void collect_keras_3_arrays(hdf5_content const& file, std::string const& group, int depth,
                                    std::vector<std::string>& to) {
-  // Layers inside a layer are written in the order of their letters, not of its weights.
+  // A file has layers inside a layer in alphabetical order, not in the order of the weights.
   static constexpr std::array order{"query_dense",  "key_dense",     "value_dense",
                                     "output_dense", "forward_layer", "backward_layer"};
   constexpr int deepest = 8;
@@ -31,7 +31,7 @@ inline void collect_keras_3_arrays(hdf5_content const& file, std::string const& 
   auto names = file.children(group);
   auto const rank = [&](std::string const& name) {
     auto const found = std::find(order.begin(), order.end(), name);
-    // Arrays are numbered: 10 comes after 9.
+    // Arrays are sorted by number, so that 10 comes after 9.
     bool const is_number = !name.empty() && name.size() < 6 &&
                            std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
     return std::pair(found - order.begin(), is_number ? std::stoi(name) : -1);
@@ -48,7 +48,7 @@ inline void collect_keras_3_arrays(hdf5_content const& file, std::string const& 
   }
 }
 
-/// Throws E5221 for an array of a convolution that Keras on Theano has saved: its kernels are turned by 180 degrees.
+/// Throws E5221 for an array of a convolution that Keras on Theano saved, whose kernels are turned by 180 degrees.
 inline void check_backend(hdf5_content const& file, std::string const& base, stored_array const& array) {
   if (array.shape.size() < 3) return;
   auto const backend = file.text(base, "backend");
@@ -65,11 +65,11 @@ class keras_weights_reader {
     result_.metadata.emplace_back(keras_positions, "");
   }
 
-  /// Keras 2: groups of layers, each with the names of its weights.
+  /// Reads a file of Keras 2: groups of layers, each with the names of its weights.
   [[nodiscard]] tensor_file read_keras_2() {
     std::string const base = file_.has_group("/model_weights") ? "/model_weights" : "/";
     auto layers = file_.texts(base, "layer_names");
-    layers.emplace_back("top_level_model_weights");  // which belong to the model itself
+    layers.emplace_back("top_level_model_weights");  // weights of the model itself
     for (auto const& layer : layers) {
       auto const group = base + (base == "/" ? "" : "/") + layer;
       for (auto const& name : file_.texts(group, "weight_names")) add(layer, name, group + "/" + name, base.c_str());
@@ -77,19 +77,19 @@ class keras_weights_reader {
     return std::move(result_);
   }
 
-  /// Keras 3: groups by class, in which newer releases say the layers' names.
+  /// Reads a file of Keras 3: groups by class, in which newer releases state the names of the layers.
   [[nodiscard]] tensor_file read_keras_3() {
     walk("", "", 0);
     return std::move(result_);
   }
-  /// Reads the weights with the names of a configuration.
+  /// Reads the weights of a file of Keras 3 under the names of a configuration.
   [[nodiscard]] tensor_file read_keras_3(keras_layer const& layer) {
     add_layers(layer);
     return std::move(result_);
   }
 
  private:
-  /// `base`: the group that says which backend of Keras 2 it was; none of Keras 3.
+  /// Reads an array. `base`: the group that names the backend of Keras 2; null for Keras 3.
   void add(std::string const& layer, std::string const& name, std::string const& path, char const* base = nullptr) {
     auto array = file_.array(path);
     if (base != nullptr) check_backend(file_, base, array);
@@ -104,7 +104,7 @@ class keras_weights_reader {
   void walk(std::string const& group, std::string const& outside, int depth) {
     constexpr int deepest = 16;
     if (depth > deepest) file_.damaged(group, "has models that are nested too deep");
-    // Layers that are attributes of a subclassed model stand beside its list of layers.
+    // Layers that are attributes of a subclassed model are beside its list of layers.
     auto const layers = group + "/layers";
     for (auto const& child : file_.children(layers)) add_child(layers + "/" + child, outside, depth);
     if (depth > 0) return;
@@ -128,7 +128,7 @@ class keras_weights_reader {
     else
       add_named_arrays(outside + *name, own);
   }
-  /// The arrays of a layer, or of a subclassed model, under the names of the layers in it: "dense/0".
+  /// Reads the arrays of a layer, or of a subclassed model, under the names of the layers in it: "dense/0".
   void add_named_arrays(std::string const& layer, std::string const& group) {
     std::vector<std::string> paths;
     collect_keras_3_arrays(file_, group, 0, paths);
@@ -156,7 +156,7 @@ class keras_weights_reader {
   tensor_file result_;
 };
 
-/// Whether a file has weights as Keras 3's `save_weights` writes them: groups by class or, of a subclassed model, by
+/// True if a file has weights as Keras 3's `save_weights` writes them: groups by class or, for a subclassed model, by
 /// attribute, each with "vars".
 [[nodiscard]] inline bool has_keras_3_weights(hdf5_content const& file) {
   if (file.has_group("/layers")) return true;
@@ -166,8 +166,8 @@ class keras_weights_reader {
                      [&](auto const& each) { return file.has_group("/" + each + "/vars"); });
 }
 
-/// The weights of an HDF5 file of Keras: a whole model's, or weights alone. Throws file_error: E5001, E5061 the file
-/// cannot be read, E5062 it has no weights of Keras's.
+/// The weights of an HDF5 file of Keras, which holds a whole model or weights alone. Throws file_error: E5001, E5061
+/// the file cannot be read, E5062 it has no weights of Keras's.
 [[nodiscard]] inline tensor_file read_keras_h5(hdf5_content const& file) {
   keras_weights_reader reader(file);
   if (has_keras_3_weights(file)) return reader.read_keras_3();
@@ -177,13 +177,13 @@ class keras_weights_reader {
 }
 [[nodiscard]] inline tensor_file read_keras_h5(std::string const& path) { return read_keras_h5(hdf5_file(path)); }
 
-/// What a .keras archive holds: the model's configuration, and an HDF5 file.
+/// The content of a .keras archive: the model's configuration, and an HDF5 file.
 class keras_archive {
  public:
   /// Throws file_error: E5001 the file cannot be read, E5015 it is no archive, E5062 it has no model, E5061, E5220 its
   /// parts unpack to more than most_config_bytes and most_unpacked.
   explicit keras_archive(std::string const& path) : keras_archive(byte_source(path)) {}
-  /// The archive in an open file, or in bytes in memory.
+  /// Reads the archive from an open file or from bytes in memory.
   explicit keras_archive(byte_source const& source) : keras_archive(zip_reader(source), source.name()) {}
 
   [[nodiscard]] json const& model() const noexcept { return model_; }
@@ -225,7 +225,7 @@ class keras_archive {
   hdf5_file file_;
 };
 
-/// The weights of a .keras archive. Throws file_error as keras_archive and its weights.
+/// The weights of a .keras archive. Throws file_error as keras_archive and its `weights` do.
 [[nodiscard]] inline tensor_file read_keras_archive(std::string const& path) { return keras_archive(path).weights(); }
 
 }  // namespace stagecraft::io

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The training of a bundle as Keras's files have it: the optimizer, the loss, and the optimizer's numbers.
+// Writes the training of a bundle as Keras does: the optimizer, the loss, and the optimizer's numbers.
 #pragma once
 
 #include <stagecraft/io/detail/bundle_contents.hpp>
@@ -17,13 +17,14 @@
 
 namespace stagecraft::io {
 
-/// What a file says of a training.
+/// The training in a file of Keras.
 struct keras_training {
   json config;       ///< Keras 2's training_config, Keras 3's compile_config; null: the file holds a model alone
   std::string note;  ///< why a bundle's training is not in the file; empty: it is, or the bundle has none
 };
 
-/// The training of a bundle in Keras's words. Optimizers are those of Keras 2.6, and those of Keras 3 of their options.
+/// The training of a bundle in Keras's words. Optimizers are those of Keras 2.6, and those of Keras 3 that have the
+/// same options.
 [[nodiscard]] inline keras_training keras_training_of(bundle_contents const& contents, keras_version version) {
   bool const is_3 = version == keras_version::keras_3;
   std::string const keras = is_3 ? "Keras 3" : "Keras 2";
@@ -53,7 +54,7 @@ struct keras_training {
   }
   if (auto const* const found = contents.tensors.find(std::string(counter_prefix) + "learning_rate"))
     if (auto const rate = to_floats(*found); rate.size() == 1)
-      options["learning_rate"] = rate[0];  // as callbacks left it
+      options["learning_rate"] = rate[0];  // the rate as callbacks left it
   if (!options.contains("learning_rate")) return none("the optimizer's learning rate is not known");
   auto const object = [&](char const* module, std::string_view class_name, json config) {
     json result{{"class_name", class_name}, {"config", std::move(config)}};
@@ -61,7 +62,7 @@ struct keras_training {
     return result;
   };
   json of_loss = training["loss"].value("config", json::object());
-  if (is_ctc) of_loss.erase("max_label_length");  // Keras takes the width of what it is given
+  if (is_ctc) of_loss.erase("max_label_length");  // Keras takes the width of the targets
   return {{{is_3 ? "optimizer" : "optimizer_config", object("keras.optimizers", optimizer->class_name, options)},
            {"loss", object("keras.losses", loss, std::move(of_loss))},
            {"metrics", nullptr},
@@ -77,18 +78,18 @@ struct keras_training {
   return updates;
 }
 
-/// A bundle's name of a number that is kept with a weight, without the optimizer's: "dense/kernel/m:0".
+/// A bundle's name of a slot of a weight, without the optimizer's name: "dense/kernel/m:0".
 [[nodiscard]] inline std::string slot_path(keras_weight const& weight, std::string_view slot) {
   return std::string(without_number(weight.path)) + "/" + std::string(slot) + ":0";
 }
-/// The number; null: the optimizer does without it.
+/// The slot of a weight; null: the optimizer does not have it.
 [[nodiscard]] inline stored_tensor const* slot_of(bundle_contents const& contents, keras_optimizer const& optimizer,
                                                   keras_weight const& weight, std::string_view slot) {
   return contents.tensors.find(std::string(optimizer_prefix) + std::string(optimizer.name) + "/" +
                                slot_path(weight, slot));
 }
 
-/// Keras 2's group of an optimizer's numbers: weight updates, then each slot of all weights.
+/// Adds Keras 2's group of an optimizer's numbers: the weight updates, then each slot of all weights.
 inline void add_keras_2_optimizer(hdf5_writer& file, bundle_contents const& contents, keras_training const& training,
                                   std::vector<keras_weight const*> const& weights) {
   auto const& optimizer = *keras_optimizer_of(training.config["optimizer_config"]["class_name"].get<std::string>());
@@ -108,7 +109,8 @@ inline void add_keras_2_optimizer(hdf5_writer& file, bundle_contents const& cont
   file.add_texts(group, "weight_names", names);
 }
 
-/// Keras 3's group of an optimizer's numbers: weight updates, the learning rate, then the slots in its order.
+/// Adds Keras 3's group of an optimizer's numbers: the weight updates, the learning rate, then the slots in Keras 3's
+/// order.
 inline void add_keras_3_optimizer(hdf5_writer& file, bundle_contents const& contents, keras_training const& training,
                                   std::vector<keras_weight const*> const& weights) {
   auto const& config = training.config["optimizer"];

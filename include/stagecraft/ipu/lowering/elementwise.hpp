@@ -66,12 +66,12 @@ constexpr void append_formula_of_places(lowered_step& step, int result, TensorAt
   } else if (last.from == formula_source::function && operations::arity(last.apply) < 3 && !read.draws &&
              Formula.steps.size() == static_cast<std::size_t>(operations::arity(last.apply)) + 1) {
     bool const is_negative = last.apply == function::negative;
-    auto& operation = append_map(step, map_function_of(is_negative ? function::multiply : last.apply), result, {});
-    auto& what = operation.what.template as<map_task>();
+    auto& task = append_map(step, map_function_of(is_negative ? function::multiply : last.apply), result, {});
+    auto& what = task.what.template as<map_task>();
     for (int i = 0; i < operations::arity(last.apply); ++i) {
       auto const& of = Formula.steps[last.operands[i]];
       if (of.from == formula_source::place) {
-        operation.inputs[operation.input_count++] = tensor_at(of.index);
+        task.inputs[task.input_count++] = tensor_at(of.index);
         continue;
       }
       bool const divides = last.apply == function::divide && i == 1;
@@ -84,8 +84,8 @@ constexpr void append_formula_of_places(lowered_step& step, int result, TensorAt
       what.numbers = 2;
     }
   } else {
-    auto& operation = append_formula(step, view_of_operands<Formula, Drawn>, result, {}, read.draws, seed);
-    for (int i = 0; i < read.count; ++i) operation.inputs[operation.input_count++] = tensor_at(read.places[i]);
+    auto& task = append_formula(step, view_of_operands<Formula, Drawn>, result, {}, read.draws, seed);
+    for (int i = 0; i < read.count; ++i) task.inputs[task.input_count++] = tensor_at(read.places[i]);
   }
 }
 

@@ -18,6 +18,12 @@ namespace stagecraft::tiles {
 
 template <class L>
 struct lowering;
+template <layer_kernel Kernel, class L>
+struct kernel_lowering;
+template <class Call>
+using lowering_of = std::conditional_t<runs_by_operations(Call::layer),
+                                       kernel_lowering<layer_kernel::none, layer_t<typename Call::model, Call::call>>,
+                                       lowering<layer_t<typename Call::model, Call::call>>>;
 
 /// The mapping of a weight by the plan of its layer's forward step; null: it is mapped linearly.
 template <class Lowering, class Call>
@@ -40,7 +46,7 @@ struct step_variant {
 };
 
 /// `Machine` has `config` and `target`, an ipu_target with as many tiles as compute. Tensors are (batch, shape...) row
-/// by row, weights have their Keras shapes. A lowering asks for the tensors that its operations need, and only for
+/// by row, weights have their Keras shapes. A lowering asks for the tensors that its tasks need, and only for
 /// those that are at hand: in a backward step the inputs' values if `planned.needs.input`, the output's if
 /// `planned.needs.output`, and what the forward step has saved.
 ///
@@ -136,7 +142,7 @@ struct lowered_call_variant {
     if (!parameter_info(index).constraint.empty() || parameter_info(index).regularizer.is_own()) return nullptr;
     using first =
         lowered_call_variant<typename Job::template on<WeightMachine>, step_variant{}, graph.layer_of(Call).first_call>;
-    return detail::planned_weight<lowering<layer_t<typename Job::model, first::call>>, first>(index);
+    return detail::planned_weight<lowering_of<first>, first>(index);
   }
   /// The tensor of a weight as it is stored. The step may write it if it is not trained.
   [[nodiscard]] static constexpr int stored_weight(lowered_step& step, int index) {
@@ -239,7 +245,7 @@ constexpr step_variant find_step_variant() {
   return result;
 }
 
-/// A call in a pass (pipeline_program.hpp) of the model without its stages: its calls are lowered alike, whatever
+/// A call in a pass of the model without its stages: its calls are lowered alike, whatever
 /// stages they are in. The pass decides only where gradients are added to others, and which options of Poplar hold.
 template <class Job, int Pass, int Call>
 using lowered_call =

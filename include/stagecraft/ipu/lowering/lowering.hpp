@@ -16,7 +16,7 @@
 
 namespace stagecraft::tiles {
 
-/// The operations of a layer that is no view: `forward<Call>(step)` and `backward<Call>(step)` append them to a step,
+/// The tasks of a layer that is no view: `forward<Call>(step)` and `backward<Call>(step)` append them to a step,
 /// where `Call` is a lowered_call. A backward step writes Call::input_gradient for each input whose gradient is wanted,
 /// and Call::weight_gradient for each trained weight; `lower` does the rest. `planned_weight<Call>(index)`, if it is
 /// there, says which weights lie as a plan wants them. This one serves layers of a user's own that have loops of their
@@ -33,7 +33,7 @@ struct lowering {
   }
 };
 
-/// The operations of a layer that has a `call`, by the kernel that it names in `steps_by`: those of the call where
+/// The tasks of a layer that has a `call`, by the kernel that it names in `steps_by`: those of the call where
 /// tiles have no others.
 template <layer_kernel Kernel, class L>
 struct kernel_lowering;
@@ -50,7 +50,7 @@ constexpr lowered_step lower_forward() {
   lowered_step step;
   if constexpr (Call::input_count > 0 && !Call::planned.needs.view && !Call::is_on_host) {
     append_casts<Call>(step);
-    lowering<layer_t<typename Call::model, Call::call>>::template forward<Call>(step);
+    lowering_of<Call>::template forward<Call>(step);
   }
   return step;
 }
@@ -63,7 +63,7 @@ constexpr lowered_step lower_backward() {
   lowered_step step;
   if constexpr (Call::planned.needs.view) return step;
   if (Call::planned.needs.input) append_casts<Call>(step);
-  lowering<layer_t<typename Call::model, Call::call>>::template backward<Call>(step);
+  lowering_of<Call>::template backward<Call>(step);
   for (int i = 0; i < Call::input_count; ++i) {
     if (!Call::wants_input_gradient(i)) continue;
     int const gradient = Call::input_gradient(step, i);

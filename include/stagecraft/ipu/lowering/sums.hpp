@@ -130,6 +130,9 @@ concept HasSums = HasCall<L> && requires(L const& layer) {
   L::steps_by;
   layer.activation;
 };
+template <class Call>
+inline constexpr bool has_sums =
+    HasSums<std::remove_cvref_t<decltype(Call::layer)>> && !runs_by_operations(Call::layer);
 
 template <class Call>
 class sums_lowering {

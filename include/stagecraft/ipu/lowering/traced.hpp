@@ -6,8 +6,8 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/lowering/elementwise.hpp>
 #include <stagecraft/ipu/lowering/lowering.hpp>
-#include <stagecraft/ipu/lowering/program_of_call.hpp>
 #include <stagecraft/ipu/lowering/sums.hpp>
+#include <stagecraft/ipu/lowering/task_list_of_call.hpp>
 
 namespace stagecraft::tiles {
 
@@ -26,21 +26,21 @@ constexpr int tensor_around(lowered_step& step, tile_tensor const& given) {
 }
 
 template <class Call, bool Backward>
-constexpr void append_program_of_call(lowered_step& step) {
-  auto const& program = program_of_call<typename call_without_variant<Call>::type, Backward>;
+constexpr void append_task_list_of_call(lowered_step& step) {
+  auto const& list = task_list_of_call<typename call_without_variant<Call>::type, Backward>;
   named_tensors tensors;
-  for (auto const& each : program.tensors)
+  for (auto const& each : list.tensors)
     if (each.given >= 0) tensors.add_input(tensor_around<Call>(step, each.tensor));
-  for (auto const& each : program.tensors)
+  for (auto const& each : list.tensors)
     if (each.given >= 0 && each.written) tensors.add_output(tensor_around<Call>(step, each.tensor));
-  append_program(step, program, tensors);
+  append_task_list(step, list, tensors);
 }
 
 /// Appends the tasks of a call, lowered in the first of these ways that fits.
 template <class Call, bool Backward>
 constexpr void append_call(lowered_step& step) {
   using same = typename call_without_variant<Call>::type;
-  if constexpr (HasSums<std::remove_cvref_t<decltype(Call::layer)>>) {
+  if constexpr (has_sums<Call>) {
     if constexpr (Backward)
       sums_lowering<Call>::backward(step);
     else
@@ -51,10 +51,10 @@ constexpr void append_call(lowered_step& step) {
     else
       elementwise_lowering<Call>::forward(step);
   } else if constexpr (is_appended<same>) {
-    append_operations(step, lower_traced_step<same, Backward>().program,
-                      [&](tile_tensor const& given) { return tensor_around<Call>(step, given); });
-  } else if constexpr (has_program<same>) {
-    append_program_of_call<Call, Backward>(step);
+    append_tasks(step, lower_traced_step<same, Backward>().builder,
+                 [&](tile_tensor const& given) { return tensor_around<Call>(step, given); });
+  } else if constexpr (has_task_list<same>) {
+    append_task_list_of_call<Call, Backward>(step);
   } else if constexpr (Backward) {
     append_custom_backward<Call>(step);
   } else {
@@ -67,11 +67,11 @@ struct kernel_lowering {
   template <class Call>
   static constexpr weight_mapping const* planned_weight(int index) {
     using same = typename call_without_variant<Call>::type;
-    if constexpr (HasSums<L>)
+    if constexpr (has_sums<Call>)
       return sums_lowering<Call>::planned_weight(index);
     else if constexpr (elementwise_lowering<Call>::holds)
       return nullptr;
-    else if constexpr (is_appended<same> || !has_program<same>)
+    else if constexpr (is_appended<same> || !has_task_list<same>)
       return nullptr;
     else
       return traced_mappings<same>[index];

@@ -26,15 +26,15 @@ namespace stagecraft::tiles {
 /// is then written by a task that has read the same elements, or by a copy at the end.
 template <std::same_as<operations::plan_view> Plan>  // a template, so that few programs compile it
 constexpr void append_plan_of_weight(lowered_step& step, Plan const& plan, int weight, int result, dtype type) {
-  constexpr ipu_target any;  // nothing of these operations depends on it
+  constexpr ipu_target any;  // none of these tasks depends on it
   traced_options const options{.type = type, .variable_type = type, .target = any};
   traced_steps<> const steps(plan, options, false, {}, {}, 1);
   auto const role_of = [&](int tensor) {
-    auto const& [of, offset, given, written] = steps.program.tensors[tensor];
+    auto const& [of, offset, given, written] = steps.builder.tensors[tensor];
     return given >= 0 ? of.role : tensor_role::temporary;
   };
   bool is_written = false, may_write = true;
-  for (task const& each : steps.program.tasks) {
+  for (task const& each : steps.builder.tasks) {
     bool const writes = role_of(each.outputs[0]) == tensor_role::output;
     is_written = is_written || writes;
     for (int i = 0; i < each.input_count; ++i)
@@ -43,8 +43,8 @@ constexpr void append_plan_of_weight(lowered_step& step, Plan const& plan, int w
   }
   bool const copies = result == weight && !may_write;
   int const written = copies ? step.temporary(plan.nodes[plan.output].shape.size(), type) : result;
-  append_operations(step, steps.program,
-                    [&](tile_tensor const& given) { return given.role == tensor_role::input ? weight : written; });
+  append_tasks(step, steps.builder,
+               [&](tile_tensor const& given) { return given.role == tensor_role::input ? weight : written; });
   if (copies) append_map(step, map_function::copy, result, {{written}});
 }
 

@@ -19,10 +19,10 @@ namespace stagecraft::tiles {
 
 /// Assumptions: Graphcore publishes no sizes, and the emulation has no instructions that could be counted.
 struct tile_code_assumptions {
-  std::int64_t bytes_per_codelet = 1024;  ///< one copy for each kind and function of operations
+  std::int64_t bytes_per_codelet = 1024;  ///< one copy for each kind and function of tasks
   /// A vertex has some pointers, lengths and factors, of 32 bits each.
   std::int64_t bytes_per_vertex = 32;
-  /// A program's entry for a compute set: what to run, and a sync.
+  /// The executable's entry for a compute set: what to run, and a sync.
   std::int64_t bytes_per_compute_set = 16;
   /// An exchange's code: sync, addresses, sending, and receiving in some pieces, at four bytes per instruction.
   std::int64_t bytes_per_exchange = 64;
@@ -48,31 +48,31 @@ struct step_code {
       mix(step.tensors[i].elements);
       if (step.tensors[i].planned != nullptr) mix(step.tensors[i].planned->elements_per_tile);
     }
-    auto const add = [&](task const& operation) {
-      mix(operation.what.index());
-      operation.what.visit([&](auto const& what) {
+    auto const add = [&](task const& task) {
+      mix(task.what.index());
+      task.what.visit([&](auto const& what) {
         int function = 0;
         if constexpr (requires { what.function; }) function = static_cast<int>(what.function);
         if constexpr (!std::is_same_v<std::remove_cvref_t<decltype(what)>, tensor_names>)  // which run nothing
-          codelets[operation.what.index()] |= std::uint64_t{1} << (function % 64);
+          codelets[task.what.index()] |= std::uint64_t{1} << (function % 64);
         for (auto const word : std::bit_cast<std::array<std::uint64_t, sizeof(what) / sizeof(std::uint64_t)>>(what))
           mix(word);
       });
-      for (int k = 0; k < operation.input_count; ++k) mix(operation.inputs[k]);
-      for (int k = 0; k < operation.output_count; ++k) mix(operation.outputs[k]);
-      if (operation.formula != nullptr)
-        for (auto const& formula_step : operation.formula->steps) mix(formula_step.apply);
+      for (int k = 0; k < task.input_count; ++k) mix(task.inputs[k]);
+      for (int k = 0; k < task.output_count; ++k) mix(task.outputs[k]);
+      if (task.formula != nullptr)
+        for (auto const& formula_step : task.formula->steps) mix(formula_step.apply);
     };
     for (int i = 0; i < step.task_count; ++i) {
-      task const& operation = step.tasks[i];
-      if (operation.program == nullptr) {
-        add(operation);
+      task const& task = step.tasks[i];
+      if (task.list == nullptr) {
+        add(task);
         continue;
       }
-      for (auto const& part : operation.program->tasks) add(part);
+      for (auto const& part : task.list->tasks) add(part);
       // Code that runs several times is there once.
-      compute_sets -= operation.program->repeated_compute_sets;
-      exchanges -= operation.program->repeated_exchanges;
+      compute_sets -= task.list->repeated_compute_sets;
+      exchanges -= task.list->repeated_exchanges;
     }
     // Convolutions differ in their plans, too, which are seen here.
     mix(cost.compute_cycles);

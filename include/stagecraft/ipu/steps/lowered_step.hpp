@@ -32,12 +32,12 @@ struct task {
   int plan = -1;                ///< number of a planned_product's plan in the step
   operations::formula_view const* formula = nullptr;  ///< an optimizer's step, a loss or a user's activation
   operations::plan_view const* row_plan = nullptr;    ///< the plan of one row of a user's loss
-  task_list_view const* program = nullptr;            ///< the tasks of a traced_tasks
+  task_list_view const* list = nullptr;               ///< the tasks of a traced_tasks
 };
 
 // No constant evaluation can call these: compilers then print their names.
 inline void step_has_more_tensors_than_there_is_room_for() {}
-inline void step_has_more_operations_than_there_is_room_for() {}
+inline void step_has_more_tasks_than_there_is_room_for() {}
 
 /// Tasks in their order, and the tensors that they work on. Written by `lowering` (ipu/lowering/), priced by
 /// `cost_of` (ipu/tasks/), carried out by ipu/emulation/.
@@ -74,7 +74,7 @@ struct lowered_step {
 
   /// Appends a task.
   constexpr task& add(task_work const& what, std::initializer_list<int> inputs, std::initializer_list<int> outputs) {
-    if (task_count == most_tasks) step_has_more_operations_than_there_is_room_for();
+    if (task_count == most_tasks) step_has_more_tasks_than_there_is_room_for();
     task& task = tasks[task_count++];
     task.what = what;
     for (int const input : inputs) task.inputs[task.input_count++] = input;

@@ -54,25 +54,25 @@ class step_of_task {
 
   constexpr step_of_task() { step.task_count = 1; }
 
-  constexpr task const& set(task_list_view const& program, task const& task) {
+  constexpr task const& set(task_list_view const& list, task const& task) {
     step.tensor_count = step.plan_count = 0;
     auto& own = step.tasks[0];
     own = task;
-    for (int i = 0; i < own.input_count; ++i) own.inputs[i] = number_of(program, own.inputs[i]);
-    for (int i = 0; i < own.output_count; ++i) own.outputs[i] = number_of(program, own.outputs[i]);
+    for (int i = 0; i < own.input_count; ++i) own.inputs[i] = number_of(list, own.inputs[i]);
+    for (int i = 0; i < own.output_count; ++i) own.outputs[i] = number_of(list, own.outputs[i]);
     if (own.plan >= 0) {
       auto const plan = static_cast<std::size_t>(own.plan);
-      own.plan = step.add_plan(program.shapes[plan], program.plans[plan]);
+      own.plan = step.add_plan(list.shapes[plan], list.plans[plan]);
     }
     return own;
   }
 
  private:
-  constexpr int number_of(task_list_view const& program, int tensor) {
+  constexpr int number_of(task_list_view const& list, int tensor) {
     for (int i = 0; i < step.tensor_count; ++i)
       if (outer[i] == tensor) return i;
     outer[step.tensor_count] = tensor;
-    step.tensors[step.tensor_count] = program.tensors[tensor].tensor;
+    step.tensors[step.tensor_count] = list.tensors[tensor].tensor;
     return step.tensor_count++;
   }
 };

@@ -90,6 +90,7 @@ enum class rows_function : std::int64_t {
   loss,              ///< prediction, targets, scales -> loss
   loss_gradient      ///< prediction, targets, scales -> loss, gradient
 };
+/// How a loss is priced: tasks/rows.hpp. What tiles compute comes from the loss's `call`.
 enum class loss_kind : std::int64_t {
   sparse_categorical_crossentropy,
   categorical_crossentropy,
@@ -97,8 +98,8 @@ enum class loss_kind : std::int64_t {
   mean_squared_error,
   mean_absolute_error,
   huber,
-  elementwise,  ///< a user's own, a function at each place: task::formula
-  traced        ///< a user's own, of whole rows: task::row_plan
+  elementwise,  ///< any other function at each place: task::formula
+  traced        ///< any other, of whole rows: task::row_plan
 };
 /// A function of whole rows of (outer, columns, inner): popnn. Tiles have equal shares of the rows: a tile receives its
 /// rows, works on them alone, and sends the results to the tiles where they lie.
@@ -191,7 +192,7 @@ struct own_layer_step {
   std::int64_t flops = 0;
   std::int64_t first = 0;  ///< the first task that names tensors for this one
 };
-/// A layer that is written as a `call`: tasks of all kinds, task::program.
+/// A layer that is written as a `call`: tasks of all kinds, those of task::list.
 struct traced_tasks {
   std::int64_t first = 0;  ///< as above
 };

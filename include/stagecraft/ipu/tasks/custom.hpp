@@ -179,14 +179,14 @@ constexpr std::int64_t custom_tile_cycles(lowered_step const& step, task const& 
 }
 
 /// `tensors` has as inputs all tensors that the task list reads, in its order, and as outputs those that it writes.
-constexpr void append_program(lowered_step& step, task_list_view const& program, named_tensors const& tensors) {
-  append_with_tensors(step, traced_tasks{}, tensors).program = &program;
+constexpr void append_task_list(lowered_step& step, task_list_view const& list, named_tensors const& tensors) {
+  append_with_tensors(step, traced_tasks{}, tensors).list = &list;
 }
 
 /// The cost is found once, with the task list.
 [[nodiscard]] constexpr operation_cost cost_of(lowered_step const&, task const& task, traced_tasks const&,
                                                ipu_target const&) {
-  return task.program->cost;
+  return task.list->cost;
 }
 
 }  // namespace stagecraft::tiles

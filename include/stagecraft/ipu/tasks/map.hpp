@@ -19,8 +19,8 @@
 namespace stagecraft::tiles {
 
 [[nodiscard]] constexpr activation activation_of(map_task const& what) noexcept {
-  return {static_cast<activation_kind>(what.activation), static_cast<float>(what.scalars[0]),
-          static_cast<float>(what.scalars[1]), static_cast<float>(what.scalars[2])};
+  return activation::of(static_cast<activation_kind>(what.activation), static_cast<float>(what.scalars[0]),
+                        static_cast<float>(what.scalars[1]), static_cast<float>(what.scalars[2]));
 }
 /// A channel's random numbers and the products with them, or an element's.
 constexpr void add_dropout(map_work& work, map_task const& what, bool in_place) noexcept {
@@ -44,6 +44,7 @@ constexpr void add_operation(map_work& work, map_task const& what, operations::f
   auto const is_zero = [&](int operand) { return is_number(operand) && what.scalars[operand] == 0; };
   if (operations::arity(apply) == 1) {
     work.expand(reads[0]);
+    if (apply == operations::function::atan) return work.scalar(binary_of(apply), in_place || reads[0].count != 0);
     work.unary(unary_of(apply), in_place || reads[0].count != 0);
     if (apply == operations::function::softplus) work.unary(vertices::unary_operation::exponent);
     return;
@@ -185,16 +186,16 @@ constexpr task& append_map(lowered_step& step, map_function function, int result
     task.inputs[task.input_count++] = operand.tensor;
   }
   int count = 0;
-  for (float const scalar : scalars) what.scalars[count++] = scalar;
+  for (float const scalar : scalars) what.scalars[count++] = static_cast<double>(scalar);
   return task;
 }
 
 constexpr void set_activation(task& task, activation const& function) {
   auto& what = task.what.as<map_task>();
   what.activation = static_cast<std::int64_t>(function.kind);
-  what.scalars[0] = function.alpha;
-  what.scalars[1] = function.max_value;
-  what.scalars[2] = function.threshold;
+  what.scalars[0] = static_cast<double>(function.alpha);
+  what.scalars[1] = static_cast<double>(function.max_value);
+  what.scalars[2] = static_cast<double>(function.threshold);
 }
 
 /// y = f(x) for an elementwise activation; y may be x. One of the user's own has a formula.

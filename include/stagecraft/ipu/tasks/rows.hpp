@@ -24,7 +24,12 @@
 
 namespace stagecraft::tiles {
 
-/// A loss's definition, which a task has in its row_task, `formula` and `row_plan`.
+/// A loss as a task has it, in its row_task, `formula` and `row_plan`. What tiles compute comes from the loss's `call`,
+/// for all losses: `formula` if the call is a function at each place, otherwise `row_plan`. `kind`, `from_logits` and
+/// `option` are for the price alone, for which Graphcore's libraries have vertices of their own. Prices that followed
+/// from the call would not be theirs: for 100 rows of 1000 columns, with gradients, a tile would take 1.07 times as
+/// many cycles for the mean squared error in float32 (2.0 in float16), 1.35 (2.6) for the mean absolute error, 1.8
+/// (3.5) for huber and 4.6 (9.2) for the sparse categorical cross entropy of logits.
 struct loss_rule {
   loss_kind kind = loss_kind::mean_squared_error;
   bool from_logits = false;
@@ -39,7 +44,7 @@ struct loss_rule {
   [[nodiscard]] constexpr bool is_categorical() const noexcept {
     return kind == loss_kind::sparse_categorical_crossentropy || kind == loss_kind::categorical_crossentropy;
   }
-  /// Whether probabilities have to be computed from the predictions first.
+  /// True if a softmax computes probabilities from the predictions first.
   [[nodiscard]] constexpr bool needs_softmax() const noexcept { return is_categorical() && from_logits; }
 };
 
@@ -71,8 +76,8 @@ constexpr loss_rule rule_of_loss(bool with_gradient) {
   return rule;
 }
 
-/// popnn has a vertex for cross entropy after softmax and one for squared differences, which compute losses and
-/// gradients: loss_transform. What else the definitions ask for is put together from popops' operations:
+/// The price of a loss of `rows` rows on a tile. popnn has a vertex for cross entropy after softmax and one for squared
+/// differences, which compute losses and gradients: loss_transform. popops' vertices do the rest of the definitions:
 /// - probabilities: two for clipping them; categorical: sums, their inverses and products with these;
 /// - class numbers: a matrix of ones and zeros is filled;
 /// - smoothed targets: a product and a sum;
@@ -80,10 +85,9 @@ constexpr loss_rule rule_of_loss(bool with_gradient) {
 ///   logits: sigmoid;
 /// - mean absolute error: difference, absolute value, sign;
 /// - huber: difference, absolute value, the smaller of it and delta: m (|e| - m / 2); two for clipping the gradient;
-/// - a user's own loss that is a function at each place: the operations of its formula;
-/// - a user's own loss of whole rows: scalar code of a worker for each row, with two loads and the operation, 3
-/// instructions, for each
-///   operation of its plan;
+/// - any other loss that is a function at each place: the operations of its formula;
+/// - any other loss of whole rows: scalar code of a worker for each row, with 3 instructions, two loads and the
+///   operation, for each operation of its plan;
 /// - then sums over rows, times the rows' scales, as is the gradient, and over the tile.
 constexpr vertex_work loss_work(loss_rule const& rule, dtype type, std::int64_t rows, std::int64_t columns,
                                 bool with_gradient, ipu_target const& target) {
@@ -208,8 +212,8 @@ constexpr void append_loss(lowered_step& step, loss_rule const& loss, int predic
                       .columns = columns,
                       .loss = loss.kind,
                       .from_logits = loss.from_logits ? 1 : 0,
-                      .option = loss.option,
-                      .factor = scale.factor,
+                      .option = static_cast<double>(loss.option),
+                      .factor = static_cast<double>(scale.factor),
                       .running_mean = scale.running_mean ? 1 : 0,
                       .rows_per_sample = scale.rows_per_sample};
   auto& task = step.add(what, {prediction, targets, scales}, {result});

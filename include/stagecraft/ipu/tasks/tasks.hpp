@@ -48,7 +48,7 @@ struct step_cost {
       temporary_bytes = larger(temporary_bytes, layout.copies[i] + one.temporary_bytes);
       cost += one;
       vertices += one.compute_sets;
-      if (auto const* program = step.tasks[i].program; program != nullptr) vertices -= program->repeated_compute_sets;
+      if (auto const* list = step.tasks[i].list; list != nullptr) vertices -= list->repeated_compute_sets;
     }
   }
 };

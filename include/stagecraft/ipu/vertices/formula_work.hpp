@@ -24,7 +24,9 @@ namespace stagecraft::tiles {
     case function::absolute: return absolute;
     case function::sign: return signum;
     case function::exp: return exponent;
+    case function::round: return vertices::unary_operation::round;
     case function::log: return logarithm;
+    case function::log1p: return logarithm_one_plus;
     case function::softplus: return logarithm_one_plus;  // after an exponent
     case function::sqrt: return vertices::unary_operation::sqrt;
     case function::rsqrt: return vertices::unary_operation::rsqrt;
@@ -44,6 +46,8 @@ namespace stagecraft::tiles {
     case function::multiply: return multiply;
     case function::divide: return divide;
     case function::power: return power;
+    case function::remainder: return remainder;
+    case function::atan: return atan2;  // of x and 1
     case function::maximum: return maximum;
     case function::minimum: return minimum;
     case function::less:
@@ -131,6 +135,8 @@ class formula_vertices {
       type = types_[from];
       if (is_variance)
         scalar(vertices::binary_operation::variance_to_inv_std_dev, type);
+      else if (step.apply == function::atan)
+        scalar(binary_of(step.apply), type, writes(from));
       else if (step.apply != function::identity)
         unary(unary_of(step.apply), type);
       if (step.apply == function::softplus) unary(vertices::unary_operation::exponent, type);

@@ -118,9 +118,9 @@ struct prelu : layer<prelu> {
   static constexpr std::string_view class_name = "PReLU";
   static constexpr std::string_view usage = "prelu{} or prelu{{.shared_axes = {1, 2}, .name = ...}}"sv;
 
-  initializer alpha_initializer;
-  regularizer alpha_regularizer;
-  constraint alpha_constraint;
+  initializer alpha_initializer = {};
+  regularizer alpha_regularizer = {};
+  constraint alpha_constraint = {};
   axis_list shared_axes = axis_list::none();
   using arguments = argument_list<&prelu::alpha_initializer, &prelu::alpha_regularizer, &prelu::alpha_constraint,
                                   &prelu::shared_axes>;

@@ -71,7 +71,7 @@ struct dense_attention
   static constexpr bool supports_masking = true;
   static constexpr int masked_inputs = 2, most_outputs = 2;
 
-  tracing::step_masks masks;  ///< masks of its first call, which the library finds
+  tracing::step_masks masks = {};  ///< masks of its first call, which the library finds
 
   using option_layer<Derived, dense_attention_options<UseScale>,
                      &dense_attention_options<UseScale>::use_scale>::option_layer;

@@ -139,7 +139,7 @@ struct multi_head_attention : layer<multi_head_attention> {
   int key_dim = 1;
   using arguments = argument_list<&multi_head_attention::num_heads, &multi_head_attention::key_dim>;
   multi_head_attention_options options;
-  tracing::step_masks masks;  ///< masks of its first call, which the library finds
+  tracing::step_masks masks = {};  ///< masks of its first call, which the library finds
 
   constexpr multi_head_attention(detail::whole_number num_heads_, detail::whole_number key_dim_,
                                  multi_head_attention_options const& options_ = {})

@@ -37,6 +37,8 @@ struct convolution_options {
   constraint kernel_constraint = {};
   /// The constraint on the bias after each update: non_neg, max_norm and the like.
   constraint bias_constraint = {};
+  /// Whether a causal layer along one axis keeps the steps before the next call's: see conv1d.
+  bool stateful = false;
 #include <stagecraft/layers/common_options.hpp>
 };
 
@@ -65,6 +67,7 @@ struct convolution : convolution_layer<Derived, Size, convolution_options<Size>>
 
   constexpr auto call(auto& ops, auto x) const {
     if (!base::check_options(ops, x, true)) return x;
+    x = base::with_kept_steps(ops, x);
     shape const in = detail::sample_shape(x);
     auto const& given = this->options;
     int const channels = x.length(-1), groups = given.groups;
@@ -76,9 +79,9 @@ struct convolution : convolution_layer<Derived, Size, convolution_options<Size>>
     else if (base::check_window(ops, in)) {
       bool const has_more_axes = x.rank() > base::axes + 1;
       auto const images = has_more_axes ? ops.reshape(x, detail::last_axes_of(x.shape(), base::axes)) : x;
-      auto const kernel = ops.weight(parameter::with(
-          "kernel", base::kernel_shape(channels / groups, filters), given.kernel_initializer, given.kernel_regularizer,
-          given.kernel_constraint, tracing::parameter_layout::matrix, groups));
+      auto const kernel = ops.weight(parameter::with("kernel", base::kernel_shape(channels / groups, filters),
+                                                     given.kernel_initializer, given.kernel_regularizer,
+                                                     given.kernel_constraint, base::layout_of_matrix(), groups));
       auto sums = ops.conv(images, kernel, base::windows_of(in), groups);
       if (has_more_axes)
         sums = ops.reshape(sums, operations::extents::of_batch(x.length(0), base::output_of(in, filters)));
@@ -101,7 +104,13 @@ using conv1d_options = convolution_options<int>;
 /// Shape: (..., steps, channels) to (..., new steps, filters), where the new length is
 /// floor((steps - dilation_rate * (kernel_size - 1) - 1) / strides) + 1 with padding::valid and ceil(steps / strides)
 /// with padding::same and padding::causal. Weights: kernel (steps, channels / groups, filters), bias (filters).
-/// Errors: E1030 to E1035, see convolution. Definition: Keras API, layers/convolution_layers/convolution1d.
+///
+/// With `stateful` (and padding::causal), calls go on where the one before ended: the layer keeps the last
+/// (kernel_size - 1) * dilation_rate steps of its input, (batch, steps, channels), which are zeros at first and after
+/// `reset_states`, so that one step a call, or blocks of steps, give what the whole sequence gives. The state is like
+/// that of a recurrent layer (`recurrent_layer`): no weight, and gradients stop at the begin of a call.
+/// Errors: E1030 to E1035, see convolution; E1087 and E1150 to E1152 for `stateful`. Definition: Keras API,
+/// layers/convolution_layers/convolution1d.
 struct conv1d : convolution<conv1d, int> {
   static constexpr std::string_view class_name = "Conv1D";
   static constexpr std::string_view usage =
@@ -111,11 +120,7 @@ struct conv1d : convolution<conv1d, int> {
 
   using convolution::convolution;
 
-  /// No argument, or any other: E1025.
-  template <class L = conv1d>
-  constexpr conv1d() : convolution(1, 1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
+  /// Any other argument: E1025.
   template <class L = conv1d>
   constexpr explicit conv1d(detail::wrong_options, ...) : convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -140,11 +145,7 @@ struct conv2d : convolution<conv2d, size_2d> {
 
   using convolution::convolution;
 
-  /// No argument, or any other: E1025.
-  template <class L = conv2d>
-  constexpr conv2d() : convolution(1, 1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
+  /// Any other argument: E1025.
   template <class L = conv2d>
   constexpr explicit conv2d(detail::wrong_options, ...) : convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -170,6 +171,7 @@ struct conv3d : window_layer<conv3d, size_3d, conv3d_options> {
 
   constexpr auto call(auto& ops, auto x) const {
     if (!check_options(ops, x, options.dilation_rate)) return x;
+    if (options.stateful) return ops.error(1150, detail::stateful_along_many_axes), x;
     int const channels = x.length(-1), groups = options.groups;
     operations::extents out;
     auto const over = windows_of(x.shape(), options.dilation_rate);

@@ -6,6 +6,7 @@
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/graph/wrong_options.hpp>
 #include <stagecraft/layers/count_limit.hpp>
+#include <stagecraft/layers/kept_steps.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/padding.hpp>
 #include <stagecraft/layers/sizes.hpp>
@@ -17,7 +18,8 @@ namespace stagecraft::layers {
 /// Channels are the last axis (Keras's `data_format="channels_last"`).
 ///
 /// Errors: E1001; E1031 for a kernel size, stride or dilation rate below 1; E1033 if strides and dilation rates are
-/// both above 1; E1035 for an input of another number of axes; E1037 for causal padding along two axes.
+/// both above 1; E1035 for an input of another number of axes; E1037 for causal padding along two axes; E1150 for a
+/// stateful layer along two axes, E1151 for one without causal padding, E1152 if its strides do not divide the steps.
 template <class Derived, class Size, class Options>
 struct convolution_layer : layer<Derived> {
   static constexpr bool is_2d = std::same_as<Size, size_2d>;
@@ -35,7 +37,8 @@ struct convolution_layer : layer<Derived> {
     if constexpr (is_2d)
       return {width, kernel_size.width, options.strides.width, options.dilation_rate.width, options.padding};
     else
-      return {width, kernel_size, options.strides, options.dilation_rate, options.padding};
+      return {width, kernel_size, options.strides, options.dilation_rate,
+              is_stateful() ? padding::valid : options.padding};
   }
   /// How the window slides along the height.
   [[nodiscard]] constexpr sliding_window rows(int height) const {
@@ -48,7 +51,22 @@ struct convolution_layer : layer<Derived> {
   [[nodiscard]] static constexpr int width_of(shape const& in) { return in[in.rank() - 2]; }
   [[nodiscard]] static constexpr int height_of(shape const& in) { return is_2d ? in[in.rank() - 3] : 1; }
 
+  /// Whether the layer keeps steps of its input from call to call. Its windows then lie inside the input that
+  /// follows them.
+  [[nodiscard]] constexpr bool is_stateful() const {
+    if constexpr (requires { options.stateful; })
+      return options.stateful;
+    else
+      return false;
+  }
+  [[nodiscard]] constexpr bool runs_by_operations() const { return is_stateful(); }
+
   using layer<Derived>::layer;
+  /// No argument: E1025.
+  template <class L = Derived>
+  constexpr convolution_layer() {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
 
  protected:
   constexpr convolution_layer(Options const& options_, Size const& kernel_size_, stagecraft::activation activation_)
@@ -74,13 +92,26 @@ struct convolution_layer : layer<Derived> {
                 "; one of them must be 1");
     else if (is_2d && options.padding == padding::causal)
       ops.error(1037, "has causal padding; only layers that convolve along one axis have that");
+    else if (is_2d && is_stateful())
+      ops.error(1150, detail::stateful_along_many_axes);
     else if (rank < axes || (rank > axes && !more_axes))
       ops.error(1035, "expects an input of ", more_axes ? "at least " : "", axes,
                 is_2d ? " axes, (height, width, channels)" : " axes, (steps, channels)", ", but got ",
                 detail::sample_shape(x));
     else
-      return true;
+      return check_kept_steps(ops, x);
     return false;
+  }
+  /// The steps that a stateful layer has kept, then x.
+  [[nodiscard]] constexpr auto with_kept_steps(auto& ops, auto x) const {
+    if constexpr (is_2d)
+      return x;
+    else
+      return is_stateful() ? detail::with_kept_steps(ops, x, columns(0).extent() - 1) : x;
+  }
+  /// The layout of a weight that the kernel multiplies by.
+  [[nodiscard]] constexpr tracing::parameter_layout layout_of_matrix() const {
+    return runs_by_operations() ? tracing::parameter_layout::plain : tracing::parameter_layout::matrix;
   }
   /// Whether each channel can become `multiplier` channels: E1036.
   [[nodiscard]] static constexpr bool check_multiplier(auto& ops, auto x, int multiplier) {
@@ -145,6 +176,18 @@ struct convolution_layer : layer<Derived> {
   }
 
  private:
+  [[nodiscard]] constexpr bool check_kept_steps(auto& ops, auto x) const {
+    if constexpr (!is_2d) {
+      if (is_stateful() && options.padding != padding::causal)
+        return ops.error(1151, "is stateful, but its padding is not causal; write .padding = sc::padding::causal"),
+               false;
+      if (is_stateful() && x.length(-2) % options.strides != 0)
+        return ops.error(1152, "is stateful and has strides of ", options.strides, ", which do not divide the ",
+                         x.length(-2), " steps of its input"),
+               false;
+    }
+    return true;
+  }
   [[nodiscard]] constexpr bool is_short() const {
     if constexpr (is_2d)
       return sliding_window::is_short(kernel_size.height, options.strides.height, options.dilation_rate.height) &&

@@ -67,12 +67,8 @@ struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d, depthwise
                              depthwise_conv2d_options const& options_ = {})
       : depthwise_conv2d(options_, kernel_size_, activation_) {}
 
-  /// No argument, or any other: E1025.
-  template <class L = depthwise_conv2d>
-  constexpr depthwise_conv2d() : depthwise_conv2d(size_2d(1)) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
   using convolution_layer::convolution_layer;
+  /// Any other argument: E1025.
   template <class L = depthwise_conv2d>
   constexpr explicit depthwise_conv2d(detail::wrong_options, ...) : depthwise_conv2d(size_2d(1)) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -128,6 +124,8 @@ struct separable_convolution_options {
   constraint pointwise_constraint = {};
   /// The constraint on the bias after each update: non_neg, max_norm and the like.
   constraint bias_constraint = {};
+  /// Whether a causal layer along one axis keeps the steps before the next call's: see conv1d.
+  bool stateful = false;
 #include <stagecraft/layers/common_options.hpp>
 };
 
@@ -157,6 +155,7 @@ struct separable_convolution : convolution_layer<Derived, Size, separable_convol
 
   constexpr auto call(auto& ops, auto x) const {
     if (!base::check_options(ops, x)) return x;
+    x = base::with_kept_steps(ops, x);
     auto const& given = this->options;
     if (!detail::are_counts(filters))
       ops.error(1030, "has ", filters, " filters; it needs ", detail::count_limit(filters));
@@ -170,7 +169,7 @@ struct separable_convolution : convolution_layer<Derived, Size, separable_convol
       auto const mixture = ops.weight(
           parameter::with("pointwise_kernel", base::is_2d ? shape(1, 1, between, filters) : shape(1, between, filters),
                           given.pointwise_initializer, given.pointwise_regularizer, given.pointwise_constraint,
-                          tracing::parameter_layout::matrix));
+                          base::layout_of_matrix()));
       return base::with_bias_and_activation(ops, ops.matmul(each, ops.reshape(mixture, {between, filters})));
     }
     return x;
@@ -193,7 +192,7 @@ using separable_conv1d_options = separable_convolution_options<int>;
 /// A convolution of sequences in two steps: tf.keras.layers.SeparableConv1D.
 /// output = activation(mixture of (convolution of each channel of the input by itself) + bias), channels last.
 ///
-/// Shape: (steps, channels) to (new steps, filters), the new length as in conv1d.
+/// Shape: (steps, channels) to (new steps, filters), the new length as in conv1d, whose `stateful` it has, too.
 /// Weights: depthwise_kernel, pointwise_kernel, bias; their shapes, and errors: see separable_convolution.
 /// Definition: Keras API, layers/convolution_layers/separable_convolution1d.
 struct separable_conv1d : separable_convolution<separable_conv1d, int> {
@@ -205,11 +204,7 @@ struct separable_conv1d : separable_convolution<separable_conv1d, int> {
 
   using separable_convolution::separable_convolution;
 
-  /// No argument, or any other: E1025.
-  template <class L = separable_conv1d>
-  constexpr separable_conv1d() : separable_convolution(1, 1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
+  /// Any other argument: E1025.
   template <class L = separable_conv1d>
   constexpr explicit separable_conv1d(detail::wrong_options, ...) : separable_convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
@@ -233,11 +228,7 @@ struct separable_conv2d : separable_convolution<separable_conv2d, size_2d> {
 
   using separable_convolution::separable_convolution;
 
-  /// No argument, or any other: E1025.
-  template <class L = separable_conv2d>
-  constexpr separable_conv2d() : separable_convolution(1, 1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
+  /// Any other argument: E1025.
   template <class L = separable_conv2d>
   constexpr explicit separable_conv2d(detail::wrong_options, ...) : separable_convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

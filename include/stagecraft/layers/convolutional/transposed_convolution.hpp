@@ -151,12 +151,8 @@ struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d, conv2d_tr
                              conv2d_transpose_options const& options_ = {})
       : conv2d_transpose(options_, filters_, kernel_size_, activation_) {}
 
-  /// No argument, or any other: E1025.
-  template <class L = conv2d_transpose>
-  constexpr conv2d_transpose() : conv2d_transpose(1, 1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
   using convolution_layer::convolution_layer;
+  /// Any other argument: E1025.
   template <class L = conv2d_transpose>
   constexpr explicit conv2d_transpose(detail::wrong_options, ...) : conv2d_transpose(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());

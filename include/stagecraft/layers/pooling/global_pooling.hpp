@@ -113,7 +113,7 @@ struct global_average_pooling1d : global_pooling_layer<global_average_pooling1d,
   static constexpr std::string_view usage =
       "global_average_pooling1d{} or global_average_pooling1d{{.keepdims = true, .name = ...}}"sv;
 
-  tracing::step_masks masks;  ///< masks of its first call, which the library finds
+  tracing::step_masks masks = {};  ///< masks of its first call, which the library finds
 
   [[nodiscard]] static constexpr bool passes_mask() { return false; }
 

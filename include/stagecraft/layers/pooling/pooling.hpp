@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/graph/wrong_options.hpp>
+#include <stagecraft/layers/kept_steps.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/option_layer.hpp>
 #include <stagecraft/layers/padding.hpp>
@@ -19,6 +20,8 @@ struct pooling_options {
   Size strides = 0;  ///< 0, like Keras's None: the size of the pool
   /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
   stagecraft::padding padding = padding::valid;
+  /// Whether a layer along one axis keeps the steps before the next call's: see max_pooling1d.
+  bool stateful = false;
 #include <stagecraft/layers/common_options.hpp>
 };
 
@@ -26,7 +29,8 @@ struct pooling_options {
 /// sequence, which counts as an image of height 1. Channels are the last axis (`data_format="channels_last"`).
 ///
 /// Errors: E1001; E1040 for a pool size or stride below 1; E1041 for an input of another number of axes; E1042 if the
-/// window does not fit into the input; E1043 for causal padding.
+/// window does not fit into the input; E1043 for causal padding; E1150 for a stateful layer along two axes, E1153 for
+/// other strides and padding of a stateful one.
 template <class Derived, class Size>
 struct pooling_layer : layer<Derived> {
   static constexpr bool is_2d = std::same_as<Size, size_2d>;
@@ -37,7 +41,9 @@ struct pooling_layer : layer<Derived> {
   Size pool_size = 2;
   Size strides = 2;
   stagecraft::padding padding = stagecraft::padding::valid;
-  using arguments = argument_list<&pooling_layer::pool_size, &pooling_layer::strides, &pooling_layer::padding>;
+  bool stateful = false;
+  using arguments = argument_list<&pooling_layer::pool_size, &pooling_layer::strides, &pooling_layer::padding,
+                                  &pooling_layer::stateful>;
 
   constexpr pooling_layer() : pooling_layer(Size(2)) {}
   constexpr explicit(false) pooling_layer(Size pool_size_) : pooling_layer(pool_size_, pooling_options<Size>{}) {}
@@ -52,14 +58,15 @@ struct pooling_layer : layer<Derived> {
   constexpr pooling_layer(Size pool_size_, pooling_options<Size> const& options)
       : pool_size(pool_size_),
         strides(options.strides == Size(0) ? pool_size_ : options.strides),
-        padding(options.padding) {
+        padding(options.padding),
+        stateful(options.stateful) {
     this->take_base_options(options);
   }
   /// Keras's positional spelling: `max_pooling2d{3, 2}` is a pool of 3 by 3 with strides of 2.
   template <class Strides>
     requires(std::same_as<Strides, int> || std::same_as<Strides, Size>)
   constexpr pooling_layer(Size pool_size_, Strides strides_, pooling_options<Size> const& options = {})
-      : pooling_layer(pool_size_, pooling_options<Size>{strides_, options.padding, options.name}) {}
+      : pooling_layer(pool_size_, with_strides(options, strides_)) {}
 
   /// Any other argument: E1025.
   using layer<Derived>::layer;
@@ -83,6 +90,8 @@ struct pooling_layer : layer<Derived> {
       return {.input = in[0], .window = pool_size, .stride = strides, .padding = padding};
   }
 
+  [[nodiscard]] constexpr bool runs_by_operations() const { return stateful; }
+
   constexpr auto call(auto& ops, auto x) const {
     shape const in = detail::sample_shape(x);
     if (smallest(pool_size) < 1)
@@ -97,16 +106,31 @@ struct pooling_layer : layer<Derived> {
     else if (in.rank() != axes)
       ops.error(1041, "expects an input of shape ", is_2d ? "(height, width, channels)" : "(steps, channels)",
                 ", but got ", in);
-    else if (rows(in).output() < 1 || columns(in).output() < 1)
+    else if (is_2d && stateful)
+      ops.error(1150, detail::stateful_along_many_axes);
+    else if (stateful && (strides != Size(1) || padding != padding::valid))
+      ops.error(1153, "is stateful; its strides are 1 and its padding is valid, so write .strides = 1");
+    else if (rows(in).output() < 1 || columns(with_kept(in)).output() < 1)
       ops.error(1042, "has a pool size of ", pool_size, ", which does not fit into an input of shape ", in);
     else if constexpr (is_2d)
       return Derived::pool(ops, x, {window_of(rows(in)), window_of(columns(in))});
     else
-      return Derived::pool(ops, x, {window_of(columns(in))});
+      return Derived::pool(ops, stateful ? detail::with_kept_steps(ops, x, pool_size - 1) : x,
+                           {window_of(columns(with_kept(in)))});
     return x;
   }
 
  private:
+  static constexpr pooling_options<Size> with_strides(pooling_options<Size> options, Size const& strides) {
+    options.strides = strides;
+    return options;
+  }
+  /// The steps that are kept, and those of an input.
+  [[nodiscard]] constexpr shape with_kept(shape in) const {
+    if constexpr (!is_2d)
+      if (stateful) in[0] += pool_size - 1;
+    return in;
+  }
   static constexpr operations::window window_of(sliding_window const& along) {
     return {along.window, along.stride, 1, along.before(), along.after()};
   }
@@ -121,7 +145,10 @@ struct pooling_layer : layer<Derived> {
 ///
 /// Shape: (steps, channels) to (new steps, channels). Defaults: pool_size 2, strides as the
 /// pool_size, padding valid. No weights. Errors: see pooling_layer.
-/// Definition: Keras API, layers/pooling_layers/max_pooling1d.
+///
+/// With `stateful` (and strides of 1), calls go on where the one before ended, as those of a stateful conv1d do: the
+/// layer keeps the last pool_size - 1 steps of its input, which are zeros at first, and has as many outputs as steps.
+/// E1087. Definition: Keras API, layers/pooling_layers/max_pooling1d.
 struct max_pooling1d : pooling_layer<max_pooling1d, int> {
   static constexpr std::string_view class_name = "MaxPooling1D";
   static constexpr std::string_view usage =
@@ -156,7 +183,7 @@ struct max_pooling2d : pooling_layer<max_pooling2d, size_2d> {
 /// The mean of each window, channel by channel; cells that `same` padding adds do not count.
 ///
 /// Shape: (steps, channels) to (new steps, channels). Defaults: pool_size 2, strides as the
-/// pool_size, padding valid. No weights. Errors: see pooling_layer.
+/// pool_size, padding valid. No weights. `stateful` as in max_pooling1d. Errors: see pooling_layer.
 /// Definition: Keras API, layers/pooling_layers/average_pooling1d.
 struct average_pooling1d : pooling_layer<average_pooling1d, int> {
   static constexpr std::string_view class_name = "AveragePooling1D";
@@ -207,6 +234,7 @@ struct pooling3d_layer : option_layer<Derived, pooling_options<size_3d>> {
   constexpr explicit pooling3d_layer(int const (&each)[3]) : pooling3d_layer(size_3d(each[0], each[1], each[2])) {}
 
   constexpr auto call(auto& ops, auto x) const {
+    if (this->options.stateful) return ops.error(1150, detail::stateful_along_many_axes), x;
     size_3d const strides = this->options.strides == size_3d(0) ? pool_size : this->options.strides;
     bool is_valid = true;
     for (int axis = 0; axis < 3; ++axis) is_valid = is_valid && pool_size[axis] > 0 && strides[axis] > 0;

@@ -5,6 +5,7 @@
 
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/option_layer.hpp>
+#include <stagecraft/regularizers/regularizers.hpp>
 #include <string_view>
 
 namespace stagecraft::layers {
@@ -58,7 +59,9 @@ struct activity_regularization
   using option_layer::option_layer;
 
   /// The penalty on its output.
-  [[nodiscard]] constexpr regularizer activity_regularizer() const { return {.l1 = options.l1, .l2 = options.l2}; }
+  [[nodiscard]] constexpr regularizer activity_regularizer() const {
+    return regularizers::l1_l2{options.l1, options.l2};
+  }
 
   constexpr auto call(auto&, auto x) const { return x; }
 };

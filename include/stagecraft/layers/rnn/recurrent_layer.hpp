@@ -38,9 +38,12 @@ struct recurrent_layer : Base {
   static constexpr bool supports_masking = true;
   static constexpr int state_count = States, most_outputs = 1 + States;
 
-  tracing::step_masks masks;  ///< masks of its first call, which the library finds
+  tracing::step_masks masks = {};  ///< masks of its first call, which the library finds
 
   using Base::Base;
+  /// A template, so that a layer's own default constructor, which reports E1025, is taken before this.
+  template <class L = Derived>
+  constexpr recurrent_layer() {}
 
   [[nodiscard]] constexpr bool passes_mask() const { return self().options.return_sequences; }
   /// Number of outputs of a call.

@@ -36,7 +36,7 @@ enum class random_distribution : unsigned char {
 /// Random numbers, drawn anew in each step from the stream of the call.
 struct random {
   random_distribution distribution = random_distribution::uniform;
-  std::uint64_t seed = 0;  ///< 0: the program's seed
+  std::uint64_t seed = 0;  ///< 0: the trainer's seed
 };
 
 /// Writes a weight. Operands: the weight, a value, and a copy of the weight. The weight has the value when the forward

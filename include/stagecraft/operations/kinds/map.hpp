@@ -14,13 +14,16 @@ enum class function : unsigned char {
   absolute,
   sign,  ///< -1, 0 or 1; NaN for NaN
   floor,
+  round,  ///< to the nearest whole number; halves to the even one
   exp,
   log,
+  log1p,  ///< log(1 + a)
   softplus,  ///< log(1 + exp)
   sqrt,
   rsqrt,  ///< 1 / sqrt
   sin,
   cos,
+  atan,
   tanh,
   sigmoid,
   erf,
@@ -30,6 +33,7 @@ enum class function : unsigned char {
   multiply,
   divide,
   power,
+  remainder,  ///< C's fmod: a - b trunc(a / b), exactly; it has the sign of a
   maximum,  ///< NaN if one is NaN; so is the minimum
   minimum,
   less,
@@ -52,6 +56,7 @@ inline constexpr int function_count = static_cast<int>(function::negative_multip
   switch (f) {
     case function::sign:
     case function::floor:
+    case function::round:
     case function::less:
     case function::less_equal:
     case function::equal: return false;
@@ -66,13 +71,16 @@ inline constexpr int function_count = static_cast<int>(function::negative_multip
                                      "abs",
                                      "sign",
                                      "floor",
+                                     "round",
                                      "exp",
                                      "log",
+                                     "log1p",
                                      "softplus",
                                      "sqrt",
                                      "rsqrt",
                                      "sin",
                                      "cos",
+                                     "arctan",
                                      "tanh",
                                      "sigmoid",
                                      "erf",
@@ -81,6 +89,7 @@ inline constexpr int function_count = static_cast<int>(function::negative_multip
                                      "multiply",
                                      "divide",
                                      "power",
+                                     "fmod",
                                      "maximum",
                                      "minimum",
                                      "less",

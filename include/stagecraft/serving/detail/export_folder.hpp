@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The folder of an exported model: a bundle, how it is to be run, and the application that is compiled of both.
+// The folder of an exported model: a bundle, application.json, which says how to run it, and the application that is
+// compiled from both.
 #pragma once
 
 #include <stagecraft/io/detail/bundle_contents.hpp>
@@ -27,7 +28,7 @@ extern char** environ;
 
 namespace stagecraft::io {
 
-/// Makes an empty folder. Throws file_error E5091 if it holds something, E5041 it cannot be made.
+/// Makes an empty folder. Throws file_error E5091 if it holds anything, E5041 if it cannot be made.
 inline void prepare_export_folder(std::string const& place, bool purges) {
   namespace fs = std::filesystem;
   std::error_code problem;
@@ -43,10 +44,10 @@ inline void prepare_export_folder(std::string const& place, bool purges) {
   if (problem) refuse("E5041", place, problem.message());
 }
 
-/// Until `keep`, it removes an export that has failed, which would be in the way of the next one.
+/// Removes a failed export, which would be in the way of the next one, unless `keep` is called.
 class unfinished_export {
  public:
-  /// It looks whether the folder is there, and so comes before `prepare`.
+  /// Notes whether the folder exists, and so must precede prepare_export_folder.
   explicit unfinished_export(std::string place) : place_(std::move(place)), was_there_(exists(place_)) {}
   unfinished_export(unfinished_export const&) = delete;
   unfinished_export& operator=(unfinished_export const&) = delete;
@@ -67,7 +68,7 @@ class unfinished_export {
   bool was_there_, is_prepared_ = false;
 };
 
-/// application.json: how the model is run.
+/// The content of application.json: how the model is run.
 [[nodiscard]] inline json export_config(int batch_size, int iterations, export_options const& options) {
   auto const header = options.processing_header.empty()
                           ? std::string()
@@ -89,10 +90,10 @@ inline void write_export(std::string const& place, bundle_contents const& conten
   replace_file(place + "/application.json", [&](file_writer& to) { to.write(config.dump(1) + "\n"); });
 }
 
-/// Runs a program and keeps what it says; its exit code, or -1 if it cannot be started.
+/// Runs a program and keeps its output. Returns its exit code, or -1 if it cannot be started.
 [[nodiscard]] inline int run_program(std::vector<std::string> const& arguments, std::string& output) {
   std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {  // programs that other threads start do not get them
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {  // O_CLOEXEC: programs that other threads start do not inherit them
     output = std::strerror(errno);
     return -1;
   }
@@ -126,7 +127,7 @@ inline void write_export(std::string const& place, bundle_contents const& conten
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
-/// `stagecraft compile <place>`. Throws file_error E5094 with what it says.
+/// Runs `stagecraft compile <place>`. Throws file_error E5094 with its output if it fails.
 inline void compile_export(std::string const& place, export_options const& options) {
   auto tool = options.tool;
   if (char const* const own = std::getenv("STAGECRAFT_TOOL"); tool.empty() && own != nullptr) tool = own;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A predictor with the steps before and after its model, which run on the CPU, as a servable; names and shapes of a
-// step follow from the type of its `call`.
+// A servable of a predictor with steps before and after its model, which run on the CPU. Names and shapes of a step
+// follow from the type of its `call`.
 #pragma once
 
 #include <stagecraft/serving/application_options.hpp>
@@ -23,7 +23,8 @@ template <class Number, std::size_t Extent>
 inline constexpr bool is_step_span<std::span<Number, Extent>> =
     std::is_same_v<std::remove_const_t<Number>, float> && Extent != std::dynamic_extent;
 
-/// Its spans: `read` of them are read, `written` are written after them; `is_valid` if it has such a function at all.
+/// The spans of a step's function: `read` spans that it reads, then `written` spans that it writes; `is_valid` if the
+/// step has such a function.
 template <class Function>
 struct step_spans {
   static constexpr bool is_valid = false;
@@ -47,7 +48,7 @@ struct step_spans<void (*)(Spans...)> {
     return read > 0 && written > 0;
   }();
 
-  /// Calls it for one sample of arrays in which samples follow each other.
+  /// Calls the function for one sample of arrays in which samples follow each other.
   template <class Step>
   static void call(float const* const* from, float* const* to, std::size_t sample) {
     [&]<std::size_t... Place>(std::index_sequence<Place...>) {
@@ -71,7 +72,7 @@ constexpr auto spans_of() {
     return step_spans<void>{};
 }
 
-/// The sizes of a signature's specs, and what they are at run time.
+/// The sizes of a signature's specs, and the specs at run time.
 template <class Signature>
 struct signature_facts {
   static constexpr std::array<int, 0> sizes{};
@@ -152,7 +153,7 @@ class processing_feed final : public servable_feed {
   std::vector<replica_room> rooms_;
 };
 
-/// `known`: what callers see, whose iterations and inputs and outputs are not the predictor's own.
+/// `known`: the description that callers see, whose iterations, inputs and outputs replace the predictor's own.
 template <class Predictor, class Preprocessing, class Postprocessing>
 class processed_servable final : public servable {
   using session_type = typename Predictor::session_type;

@@ -16,22 +16,22 @@ enum class run_kind : unsigned char { training, evaluation, prediction };
 
 namespace stagecraft {
 
-/// What callbacks are told before a run (Keras: the `params` dictionary).
+/// Facts of a run that callbacks receive before it begins (Keras: the `params` dictionary).
 struct callback_params {
-  int verbose = 0;          ///< what the run's option `verbose` says: 0 nothing is printed, 1 a bar, 2 a line
+  int verbose = 0;          ///< the run's option `verbose`: 0 nothing is printed, 1 a bar, 2 a line
   int epochs = 1;           ///< the number of the epoch at which `fit` ends
   int steps = 0;            ///< batches per epoch; 0 when not known
-  bool validation = false;  ///< whether epochs end with a validation (not necessarily every one)
+  bool validation = false;  ///< true: epochs end with a validation (not necessarily every one)
 };
 
 /// Base of all callbacks. Override the hooks you need; the others do nothing. Numbers of epochs and batches start at 0.
-/// `logs` can be changed: what a callback adds at the end of an epoch is seen by the callbacks after it, by the history
-/// and by the progress bar.
+/// `logs` can be changed: values that a callback adds at the end of an epoch reach the callbacks after it, the history
+/// and the progress bar.
 class callback {
  public:
   virtual ~callback() = default;
 
-  /// Called before anything else of a run.
+  /// Called before all other hooks of a run.
   virtual void set_params(callback_params const& params) { params_ = params; }
   virtual void set_model(trainers::trainable& model) { model_ = &model; }
 
@@ -78,7 +78,7 @@ class callback {
   callback& operator=(callback const&) = default;
 
   [[nodiscard]] callback_params const& params() const noexcept { return params_; }
-  /// The model in training; valid from `set_model` on, that is in every hook.
+  /// The model in training; valid in every hook, since `set_model` comes first.
   [[nodiscard]] trainers::trainable& model() const noexcept { return *model_; }
 
  private:

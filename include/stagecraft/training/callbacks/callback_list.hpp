@@ -19,8 +19,8 @@ class callback_list {
       : callbacks_(callbacks.data(), callbacks.data() + callbacks.size()) {}
 
   void append(callback& added) { callbacks_.push_back(&added); }
-  /// Puts the run's progress bar before all others, as Keras does: what they print or write into the logs at the end of
-  /// an epoch comes after it.
+  /// Puts the run's progress bar before all others, as in Keras: their output and their changes of the logs at the end
+  /// of an epoch come after it.
   void prepend(callback& added) { callbacks_.insert(callbacks_.begin(), &added); }
   [[nodiscard]] bool empty() const noexcept { return callbacks_.empty(); }
 
@@ -74,7 +74,7 @@ class callback_list {
     for (callback* c : callbacks_) c->on_predict_batch_end(batch, values);
   }
 
-  /// The hooks of one kind of run.
+  /// Calls the hook of this kind of run.
   void on_batch_begin(run_kind kind, int batch, logs& values) {
     if (kind == run_kind::training) return on_train_batch_begin(batch, values);
     kind == run_kind::evaluation ? on_test_batch_begin(batch, values) : on_predict_batch_begin(batch, values);

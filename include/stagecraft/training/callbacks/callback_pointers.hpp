@@ -16,8 +16,8 @@
 
 namespace stagecraft::trainers {
 
-/// A hook that a callback declares with other parameters than the library calls, so that it is never called.
-/// What is private, or has several overloads, is not looked at.
+/// Finds a hook that a callback declares with other parameters than the library passes, so that it is never called.
+/// Private and overloaded members are not examined.
 template <class C>
 constexpr std::string_view find_uncalled_hook() {
   using of_run = void (C::*)(logs&);
@@ -46,7 +46,7 @@ constexpr std::string_view find_uncalled_hook() {
   return {};
 }
 
-/// A name that other libraries, or a slip, have for a hook, and the hook's own.
+/// A name by which other libraries, or a typing error, call a hook, and the hook's own name.
 struct misnamed_hook {
   std::string_view found, meant;
 };
@@ -92,7 +92,7 @@ constexpr misnamed_hook find_misnamed_hook() {
   return {};
 }
 
-/// E4137, E4138: a member that was meant as a hook, and that nothing calls.
+/// Reports E4137 and E4138 for a member that was meant as a hook, but is never called.
 template <class C>
 inline constexpr diagnostic hook_problem = [] {
   diagnostic problem;
@@ -109,12 +109,12 @@ inline constexpr diagnostic hook_problem = [] {
 template <class Given>
 concept CallbackValue = std::derived_from<std::remove_cvref_t<Given>, callback>;
 
-/// The address of a callback, or of what derives from it.
+/// The address of a callback, or of an object of a derived class.
 template <class Given>
 concept CallbackAddress =
     std::is_pointer_v<std::remove_cvref_t<Given>> && CallbackValue<std::remove_pointer_t<std::remove_cvref_t<Given>>>;
 
-/// E4085: a callback itself, where its address belongs.
+/// Reports E4085 for a callback itself in place of its address.
 template <class Given>
 inline constexpr diagnostic callback_value_problem = [] {
   diagnostic problem;
@@ -123,8 +123,8 @@ inline constexpr diagnostic callback_value_problem = [] {
   return problem;
 }();
 
-/// `.callbacks = {&stopping, &log}`: variables of the user's, which outlive the run. E4085: a callback itself; E4137,
-/// E4138: a callback with a member that looks like a hook, and that nothing calls.
+/// The type of `.callbacks = {&stopping, &log}`, addresses of the user's variables, which must outlive the run. Errors:
+/// E4085 a callback itself; E4137, E4138 a callback with a member that looks like a hook, but is never called.
 struct callback_pointers : std::vector<callback*> {
   callback_pointers() = default;
   callback_pointers(std::vector<callback*> pointers) : std::vector<callback*>(std::move(pointers)) {}

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All callbacks.
-// Keras counterpart: tf.keras.callbacks.
+// Includes all callbacks. Keras counterpart: tf.keras.callbacks.
 #pragma once
 
 #include <stagecraft/diagnostics/begin_headers.hpp>

@@ -16,20 +16,20 @@
 
 namespace stagecraft::callbacks {
 
-/// Names and defaults are Keras's.
+/// Options of csv_logger; names and defaults are Keras's.
 struct csv_logger_options {
   /// The text between two columns.
   std::string separator = ",";
-  bool append = false;  ///< true: adds to a file that is there, without a second header
+  bool append = false;  ///< true: appends to an existing file, without a second header
 
   /// The names above, in the order that C++ demands: E4141 says it.
   static constexpr std::string_view order = "separator, append";
 };
 
-/// A header `epoch,<names, sorted>` and one line per epoch, as Python's csv module writes them: numbers in their
-/// shortest form, lines ended by "\r\n". The columns are the names of the first epoch, as in Keras 2.6: there are none
-/// of a validation that does not run in that epoch; one that does not run in a later epoch has NA there. Each line is
-/// flushed. Throws file_error E5040 when the file cannot be opened or written.
+/// Writes a header `epoch,<names, sorted>` and one line per epoch, as Python's csv module does: numbers in their
+/// shortest form, lines ended by "\r\n". As in Keras 2.6, the columns are the names of the first epoch: a validation
+/// that does not run in that epoch has no columns, and one that does not run in a later epoch has NA there. Each line
+/// is flushed. Throws file_error E5040 when the file cannot be opened or written.
 class csv_logger : public trainers::option_callback<csv_logger_options> {
  public:
   using trainers::option_callback<csv_logger_options>::option_callback;  // E4141
@@ -61,7 +61,8 @@ class csv_logger : public trainers::option_callback<csv_logger_options> {
       line += options_.separator;
       double const* const value = values.find(column);
       if (value == nullptr) line += "NA";
-      // Keras's values are float32: the learning rate in its shortest form, the others as the doubles that they are.
+      // Keras's values are float32: it writes the learning rate in its shortest form, and converts the others to
+      // double.
       else if (column == "lr")
         line += stagecraft::detail::python_repr(static_cast<float>(*value));
       else
@@ -99,7 +100,7 @@ class csv_logger : public trainers::option_callback<csv_logger_options> {
 
   void choose_columns(logs const& values) {
     for (logs::entry const& e : values) {
-      // Sorted while they come: there are few.
+      // Sorted by insertion, since there are few.
       std::size_t at = columns_.size();
       while (at > 0 && e.name < columns_[at - 1]) --at;
       columns_.insert(columns_.begin() + at, e.name);

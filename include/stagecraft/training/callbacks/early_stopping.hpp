@@ -18,18 +18,18 @@
 
 namespace stagecraft::callbacks {
 
-/// Names and defaults are Keras's.
+/// Options of early_stopping; names and defaults are Keras's.
 struct early_stopping_options {
   /// The value of the logs that is watched, such as "val_loss" or "accuracy".
   std::string monitor = "val_loss";
-  double min_delta = 0;  ///< what a change has to exceed to count as an improvement
+  double min_delta = 0;  ///< a change must exceed it to count as an improvement
   int patience = 0;      ///< epochs without improvement after which training stops
-  int verbose = 0;       ///< 1: says what it does
-  /// Whether smaller or larger values are better; automatic: from the name of the value.
+  int verbose = 0;       ///< 1: prints when training stops
+  /// The direction in which values improve; automatic: by the name of the value.
   monitor_mode mode = monitor_mode::automatic;
   double baseline = std::numeric_limits<double>::quiet_NaN();  ///< value that has to be beaten; NaN: none
-  bool restore_best_weights = false;  ///< whether the weights of the best epoch are put back at the stop
-  /// Where messages go: standard output, unless it is given.
+  bool restore_best_weights = false;  ///< true: the weights of the best epoch are restored when training stops
+  /// The destination of messages; standard output by default.
   trainers::text_output output{};
 
   /// The names above, in the order that C++ demands: E4141 says it.
@@ -39,9 +39,9 @@ struct early_stopping_options {
 
 /// Counts the epochs in which the monitored value did not improve, and stops training at `patience` of them.
 ///
-/// It is Keras 2.6's, but for one defect that later releases of Keras mended: there, `patience = 0` stopped training
-/// after the first epoch even when that was an improvement. Throws data_error E4012 when `monitor` is not among the
-/// logs, E4110 for a min_delta that is not finite.
+/// It follows Keras 2.6, except for a defect that later releases of Keras mended: there, `patience = 0` stopped
+/// training after the first epoch even if that was an improvement. Throws data_error E4012 when `monitor` is not among
+/// the logs, E4110 for a min_delta that is not finite.
 class early_stopping : public trainers::option_callback<early_stopping_options> {
  public:
   using trainers::option_callback<early_stopping_options>::option_callback;  // E4141
@@ -68,7 +68,7 @@ class early_stopping : public trainers::option_callback<early_stopping_options> 
   void on_epoch_end(int epoch, logs& values) override {
     double const* const current = detail::find_monitored("early_stopping", options_.monitor, values, params());
     if (current == nullptr) return;
-    // The first epoch's weights are put back when there is never any progress.
+    // The first epoch's weights are restored if no epoch improves.
     if (options_.restore_best_weights && best_weights_.empty()) best_weights_ = model().get_weights();
     ++wait_;
     if (is_improvement(*current, best_)) {
@@ -86,7 +86,7 @@ class early_stopping : public trainers::option_callback<early_stopping_options> 
   }
 
   void on_train_end(logs&) override {
-    if (stopped_epoch_ <= 0 || options_.verbose == 0) return;  // Keras says nothing of the first epoch
+    if (stopped_epoch_ <= 0 || options_.verbose == 0) return;  // Keras prints nothing for the first epoch
     char text[48];
     std::snprintf(text, sizeof(text), "Epoch %05d: early stopping\n", stopped_epoch_ + 1);
     options_.output(text);

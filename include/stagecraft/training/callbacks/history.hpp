@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What happened in each epoch of a training.
-// Keras counterpart: tf.keras.callbacks.History.
+// The logs of each epoch of a training. Keras counterpart: tf.keras.callbacks.History.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -23,22 +22,22 @@ class named_series {
     std::vector<double> values;
   };
 
-  /// Whether any epoch has reported a number of that name.
+  /// True if any epoch has reported a number with this name.
   [[nodiscard]] bool contains(std::string_view name) const noexcept { return find(name) != nullptr; }
 
-  /// The numbers of that name, one per epoch that reported it. Throws data_error E4013, with the names that there are.
+  /// The numbers with this name, one per epoch that reported it. Throws data_error E4013, with the known names.
   [[nodiscard]] std::vector<double> const& at(std::string_view name) const {
     if (series const* const found = find(name)) return found->values;
     throw_unknown(name);
   }
-  /// Same as `at`.
+  /// Equals `at(name)`.
   [[nodiscard]] std::vector<double> const& operator[](std::string_view name) const { return at(name); }
 
-  /// Adds a number to those of a name.
+  /// Appends a number to the series of a name.
   [[gnu::cold]] void append(std::string_view name, double value) {
     series* one = const_cast<series*>(find(name));
     if (one == nullptr) {
-      std::string own(name);  // first: without memory for it there is no series
+      std::string own(name);  // made first: if memory for it fails, no series is added
       one = &series_.emplace_back();
       one->name.swap(own);
     }
@@ -76,7 +75,7 @@ class training_history : public callback {
   std::vector<int> epoch;  ///< the epochs' numbers, from 0
   named_series history;    ///< their logs: "loss", "val_loss", ...
 
-  /// Same as `history.at`.
+  /// Equals `history.at(name)`.
   [[nodiscard]] std::vector<double> const& at(std::string_view name) const { return history.at(name); }
 
   void on_train_begin(logs&) override { epoch.clear(); }

@@ -19,7 +19,7 @@ struct lambda_callback_options {
   numbered on_epoch_begin{}, on_epoch_end{};
   /// Called before and after each batch of `fit`, with its number, from 0, and the logs.
   numbered on_train_batch_begin{}, on_train_batch_end{};
-  numbered on_batch_begin{}, on_batch_end{};  ///< Keras 2's names of these two; both are called where both are given
+  numbered on_batch_begin{}, on_batch_end{};  ///< Keras 2's names of these two; if both are given, both are called
   /// Called before the first epoch and after the last one.
   plain on_train_begin{}, on_train_end{};
   /// Called before and after each evaluation or validation.

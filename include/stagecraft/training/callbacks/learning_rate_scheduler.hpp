@@ -19,16 +19,16 @@ namespace stagecraft::callbacks {
 
 struct learning_rate_scheduler_options {
   int verbose = 0;  ///< 1: prints the rate of each epoch
-  /// Where messages go: standard output, unless it is given.
+  /// The destination of messages; standard output by default.
   trainers::text_output output{};
 
   /// The names above, in the order that C++ demands: E4141 says it.
   static constexpr std::string_view order = "verbose, output";
 };
 
-/// Asks a function for the learning rate: `schedule(epoch, rate so far)` or `schedule(epoch)`, epochs from 0. Adds the
-/// rate to the logs of each epoch, as "lr". Throws data_error E4014 when the function returns a number that is
-/// negative or not finite.
+/// Sets the learning rate that a function returns for each epoch: `schedule(epoch, rate so far)` or `schedule(epoch)`,
+/// epochs from 0. Adds the rate to the logs of each epoch, as "lr". Throws data_error E4014 when the function returns a
+/// number that is negative or not finite.
 class learning_rate_scheduler : public trainers::option_callback<learning_rate_scheduler_options> {
  public:
   template <class Schedule>
@@ -65,8 +65,8 @@ class learning_rate_scheduler : public trainers::option_callback<learning_rate_s
   learning_rate_scheduler_options options_;
 };
 
-/// Adds the trainer's learning rate to the logs of batches and epochs, as "lr": of an optimizer with a schedule, the
-/// one that it begins with.
+/// Adds the trainer's learning rate to the logs of batches and epochs, as "lr"; for an optimizer with a schedule, the
+/// initial rate.
 class learning_rate_logger : public callback {
  public:
   void on_train_batch_end(int, logs& values) override { log(values); }

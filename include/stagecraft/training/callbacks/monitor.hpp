@@ -12,17 +12,17 @@
 
 namespace stagecraft::callbacks {
 
-/// Whether smaller or larger values are better.
+/// The direction in which a monitored value improves.
 enum class monitor_mode : unsigned char {
-  automatic,  ///< from the name: larger for accuracies, smaller else
+  automatic,  ///< by the name: larger values for accuracies, smaller ones for the rest
   min,
   max
 };
 
 namespace detail {
 
-/// The monitored value, or null in an epoch without validation. Keras warns when the name is not known and goes on
-/// without effect; here that is an error (data_error E4012), since the callback would never do anything.
+/// The monitored value, or null in an epoch without validation. An unknown name is an error (data_error E4012), since
+/// the callback would never do anything; Keras warns and goes on without effect.
 [[nodiscard]] inline double const* find_monitored(char const* owner, std::string const& monitor, logs const& values,
                                                   callback_params const& params) {
   if (double const* const value = values.find(monitor)) return value;
@@ -42,16 +42,16 @@ namespace stagecraft::trainers {
 /// with replicas, asynchronous callbacks name a batch once for each of them.
 class seen_batches {
  public:
-  /// Called in `on_epoch_begin`: the numbers of batches begin anew.
+  /// Restarts the numbers of batches; to be called in `on_epoch_begin`.
   void begin_epoch() noexcept { last_ = -1; }
-  /// Called in `on_train_batch_end`: how many batches have come since the last call.
+  /// Returns the number of batches since the last call; to be called in `on_train_batch_end`.
   int add(int batch) noexcept {
     int const added = batch - last_;
     last_ = batch;
     total_ += added;
     return added;
   }
-  /// Batches of all epochs so far.
+  /// Number of batches of all epochs so far.
   [[nodiscard]] std::int64_t total() const noexcept { return total_; }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What callbacks have in common that are made from options in braces: what they say of options that they do not have.
+// The base of callbacks that are made from options in braces: it reports options that they do not have.
 #pragma once
 
 #include <stagecraft/diagnostics/any_argument.hpp>
@@ -10,7 +10,7 @@
 
 namespace stagecraft::trainers {
 
-/// E4141, for the struct `early_stopping_options` of the callback `early_stopping`.
+/// Reports E4141, here for the struct `early_stopping_options` of the callback `early_stopping`.
 template <class Options>
 inline constexpr diagnostic wrong_callback_options_problem = [] {
   constexpr std::string_view type = type_name<Options>();
@@ -23,7 +23,7 @@ inline constexpr diagnostic wrong_callback_options_problem = [] {
   return problem;
 }();
 
-/// Base of callbacks with the options `Options`, which says their names in `order`. A callback takes its constructors
+/// Base of callbacks with the options `Options`, which lists their names in `order`. A callback takes its constructors
 /// (`using option_callback::option_callback`) after its own; they report E4141 and stand in.
 template <class Options>
 class option_callback : public callback {

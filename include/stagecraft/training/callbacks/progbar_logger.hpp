@@ -26,32 +26,32 @@ enum class display_mode : unsigned char {
 
 /// Options of `progress_bar`; names and defaults are Keras's.
 struct progress_bar_options {
-  int target = 0;          ///< number of steps expected; 0 when it is not known
+  int target = 0;          ///< number of expected steps; 0: unknown
   int width = 30;          ///< characters of the bar
   int verbose = 1;         ///< 0 silent, 1 a bar, 2 one line at the end
   double interval = 0.05;  ///< least time between two states of the bar, in seconds
-  /// What one step is called, as in "3ms/step".
+  /// The name of a step, as in "3ms/step".
   std::string_view unit_name = "step";
-  /// Whether the bar is redrawn in place or written line by line.
+  /// How a state of the bar replaces the one before: redrawn in place, or on a new line.
   display_mode display = display_mode::automatic;
   /// Where messages go: standard output, unless it is given.
   trainers::text_output output{};
-  /// The clock: the real one, unless it is given.
+  /// The clock; the system's by default.
   trainers::time_source time{};
 };
 
-/// Shows how far a loop of steps is, with an estimate of the time that is left and the values given so far:
+/// Shows the progress of a loop of steps, with an estimate of the remaining time and the current values:
 ///
 ///     32/100 [========>.....................] - ETA: 3s - loss: 0.4321 - accuracy: 0.8765
 ///
-/// A value is shown as it is when it is stateful (Keras: all metrics of a model are), else as its mean over the steps.
-/// Memory for texts is kept, so that after the first few updates nothing allocates.
+/// A stateful value (in Keras, all metrics of a model are stateful) is shown as it is, others as their means over the
+/// steps. Memory for texts is kept, so that after the first few updates nothing allocates.
 class progress_bar {
  public:
   explicit progress_bar(progress_bar_options const& options = {}) : options_(options) { restart(options.target); }
 
-  /// Starts again from step 0, with the time of now. Values, their order and what is stateful are forgotten.
-  /// \param target number of steps expected; 0 when it is not known
+  /// Starts again from step 0, at the present time. Values, their order and which of them are stateful are forgotten.
+  /// \param target number of expected steps; 0: unknown
   [[gnu::cold]] void restart(int target) {
     options_.target = target;
     dynamic_ = options_.display == display_mode::dynamic ||
@@ -66,12 +66,12 @@ class progress_bar {
     text_.reserve(512);
   }
 
-  /// Sets the number of steps, when it became known on the way.
+  /// Sets the number of steps, if it becomes known on the way.
   void set_target(int target) noexcept { options_.target = target; }
   void set_verbose(int verbose) noexcept { options_.verbose = verbose; }
   [[nodiscard]] int target() const noexcept { return options_.target; }
 
-  /// Gives a value that the next `update` shows as it is (Keras: a stateful metric).
+  /// Sets a value that the next `update` shows as it is (Keras: a stateful metric).
   void show(std::string_view name, double value) {
     shown_value& shown = find_or_append(name);
     shown.sum = value;
@@ -79,7 +79,7 @@ class progress_bar {
     shown.pending = false;
   }
 
-  /// Gives a value of the steps that the next `update` reports; the mean over all steps is shown.
+  /// Sets a value for the steps that the next `update` reports; the mean over all steps is shown.
   void show_mean(std::string_view name, double value) {
     shown_value& shown = find_or_append(name);
     shown.value = value;
@@ -90,7 +90,7 @@ class progress_bar {
   void update(int current) { update(current, options_.target > 0 && current >= options_.target); }
 
   /// Reports that `current` steps are done.
-  /// \param finalize whether this is the last update
+  /// \param finalize true: this is the last update
   void update(int current, bool finalize) {
     double const steps = current > seen_so_far_ ? current - seen_so_far_ : 1;
     for (std::size_t i = 0; i < value_count_; ++i) values_[i].take_in(steps);
@@ -113,7 +113,7 @@ class progress_bar {
     std::string name;
     double sum = 0;
     double weight = 0;
-    double value = 0;  // of the steps that come next, when pending
+    double value = 0;  // value of the coming steps, if pending
     bool pending = false;
 
     void take_in(double steps) noexcept {
@@ -129,7 +129,7 @@ class progress_bar {
       if (values_[i].name == name) return values_[i];
     if (value_count_ == values_.size()) values_.emplace_back();
     shown_value& added = values_[value_count_];
-    added.name.assign(name);  // in the memory of the name that was here
+    added.name.assign(name);  // reuses the memory of the former name
     ++value_count_;
     added.sum = added.weight = 0;
     added.pending = false;
@@ -185,7 +185,7 @@ class progress_bar {
     show();
   }
 
-  /// "  3/100", the count as wide as the target.
+  /// Appends "  3/100", the count as wide as the target.
   [[gnu::cold, gnu::noinline]] void append_count(int current) {
     int digits = 1;
     for (int rest = options_.target; rest >= 10; rest /= 10) ++digits;
@@ -223,7 +223,7 @@ class progress_bar {
       append(" - ETA: %llds", whole);
   }
 
-  /// Seconds of one step; the first one is left out as soon as there are others.
+  /// Estimated seconds of one step; the first step is left out as soon as there are others.
   double estimate_step_duration(int current, double now) {
     if (current == 0) return 0;
     double const seconds = time_after_first_step_ >= 0 && current > 1 ? (now - time_after_first_step_) / (current - 1)
@@ -236,13 +236,13 @@ class progress_bar {
   void write(std::size_t count, char c) { text_.resize(text_.size() + count, c); }
   void show() const { options_.output({text_.data(), text_.size()}); }
 
-  /// A whole number and its unit.
+  /// Appends a whole number and its unit.
   [[gnu::cold, gnu::noinline]] void append_number(double number, std::string_view unit) {
     write(diagnostics::fixed_digits(number, 0));
     write(unit);
   }
 
-  /// For whole numbers alone: how the others are written would depend on the locale.
+  /// Appends whole numbers alone, since the spelling of others would depend on the locale.
   [[gnu::cold, gnu::noinline, gnu::format(printf, 2, 3)]] void append(char const* format, ...) {
     char buffer[96];
     std::va_list arguments;
@@ -270,8 +270,8 @@ class progress_bar {
 
 namespace stagecraft::callbacks {
 
-/// `verbose` of the run decides: 0 prints nothing, 1 a bar, 2 one line per epoch. The validation inside of `fit` is
-/// silent; its values are shown at the end of the epoch. Runs add one of these by themselves.
+/// Prints by the run's `verbose`: 0 nothing, 1 a bar, 2 one line per epoch. The validation inside of `fit` is silent;
+/// its values are shown at the end of the epoch. Runs add one of these by themselves.
 class progbar_logger : public callback {
  public:
   /// \param options output, clock, width and so on; target and verbose are those of the run
@@ -281,7 +281,7 @@ class progbar_logger : public callback {
   void set_params(callback_params const& params) override {
     callback::set_params(params);
     target_ = params.steps;
-    in_fit_ = false;  // even if an exception ended the run before
+    in_fit_ = false;  // also after an exception ended the run before
     bar_.set_verbose(params.verbose);
   }
 

@@ -17,19 +17,19 @@
 
 namespace stagecraft::callbacks {
 
-/// Names and defaults are Keras's.
+/// Options of reduce_lr_on_plateau; names and defaults are Keras's.
 struct reduce_lr_on_plateau_options {
   /// The value of the logs that is watched, such as "val_loss" or "accuracy".
   std::string monitor = "val_loss";
   double factor = 0.1;  ///< new rate = rate * factor; below 1
   int patience = 10;    ///< epochs without improvement after which the rate is lowered
-  int verbose = 0;      ///< 1: says what it does
-  /// Whether smaller or larger values are better; automatic: from the name of the value.
+  int verbose = 0;      ///< 1: prints each change of the rate
+  /// The direction in which values improve; automatic: by the name of the value.
   monitor_mode mode = monitor_mode::automatic;
-  double min_delta = 1e-4;  ///< what a change has to exceed to count as an improvement
+  double min_delta = 1e-4;  ///< a change must exceed it to count as an improvement
   int cooldown = 0;         ///< epochs after a change in which nothing is counted
-  double min_lr = 0;        ///< the rate never gets lower
-  /// Where messages go: standard output, unless it is given.
+  double min_lr = 0;        ///< lower bound of the rate
+  /// The destination of messages; standard output by default.
   trainers::text_output output{};
 
   /// The names above, in the order that C++ demands: E4141 says it.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ends training when the loss is no number any more.
-// Keras counterpart: tf.keras.callbacks.TerminateOnNaN.
+// Ends training when the loss is NaN or infinite. Keras counterpart: tf.keras.callbacks.TerminateOnNaN.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>
@@ -11,7 +10,7 @@
 
 namespace stagecraft::callbacks {
 
-/// Stops training after a batch whose "loss" is NaN or infinite, and says so.
+/// Stops training after a batch whose "loss" is NaN or infinite, and prints a message.
 class terminate_on_nan : public callback {
  public:
   explicit terminate_on_nan(trainers::text_output output = {}) : output_(output) {}

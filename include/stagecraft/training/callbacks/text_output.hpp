@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Texts of progress bars and callbacks: where they are written, their clock, and numbers in Python's spelling.
+// The destination of texts of progress bars and callbacks, their clock, and numbers in Python's spelling.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -14,7 +14,7 @@
 
 namespace stagecraft::trainers {
 
-/// Digits in scientific notation as Python has them, those of small and very large numbers as they are.
+/// Rewrites digits in scientific notation as Python does; small and very large numbers keep the notation.
 [[nodiscard, gnu::cold]] inline std::string spell_python_number(std::string_view text, bool is_tiny_float,
                                                                 bool is_float) {
   std::size_t e = 0;
@@ -27,7 +27,7 @@ namespace stagecraft::trainers {
   fixed_text<40> plain;
   if (exponent < 0) plain.append(text[0] == '-' ? "-0." : "0.");
   for (int zero = exponent + 1; zero < 0; ++zero) plain.append('0');
-  int before_point = exponent + 1;  // digits that come
+  int before_point = exponent + 1;  // digits before the point
   for (std::size_t i = 0; i < e; ++i) {
     if (text[i] == '.' || (text[i] == '-' && exponent < 0)) continue;
     if (text[i] != '-' && before_point-- == 0 && exponent >= 0) plain.append('.');

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many samples a second a training takes in.
-// Counterpart: ThroughputCallback of Graphcore's examples.
+// The number of samples per second that a training processes. Counterpart: ThroughputCallback of Graphcore's examples.
 #pragma once
 
 #include <stagecraft/training/callbacks/callback.hpp>
@@ -8,8 +7,8 @@
 
 namespace stagecraft::callbacks {
 
-/// Adds "throughput", samples a second, to the logs: of batches that of what ran since the last call of its hooks, of
-/// epochs that of the whole epoch without its validation.
+/// Adds "throughput", in samples per second, to the logs: for batches since the last call of its hooks, for epochs over
+/// the whole epoch without its validation.
 class throughput_estimator : public callback {
  public:
   /// \param samples_per_step the batch size, times the replicas

@@ -13,7 +13,7 @@ namespace stagecraft {
 /// Name, shape and values (row-major) of one weight, in Keras's layout, independent of how kernels store it.
 /// `xt::adapt(weight.values, weight.shape)` makes an xtensor adaptor of it.
 struct weight_array {
-  std::string name;           ///< as Keras names it, for example "dense/kernel:0"
+  std::string name;           ///< Keras's name of it, for example "dense/kernel:0"
   std::vector<int> shape;     ///< Keras's shape of it, for example (inputs, units)
   std::vector<float> values;  ///< all of it, row-major
 
@@ -27,7 +27,7 @@ namespace stagecraft::trainers {
 /// A model in training, without its type. Trainers implement it.
 class trainable {
  public:
-  /// Set to true by a callback, `fit` ends after the current batch of training.
+  /// If a callback sets it to true, `fit` ends after the current batch of training.
   bool stop_training = false;
 
   virtual ~trainable() = default;
@@ -45,10 +45,10 @@ class trainable {
   /// Writes all weights back. Throws data_error E4009 when number, shapes or names differ from the model's.
   virtual void set_weights(std::vector<weight_array> const& weights) = 0;
 
-  /// Sets to zeros what stateful layers keep from batch to batch, such as at an epoch's end.
+  /// Sets the states of stateful layers to zeros, for example at an epoch's end.
   virtual void reset_states() = 0;
 
-  /// An address for each class of trained models, by which one is found without the compiler's own type information.
+  /// An address that identifies the class of a trained model without RTTI.
   [[nodiscard]] virtual void const* kind() const noexcept { return nullptr; }
 
  protected:

@@ -18,7 +18,7 @@
 
 namespace stagecraft::trainers {
 
-/// Memory for one batch as a session takes it: samples, targets, the rows' weights in the losses.
+/// Memory for one batch in a session's layout: samples, targets, and the weights of rows in the losses.
 template <class Session>
 class prepared_batch {
  public:
@@ -32,7 +32,7 @@ class prepared_batch {
   [[nodiscard]] float* scale(std::size_t output) { return place(inputs + outputs + output); }
   void set_valid_samples(int count) { valid_samples_ = count; }
 
-  /// Copies all of it to where a step finds it.
+  /// Copies the batch to a step's memory.
   template <class Destination>
   void copy_inputs(Destination& to) {
     for (int i = 0; i < Session::input_count(); ++i) copy(static_cast<std::size_t>(i), to.input(i));
@@ -65,7 +65,7 @@ class prepared_batch {
       size = Session::scales_per_sample((part - inputs) % outputs);
     return size * Session::batch;
   }
-  // Each part begins a cache line.
+  // Each part begins at a cache line.
   static constexpr std::array<long long, parts + 1> offsets = [] {
     std::array<long long, parts + 1> result{};
     for (std::size_t part = 0; part < parts; ++part) result[part + 1] = result[part] + (floats(part) + 15) / 16 * 16;
@@ -81,14 +81,14 @@ class prepared_batch {
   int valid_samples_ = 0;
 };
 
-/// In place of a queue, or of what runs in the background.
+/// Stands for the absence of a queue or of a background thread.
 struct no_queue {};
 
 /// The batches of a run. Replicas take turns: the first step takes the first batches, one for each replica.
 ///
-/// With `infeed_queue.prefetch_depth`, a thread of its own makes so many batches ready for each replica while steps
-/// run; 0 stands for 3 if the model has stages or replicas, and for none else. It reads the caller's arrays meanwhile.
-/// Results do not depend on it.
+/// With `infeed_queue.prefetch_depth`, a thread of its own prepares that number of batches for each replica while steps
+/// run, and reads the caller's arrays meanwhile; 0 stands for 3 if the model has stages or replicas, and otherwise for
+/// none. Results do not depend on it.
 template <class Session, run_kind Kind>
 class batch_feed {
   using job = typename Session::described;
@@ -100,7 +100,7 @@ class batch_feed {
                                         : is_pipelined<typename job::model> || Session::replicas > 1 ? 3
                                                                                                      : 0;
 
-  /// Batches are numbered; those that do not exist repeat the last one.
+  /// Batches are numbered; numbers beyond the last batch repeat it.
   batch_feed(loader const& data, epoch_order const& order, int batch_size, int batches, int busy_threads)
       : fill_{data, order, batch_size, batches}, queue_(make_queue(busy_threads)) {}
   batch_feed(batch_feed const&) = delete;
@@ -121,7 +121,7 @@ class batch_feed {
     if constexpr (prefetch_depth > 0) queue_.cancel();
   }
 
-  /// Brings the batch of a replica's step to its place.
+  /// Copies the batch of a replica's step to `to`.
   template <class Destination>
   void load(Destination& to, int replica, int step) {
     std::int64_t const batch = number(replica, step);

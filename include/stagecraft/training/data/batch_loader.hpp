@@ -24,20 +24,20 @@
 
 namespace stagecraft::trainers {
 
-/// What targets of an output are, if its loss takes class numbers.
+/// The class numbers that are valid targets of an output whose loss takes them.
 template <class Session>
 [[nodiscard]] constexpr label_rule label_rule_of(std::size_t output) {
   return {Session::output_shape(output)[Session::class_axis(output)], Session::label_steps(output)};
 }
 
-/// What the arguments of a run are called in errors.
+/// The names of a run's arguments in errors.
 struct argument_names {
   char const* x = "x";
   char const* y = "y";
   char const* sample_weight = "sample_weight";
 };
 
-/// Throws data_error E4001 to E4003, E4010, E5225 for inputs that do not fit.
+/// Checks inputs. Throws data_error E4001 to E4003, E4010, E5225.
 template <class Session>
 [[gnu::noinline]] void check_inputs(sample_set const& x, argument_names const& names = {}) {
   std::array<shape, Session::input_count()> inputs;
@@ -48,8 +48,8 @@ template <class Session>
   check_numbers(names.x, x);
 }
 
-/// Brings these rows of the inputs to a destination, see batch_loader. A session's steps may read a whole batch where
-/// it is.
+/// Copies these rows of the inputs to a destination, see batch_loader. A session's steps may read a whole batch in
+/// place.
 template <class Session, class Destination>
 [[gnu::noinline]] void load_inputs(sample_set const& x, Destination& to, tracing::array_view<std::int32_t const> rows) {
   constexpr auto batch = static_cast<std::size_t>(Session::batch);
@@ -66,10 +66,10 @@ template <class Session, class Destination>
   }
 }
 
-/// Fills whole batches: of a partial one, the rows without a sample repeat the first one, and their weight in the loss
-/// is 0. Zeros would not do: a layer may have no finite value, or gradient, there.
-/// A destination has `input(i)`, `target<Output>()`, `scale(output)` and `set_valid_samples(count)`: a session, or one
-/// place of a queue. Several threads may load at the same time, each to a destination of its own.
+/// Fills whole batches. In a partial one, rows without a sample repeat the first sample with a weight of 0 in the loss;
+/// zeros would not do, since a layer may have no finite value or gradient there. A destination has `input(i)`,
+/// `target<Output>()`, `scale(output)` and `set_valid_samples(count)`: a session, or one place of a queue. Several
+/// threads may load at the same time, each to a destination of its own.
 template <class Session>
 class batch_loader {
  public:
@@ -120,7 +120,7 @@ class batch_loader {
   }
 
  private:
-  // E4006. As in Keras, a sample has one class, that of its only output.
+  // Reports E4006. As in Keras, a sample has one class, that of its only output.
   void check_classes(std::vector<class_weight_entry> const& class_weight) const {
     if (outputs > 1)
       throw_data_error("E4006", "class_weight: expected a model with one output, found one with %zu", outputs);
@@ -151,12 +151,12 @@ class batch_loader {
     float* const scale = to.scale(Output);
     for (std::size_t i = 0; i < rows.size(); ++i) scale[i] = 1;
     if (weights_.given()) weights_.gather(rows, scale);
-    // From one number per sample to one per row, backwards since they share their memory.
+    // Spreads one number per sample to the rows, backwards since both share their memory.
     constexpr bool is_summed =
         losses::detail::is_summed(losses::loss_of_output<Output>(Session::described::training.loss));
     float const share = is_summed ? 1.0F : 1.0F / static_cast<float>(rows.size() * per_sample);
     for (std::size_t i = rows.size(); i-- > 0;) {
-      float const weight = scale[i] * share + 0.0F;  // -0 is that of masked steps
+      float const weight = scale[i] * share + 0.0F;  // no -0, which stands for masked steps
       for (std::size_t k = 0; k < per_sample; ++k) scale[i * per_sample + k] = weight;
     }
     for (std::size_t i = rows.size() * per_sample; i < batch * per_sample; ++i) scale[i] = 0;

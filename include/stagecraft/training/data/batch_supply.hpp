@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Batches of samples that are not in memory as a whole, as an epoch asks for them: what datasets of
-// <stagecraft/data/...> are to a run.
+// The interface by which an epoch asks for batches of samples that are not in memory as a whole; the datasets of
+// <stagecraft/data/...> implement it.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -10,7 +10,7 @@
 
 namespace stagecraft::trainers {
 
-/// Arrays for one batch, which are filled again for each one. One thread at a time asks.
+/// Arrays for one batch, which are refilled for each batch. One thread at a time calls its functions.
 class batch_supply {
  public:
   batch_supply() = default;
@@ -18,14 +18,14 @@ class batch_supply {
   batch_supply& operator=(batch_supply const&) = delete;
   virtual ~batch_supply() = default;
 
-  /// The samples of this epoch follow, from the first one on.
+  /// Begins an epoch with the first sample.
   virtual void begin_epoch(int epoch) = 0;
-  /// Begins an epoch if each takes `batches` batches and goes on where the one before has ended.
+  /// Begins an epoch of `batches` batches, which goes on where the one before has ended.
   virtual void continue_epoch(int epoch, int batches) = 0;
-  /// Fills the arrays with the batch of this number in its epoch, and tells which rows it has: numbers go up, and the
-  /// last one may be asked for again.
+  /// Fills the arrays with the batch of this number in its epoch, and returns its rows. Numbers increase; the last
+  /// batch may be asked for again.
   [[nodiscard]] virtual tracing::array_view<std::int32_t const> batch(int number) = 0;
-  /// How many samples the epoch's batches before this one had, which has been filled.
+  /// The number of samples in the epoch's batches before this one, which has been filled.
   [[nodiscard]] virtual std::ptrdiff_t first_sample(int number) const = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is checked of data and options before anything runs. Each function throws a data_error whose text names the
-// argument, what was expected and what came. Keras counterpart: the ValueErrors of data_adapter and Model.fit.
+// Checks of data and options before anything runs. Each function throws a data_error whose text names the argument, the
+// expected value and the found one. Keras counterpart: the ValueErrors of data_adapter and Model.fit.
 //
 //   E4001  samples of another shape than the model's input or output
 //   E4002  arrays of unequal length
@@ -43,7 +43,7 @@
 
 namespace stagecraft::trainers {
 
-/// A shape as Python prints a tuple.
+/// The text of a shape, as Python prints a tuple.
 struct shape_text {
   fixed_text<96> text;
 
@@ -51,7 +51,7 @@ struct shape_text {
   [[nodiscard]] char const* c_str() const noexcept { return text.characters; }
 };
 
-/// "x", or "x[1]" when there are several.
+/// The name of an array: "x", or "x[1]" if there are several.
 struct array_name {
   char text[64];
 
@@ -63,7 +63,7 @@ struct array_name {
   }
 };
 
-/// Keras adds or drops a last axis of extent 1.
+/// True if the shapes differ at most by a last axis of extent 1, which Keras adds or drops.
 [[nodiscard]] inline bool same_but_for_a_last_one(shape const& found, shape const& expected) {
   bool const more = found.rank() > expected.rank();
   shape const& longer = more ? found : expected;
@@ -138,10 +138,11 @@ struct array_name {
   for (int i = 0; i < data.size(); ++i) check_array_numbers(array_name(argument, i, data.size()).text, data[i]);
 }
 
-/// What class numbers an output's targets are.
+/// The class numbers that are valid targets of an output.
 struct label_rule {
   int classes = 0;
-  int steps = 0;  ///< steps of a sequence whose loss finds the labels' places on them, where 0 is no label; else 0
+  /// Steps of a sequence whose loss finds the places of the labels, where 0 is no label; 0 for other losses.
+  int steps = 0;
 };
 
 /// E4132, E4133: the labels of one sequence.
@@ -196,7 +197,7 @@ inline void check_labels(char const* argument, sample_source const& labels, labe
 /// E4006: as in Keras, classes from 0 on, each one once, whether or not the model or the data know them all; and no
 /// sample without a class: one whose target, rounded if it is a single number, is behind the last class. An empty list
 /// is fine.
-/// \param targets what `row_weights` will take the classes from
+/// \param targets the array that `row_weights` takes the classes from
 [[gnu::cold]] inline void check_class_weight(std::vector<class_weight_entry> const& weights,
                                              sample_source const& targets = {}) {
   if (weights.empty()) return;
@@ -241,9 +242,9 @@ inline void check_labels(char const* argument, sample_source const& labels, labe
   return asked;
 }
 
-/// E4019: what a stateful model keeps belongs to a sample's place in the batch, so that all batches are full ones. They
-/// may be more than are asked for.
-/// \param batch_size what `batch_size_to_use` gives
+/// E4019: all batches of a stateful model must be full, since a state belongs to a place in the batch. There may be
+/// more batches than are asked for.
+/// \param batch_size the result of `batch_size_to_use`
 [[gnu::cold]] inline void check_full_batches(char const* argument, std::ptrdiff_t samples, int batch_size,
                                              int compiled) {
   if (batch_size == compiled && samples % compiled == 0) return;

@@ -18,21 +18,21 @@ namespace stagecraft {
 struct fit_options {
   int batch_size = 0;  ///< samples per step; 0: the training description's
   int epochs = 1;      ///< number of the epoch, from 1, after which training ends
-  int verbose = 1;     ///< what is printed: 0 nothing, 1 a progress bar, 2 one line per epoch
+  int verbose = 1;     ///< output: 0 nothing, 1 a progress bar, 2 one line per epoch
   /// The callbacks, such as `{&stop, &log}`, called in this order, then the history and the bar. Data are not searched
   /// for NaN: `callbacks::terminate_on_nan no_nan;` and `{&no_nan}` stop a training whose loss becomes NaN.
   trainers::callback_pointers callbacks{};
   double validation_split = 0;  ///< the last part of the data, before any shuffling, that is kept for validation
   trainers::labelled_samples validation_data{};              ///< takes precedence over validation_split
-  bool shuffle = true;                                       ///< whether each epoch visits the samples in another order
+  bool shuffle = true;                                       ///< true: each epoch visits the samples in another order
   std::vector<trainers::class_weight_entry> class_weight{};  ///< `{{0, 1.0f}, {1, 5.0f}}`, one entry for every class
   trainers::sample_source sample_weight{};                   ///< one number per sample
   int initial_epoch = 0;  ///< number of the first epoch, from 0; to continue a training
-  /// Batches per epoch, of all replicas together. Each epoch goes on in the data where the one before has ended. 0:
-  /// all.
+  /// Batches per epoch, of all replicas together; each epoch goes on in the data where the one before has ended. 0: all
+  /// batches.
   int steps_per_epoch = 0;
   int validation_steps = 0;     ///< batches per validation, of all replicas together; 0: all of them
-  int validation_freq = 1;      ///< validation runs after every that many epochs
+  int validation_freq = 1;      ///< epochs from one validation to the next
   std::uint64_t seed = 0;       ///< seed of the shuffling; 0: the trainer's
   bool drop_remainder = false;  ///< true: a last batch that is not full is left out
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Inputs with their targets: what validation is made with.
-// Keras counterpart: the tuples (x, y) and (x, y, sample_weight) of `validation_data`.
+// Inputs with their targets, for validation. Keras counterpart: the tuples (x, y) and (x, y, sample_weight) of
+// `validation_data`.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -12,15 +12,15 @@
 
 namespace stagecraft::trainers {
 
-/// Anything with members x and y, as the data sets of this library are.
+/// Anything with members x and y, such as the data sets of this library.
 template <class Data>
 concept LabelledData = requires(Data& data) {
   sample_set(data.x);
   sample_set(data.y);
 };
 
-/// `.validation_data = test`, where test has members x and y, or `.validation_data = {x, y}`, or
-/// `{x, y, sample_weight}`. Lvalues are used in place and must outlive this object, rvalues are kept.
+/// The type of `.validation_data = test`, where test has members x and y, or `.validation_data = {x, y}`, or `{x, y,
+/// sample_weight}`. Lvalues are used in place and must outlive this object, rvalues are kept.
 struct labelled_samples {
   sample_set x;
   sample_set y;

@@ -24,18 +24,18 @@ struct class_weight_entry {
 /// The weights of the rows of a batch: sample weight times class weight. Check both first (data_checks.hpp).
 class row_weights {
  public:
-  /// All weights are 1.
+  /// Makes weights that are all 1.
   row_weights() = default;
   /// \param sample_weight one number per sample, or nothing given
   /// \param by_class one weight per class, or empty
-  /// \param targets where a sample's class is taken from: the number itself, or the first largest of several
+  /// \param targets the samples' classes: a number itself, or the place of the first largest of several
   [[gnu::cold]] row_weights(sample_source sample_weight, std::vector<class_weight_entry> const& by_class,
                             sample_source targets)
       : sample_weight_(std::move(sample_weight)), targets_(std::move(targets)), by_class_(by_class.size()) {
     for (class_weight_entry const& entry : by_class) by_class_[entry.label] = entry.weight;
   }
 
-  /// Whether any weight can differ from 1.
+  /// True if a weight can differ from 1.
   [[nodiscard]] bool given() const noexcept { return sample_weight_.given() || !by_class_.empty(); }
 
   /// Writes one weight per row.

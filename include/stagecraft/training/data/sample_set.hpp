@@ -20,7 +20,7 @@ namespace stagecraft::trainers {
 template <class Data>
 concept SampleTuple = !SampleData<Data> && requires { std::tuple_size<std::remove_cvref_t<Data>>::value; };
 
-/// E4086: something that is no array, above all a vector of vectors.
+/// Reports E4086 for an argument that is no array, above all a vector of vectors.
 template <class Data>
 inline constexpr diagnostic no_data_problem = [] {
   diagnostic problem;
@@ -38,13 +38,13 @@ inline constexpr diagnostic no_data_problem = [] {
 
 namespace stagecraft {
 
-/// What `fit`, `evaluate` and `predict` take as x or y: one array, or several for a model with several inputs or
-/// outputs. Made from any array that a sample_source takes, from std::tie(a, b), from a std::tuple or std::pair of
-/// them, or by `inputs(a, b)`. Lvalues are used in place and must outlive this object, rvalues are kept. Up to four
-/// arrays need no memory of their own, so that a set can be made in each step.
+/// The type of the arguments x and y of `fit`, `evaluate` and `predict`: one array, or several for a model with several
+/// inputs or outputs. It is made from any array that a sample_source takes, from std::tie(a, b), from a std::tuple or
+/// std::pair of them, or by `inputs(a, b)`. Lvalues are used in place and must outlive this object, rvalues are kept.
+/// Up to four arrays need no memory of their own, so that a set can be made in each step.
 class sample_set {
  public:
-  // Each in one place: compilers would put them into all functions that take a set.
+  // These are not inlined: compilers would put them into all functions that take a set.
   [[gnu::noinline]] sample_set() {}
   [[gnu::noinline]] sample_set(sample_set const& other) = default;
   [[gnu::noinline]] sample_set(sample_set&& other) noexcept = default;
@@ -70,7 +70,7 @@ class sample_set {
         std::forward<Tuple>(tuple));
   }
 
-  /// Anything else: E4086. Functions that take datasets say so themselves.
+  /// Reports E4086 for anything else. Functions that take datasets have overloads for them.
   template <class Data>
     requires(!trainers::SampleData<Data> && !trainers::SampleTuple<Data> &&
              !std::is_convertible_v<Data, trainers::sample_source> &&
@@ -88,7 +88,7 @@ class sample_set {
   }
   [[nodiscard]] trainers::sample_source const* end() const noexcept { return begin() + size_; }
 
-  /// Number of samples of the first array; 0 when there is none.
+  /// Number of samples of the first array; 0 if there is none.
   [[nodiscard]] std::ptrdiff_t count() const noexcept { return size_ == 0 ? 0 : begin()->count(); }
 
   /// `count` samples of every array, from sample `first` on, in place.
@@ -98,7 +98,7 @@ class sample_set {
     return parts;
   }
 
-  /// One more array.
+  /// Adds an array.
   [[gnu::cold, gnu::noinline]] void add(trainers::sample_source source) {
     if (size_ < few_.size()) {
       few_[size_++] = std::move(source);
@@ -111,7 +111,7 @@ class sample_set {
 
  private:
   std::array<trainers::sample_source, 4> few_;
-  tracing::growing_array<trainers::sample_source> many_;  ///< all of them, when they are more
+  tracing::growing_array<trainers::sample_source> many_;  ///< all arrays, if they are more
   std::size_t size_ = 0;
 };
 

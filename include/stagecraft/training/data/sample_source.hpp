@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One array of samples, of whatever type the user has it in, as the training loop reads it: row by row, as float.
-// Keras counterpart: data_adapter's TensorLikeDataAdapter.
+// One array of samples of any of the users' types, which the training loop reads row by row, as float. Keras
+// counterpart: data_adapter's TensorLikeDataAdapter.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -29,7 +29,7 @@ concept TensorData = requires(Data const& data) {
   data.shape()[0];
 };
 
-/// A std::vector, std::array or std::span of numbers: one number per sample.
+/// A std::vector, std::array or std::span of numbers, one number per sample.
 template <class Data>
 concept SequenceData = !TensorData<Data> && requires(Data const& data) {
   data.size();
@@ -50,7 +50,7 @@ template <class Number>
       return (size >= static_cast<Number>(tracing::end_of_numbers(dtype::float32))) &
              (size <= std::numeric_limits<Number>::max());
     };
-    constexpr std::ptrdiff_t block = 1024;  // without a branch for each number, compilers make vectors of them
+    constexpr std::ptrdiff_t block = 1024;  // numbers without branches between them, which compilers vectorize
     for (std::ptrdiff_t first = 0; first < count; first += block) {
       std::ptrdiff_t const end = count - first < block ? count : first + block;
       bool found = false;
@@ -63,8 +63,8 @@ template <class Number>
   return -1;
 }
 
-/// Functions that read numbers of one type. There is one table per type, so that reading is one indirect call per
-/// sample.
+/// Functions that read numbers of one type. There is one table per type, so that reading a sample costs one indirect
+/// call.
 struct number_reader {
   void (*to_float)(void const* from, std::ptrdiff_t first, std::ptrdiff_t count, float* to);
   double (*at)(void const* from, std::ptrdiff_t index);
@@ -95,7 +95,7 @@ concept RowMajorTensor = requires(Tensor const& data) {
   requires Tensor::static_layout == xt::layout_type::row_major;
 };
 
-/// Address of the first number when all of them lie one after the other in row-major order, else null.
+/// Address of the first number if all numbers lie one after the other in row-major order, otherwise null.
 template <class Tensor>
 auto row_major_numbers(Tensor const& data) -> typename Tensor::value_type const* {
   if constexpr (requires {
@@ -122,7 +122,7 @@ class sample_source {
  public:
   /// No data.
   sample_source() = default;
-  // Each in one place: compilers would put them into all functions that take data.
+  // These are not inlined: compilers would put them into all functions that take data.
   [[gnu::noinline]] sample_source(sample_source const& other) = default;
   [[gnu::noinline]] sample_source(sample_source&& other) noexcept = default;
   [[gnu::noinline]] sample_source& operator=(sample_source const& other) = default;
@@ -143,11 +143,11 @@ class sample_source {
     }
   }
 
-  /// Whether there is an array at all (it may have no samples).
+  /// True if there is an array, even one without samples.
   [[nodiscard]] bool given() const noexcept { return reader_ != nullptr; }
   /// Number of samples.
   [[nodiscard]] std::ptrdiff_t count() const noexcept { return count_; }
-  /// Shape of one sample; rank 0 when samples are single numbers.
+  /// Shape of one sample; rank 0 if samples are single numbers.
   [[nodiscard]] shape const& sample_shape() const noexcept { return sample_shape_; }
   /// Numbers in one sample.
   [[nodiscard]] int sample_size() const noexcept { return sample_size_; }
@@ -164,14 +164,14 @@ class sample_source {
   void gather(std::ptrdiff_t first, std::ptrdiff_t count, float* destination) const {
     reader_->to_float(numbers_, offset(first), count * sample_size_, destination);
   }
-  /// Where the samples with these numbers lie as floats, one after the other; null if they do not.
+  /// The address of the samples with these numbers if they lie one after the other as floats, otherwise null.
   [[nodiscard]] float const* in_place(tracing::array_view<std::int32_t const> rows) const {
     if (reader_ != &reader_of<float> || rows.empty()) return nullptr;
     for (std::size_t i = 1; i < rows.size(); ++i)
       if (rows[i] != rows[i - 1] + 1) return nullptr;
     return static_cast<float const*>(numbers_) + offset(rows[0]);
   }
-  /// Copies rows as whole numbers; for class numbers.
+  /// Writes the samples with these numbers as whole numbers; for class numbers.
   [[gnu::noinline]] void gather(tracing::array_view<std::int32_t const> rows, std::int32_t* destination) const {
     for (std::int32_t const row : rows)
       for (int i = 0; i < sample_size_; ++i) *destination++ = static_cast<std::int32_t>(at(row, i));
@@ -202,8 +202,8 @@ class sample_source {
  private:
   [[nodiscard]] std::ptrdiff_t offset(std::ptrdiff_t row) const noexcept { return (first_ + row) * sample_size_; }
 
-  /// Samples in random order come from memory: asking for the next one while this one is copied took a third off the
-  /// time of a batch of 32 MNIST images.
+  /// Prefetches a sample. Samples in random order are in no cache: to fetch the next one while this one is copied took
+  /// a third off the time of a batch of 32 MNIST images.
   void prefetch(std::int32_t row) const noexcept {
     char const* const sample = static_cast<char const*>(numbers_) + offset(row) * reader_->bytes;
     std::ptrdiff_t const bytes = static_cast<std::ptrdiff_t>(sample_size_) * reader_->bytes;

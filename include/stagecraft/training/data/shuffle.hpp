@@ -17,7 +17,7 @@ class order_generator {
  public:
   constexpr order_generator(std::uint64_t seed, std::uint64_t stream) noexcept : state_(mix(seed) ^ mix(~stream)) {}
 
-  /// A number in [0, bound), all equally likely (Lemire's multiplication with rejection).
+  /// A random number in [0, bound), all equally likely (Lemire's multiplication with rejection).
   constexpr std::uint32_t below(std::uint32_t bound) noexcept {
     std::uint32_t const threshold = (0u - bound) % bound;
     for (;;) {
@@ -50,8 +50,7 @@ class order_generator {
   }
 }
 
-/// The batches of an epoch: of samples in memory, or those that a supply brings. Memory is taken once, in the
-/// constructor.
+/// The batches of an epoch, of samples in memory or from a supply. Allocates once, in the constructor.
 class epoch_order {
  public:
   /// \param count number of samples
@@ -61,18 +60,18 @@ class epoch_order {
     for (std::size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<std::int32_t>(i);
   }
 
-  /// Samples in the order in which they come.
+  /// Takes samples in the order in which the supply returns them.
   explicit epoch_order(batch_supply& supply) : shuffle_(false), seed_(0), supply_(&supply) {}
 
   /// Sets the order of epoch `epoch`; it does not depend on the epochs before, so a training that is continued with
-  /// `initial_epoch` sees what an uninterrupted one would have seen.
+  /// `initial_epoch` sees the samples that an uninterrupted one would have seen.
   [[gnu::cold]] void begin_epoch(int epoch) {
     if (supply_ != nullptr) supply_->begin_epoch(epoch);
     if (shuffle_) shuffle_order(order_, seed_, static_cast<std::uint64_t>(epoch));
   }
 
-  /// Sets the batches of epoch `epoch`, if each one takes `steps` of the data's `batches` and goes on where the one
-  /// before has ended: data that have been seen come again in another order.
+  /// Sets the batches of epoch `epoch`, if each epoch takes `steps` of the data's `batches` and goes on where the one
+  /// before has ended; each pass over the data has another order.
   void continue_epoch(int epoch, int steps, int batches) {
     if (supply_ != nullptr) return supply_->continue_epoch(epoch, steps);
     std::int64_t const first = std::int64_t{epoch} * steps;
@@ -107,7 +106,7 @@ class epoch_order {
 
  private:
   std::vector<std::int32_t> order_;
-  std::vector<std::int32_t> next_;  // what follows when the data end within an epoch
+  std::vector<std::int32_t> next_;  // the order of the next pass, if the data end within an epoch
   int first_ = 0;
   bool shuffle_;
   std::uint64_t seed_;

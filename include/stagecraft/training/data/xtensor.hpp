@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The library's only include of xtensor: containers, adaptors, views and noalias, for xtensor 0.24 to 0.27 (0.26 moved
-// its headers to folders), and with what Clang 19 needs to compile xtensor before 0.26. Include it (or any header of
-// the library that does) before xtensor's own headers. Reductions, random numbers and printing are left to the
-// programs that want them: they would double the compile time.
+// its headers to folders), with a workaround that Clang 19 needs for xtensor before 0.26. Include it (or any header of
+// the library that does) before xtensor's own headers. Reductions, random numbers and printing are left to the programs
+// that want them: they would double the compile time.
 #pragma once
 
 #include <cstddef>

@@ -7,6 +7,7 @@
 #include <stagecraft/ipu/tiles/half_rounding.hpp>
 #include <stagecraft/kernels/update/update.hpp>
 #include <stagecraft/optimizers/optimizers.hpp>
+#include <stagecraft/regularizers/regularizers.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -116,7 +117,7 @@ void check_updates() {
     for (int const tiles : {1, 3, 8, 64})
       for (std::int64_t const elements : {1, 12, 100, 1001}) {
         check_update<Optimizer>(elements, type, tiles);
-        check_update<Optimizer>(elements, type, tiles, {.l1 = 0.25F, .l2 = 0.125F});
+        check_update<Optimizer>(elements, type, tiles, sc::regularizers::l1_l2{.l1 = 0.25F, .l2 = 0.125F});
       }
 }
 
@@ -129,7 +130,7 @@ TEST_CASE("all other optimizers do on tiles what they do on the host") {
     // Norms contain what penalties add to the gradient before the update.
     bool const has_norms = sc::detail::norms_of<Optimizer>.count > 0;
     check_update<Optimizer>(12, {dtype::float32, dtype::float16}, 3,
-                            has_norms ? sc::regularizer{} : sc::regularizer{.l1 = 0.25F, .l2 = 0.125F});
+                            has_norms ? sc::regularizer{} : sc::regularizers::l1_l2{.l1 = 0.25F, .l2 = 0.125F});
   });
 }
 TEST_CASE("optimizers do on tiles what they do on the host") {
@@ -150,7 +151,7 @@ TEST_CASE("penalties of weights") {
     for (int const tiles : {1, 3, 8, 64})
       for (std::int64_t const elements : {1, 12, 1001})
         for (auto const& penalty :
-             {sc::regularizer{.l1 = 0.5F, .l2 = 0}, {.l1 = 0, .l2 = 0.25F}, {.l1 = 0.5F, .l2 = 2}}) {
+             {sc::regularizers::l1_l2{.l1 = 0.5F, .l2 = 0}, {.l1 = 0, .l2 = 0.25F}, {.l1 = 0.5F, .l2 = 2}}) {
           auto weight = numbers(elements, 1);
           sc::tiles::lowered_step step;
           int const w = step.tensor(tensor_role::weight, 0, type, elements);

@@ -12,7 +12,7 @@ namespace stagecraft::tool {
 
 namespace {
 
-/// What zlib calls the window of a format, besides its size.
+/// zlib's windowBits for a format.
 constexpr int gzip_window = 15 + 16, zlib_window = 15;
 constexpr std::size_t piece = std::size_t{64} << 10;
 
@@ -73,7 +73,7 @@ std::string unpack_body(std::string_view packed, body_encoding encoding, std::si
   int status = Z_OK;
   while (status != Z_STREAM_END || (encoding == body_encoding::gzip && !packed.empty())) {
     if (status == Z_STREAM_END && inflateReset(&stream) != Z_OK)
-      throw std::bad_alloc();  // gzip's files follow each other
+      throw std::bad_alloc();  // a body may be several gzip files in a row
     auto const begin = result.size();
     result.resize(begin + piece);
     stream.next_in = bytes_of(packed.data());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bodies that are packed: Content-Encoding gzip and deflate.
+// Packs and unpacks bodies: Content-Encoding gzip and deflate.
 #pragma once
 
 #include "serve/http/counted_bytes.hpp"
@@ -19,12 +19,12 @@ enum class body_encoding { none, gzip, deflate };
 /// True if a value of Accept-Encoding takes gzip.
 [[nodiscard]] bool takes_gzip(std::string_view accepted);
 
-/// A body unpacked. `counted` counts it as it grows. Throws http_error: 400 it is damaged or cut short, 413 it has more
-/// than `most` bytes, 503 there are too many bytes in flight.
+/// Unpacks a body. `counted` counts it as it grows. Throws http_error 400 if it is damaged or truncated, 413 if it has
+/// more than `most` bytes, 503 if there are too many bytes in flight.
 [[nodiscard]] std::string unpack_body(std::string_view packed, body_encoding encoding, std::size_t most,
                                       counted_bytes& counted, std::size_t most_in_flight);
 
-/// A body packed by gzip, fast rather than small.
+/// Packs a body with gzip, fast rather than small.
 [[nodiscard]] std::string pack_body(std::string_view body);
 
 }  // namespace stagecraft::tool

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What all requests of a server have in memory, and how much that may be.
+// Counts the bytes that all requests of a server have in memory, up to a limit.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,7 @@
 
 namespace stagecraft::tool {
 
-/// Bytes that count as long as this is there.
+/// Bytes that count as long as this object lives.
 class counted_bytes {
  public:
   explicit counted_bytes(std::atomic<std::size_t>& all) : all_(all) {}
@@ -16,7 +16,7 @@ class counted_bytes {
   counted_bytes& operator=(counted_bytes const&) = delete;
   ~counted_bytes() { clear(); }
 
-  /// False, and nothing is counted, if they would be more than `most`.
+  /// Counts more bytes. Returns false, and counts none, if all bytes would be more than `most`.
   [[nodiscard]] bool add(std::size_t count, std::size_t most) {
     if (all_.fetch_add(count) + count > most) {
       all_ -= count;
@@ -25,7 +25,7 @@ class counted_bytes {
     own_ += count;
     return true;
   }
-  /// Has it count as many at least; false, and nothing is changed, as above.
+  /// Counts at least `count` bytes. Returns false, and changes nothing, as above.
   [[nodiscard]] bool grow_to(std::size_t count, std::size_t most) { return count <= own_ || add(count - own_, most); }
   void clear() { all_ -= std::exchange(own_, 0); }
 

@@ -18,7 +18,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// Time and bytes for which a client is read that still sends after its last answer.
+/// Limits of time and bytes for reading from a client that still sends after its last answer.
 constexpr milliseconds last_time{500};
 constexpr std::size_t last_bytes = std::size_t{1} << 20;
 /// The number of pieces of a client's bytes that are read before others have their turn.
@@ -76,7 +76,8 @@ void http_connection::enter(phase next) {
   }
 }
 
-/// The timer is left as it is while it ends earlier: it then looks again, once in a while instead of for each request.
+/// Sets a deadline. A timer that ends earlier is left as it is, and checks the deadline then: it is set once in a while
+/// in place of once for each request.
 void http_connection::set_deadline(clock::time_point deadline) {
   deadline_ = deadline;
   if (deadline_ >= armed_) return;
@@ -87,7 +88,7 @@ void http_connection::set_deadline(clock::time_point deadline) {
 void http_connection::arm() {
   timer_.expires_at(armed_);
   timer_.async_wait([self = shared_from_this()](boost::system::error_code problem) {
-    if (problem) return;  // another time is set, or the connection is closed
+    if (problem) return;  // the timer was set anew, or the connection is closed
     self->guarded([&] { self->expire(); });
   });
 }
@@ -124,7 +125,7 @@ http_connection::result http_connection::wait_for(long outcome, bool writes) {
   return result::waits;
 }
 
-/// The socket is ready for what was waited for.
+/// Goes on when the socket is ready.
 void http_connection::proceed() {
   auto outcome = result::done;
   if (phase_ == phase::lingering) return discard();
@@ -133,13 +134,13 @@ void http_connection::proceed() {
   else if (phase_ == phase::idle || phase_ == phase::reading)
     outcome = read();
   else if (phase_ == phase::answering)
-    return;  // an old wait
+    return;  // an outdated wait
   if (outcome == result::failed) return close();
   if (outcome == result::done) go_on();
 }
 
 http_connection::result http_connection::shake_hands() {
-  if (!tls_) {  // only for clients that say something: what TLS keeps is large
+  if (!tls_) {  // TLS is set up when the client has sent something, since its state is large
     tls_.reset(SSL_new(loop_.options_.tls));
     if (!tls_ || SSL_set_fd(tls_.get(), socket_.native_handle()) != 1) return result::failed;
   }
@@ -148,7 +149,7 @@ http_connection::result http_connection::shake_hands() {
   return outcome == 1 ? result::done : wait_for(outcome, false);
 }
 
-/// Reads what is there; `waits` once there is nothing more that the session could use.
+/// Reads available bytes; returns `waits` if the session can use no more.
 http_connection::result http_connection::read() {
   auto& buffer = loop_.buffer_;
   long count = 0;
@@ -170,7 +171,7 @@ http_connection::result http_connection::read() {
   return result::done;
 }
 
-/// Reads, dispatches and writes until it would have to wait.
+/// Reads, dispatches and writes until it has to wait.
 void http_connection::go_on() {
   for (int pieces = 0;;) {
     if (!session_.output().empty()) {
@@ -193,7 +194,7 @@ void http_connection::go_on() {
     } else if (phase_ != phase::reading) {
       enter(phase::reading);
     }
-    // What TLS holds already does not wake anybody.
+    // Bytes that TLS has already read would wake nobody.
     if (!tls_ || SSL_pending(tls_.get()) == 0) return wait(false);
     if (++pieces == most_pieces)
       return boost::asio::post(loop_.context_,
@@ -234,8 +235,8 @@ http_connection::result http_connection::flush() {
   return result::done;
 }
 
-/// Lets the client read the last answer, also if it is still sending: bytes that nobody reads would have the system
-/// throw away what the client has not read yet.
+/// Lets the client read the last answer even if it is still sending: with unread bytes, the system would discard the
+/// part of the answer that the client has not read yet.
 void http_connection::linger() {
   enter(phase::lingering);
   if (tls_) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A client's connection in the loop of a server: its socket, TLS, and how long each may take.
+// A client's connection in the loop of a server: its socket, TLS, and time limits.
 #pragma once
 
 #include "serve/http/http_session.hpp"
@@ -17,27 +17,27 @@ namespace stagecraft::tool {
 
 class http_loop;
 
-/// Waits for what its client sends and takes, and never keeps a thread for it. All of it happens on the loop's thread.
+/// Waits until its client sends or reads, without a thread of its own. Everything happens on the loop's thread.
 ///
-/// A request must come within a time, from its first byte to its last, and a handshake as well; of an answer each
-/// mebibyte must be taken within it.
+/// There is a time limit for a request, from its first byte to its last, for a handshake, and for the client to read
+/// each mebibyte of an answer.
 class http_connection : public std::enable_shared_from_this<http_connection> {
  public:
   using clock = std::chrono::steady_clock;
   using socket_type = boost::asio::ip::tcp::socket;
-  /// Connections that wait for their clients, the first one to wait first.
+  /// Connections that wait for their clients, the one that has waited longest first.
   using list = std::list<http_connection*>;
 
   http_connection(http_loop& loop, socket_type socket);
   http_connection(http_connection const&) = delete;
   http_connection& operator=(http_connection const&) = delete;
 
-  /// Waits for the client. Like all functions that the loop calls, it closes the connection if memory is short: an
-  /// exception would leave the loop with the address of a connection that is gone.
+  /// Begins to wait for the client. Like all functions that the loop calls, it closes the connection if memory is
+  /// short: an exception would leave the loop with the address of a connection that no longer exists.
   void begin() noexcept;
-  /// A request of its own has been answered.
+  /// Takes the answer of one of its requests.
   void take_answer(std::unique_ptr<http_task> task);
-  /// Closes once nothing of a request is there.
+  /// Closes the connection as soon as no part of a request is pending.
   void end_soon();
   void close() noexcept;
 
@@ -71,11 +71,11 @@ class http_connection : public std::enable_shared_from_this<http_connection> {
   std::unique_ptr<SSL, tls_deleter> tls_;
   http_session session_;
   phase phase_ = phase::handshake;
-  list* list_ = nullptr;  // where it waits
+  list* list_ = nullptr;  // the list in which it waits
   list::iterator place_;
   clock::time_point deadline_ = clock::time_point::max(), armed_ = clock::time_point::max();
-  std::size_t written_ = 0;    // of the session's output
-  std::size_t discarded_ = 0;  // while it lingers
+  std::size_t written_ = 0;    // bytes of the session's output
+  std::size_t discarded_ = 0;  // bytes that were discarded while it lingers
 };
 
 }  // namespace stagecraft::tool

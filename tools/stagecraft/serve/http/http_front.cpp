@@ -29,7 +29,7 @@ std::string read_token(std::string const& path) {
   return token;
 }
 
-/// Compares in a time that does not depend on where the texts differ.
+/// Compares texts in a time that does not depend on the place of a difference.
 bool is_same(std::string_view a, std::string_view b) {
   unsigned differences = a.size() == b.size() ? 0 : 1;
   for (std::size_t i = 0; i < a.size(); ++i)
@@ -49,9 +49,9 @@ std::string_view bearer_token(std::string_view authorization) {
   return authorization;
 }
 
-/// Raises the limit of descriptors to the hard one, and returns how many connections there may be then.
+/// Raises the limit of descriptors to the hard limit, and returns the number of connections that it allows.
 std::size_t raise_descriptors(std::size_t wanted) {
-  constexpr std::size_t others = 64;  // files of models, and the server's own
+  constexpr std::size_t others = 64;  // descriptors for files of models and the server's own ones
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return wanted;
   limit.rlim_cur = limit.rlim_max;
@@ -70,7 +70,7 @@ struct http_front::tls {
   };
   std::unique_ptr<SSL_CTX, deleter> context{SSL_CTX_new(TLS_server_method())};
 
-  /// Files in PEM's format. False: they cannot be read, or do not go together.
+  /// Takes files in PEM's format. False: they cannot be read, or do not belong together.
   bool use(std::string const& certificate, std::string const& key) {
     auto* const own = context.get();
     if (own == nullptr) return false;
@@ -109,7 +109,7 @@ http_front::http_front(serve_command const& options, server_state& state) : opti
     answer_task(*task);
     loop_->finish(std::move(task));
   };
-  // What waits here is what would wait for a place in a batch, if there were a thread for it.
+  // Requests that wait here would wait for a place in a batch if they had threads.
   callers_ = std::make_unique<worker_pool>(static_cast<std::size_t>(options.num_threads),
                                            static_cast<std::size_t>(options.runtime.max_enqueued_calls), work);
   lookers_ = std::make_unique<worker_pool>(1, std::numeric_limits<std::size_t>::max(), work);
@@ -129,11 +129,12 @@ void http_front::stop() noexcept { loop_->stop(); }
 bool http_front::is_allowed(http_head const& head) const {
   auto const path = std::string_view(head.target).substr(0, head.target.find('?'));
   bool const is_health = path == "/v2/health/live" || path == "/v2/health/ready";
-  return token_.empty() || (is_health && head.method != "POST") ||  // which may have a large body
+  return token_.empty() || (is_health && head.method != "POST") ||  // a POST may have a large body
          is_same(bearer_token(head.value("authorization")), token_);
 }
 
-/// Methods that nothing answers, and bodies that nothing reads, end the connection: nobody waits for the rest of them.
+/// Refuses methods that have no answer and bodies that are not read, and ends the connection without waiting for the
+/// rest.
 std::optional<http_refusal> http_front::refusal_of(http_head const& head) const {
   auto const refuse = [](int status, std::string const& text) { return http_refusal{error_response(status, text)}; };
   bool const is_post = head.method == "POST";
@@ -155,7 +156,7 @@ void http_front::dispatch(std::unique_ptr<http_task> task) {
 }
 
 void http_front::answer_task(http_task& task) noexcept {
-  constexpr std::size_t least_packed = 4096;  // smaller answers are sent before they would be packed
+  constexpr std::size_t least_packed = 4096;  // packing a smaller answer takes longer than sending it
   try {
     auto const waited = std::chrono::steady_clock::now() - task.begin;
     if (state_.time.count() > 0 && waited > state_.time && task.request.method == "POST") {
@@ -177,7 +178,7 @@ void http_front::answer_task(http_task& task) noexcept {
     task.response->body = pack_body(task.response->body);
     task.is_packed = true;
   } catch (std::exception const&) {
-    if (!task.is_packed && task.response && !task.response->body.empty()) return;  // it goes as it is
+    if (!task.is_packed && task.response && !task.response->body.empty()) return;  // sent unpacked
     task.response.reset();
   }
 }

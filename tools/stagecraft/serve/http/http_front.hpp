@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HTTP's side of a server: limits, tokens, what a request is refused for before anybody reads it, and who answers it.
+// HTTP's side of a server: limits, tokens, refusals before a request's body is read, and the threads that answer.
 #pragma once
 
 #include "serve/api.hpp"
@@ -16,17 +16,17 @@ class http_loop;
 class worker_pool;
 
 /// Carries requests to the API and answers back: a loop reads and writes for all connections, and threads answer whole
-/// requests. Those that only ask how things are have a thread of their own, and are answered however long others take.
+/// requests. Requests about the state have a thread of their own, and are answered however long others take.
 class http_front {
  public:
-  /// Throws file_error E5096: TLS's files or the token's are not as they should be; std::system_error: the system has
-  /// no threads. Keeps references.
+  /// Keeps references. Throws file_error E5096 if the files of TLS or of the token are wrong, std::system_error if the
+  /// system has no threads.
   http_front(serve_command const& options, server_state& state);
   http_front(http_front const&) = delete;
   http_front& operator=(http_front const&) = delete;
   ~http_front();
 
-  /// Returns the port. Throws file_error E5096.
+  /// Begins to listen and returns the port. Throws file_error E5096.
   int bind();
   /// Serves until `stop` is called and the last answer is written.
   void run();
@@ -47,7 +47,7 @@ class http_front {
   http_rules rules_;
   std::unique_ptr<tls> tls_;
   std::unique_ptr<http_loop> loop_;
-  std::unique_ptr<worker_pool> callers_, lookers_;  // of calls of models; of everything else
+  std::unique_ptr<worker_pool> callers_, lookers_;  // threads for calls of models, and for everything else
 };
 
 }  // namespace stagecraft::tool

@@ -19,7 +19,7 @@ using boost::asio::ip::tcp;
 
 /// The number of connections that are accepted before others have their turn.
 constexpr int most_accepted = 64;
-/// The pause before it tries again, if the system has no more connections.
+/// The pause before the next attempt if the system has no more connections.
 constexpr std::chrono::milliseconds pause_time{20};
 
 }  // namespace
@@ -56,7 +56,7 @@ void http_loop::run() {
       context_.run();
       ends = true;
     } catch (std::exception const&) {
-      // There was no memory to wait for a connection or an answer: none is lost, and others give theirs back meanwhile.
+      // There was no memory to wait for a connection or an answer. None is lost, and others free memory meanwhile.
       std::this_thread::sleep_for(pause_time);
     }
   }
@@ -102,7 +102,7 @@ void http_loop::take_finished() {
     last = std::move(finished_);
     stops = stops_;
   }
-  while (last) {  // the first one that was finished is answered first
+  while (last) {  // reverses the list: tasks are answered in the order in which they finished
     auto before = std::move(last->next);
     last->next = std::move(first);
     first = std::move(last);
@@ -150,8 +150,8 @@ void http_loop::pause() {
   waits_for_clients_ = true;
 }
 
-/// Closes the connection that has waited longest for its client: those that send nothing first, then those that send,
-/// and those that read. None that waits for the server is closed.
+/// Closes the connection that has waited longest for its client: first among idle clients, then among those that send,
+/// then among those that read. Connections that wait for the server are not closed.
 bool http_loop::make_room() {
   for (auto* const list : {&idle_, &reading_, &writing_})
     if (!list->empty()) {
@@ -172,15 +172,16 @@ void http_loop::accept_some() {
       if (!make_room()) return pause();
       continue;
     }
-    if (problem) continue;                                                          // the client has gone again
-    if (connections_.size() >= options_.max_connections && !make_room()) continue;  // all wait for their answers
+    if (problem) continue;  // the client has disconnected
+    // False if all connections wait for their answers.
+    if (connections_.size() >= options_.max_connections && !make_room()) continue;
     try {
       socket.non_blocking(true);
       socket.set_option(tcp::no_delay(true), problem);
       auto const made = std::make_shared<http_connection>(*this, std::move(socket));
       connections_.insert(made.get());
       made->begin();
-    } catch (std::exception const&) {  // no memory for it
+    } catch (std::exception const&) {  // no memory for the connection
       return pause();
     }
   }

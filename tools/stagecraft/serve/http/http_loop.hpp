@@ -26,7 +26,8 @@ struct http_loop_options {
   std::chrono::milliseconds read_time{}, idle_time{};
   std::size_t max_connections = 0;
   SSL_CTX* tls = nullptr;
-  std::function<void(std::unique_ptr<http_task>)> dispatch;  ///< has it answered, by `finish`, from any thread
+  /// Dispatches a task, whose answer comes by `finish` from any thread.
+  std::function<void(std::unique_ptr<http_task>)> dispatch;
 };
 
 class http_loop {
@@ -35,13 +36,13 @@ class http_loop {
   http_loop(http_loop const&) = delete;
   http_loop& operator=(http_loop const&) = delete;
 
-  /// Returns the port, 0 if it cannot be listened to.
+  /// Begins to listen and returns the port; 0 if that fails.
   int bind(std::string const& host, int port);
   /// Serves until `stop` is called and the last answer is written.
   void run();
   /// Ends `run`. Any thread may call it.
   void stop() noexcept;
-  /// Hands over a task that has its answer. Any thread may call it; it needs no memory.
+  /// Hands over an answered task. Any thread may call it; it needs no memory.
   void finish(std::unique_ptr<http_task> task) noexcept;
 
  private:
@@ -65,12 +66,12 @@ class http_loop {
   boost::asio::posix::stream_descriptor wakes_{context_};
   std::mutex mutex_;
   std::unique_ptr<http_task> finished_;                      // a list, the last one first
-  bool stops_ = false;                                       // asked for
-  bool is_ending_ = false;                                   // the loop's own
-  bool waits_for_clients_ = false, waits_for_wake_ = false;  // lack of memory may keep it from either
+  bool stops_ = false;                                       // true: an end was asked for
+  bool is_ending_ = false;                                   // true: the loop is ending
+  bool waits_for_clients_ = false, waits_for_wake_ = false;  // both are false after a lack of memory
   http_connection::list idle_, reading_, writing_;           // they are closed in this order if there is no room
   std::unordered_set<http_connection*> connections_;
-  std::array<char, 65536> buffer_;  // for what is read, before its connection looks at it
+  std::array<char, 65536> buffer_;  // bytes that were read, before a connection takes them
 };
 
 }  // namespace stagecraft::tool

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A request and its answer, apart from how their bytes come and go.
+// A request and its answer, independent of their bytes on a connection.
 #pragma once
 
 #include "serve/http/counted_bytes.hpp"
@@ -13,7 +13,7 @@ struct http_request {
   std::string method, path;  ///< "GET" and "POST"; without a query
   std::string body;
   std::int64_t json_length = -1;     ///< Inference-Header-Content-Length: bytes of JSON before binary tensors; -1: all
-  counted_bytes* counted = nullptr;  ///< the body's; of POST
+  counted_bytes* counted = nullptr;  ///< counts the body of a POST
 };
 
 struct http_response {
@@ -29,7 +29,7 @@ struct http_error {
   std::string text;
 };
 
-/// {"error": text}.
+/// The answer {"error": text}.
 [[nodiscard]] http_response error_response(int status, std::string const& text);
 
 }  // namespace stagecraft::tool

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Some assertions of Beast 1.74 are wrong: a first chunk that is the last one may end at four bytes.
+// Some assertions of Beast 1.74 are wrong: a first chunk that is also the last one may end after four bytes.
 #define BOOST_DISABLE_ASSERTS
 
 #include "serve/http/http_parser.hpp"
@@ -31,7 +31,7 @@ bool is_host(std::string_view text) {
   });
 }
 
-/// Fields that say one thing, and not two.
+/// Fields that may occur only once.
 constexpr std::string_view single_fields[] = {
     "host",   "content-length", "transfer-encoding", "content-encoding",
     "expect", "authorization",  "content-type",      "inference-header-content-length"};
@@ -51,7 +51,7 @@ std::string_view http_head::value(std::string_view name) const {
 class http_parser::machine final : public http::basic_parser<true> {
  public:
   machine(http_head& head, std::string_view& body) : head_(head), body_(body) {
-    // Limits are those of the session, which counts.
+    // The session has limits of its own.
     body_limit(std::numeric_limits<std::uint64_t>::max());
     header_limit(std::numeric_limits<std::uint32_t>::max());
   }
@@ -68,12 +68,12 @@ class http_parser::machine final : public http::basic_parser<true> {
   void on_response_impl(int, text, int, error_code& problem) override { problem = {}; }
   void on_field_impl(http::field, text name, text value, error_code& problem) override {
     problem = {};
-    if (is_header_done()) return;  // a trailer: nothing asks for it
+    if (is_header_done()) return;  // trailers are ignored
     auto& added =
         head_.fields.emplace_back(std::string(name.data(), name.size()), std::string(value.data(), value.size()));
     for (char& letter : added.first) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
   }
-  // Later releases of the library tell trailers by themselves.
+  // Later releases of the library report trailers separately.
   void on_trailer_field_impl(http::field, text, text, error_code& problem) { problem = {}; }
   void on_header_impl(error_code& problem) override { problem = {}; }
   void on_body_init_impl(boost::optional<std::uint64_t> const&, error_code& problem) override { problem = {}; }
@@ -126,7 +126,7 @@ http_parser::event http_parser::refuse(int status, std::string text) {
   return event::refused;
 }
 
-/// Looks at each byte as it comes: what cannot become a head is refused at once.
+/// Examines each byte as it comes, so that bytes that cannot become a head are refused at once.
 http_parser::event http_parser::read_head() {
   if (first_ == scanned_) line_begin_ = first_;
   std::size_t end = 0;
@@ -145,7 +145,7 @@ http_parser::event http_parser::read_head() {
     bool const is_empty = scanned_ == line_begin_ + 1;
     if (is_empty && line_begin_ > first_)
       end = scanned_ + 1;
-    else if (is_empty && std::exchange(has_skipped_line_, true))  // RFC 9112 asks to pass over one
+    else if (is_empty && std::exchange(has_skipped_line_, true))  // RFC 9112 demands that one empty line is skipped
       return refuse(400, "the request begins with empty lines");
     else if (is_empty)
       first_ = scanned_ + 1;

@@ -11,7 +11,8 @@ namespace stagecraft::tool {
 namespace {
 
 constexpr std::string_view json_length_header = "inference-header-content-length";
-/// How much of a request that is refused is read nevertheless: few clients read an answer before they have sent all.
+/// The most bytes of a refused request that are read nevertheless, since few clients read an answer before they have
+/// sent everything.
 constexpr std::size_t most_refused_bytes = std::size_t{1} << 20;
 
 char const* reason_of(int status) {
@@ -42,7 +43,7 @@ int value_of_digit(char c) {
   return small >= 'a' && small <= 'f' ? small - 'a' + 10 : -1;
 }
 
-/// The path of a target, which may be a whole address, without its query; nothing if it cannot be read.
+/// The path of a target, which may be a whole address, without its query; none if it cannot be parsed.
 std::optional<std::string> path_of(std::string_view target) {
   for (std::string_view const scheme : {"http://", "https://"})
     if (target.starts_with(scheme)) {
@@ -184,7 +185,7 @@ void http_session::answer(std::unique_ptr<http_task> task) {
   if (answered_->response) {
     write(*answered_->response, answered_->is_packed, answered_->closes);
     answered_->response.reset();
-  } else {  // there is no memory for more than this
+  } else {  // there is no memory for a longer answer
     is_closing_ = true;
     output_ += "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n";
   }

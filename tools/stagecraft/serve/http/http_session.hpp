@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is said on one connection, apart from the connection: requests from bytes, limits, refusals, answers as bytes.
+// The exchange on one connection, independent of the connection: requests from bytes, limits, refusals, answers as
+// bytes.
 #pragma once
 
 #include "serve/http/body_encoding.hpp"
@@ -20,7 +21,7 @@ namespace stagecraft::tool {
 
 class http_connection;
 
-/// A request on its way to its answer.
+/// A request until its answer is written.
 struct http_task {
   explicit http_task(std::atomic<std::size_t>& bytes_in_flight) : counted(bytes_in_flight) {}
 
@@ -28,18 +29,18 @@ struct http_task {
   counted_bytes counted;
   body_encoding encoding = body_encoding::none;
   bool takes_gzip = false;
-  std::chrono::steady_clock::time_point begin;  ///< when it was whole
-  std::optional<http_response> response;        ///< none: there was not even memory for an error
-  bool is_packed = false;                       ///< its body, by gzip
-  bool closes = false;                          ///< the connection, after the answer
+  std::chrono::steady_clock::time_point begin;  ///< the time at which the request was complete
+  std::optional<http_response> response;        ///< none: there was no memory even for an error
+  bool is_packed = false;                       ///< true: the answer's body is packed with gzip
+  bool closes = false;                          ///< true: the connection is closed after the answer
   std::shared_ptr<http_connection> connection;  ///< the connection that waits for the answer
   std::unique_ptr<http_task> next;              ///< the next task of a list
 };
 
-/// A refusal for which a request's head is enough.
+/// A refusal of a request by its head alone.
 struct http_refusal {
   http_response response;
-  bool closes = true;  ///< closes at once; else after the body has been read, if it is not too long
+  bool closes = true;  ///< true: closes at once; false: after the body has been read, if it is not too long
 };
 
 /// Limits and functions that all connections of a server share.
@@ -54,30 +55,29 @@ struct http_rules {
 };
 
 /// One connection's exchange. Requests are answered one by one, in their order: while one is being answered, the bytes
-/// after it wait. After a request whose end is not sure, and one of which too much is left, nothing more is answered.
+/// after it wait. After a request without a definite end, or with too many unread bytes, nothing more is answered.
 class http_session {
  public:
   explicit http_session(http_rules const& rules) : rules_(rules), parser_(rules.max_head_bytes) {}
 
-  /// Bytes that have come; they are thrown away once the connection is closing.
+  /// Takes received bytes, which are discarded if the connection is closing.
   void receive(std::string_view bytes);
-  /// No more will come.
+  /// Reports that no more bytes will come.
   void end_input();
-  /// The request did not come in its time.
+  /// Reports that the request did not come in time.
   void time_out();
-  /// Reads on: the next request that is to be answered, or nullptr if there is something to write, or more bytes must
-  /// come.
+  /// Returns the next request to be answered, or nullptr if there is output to write or more bytes are needed.
   [[nodiscard]] std::unique_ptr<http_task> next();
-  /// Answers the last one, which counts until its answer is written.
+  /// Takes the answer of the last request, which counts until its answer is written.
   void answer(std::unique_ptr<http_task> task);
 
-  /// Bytes that are to be written; the caller removes them.
+  /// Bytes to be written; the caller removes them.
   [[nodiscard]] std::string& output() noexcept { return output_; }
   /// True if the connection is to be closed after the output is written.
   [[nodiscard]] bool is_closing() const noexcept { return is_closing_; }
-  /// No byte of a request is there, and nothing to be written.
+  /// True if no byte of a request is pending, and nothing is to be written.
   [[nodiscard]] bool is_idle() const noexcept { return !task_is_out_ && !parser_.has_begun() && output_.empty(); }
-  /// The next answer is the last one.
+  /// Makes the next answer the last one.
   void end_soon() noexcept { ends_soon_ = true; }
   void shrink() { parser_.shrink(); }
 
@@ -86,7 +86,8 @@ class http_session {
 
   void begin_request();
   void take_body(std::string_view bytes);
-  /// Forgets the body, and reads it to its end before it answers, so that the client reads the answer.
+  /// Refuses the request: discards the body, but reads it to its end before it answers, so that the client reads the
+  /// answer.
   void refuse(http_response response);
   void refuse_and_close(http_response const& response);
   [[nodiscard]] std::unique_ptr<http_task> finish_request();
@@ -95,10 +96,10 @@ class http_session {
   http_rules const& rules_;
   http_parser parser_;
   std::string output_;
-  std::unique_ptr<http_task> task_;       // whose body is being read
-  std::unique_ptr<http_task> answered_;   // whose answer is being written: it counts until then
-  std::optional<http_response> refused_;  // what it will be answered
-  std::size_t size_ = 0;                  // bytes of the body that have come
+  std::unique_ptr<http_task> task_;       // the task whose body is being read
+  std::unique_ptr<http_task> answered_;   // the task whose answer is being written, until which it counts
+  std::optional<http_response> refused_;  // the answer of a refused request
+  std::size_t size_ = 0;                  // received bytes of the body
   std::size_t refused_bytes_ = 0;
   bool is_head_ = false, keeps_alive_ = true, is_http_1_1_ = true;
   bool task_is_out_ = false, is_closing_ = false, ends_soon_ = false;

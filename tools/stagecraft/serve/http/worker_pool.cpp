@@ -22,7 +22,7 @@ worker_pool::~worker_pool() {
 }
 
 void worker_pool::begin_thread() {
-  threads_.reserve(threads_.size() + 1);  // a thread that has begun must find its place
+  threads_.reserve(threads_.size() + 1);  // reserved first: adding a started thread must not fail
   constexpr std::size_t stack_bytes = std::size_t{1} << 20;
   pthread_attr_t how;
   pthread_t made{};
@@ -52,7 +52,7 @@ bool worker_pool::take(task_pointer& task) {
   if (is_short && threads_.size() < most_threads_) {
     try {
       begin_thread();
-    } catch (std::exception const&) {  // the others do it
+    } catch (std::exception const&) {  // the present threads do it
     }
   }
   return true;

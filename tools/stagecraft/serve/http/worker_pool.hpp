@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads that answer whole requests, which may take their time.
+// Threads that answer complete requests, which may take long.
 #pragma once
 
 #include "serve/http/http_session.hpp"
@@ -15,20 +15,20 @@
 
 namespace stagecraft::tool {
 
-/// Threads begin when there is work for one more of them, up to a number; where the system has no more, those that
-/// are there do all.
+/// A thread is added when there is work for it, up to a limit; if the system has no more threads, the present ones do
+/// all the work.
 class worker_pool {
  public:
   using task_pointer = std::unique_ptr<http_task>;
 
-  /// `work` throws nothing, and hands the task on. Throws std::system_error: not even one thread.
+  /// `work` must not throw, and hands the task on. Throws std::system_error if not even one thread can begin.
   worker_pool(std::size_t most_threads, std::size_t most_waiting, std::function<void(task_pointer)> work);
   worker_pool(worker_pool const&) = delete;
   worker_pool& operator=(worker_pool const&) = delete;
-  /// Finishes what it has.
+  /// Finishes all tasks that it has taken.
   ~worker_pool();
 
-  /// Takes the task; false if as many wait as may.
+  /// Takes the task; returns false if the limit of waiting tasks is reached.
   [[nodiscard]] bool take(task_pointer& task);
 
  private:
@@ -42,7 +42,7 @@ class worker_pool {
   std::deque<task_pointer> tasks_;
   std::size_t idle_ = 0;
   bool ends_ = false;
-  std::vector<pthread_t> threads_;  // those who take tasks alone touch it
+  std::vector<pthread_t> threads_;  // only callers of `take` use it
 };
 
 }  // namespace stagecraft::tool

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/ipu/lowering/traced/movement.hpp>
-#include <stagecraft/ipu/lowering/traced/program_builder.hpp>
+#include <stagecraft/ipu/lowering/traced/task_list_builder.hpp>
 #include <stagecraft/ipu/tasks/map.hpp>
 #include <stagecraft/ipu/tasks/reduce.hpp>
 
@@ -11,11 +11,11 @@ namespace stagecraft::tiles {
 
 /// The operand by which a map reads a tensor for a result of extents `to`. Repetitions that maps do not know are
 /// written out first.
-template <class Program>
-constexpr map_operand operand_of_map(Program& program, int id, operations::extents const& to) {
-  while (program.is_repeated_by_maps(id)) id = program.operand(id, 0);
-  operations::extents const& from = program.node_of(id).shape;
-  int const tensor = program.tensor_of(id);
+template <class Builder>
+constexpr map_operand operand_of_map(Builder& builder, int id, operations::extents const& to) {
+  while (builder.is_repeated_by_maps(id)) id = builder.operand(id, 0);
+  operations::extents const& from = builder.node_of(id).shape;
+  int const tensor = builder.tensor_of(id);
   if (from.size() == to.size()) return {tensor};
   if (from.size() == 1) return {tensor, {1, 1}};
   // The axes that are not repeated stand side by side: [first, last).
@@ -26,7 +26,7 @@ constexpr map_operand operand_of_map(Program& program, int id, operations::exten
       last = axis + 1;
     }
   for (int axis = first; axis < last; ++axis)
-    if (from.aligned(axis, to.rank) != to[axis]) return {broadcast_to(program, tensor, from, to)};
+    if (from.aligned(axis, to.rank) != to[axis]) return {broadcast_to(builder, tensor, from, to)};
   return {tensor, {elements_of_axes(to, last, to.rank), elements_of_axes(to, first, last)}};
 }
 
@@ -43,8 +43,8 @@ constexpr bool number_of_map(operations::function apply, float const* in, float&
     case identity: result = in[0]; return true;
     case negative: result = -in[0]; return true;
     case absolute: result = in[0] < 0 ? -in[0] : in[0]; return true;
-    case sqrt: result = static_cast<float>(square_root(in[0])); return in[0] > 0;
-    case rsqrt: result = static_cast<float>(1 / square_root(in[0])); return in[0] > 0;
+    case sqrt: result = static_cast<float>(square_root(static_cast<double>(in[0]))); return in[0] > 0;
+    case rsqrt: result = static_cast<float>(1 / square_root(static_cast<double>(in[0]))); return in[0] > 0;
     case add: result = in[0] + in[1]; return true;
     case subtract: result = in[0] - in[1]; return true;
     case multiply: result = in[0] * in[1]; return true;
@@ -60,108 +60,108 @@ constexpr bool number_of_map(operations::function apply, float const* in, float&
 }
 
 /// The product with a constant that is the only reader of a sum, or -1: the sum is scaled while it is made.
-template <class Program>
-constexpr int scaled_sum(Program& program, operations::reduce const& what, int id, float& scale) {
-  if (what.by != operations::reduction::sum || program.is_kept(id) || program.targets[id] >= 0) return -1;
-  int const reader = program.only_reader_of(id);
+template <class Builder>
+constexpr int scaled_sum(Builder& builder, operations::reduce const& what, int id, float& scale) {
+  if (what.by != operations::reduction::sum || builder.is_kept(id) || builder.targets[id] >= 0) return -1;
+  int const reader = builder.only_reader_of(id);
   if (reader < 0) return -1;
-  operations::operation const& reads = program.node_of(reader).what;
+  operations::operation const& reads = builder.node_of(reader).what;
   auto const* product = reads.if_is<operations::map>();
   if (product == nullptr || product->apply != operations::function::multiply) return -1;
-  int const other = program.operand(reader, program.operand(reader, 0) == id ? 1 : 0);
-  operations::operation const& factor = program.node_of(other).what;
+  int const other = builder.operand(reader, builder.operand(reader, 0) == id ? 1 : 0);
+  operations::operation const& factor = builder.node_of(other).what;
   auto const* number = factor.if_is<operations::constant>();
   if (number == nullptr) return -1;
   scale = number->value;
   return reader;
 }
 
-template <class Program>
-constexpr void lower_map(Program& program, operations::map const& what, int id) {
-  auto const& node = program.node_of(id);
+template <class Builder>
+constexpr void lower_map(Builder& builder, operations::map const& what, int id) {
+  auto const& node = builder.node_of(id);
   map_operand tensors[3];
   float numbers[3]{};
   int count = 0;
   std::int64_t are_numbers = 0;
   for (int i = 0; i < node.operand_count; ++i) {
-    int const operand = program.operand(id, i);
-    if (auto const& value = program.value_of(operand); value.is_number) {
+    int const operand = builder.operand(id, i);
+    if (auto const& value = builder.value_of(operand); value.is_number) {
       numbers[i] = value.number;
       are_numbers |= std::int64_t{1} << i;
     } else {
-      tensors[count++] = operand_of_map(program, operand, node.shape);
+      tensors[count++] = operand_of_map(builder, operand, node.shape);
     }
   }
   if (count == 0) {
-    auto& value = program.values[id];
+    auto& value = builder.values[id];
     value.is_number = number_of_map(what.apply, numbers, value.number);
     if (value.is_number) return;
     // One tile computes it.
-    tensors[count++] = {program.filled(1, numbers[0], program.types[id]), {1, 1}};
+    tensors[count++] = {builder.filled(1, numbers[0], builder.types[id]), {1, 1}};
     are_numbers -= 1;
   }
-  int const result = program.result(id);
-  program.add([&](lowered_step& step) {
-    auto& operation = append_map(step, map_function_of(what.apply), result, {});
-    auto& map = operation.what.as<map_task>();
+  int const result = builder.result(id);
+  builder.add([&](lowered_step& step) {
+    auto& task = append_map(step, map_function_of(what.apply), result, {});
+    auto& map = task.what.as<map_task>();
     for (int i = 0; i < count; ++i) {
       map.reads[i] = tensors[i].read;
-      operation.inputs[operation.input_count++] = tensors[i].tensor;
+      task.inputs[task.input_count++] = tensors[i].tensor;
     }
     map.numbers = are_numbers;
-    for (int i = 0; i < 3; ++i) map.scalars[i] = numbers[i];
+    for (int i = 0; i < 3; ++i) map.scalars[i] = static_cast<double>(numbers[i]);
   });
 }
 
 /// A product whose only reader is a sum of it is computed there: sums of squares and of products are reductions of
 /// their own.
-template <class Program>
-constexpr bool is_product_of_sum(Program& program, operations::map const& what, int id) {
-  if (what.apply != operations::function::multiply || program.is_kept(id) || program.targets[id] >= 0) return false;
-  std::int64_t const elements = program.node_of(id).shape.size();
-  int const first = program.operand(id, 0), second = program.operand(id, 1);
+template <class Builder>
+constexpr bool is_product_of_sum(Builder& builder, operations::map const& what, int id) {
+  if (what.apply != operations::function::multiply || builder.is_kept(id) || builder.targets[id] >= 0) return false;
+  std::int64_t const elements = builder.node_of(id).shape.size();
+  int const first = builder.operand(id, 0), second = builder.operand(id, 1);
   for (int const operand : {first, second})
-    if (program.value_of(operand).tensor < 0 || program.node_of(operand).shape.size() != elements) return false;
-  if (program.type_of(program.value_of(first).tensor) != program.type_of(program.value_of(second).tensor)) return false;
-  int const reader = program.only_reader_of(id);
+    if (builder.value_of(operand).tensor < 0 || builder.node_of(operand).shape.size() != elements) return false;
+  if (builder.type_of(builder.value_of(first).tensor) != builder.type_of(builder.value_of(second).tensor)) return false;
+  int const reader = builder.only_reader_of(id);
   if (reader < 0) return false;
-  operations::operation const& reads = program.node_of(reader).what;
+  operations::operation const& reads = builder.node_of(reader).what;
   auto const* sum = reads.if_is<operations::reduce>();
-  return sum != nullptr && sum->by == operations::reduction::sum && program.node_of(reader).shape.size() != elements;
+  return sum != nullptr && sum->by == operations::reduction::sum && builder.node_of(reader).shape.size() != elements;
 }
 
-template <class Program>
-constexpr void lower_traced(Program& program, operations::map const& what, int id) {
+template <class Builder>
+constexpr void lower_traced(Builder& builder, operations::map const& what, int id) {
   if (what.apply == operations::function::identity) {
-    program.values[id] = program.value_of(program.operand(id, 0));
+    builder.values[id] = builder.value_of(builder.operand(id, 0));
     return;
   }
   // The operation is a part of a sum, before or after it.
-  if (program.value_of(id).tensor >= 0 || is_product_of_sum(program, what, id)) return;
-  lower_map(program, what, id);
+  if (builder.value_of(id).tensor >= 0 || is_product_of_sum(builder, what, id)) return;
+  lower_map(builder, what, id);
 }
 
 /// Axes that stand side by side are reduced at once, the innermost first.
-template <class Program>
-constexpr void lower_traced(Program& program, operations::reduce const& what, int id) {
-  int const operand = program.operand(id, 0);
-  operations::extents shape = program.node_of(operand).shape;
+template <class Builder>
+constexpr void lower_traced(Builder& builder, operations::reduce const& what, int id) {
+  int const operand = builder.operand(id, 0);
+  operations::extents shape = builder.node_of(operand).shape;
   auto function = what.by == operations::reduction::max ? reduce_function::maximum : reduce_function::sum;
   int tensor = -1, factor = -1;
-  if (auto const& value = program.value_of(operand); value.tensor >= 0 || value.is_number) {
-    tensor = program.tensor_of(operand);
+  if (auto const& value = builder.value_of(operand); value.tensor >= 0 || value.is_number) {
+    tensor = builder.tensor_of(operand);
   } else {  // a product
-    tensor = program.value_of(program.operand(operand, 0)).tensor;
-    factor = program.value_of(program.operand(operand, 1)).tensor;
+    tensor = builder.value_of(builder.operand(operand, 0)).tensor;
+    factor = builder.value_of(builder.operand(operand, 1)).tensor;
     function = tensor == factor ? reduce_function::sum_of_squares : reduce_function::sum_of_products;
   }
   auto const is_reduced = [&](int axis) { return what.has(axis) && shape[axis] > 1; };
   float scale = 1;
-  int const product = scaled_sum(program, what, id, scale);
+  int const product = scaled_sum(builder, what, id, scale);
   int axis = shape.rank - 1;
   while (axis >= 0 && !is_reduced(axis)) --axis;
-  if (axis < 0) return program.copy(tensor, program.result(id));
-  if (product >= 0) program.values[id].tensor = program.result(product);
+  if (axis < 0) return builder.copy(tensor, builder.result(id));
+  if (product >= 0) builder.values[id].tensor = builder.result(product);
   while (axis >= 0) {
     int const last = axis + 1;
     while (axis >= 0 && (is_reduced(axis) || shape[axis] == 1)) --axis;
@@ -170,8 +170,8 @@ constexpr void lower_traced(Program& program, operations::reduce const& what, in
                        inner = elements_of_axes(shape, last, shape.rank);
     for (int i = first; i < last; ++i) shape[i] = 1;
     while (axis >= 0 && !is_reduced(axis)) --axis;
-    int const result = axis < 0 ? program.result(id) : program.temporary(outer * inner, dtype::float32);
-    program.add([&](lowered_step& step) {
+    int const result = axis < 0 ? builder.result(id) : builder.temporary(outer * inner, dtype::float32);
+    builder.add([&](lowered_step& step) {
       if (function == reduce_function::sum_of_products)
         append_reduce(step, function, {tensor, factor}, result, outer, reduced, inner, axis < 0 ? scale : 1.0F);
       else
@@ -182,23 +182,23 @@ constexpr void lower_traced(Program& program, operations::reduce const& what, in
   }
 }
 
-template <class Program>
-constexpr void lower_traced(Program& program, operations::iota const& what, int id) {
-  auto const& shape = program.node_of(id).shape;
-  int const result = program.result(id);
-  program.add([&](lowered_step& step) {
+template <class Builder>
+constexpr void lower_traced(Builder& builder, operations::iota const& what, int id) {
+  auto const& shape = builder.node_of(id).shape;
+  int const result = builder.result(id);
+  builder.add([&](lowered_step& step) {
     append_iota(step, result, elements_of_axes(shape, what.axis + 1, shape.rank), shape[what.axis]);
   });
 }
 
 /// Random numbers are counted as on the host: host/lists/list_runner.hpp, or elementwise_layer.hpp.
-template <class Program>
-constexpr void lower_traced(Program& program, operations::random const& what, int id) {
-  int const result = program.result(id);
+template <class Builder>
+constexpr void lower_traced(Builder& builder, operations::random const& what, int id) {
+  int const result = builder.result(id);
   bool const is_uniform = what.distribution == operations::random_distribution::uniform;
-  program.add([&](lowered_step& step) {
+  builder.add([&](lowered_step& step) {
     append_random(step, is_uniform ? map_function::random_uniform : map_function::random_normal, result,
-                  program.options.draws_in_loop ? 0 : static_cast<std::uint64_t>(id + 1) << 36U, what.seed);
+                  builder.options.draws_in_loop ? 0 : static_cast<std::uint64_t>(id + 1) << 36U, what.seed);
   });
 }
 

@@ -22,26 +22,26 @@ namespace stagecraft::tiles {
 /// the first gap that fits. Tensors from outside a loop stay until its end; tensors that are read after it are there
 /// from its begin.
 template <class = void>
-class program_layout {
+class task_list_layout {
  public:
   growing_array<std::int64_t> copies;
 
   /// Sets the offsets of `tensors`.
-  constexpr program_layout(tracing::array_view<task_list_tensor> tensors, tracing::array_view<task const> tasks,
-                           tracing::array_view<tile_loop const> loops, ipu_target const& target)
+  constexpr task_list_layout(tracing::array_view<task_list_tensor> tensors, tracing::array_view<task const> tasks,
+                             tracing::array_view<tile_loop const> loops, ipu_target const& target)
       : copies(tasks.size(), 0) {
     int const count = static_cast<int>(tasks.size());
     growing_array<int> first(tensors.size(), count), last(tensors.size(), -1);
     for (int k = 0; k < count; ++k) {
-      auto const& operation = tasks[k];
+      auto const& task = tasks[k];
       auto const use = [&](int tensor) {
         if (k < first[tensor]) first[tensor] = k;
         last[tensor] = k;
       };
-      for (int i = 0; i < operation.input_count; ++i) use(operation.inputs[i]);
-      for (int i = 0; i < operation.output_count; ++i) {
-        use(operation.outputs[i]);
-        tensors[operation.outputs[i]].written = true;
+      for (int i = 0; i < task.input_count; ++i) use(task.inputs[i]);
+      for (int i = 0; i < task.output_count; ++i) {
+        use(task.outputs[i]);
+        tensors[task.outputs[i]].written = true;
       }
     }
     growing_array<growing_array<int>> begins(tasks.size());
@@ -99,11 +99,11 @@ class traced_steps {
   // This stands before its caller, since Clang would instantiate it too late for constants.
   template <class What>
   constexpr void lower(What const& what) {
-    lower_traced(program, what, id_);
+    lower_traced(builder, what, id_);
   }
 
  public:
-  program_builder<Unused> program;
+  task_list_builder<Unused> builder;
   growing_array<std::int64_t> copies;  ///< begin of the copies of each task
 
   /// `updates`: weights that a forward step writes. `wanted`: true for each gradient that a backward step writes, first
@@ -111,7 +111,7 @@ class traced_steps {
   constexpr traced_steps(operations::plan_view const& plan, traced_options const& options, bool is_backward,
                          tracing::array_view<operations::weight_update const> updates,
                          tracing::array_view<bool const> wanted, int inputs)
-      : program(plan, options, is_backward), loops_(program), inputs_(inputs), is_whole_(plan.nodes.size(), 0) {
+      : builder(plan, options, is_backward), loops_(builder), inputs_(inputs), is_whole_(plan.nodes.size(), 0) {
     if (is_backward) {
       name_gradients(wanted);
       find_kept();
@@ -119,13 +119,13 @@ class traced_steps {
       name_output();
     }
     find_whole_composites();
-    auto const order = program.order();
-    for (position_ = 0; position_ < order.size() && !program.failed; ++position_) {
+    auto const order = builder.order();
+    for (position_ = 0; position_ < order.size() && !builder.failed; ++position_) {
       id_ = order[position_];
       if (is_whole_[id_] == inside) continue;
-      program.node_of(id_).what.visit([&](auto const& what) { lower(what); });
+      builder.node_of(id_).what.visit([&](auto const& what) { lower(what); });
     }
-    if (program.failed) return;
+    if (builder.failed) return;
     if (is_backward)
       write_gradients(wanted);
     else
@@ -133,55 +133,55 @@ class traced_steps {
   }
   /// Sets the places of temporary tensors.
   constexpr void lay_out() {
-    program_layout<Unused> layout(program.tensors, program.tasks, program.loops, program.target());
+    task_list_layout<Unused> layout(builder.tensors, builder.tasks, builder.loops, builder.target());
     copies = std::move(layout.copies);
   }
 
  private:
   static constexpr char inside = 1, whole = 2;
 
-  [[nodiscard]] constexpr dtype type() const { return program.options.type; }
-  [[nodiscard]] constexpr std::int64_t elements(int id) const { return program.node_of(id).shape.size(); }
-  constexpr void set(int tensor) { program.values[id_].tensor = tensor; }
+  [[nodiscard]] constexpr dtype type() const { return builder.options.type; }
+  [[nodiscard]] constexpr std::int64_t elements(int id) const { return builder.node_of(id).shape.size(); }
+  constexpr void set(int tensor) { builder.values[id_].tensor = tensor; }
 
   constexpr void lower(operations::input const& what) {
-    set(what.index < inputs_ ? program.given(tensor_role::input, what.index, program.types[id_], elements(id_))
-                             : program.given(tensor_role::output_gradient, 0, type(), elements(id_)));
+    set(what.index < inputs_ ? builder.given(tensor_role::input, what.index, builder.types[id_], elements(id_))
+                             : builder.given(tensor_role::output_gradient, 0, type(), elements(id_)));
   }
   /// Reads a weight. A backward step reads the old value if the forward step has changed it.
   constexpr void lower(operations::weight const& what) {
-    if (program.is_backward && program.plan.backward_places[id_].in == operations::storage::kept)
+    if (builder.is_backward && builder.plan.backward_places[id_].in == operations::storage::kept)
       return set(saved(id_));
-    set(program.given(tensor_role::weight, what.index, program.options.variable_type, elements(id_)));
+    set(builder.given(tensor_role::weight, what.index, builder.options.variable_type, elements(id_)));
   }
-  constexpr void lower(operations::constant const& what) { program.values[id_] = {-1, true, what.value}; }
+  constexpr void lower(operations::constant const& what) { builder.values[id_] = {-1, true, what.value}; }
   constexpr void lower(operations::update const&) {}  // when the step has ended
   /// Lowers a composite, whose result is that of its last operation.
   constexpr void lower(operations::composite const& what) {
-    if (is_whole_[id_] != whole) return lower_traced(program, what, id_);
-    int const result = program.result(root_of(id_));
+    if (is_whole_[id_] != whole) return lower_traced(builder, what, id_);
+    int const result = builder.result(root_of(id_));
     set(result);
-    auto const read = [&](int index) { return program.tensor_of(program.operand(id_, index + 1), type()); };
+    auto const read = [&](int index) { return builder.tensor_of(builder.operand(id_, index + 1), type()); };
     auto const function = activations::detail::activation_of(what);
     if (what.name == "softmax") {
       rows const of = rows_of_softmax(what, id_);
       int const x = read(0), dy = what.is_gradient ? read(1) : -1;
-      program.add([&](lowered_step& step) {
+      builder.add([&](lowered_step& step) {
         if (what.is_gradient)
           append_softmax_gradient(step, dy, x, result, of.outer, of.columns, of.inner);
         else
           append_softmax(step, x, result, of.outer, of.columns, of.inner);
       });
     } else if (what.name == "dropout") {
-      auto const& drawn = program.node_of(program.operand(id_, 1));
+      auto const& drawn = builder.node_of(builder.operand(id_, 1));
       int const x = read(1);
-      program.add([&](lowered_step& step) {
+      builder.add([&](lowered_step& step) {
         append_dropout(step, x, result, what.numbers[0], drawn.what.template as<operations::random>().seed,
                        what.is_gradient, elements(id_) / drawn.shape.size(), drawn.shape[-1]);
       });
     } else {
       int const known = read(0), dy = what.is_gradient ? read(1) : -1;
-      program.add([&](lowered_step& step) {
+      builder.add([&](lowered_step& step) {
         if (what.is_gradient)
           append_activation_gradient_map(step, function, dy, known, result);
         else
@@ -196,40 +196,40 @@ class traced_steps {
   constexpr void lower(operations::stack const& what) { loops_.lower(what, id_); }
   constexpr void lower(operations::loop_end const&) { loops_.end(); }
   constexpr void lower(operations::last const&) {
-    int const state = program.value_of(program.operand(id_, 1)).tensor;
-    if (!program.is_kept(id_)) return set(state);
-    program.copy(state, program.result(id_));
+    int const state = builder.value_of(builder.operand(id_, 1)).tensor;
+    if (!builder.is_kept(id_)) return set(state);
+    builder.copy(state, builder.result(id_));
   }
 
   /// The operation whose tensor this value is, or -1 if that cannot be chosen.
   [[nodiscard]] constexpr int source_of(int id) const {
-    while (program.is_same_as_operand(id)) id = program.operand(id, 0);
-    operations::operation const& what = program.node_of(id).what;
+    while (builder.is_same_as_operand(id)) id = builder.operand(id, 0);
+    operations::operation const& what = builder.node_of(id).what;
     bool const has_own = what.is<operations::input>() || what.is<operations::weight>() ||
                          what.is<operations::constant>() || what.is<operations::carry>() ||
                          what.is<operations::last>() || what.is<operations::broadcast>() ||
-                         what.is<operations::transpose>() || program.is_kept(id);
-    if (has_own || program.targets[id] >= 0) return -1;
-    for (int const computed : program.order())
+                         what.is<operations::transpose>() || builder.is_kept(id);
+    if (has_own || builder.targets[id] >= 0) return -1;
+    for (int const computed : builder.order())
       if (computed == id) return id;
     return -1;
   }
   constexpr void name(int id, int tensor) {
     int const source = source_of(id);
     if (source < 0) return;
-    program.targets[source] = tensor;
-    program.types[source] = program.type_of(tensor);
+    builder.targets[source] = tensor;
+    builder.types[source] = builder.type_of(tensor);
   }
-  constexpr int output() { return program.given(tensor_role::output, 0, type(), elements(program.plan.output)); }
+  constexpr int output() { return builder.given(tensor_role::output, 0, type(), elements(builder.plan.output)); }
   constexpr int gradient(int index) {
-    auto const id = program.plan.gradients[index];
+    auto const id = builder.plan.gradients[index];
     std::int64_t const count = id >= 0 ? elements(id) : elements_of_leaf(index);
-    return index < inputs_ ? program.given(tensor_role::input_gradient, index, type(), count)
-                           : program.given(tensor_role::accumulator, index - inputs_, type(), count);
+    return index < inputs_ ? builder.given(tensor_role::input_gradient, index, type(), count)
+                           : builder.given(tensor_role::accumulator, index - inputs_, type(), count);
   }
   [[nodiscard]] constexpr std::int64_t elements_of_leaf(int index) const {
-    for (int id = 0; id < static_cast<int>(program.plan.nodes.size()); ++id) {
-      operations::operation const& what = program.node_of(id).what;
+    for (int id = 0; id < static_cast<int>(builder.plan.nodes.size()); ++id) {
+      operations::operation const& what = builder.node_of(id).what;
       auto const* input = what.if_is<operations::input>();
       auto const* weight = what.if_is<operations::weight>();
       if ((input != nullptr && input->index == index) || (weight != nullptr && weight->index + inputs_ == index))
@@ -237,48 +237,48 @@ class traced_steps {
     }
     return 0;
   }
-  constexpr void name_output() { name(program.plan.output, output()); }
+  constexpr void name_output() { name(builder.plan.output, output()); }
   constexpr void name_gradients(tracing::array_view<bool const> wanted) {
     for (int i = 0; i < static_cast<int>(wanted.size()); ++i)
-      if (int const id = program.plan.gradients[i]; wanted[i] && id >= 0) name(id, gradient(i));
+      if (int const id = builder.plan.gradients[i]; wanted[i] && id >= 0) name(id, gradient(i));
   }
   /// Finds the operands that the forward step has computed.
   constexpr void find_kept() {
-    for (int const id : program.plan.backward)
-      for (int i = 0; i < program.node_of(id).operand_count; ++i) read_kept(program.operand(id, i));
-    for (int const id : program.plan.gradients)
+    for (int const id : builder.plan.backward)
+      for (int i = 0; i < builder.node_of(id).operand_count; ++i) read_kept(builder.operand(id, i));
+    for (int const id : builder.plan.gradients)
       if (id >= 0) read_kept(id);
   }
   constexpr void read_kept(int id) {
-    auto& value = program.values[id];
-    if (value.tensor < 0 && program.plan.backward_places[id].in == operations::storage::output) value.tensor = output();
-    if (value.tensor < 0 && program.plan.backward_places[id].in == operations::storage::kept &&
-        program.plan.forward_places[id].in == operations::storage::kept && !program.is_same_as_operand(id))
+    auto& value = builder.values[id];
+    if (value.tensor < 0 && builder.plan.backward_places[id].in == operations::storage::output) value.tensor = output();
+    if (value.tensor < 0 && builder.plan.backward_places[id].in == operations::storage::kept &&
+        builder.plan.forward_places[id].in == operations::storage::kept && !builder.is_same_as_operand(id))
       value.tensor = saved(id);
   }
   constexpr int saved(int id) {
-    return program.given(tensor_role::saved, static_cast<int>(program.plan.backward_places[id].offset),
-                         program.types[id], elements(id));
+    return builder.given(tensor_role::saved, static_cast<int>(builder.plan.backward_places[id].offset),
+                         builder.types[id], elements(id));
   }
   constexpr void give(int id, int tensor) {
-    auto const& value = program.value_of(id);
+    auto const& value = builder.value_of(id);
     if (value.is_number)
-      program.fill(tensor, value.number);
+      builder.fill(tensor, value.number);
     else if (value.tensor != tensor)
-      program.copy(value.tensor, tensor);
+      builder.copy(value.tensor, tensor);
   }
   constexpr void write_output(tracing::array_view<operations::weight_update const> updates) {
-    give(program.plan.output, output());
+    give(builder.plan.output, output());
     for (auto const& [weight, value] : updates)
-      give(value, program.given(tensor_role::weight, weight, program.options.variable_type, elements(value)));
+      give(value, builder.given(tensor_role::weight, weight, builder.options.variable_type, elements(value)));
   }
   constexpr void write_gradients(tracing::array_view<bool const> wanted) {
     for (int i = 0; i < static_cast<int>(wanted.size()); ++i) {
       if (!wanted[i]) continue;
-      if (int const id = program.plan.gradients[i]; id >= 0)
+      if (int const id = builder.plan.gradients[i]; id >= 0)
         give(id, gradient(i));
       else
-        program.fill(gradient(i), 0);
+        builder.fill(gradient(i), 0);
     }
   }
 
@@ -286,11 +286,11 @@ class traced_steps {
     std::int64_t outer = 1, columns = 1, inner = 1;
   };
   [[nodiscard]] constexpr int root_of(int id) const {
-    while (program.is_same_as_operand(id)) id = program.operand(id, 0);
+    while (builder.is_same_as_operand(id)) id = builder.operand(id, 0);
     return id;
   }
   [[nodiscard]] constexpr rows rows_of_softmax(operations::composite const& what, int id) const {
-    auto const& shape = program.node_of(id).shape;
+    auto const& shape = builder.node_of(id).shape;
     int const axis = static_cast<int>(what.numbers[0]);
     return {elements_of_axes(shape, 0, axis), shape[axis], elements_of_axes(shape, axis + 1, shape.rank)};
   }
@@ -300,52 +300,52 @@ class traced_steps {
     if (what.name != "dropout")
       return id - what.first > 1 && activations::detail::activation_of(what) != linear;  // else an operation is it
     // One number is drawn for each channel of a sample, as in the host's loop.
-    auto const& drawn = program.node_of(program.operand(id, 1)).shape;
-    return program.options.draws_in_loop && drawn.size() == drawn[0] * drawn[-1];
+    auto const& drawn = builder.node_of(builder.operand(id, 1)).shape;
+    return builder.options.draws_in_loop && drawn.size() == drawn[0] * drawn[-1];
   }
   /// Finds composites that are carried out as a whole: nothing else reads their inner values, and only the result is
   /// kept.
   constexpr void find_whole_composites() {
     bool has_whole = false;
-    for (int const id : program.order()) {
-      operations::operation const& what = program.node_of(id).what;
+    for (int const id : builder.order()) {
+      operations::operation const& what = builder.node_of(id).what;
       auto const* group = what.if_is<operations::composite>();
       if (group == nullptr || is_whole_[id] == inside || !is_known(*group, id)) continue;
       int const root = root_of(id);
       auto const is_inside = [&](int other) { return other >= group->first && other < id; };
       bool is_closed = is_inside(root), is_computed = false;
-      for (int const other : program.order()) {
+      for (int const other : builder.order()) {
         if (is_inside(other)) {
           is_computed = is_computed || other == root;
-          is_closed = is_closed && (other == root || !program.is_kept(other));
+          is_closed = is_closed && (other == root || !builder.is_kept(other));
           continue;
         }
         if (other == id) continue;
-        for (int i = 0; i < program.node_of(other).operand_count; ++i)
-          is_closed = is_closed && !is_inside(program.operand(other, i));
+        for (int i = 0; i < builder.node_of(other).operand_count; ++i)
+          is_closed = is_closed && !is_inside(builder.operand(other, i));
       }
       if (!is_closed || !is_computed) continue;
       has_whole = true;
       is_whole_[id] = whole;
-      for (int const other : program.order())
+      for (int const other : builder.order())
         if (is_inside(other)) is_whole_[other] = inside;
     }
     if (has_whole) skip_unread();
   }
   /// Skips random numbers that only such composites read, since these draw them.
   constexpr void skip_unread() {
-    for (int const id : program.order()) {
-      operations::operation const& what = program.node_of(id).what;
+    for (int const id : builder.order()) {
+      operations::operation const& what = builder.node_of(id).what;
       if (!what.is<operations::random>()) continue;
       bool is_read = false;
-      for (int const other : program.order())
-        for (int i = 0; i < program.node_of(other).operand_count; ++i)
-          is_read = is_read || (program.operand(other, i) == id && is_whole_[other] == 0);
+      for (int const other : builder.order())
+        for (int i = 0; i < builder.node_of(other).operand_count; ++i)
+          is_read = is_read || (builder.operand(other, i) == id && is_whole_[other] == 0);
       if (!is_read) is_whole_[id] = inside;
     }
   }
 
-  traced_loops<program_builder<Unused>> loops_;
+  traced_loops<task_list_builder<Unused>> loops_;
   int inputs_, id_ = 0;
   std::size_t position_ = 0;
   growing_array<char> is_whole_;
@@ -353,21 +353,21 @@ class traced_steps {
 
 /// Appends the tasks of a list to the step directly. `tensor_around(given)` is the step's number of a tensor that the
 /// list is given.
-template <class Program, class TensorAround>
-constexpr void append_operations(lowered_step& step, Program const& program, TensorAround const& tensor_around) {
-  growing_array<int> numbers(program.tensors.size(), -1);
+template <class Builder, class TensorAround>
+constexpr void append_tasks(lowered_step& step, Builder const& builder, TensorAround const& tensor_around) {
+  growing_array<int> numbers(builder.tensors.size(), -1);
   auto const number_of = [&](int tensor) {
     auto const index = static_cast<std::size_t>(tensor);
-    auto const& each = program.tensors[index];
+    auto const& each = builder.tensors[index];
     if (numbers[index] < 0)
       numbers[index] =
           each.given >= 0 ? tensor_around(each.tensor) : step.temporary(each.tensor.elements, each.tensor.type);
     return numbers[index];
   };
-  for (task const& each : program.tasks) {
-    auto& operation = step.add(each.what, {}, {}) = each;
-    for (int i = 0; i < each.input_count; ++i) operation.inputs[i] = number_of(each.inputs[i]);
-    for (int i = 0; i < each.output_count; ++i) operation.outputs[i] = number_of(each.outputs[i]);
+  for (task const& each : builder.tasks) {
+    auto& appended = step.add(each.what, {}, {}) = each;
+    for (int i = 0; i < each.input_count; ++i) appended.inputs[i] = number_of(each.inputs[i]);
+    for (int i = 0; i < each.output_count; ++i) appended.outputs[i] = number_of(each.outputs[i]);
   }
 }
 

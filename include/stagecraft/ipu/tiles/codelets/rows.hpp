@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions of whole rows on the tiles of an emulated IPU: ipu/tasks/rows.hpp.
-// The losses of one row and their gradients, as a vertex of a tile computes them.
+// Functions of whole rows on the tiles of an emulated IPU (ipu/tasks/rows.hpp): softmax, and the losses of rows with
+// their gradients, which the loss's `call` says.
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
@@ -32,7 +32,8 @@ struct loss_row_view {
   void set_gradient(std::int64_t column, float value) const { prediction.set(row * columns + column, value); }
 };
 
-/// Computes losses of rows, one after the other, by the host's steps.
+/// Computes losses of rows, one after the other: carries out the formula or the plan of the loss's `call`, as the host
+/// does.
 class row_losses {
  public:
   row_losses(loss_rule const& rule, std::int64_t columns, bool with_gradient)
@@ -99,14 +100,14 @@ inline void softmax_of_row(tile_view const& x, std::int64_t first, std::int64_t 
   for (std::int64_t c = 1; c < columns; ++c)
     if (x[first + c] > largest) largest = x[first + c];
   double sum = 0;
-  for (std::int64_t c = 0; c < columns; ++c) sum += std::exp(x[first + c] - largest);
+  for (std::int64_t c = 0; c < columns; ++c) sum += static_cast<double>(std::exp(x[first + c] - largest));
   auto const inverse = static_cast<float>(1 / sum);
   for (std::int64_t c = 0; c < columns; ++c) x.set(first + c, std::exp(x[first + c] - largest) * inverse);
 }
 
 inline void softmax_gradient_of_row(tile_view const& dy, tile_view const& y, std::int64_t first, std::int64_t columns) {
   double sum = 0;
-  for (std::int64_t c = 0; c < columns; ++c) sum += y[first + c] * dy[first + c];
+  for (std::int64_t c = 0; c < columns; ++c) sum += static_cast<double>(y[first + c] * dy[first + c]);
   auto const dot = static_cast<float>(sum);
   for (std::int64_t c = 0; c < columns; ++c) dy.set(first + c, y[first + c] * (dy[first + c] - dot));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Layers that treat each number alone, normalize, join, move or multiply.
+// Exports layers that treat each number alone, normalize, join, move or multiply.
 #include "onnx_export.hpp"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ onnx_output rectified(call const& c) {
   return c.result(c.to.node("Clip", {x.name, c.to.number(0), c.to.number(most)}), x.channels_first);
 }
 
-/// Tensors with their channels where the first has them.
+/// The tensors with their channels at the place of the first one's.
 std::vector<std::string> aligned(call const& c, bool& channels_first) {
   channels_first = std::all_of(c.inputs.begin(), c.inputs.end(), [](auto const& x) { return x.channels_first; });
   std::vector<std::string> names;
@@ -49,7 +49,7 @@ onnx_exporter merge(std::string const& type) {
     bool first = false;
     auto const names = aligned(c, first);
     if (type != "Add" && type != "Mul" && type != "Sub") return c.result(c.to.node(type, names), first);
-    auto sum = names.at(0);  // of two at a time
+    auto sum = names.at(0);  // the node adds two at a time
     for (std::size_t i = 1; i < names.size(); ++i) sum = c.to.node(type, {sum, names[i]});
     return c.result(sum, first);
   };
@@ -92,8 +92,8 @@ onnx_output batch_normalization(call const& c) {
                   x.channels_first);
 }
 
-/// ONNX normalizes the last axes: others change places with them, and back. Keras's gamma and beta have the numbers of
-/// the axes from the front to the back, in whatever order it names them.
+/// ONNX normalizes the last axes, so other axes change places with them, and back. The axes of Keras's gamma and beta
+/// are in ascending order, whatever the order in which the layer names them.
 onnx_output layer_normalization(call const& c) {
   auto given = c.option<json>("axis", -1);
   if (!given.is_array()) given = json::array({given});
@@ -134,7 +134,7 @@ onnx_output layer_normalization(call const& c) {
   return c.result(moves ? c.to.node("Transpose", {y}, {{"perm", back}}) : y);
 }
 
-/// Groups of channels as the channels of an instance normalization, whose factors and summands are not theirs.
+/// Writes groups of channels as the channels of an instance normalization; factors and summands follow it.
 onnx_output group_normalization(call const& c) {
   if (c.option("strided_channel_grouping", false)) throw unsupported("has groups of channels that are not neighbours");
   if (auto const axis = c.option("axis", -1); axis != -1 && axis != static_cast<int>(c.lengths.size()))

@@ -11,9 +11,9 @@
 namespace stagecraft::operations::runs {
 
 /// Writes down operations at random; no value becomes large, so that differences keep their digits.
-class random_program {
+class random_operations {
  public:
-  explicit random_program(unsigned seed) : engine_(seed) {}
+  explicit random_operations(unsigned seed) : engine_(seed) {}
 
   tensor write(tracer& ops, std::span<tensor const> inputs) {
     std::vector<tensor> values(inputs.begin(), inputs.end());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Layers that slide over pictures and sequences.
+// Exports layers that slide over pictures and sequences.
 #include "onnx_export.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ integers sizes_in(call const& c, char const* name, std::size_t rank, std::int64_
   return result;
 }
 
-/// What "same" adds before and after, as numbers.
+/// The numbers of zeros that "same" adds before and after.
 integers pads_of(call const& c, integers const& sizes, integers const& strides, integers const& dilations) {
   auto const rank = sizes.size();
   integers pads(2 * rank, 0);
@@ -41,9 +41,10 @@ integers pads_of(call const& c, integers const& sizes, integers const& strides, 
 
 void check_layout(call const& c) {
   if (c.option<std::string>("data_format", "channels_last") != "channels_last") throw unsupported("has channels first");
+  if (c.option<bool>("stateful", false)) throw unsupported("keeps its state");
 }
 
-/// A kernel (spatial..., a, b) as ONNX has it: (b, a, spatial...).
+/// A kernel (spatial..., a, b) in ONNX's layout: (b, a, spatial...).
 onnx_constant kernel_of(onnx_constant const& given) {
   int const rank = static_cast<int>(given.shape.size()) - 2;
   std::vector<int> order{rank + 1, rank};
@@ -51,7 +52,7 @@ onnx_constant kernel_of(onnx_constant const& given) {
   return transposed(given, order);
 }
 
-/// A depthwise kernel (h, w, channels, multiplier): (channels * multiplier, 1, h, w).
+/// A depthwise kernel (h, w, channels, multiplier) in ONNX's layout: (channels * multiplier, 1, h, w).
 onnx_constant depthwise_kernel_of(onnx_constant const& given) {
   int const rank = static_cast<int>(given.shape.size()) - 2;
   std::vector<int> order{rank, rank + 1};
@@ -158,7 +159,8 @@ onnx_exporter global_pooling(std::string const& type) {
   };
 }
 
-/// [[before, after], ...] of a picture's axes; numbers stand for both, and one number for all.
+/// Cells before and after, [[before, after], ...], along a picture's axes. One number stands for both sides, and a
+/// single one for all axes.
 std::vector<std::array<std::int64_t, 2>> borders_in(call const& c, char const* name, std::size_t rank) {
   auto const& value = c.config().at(name);
   std::vector<std::array<std::int64_t, 2>> result;

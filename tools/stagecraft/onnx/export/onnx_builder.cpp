@@ -81,7 +81,7 @@ std::string onnx_builder::unique(std::string name) {
 
 std::string onnx_builder::node(std::string const& type, std::vector<std::string> const& inputs,
                                std::vector<onnx_option> const& options, int output) {
-  // The first node of a layer that does more than to move axes has its name, others their type after it.
+  // The first node of a layer that does more than move axes has the layer's name; others have their type after it.
   auto const name = unique(taken_.contains(layer_) || type == "Transpose" ? layer_ + "/" + type : layer_);
   std::string bytes, result;
   pbf_writer to(bytes);

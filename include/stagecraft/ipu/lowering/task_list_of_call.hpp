@@ -19,7 +19,7 @@
 
 namespace stagecraft::tiles {
 
-/// The call, whatever its gradients are added to: its steps have the same programs.
+/// The call, whatever its gradients are added to: its steps have the same task lists.
 template <class Call>
 struct call_without_variant {
   using type = Call;
@@ -91,7 +91,7 @@ constexpr traced_steps<> lower_traced_step() {
 }
 
 /// The number of tasks of a traced operation that needs neither plans nor loops and that tiles know; else -1.
-constexpr int simple_operations(operations::node const& of) {
+constexpr int simple_tasks(operations::node const& of) {
   operations::operation const& what = of.what;
   if (of.shape.rank > box_axes::count) return -1;
   if (is_alias(what) || what.is<operations::input>() || what.is<operations::weight>() ||
@@ -111,7 +111,7 @@ inline constexpr bool is_appended = [] {
   auto const are_few = [&](tracing::array_view<int const> order) {
     int count = 0;
     for (int const id : order) {
-      int const more = simple_operations(plan.nodes[id]);
+      int const more = simple_tasks(plan.nodes[id]);
       if (more < 0) return false;
       count += more;
     }
@@ -121,12 +121,12 @@ inline constexpr bool is_appended = [] {
 }();
 
 /// The lengths of the arrays of a frozen task list.
-struct program_sizes {
+struct task_list_sizes {
   std::size_t tensors = 0, tasks = 0, loops = 0, shapes = 0;
 };
 
-template <program_sizes Sizes>
-struct frozen_program {
+template <task_list_sizes Sizes>
+struct frozen_task_list {
   std::array<task_list_tensor, Sizes.tensors> tensors;
   std::array<task, Sizes.tasks> tasks;
   std::array<tile_loop, Sizes.loops> loops;
@@ -135,7 +135,7 @@ struct frozen_program {
   std::array<std::int64_t, Sizes.tasks> copies{};  ///< filled by the layout
   bool failed;
 
-  constexpr explicit frozen_program(auto const& from)
+  constexpr explicit frozen_task_list(auto const& from)
       : tensors(array_of<Sizes.tensors>(from.tensors)),
         tasks(array_of<Sizes.tasks>(from.tasks)),
         loops(array_of<Sizes.loops>(from.loops)),
@@ -145,10 +145,10 @@ struct frozen_program {
 };
 
 /// The task list of a call's step while it is made; empty if tiles do not know one of its operations.
-struct program_draft {
-  static constexpr program_sizes usual_sizes{128, 128, 8, 16};
-  template <program_sizes Sizes>
-  using frozen = frozen_program<Sizes>;
+struct task_list_draft {
+  static constexpr task_list_sizes usual_sizes{128, 128, 8, 16};
+  template <task_list_sizes Sizes>
+  using frozen = frozen_task_list<Sizes>;
 
   growing_array<task_list_tensor> tensors;
   growing_array<task> tasks;
@@ -157,61 +157,61 @@ struct program_draft {
   growing_array<char> is_matmul;
   bool failed = false;
 
-  [[nodiscard]] constexpr program_sizes sizes() const {
+  [[nodiscard]] constexpr task_list_sizes sizes() const {
     return {tensors.size(), tasks.size(), loops.size(), shapes.size()};
   }
 };
 
 template <class Call, bool Backward>
-struct make_program {
-  constexpr program_draft operator()() const {
+struct make_task_list {
+  constexpr task_list_draft operator()() const {
     auto steps = lower_traced_step<Call, Backward>();
-    auto& program = steps.program;
+    auto& made = steps.builder;
     int saved = 0, given = 0;
-    for (auto const& each : program.tensors) {
+    for (auto const& each : made.tensors) {
       saved += each.given >= 0 && each.tensor.role == tensor_role::saved ? 1 : 0;
       given += each.given >= 0 ? 1 : 0;
     }
     // Leaves some room for the step around it.
     bool const has_too_many = saved > lowered_step::most_saved ||
                               given + 2 * Call::parameter_count + 2 * Call::input_count > lowered_step::most_tensors;
-    program_draft result;
-    result.failed = program.failed || has_too_many;
+    task_list_draft result;
+    result.failed = made.failed || has_too_many;
     if (result.failed) return result;
-    result.tensors = std::move(program.tensors);
-    result.tasks = std::move(program.tasks);
-    result.loops = std::move(program.loops);
-    result.shapes = std::move(program.shapes);
-    result.is_matmul = std::move(program.is_matmul);
+    result.tensors = std::move(made.tensors);
+    result.tasks = std::move(made.tasks);
+    result.loops = std::move(made.loops);
+    result.shapes = std::move(made.shapes);
+    result.is_matmul = std::move(made.is_matmul);
     return result;
   }
 };
 
 /// The task list before its weights are mapped as products need them.
 template <class Call, bool Backward>
-inline constexpr auto const& program_constant = frozen<make_program<Call, Backward>>;
+inline constexpr auto const& unplaced_task_list = frozen<make_task_list<Call, Backward>>;
 
 template <class Call, bool Backward, std::size_t Index>
 constexpr convolution_plan const& plan_of_product() {
-  constexpr auto const& program = program_constant<Call, Backward>;
-  if constexpr (program.is_matmul[Index] != 0)
-    return plan_of<program.shapes[Index], Call::target, matmuls_of_call<Call, Backward>>;
+  constexpr auto const& list = unplaced_task_list<Call, Backward>;
+  if constexpr (list.is_matmul[Index] != 0)
+    return plan_of<list.shapes[Index], Call::target, matmuls_of_call<Call, Backward>>;
   else
-    return plan_of<program.shapes[Index], Call::target, Call::config.convolutions>;
+    return plan_of<list.shapes[Index], Call::target, Call::config.convolutions>;
 }
 template <class Call, bool Backward>
-inline constexpr auto plans_of_program = []<std::size_t... Index>(std::index_sequence<Index...>) {
+inline constexpr auto plans_of_task_list = []<std::size_t... Index>(std::index_sequence<Index...>) {
   return std::array<convolution_plan, sizeof...(Index)>{plan_of_product<Call, Backward, Index>()...};
-}(std::make_index_sequence<program_constant<Call, Backward>.shapes.size()>{});
+}(std::make_index_sequence<unplaced_task_list<Call, Backward>.shapes.size()>{});
 
 /// The task of the forward step that multiplies a weight first. Its plan maps the weight to tiles if nothing else reads
 /// the weight, and if the weight's gradient is a product. -1: the weight is mapped linearly.
 template <class Call>
 constexpr int find_product_of_weight(int index) {
   traced_weight const weight{index, Call::parameter_info(index).size()};
-  int const found = weight.product_in(program_constant<Call, false>);
+  int const found = weight.product_in(unplaced_task_list<Call, false>);
   if constexpr (Call::trains)
-    if (weight.product_in(program_constant<Call, true>) == traced_weight::is_read_otherwise) return -1;
+    if (weight.product_in(unplaced_task_list<Call, true>) == traced_weight::is_read_otherwise) return -1;
   return found < 0 ? -1 : found;
 }
 /// find_product_of_weight as a constant: Clang evaluates a call that is a condition of `if constexpr` three times.
@@ -220,10 +220,10 @@ inline constexpr int product_of_weight = find_product_of_weight<Call>(Index);
 
 template <class Call, int Index>
 inline constexpr weight_mapping mapping_of_traced_weight = [] {
-  auto const& operation = program_constant<Call, false>.tasks[product_of_weight<Call, Index>];
-  auto const product = static_cast<std::size_t>(operation.plan);
-  return weight_mapping(program_constant<Call, false>.shapes[product], plans_of_program<Call, false>[product],
-                        operation.what.template as<planned_product>().strides, Call::target);
+  auto const& task = unplaced_task_list<Call, false>.tasks[product_of_weight<Call, Index>];
+  auto const product = static_cast<std::size_t>(task.plan);
+  return weight_mapping(unplaced_task_list<Call, false>.shapes[product], plans_of_task_list<Call, false>[product],
+                        task.what.template as<planned_product>().strides, Call::target);
 }();
 template <class Call, int Index>
 constexpr weight_mapping const* find_traced_mapping() {
@@ -239,51 +239,51 @@ inline constexpr auto traced_mappings = []<int... Index>(std::integer_sequence<i
 
 /// The task list with weights, their conversions and their gradients mapped, and with temporary tensors laid out.
 template <class Call, bool Backward>
-inline constexpr auto placed_program = [] {
-  auto program = program_constant<Call, Backward>;
-  for (auto& each : program.tensors)
+inline constexpr auto placed_task_list = [] {
+  auto list = unplaced_task_list<Call, Backward>;
+  for (auto& each : list.tensors)
     if (each.given >= 0 && (each.tensor.role == tensor_role::weight || each.tensor.role == tensor_role::accumulator))
       each.tensor.planned = Call::planned_weight(each.tensor.index);
-  for (auto& operation : program.tasks) {
-    auto const tensor = [&](int number) -> tile_tensor& { return program.tensors[number].tensor; };
-    if (is_copy(operation)) {
-      if (tensor(operation.outputs[0]).role == tensor_role::temporary)
-        tensor(operation.outputs[0]).planned = tensor(operation.inputs[0]).planned;
-    } else if (operation.what.template is<planned_product>()) {
-      auto const* const mapping = tensor(operation.inputs[1]).planned;
-      auto const product = static_cast<std::size_t>(operation.plan);
-      auto& what = operation.what.template as<planned_product>();
+  for (auto& task : list.tasks) {
+    auto const tensor = [&](int number) -> tile_tensor& { return list.tensors[number].tensor; };
+    if (is_copy(task)) {
+      if (tensor(task.outputs[0]).role == tensor_role::temporary)
+        tensor(task.outputs[0]).planned = tensor(task.inputs[0]).planned;
+    } else if (task.what.template is<planned_product>()) {
+      auto const* const mapping = tensor(task.inputs[1]).planned;
+      auto const product = static_cast<std::size_t>(task.plan);
+      auto& what = task.what.template as<planned_product>();
       bool const serves =
           mapping != nullptr &&
-          mapping->serves(program.shapes[product], plans_of_program<Call, Backward>[product], what.strides);
+          mapping->serves(list.shapes[product], plans_of_task_list<Call, Backward>[product], what.strides);
       what.kernel_is_there = serves ? 1 : 0;
     }
   }
-  program_layout<> const layout(program.tensors, program.tasks, program.loops, Call::target);
-  for (std::size_t i = 0; i < program.copies.size(); ++i) program.copies[i] = layout.copies[i];
-  return program;
+  task_list_layout<> const layout(list.tensors, list.tasks, list.loops, Call::target);
+  for (std::size_t i = 0; i < list.copies.size(); ++i) list.copies[i] = layout.copies[i];
+  return list;
 }();
 
 /// A view of the task list before its cost is set.
 template <class Call, bool Backward>
-inline constexpr task_list_view unpriced_program = [] {
-  auto const& from = placed_program<Call, Backward>;
-  task_list_view program;
-  program.tensors = from.tensors;
-  program.tasks = from.tasks;
-  program.loops = from.loops;
-  program.shapes = from.shapes;
-  program.plans = plans_of_program<Call, Backward>;
-  program.copies = from.copies;
-  return program;
+inline constexpr task_list_view unpriced_task_list = [] {
+  auto const& from = placed_task_list<Call, Backward>;
+  task_list_view list;
+  list.tensors = from.tensors;
+  list.tasks = from.tasks;
+  list.loops = from.loops;
+  list.shapes = from.shapes;
+  list.plans = plans_of_task_list<Call, Backward>;
+  list.copies = from.copies;
+  return list;
 }();
 
 /// The cost of tasks that follow each other, and the part of it that trips of loops repeat.
-struct program_cost {
+struct task_list_cost {
   operation_cost cost;
   std::int64_t repeated_compute_sets = 0, repeated_exchanges = 0;
 
-  constexpr program_cost& operator+=(program_cost const& other) noexcept {
+  constexpr task_list_cost& operator+=(task_list_cost const& other) noexcept {
     cost += other.cost;
     repeated_compute_sets += other.repeated_compute_sets;
     repeated_exchanges += other.repeated_exchanges;
@@ -292,83 +292,82 @@ struct program_cost {
 };
 
 /// The cost of tasks [begin, end) of a list. A task whose box moves in its result has another cost in each trip.
-constexpr program_cost cost_of_program(task_list_view const& program, ipu_target const& target, std::size_t begin,
-                                       std::size_t end) {
-  program_cost sum;
+constexpr task_list_cost cost_of_task_list(task_list_view const& list, ipu_target const& target, std::size_t begin,
+                                           std::size_t end) {
+  task_list_cost sum;
   step_of_task one;
   for (std::size_t k = begin; k < end; ++k) {
     std::int64_t trips = 1;
     int depth = 0, trips_of_loop[operations::loop::most_nested]{};
-    for (auto const& loop : program.loops)
+    for (auto const& loop : list.loops)
       if (loop.contains(static_cast<int>(k))) {
         trips *= loop.trips;
         trips_of_loop[depth++] = loop.trips;
       }
-    auto const& operation = program.tasks[k];
-    auto const* moving = operation.what.template if_is<rearrangement>();
-    program_cost own;
+    auto const& task = list.tasks[k];
+    auto const* moving = task.what.template if_is<rearrangement>();
+    task_list_cost own;
     if (moving == nullptr || moving->step == 0 || moving->moves_in_result == 0) {
-      own.cost = cost_of(one.step, one.set(program, operation), target);
+      own.cost = cost_of(one.step, one.set(list, task), target);
       own.repeated_compute_sets = (trips - 1) * own.cost.compute_sets;
       own.repeated_exchanges = (trips - 1) * own.cost.exchanges;
       own.cost = times(own.cost, trips);
     } else {
       int const of_loop = trips_of_loop[moving->loop];
       for (int trip = 0; trip < of_loop; ++trip) {
-        auto moved = operation;
+        auto moved = task;
         moved.what = moving->moved(trip);
-        own.cost += times(cost_of(one.step, one.set(program, moved), target), trips / of_loop);
+        own.cost += times(cost_of(one.step, one.set(list, moved), target), trips / of_loop);
       }
       own.repeated_compute_sets = own.cost.compute_sets - own.cost.compute_sets / trips;
       own.repeated_exchanges = own.cost.exchanges - own.cost.exchanges / trips;
     }
-    own.cost.temporary_bytes += program.copies[k];
+    own.cost.temporary_bytes += list.copies[k];
     sum += own;
   }
   return sum;
 }
 
 /// Sets the cost of a task list from the sum over its tasks, and the memory of its tensors.
-constexpr void set_cost(task_list_view& program, ipu_target const& target, program_cost const& sum) {
-  program.cost = sum.cost;
-  for (auto const& each : program.tensors)
+constexpr void set_cost(task_list_view& list, ipu_target const& target, task_list_cost const& sum) {
+  list.cost = sum.cost;
+  for (auto const& each : list.tensors)
     if (each.given < 0 && each.offset >= 0)
-      program.cost.temporary_bytes =
-          larger(program.cost.temporary_bytes, each.offset + bytes_on_tile(each.tensor, target));
-  program.repeated_compute_sets = sum.repeated_compute_sets;
-  program.repeated_exchanges = sum.repeated_exchanges;
+      list.cost.temporary_bytes = larger(list.cost.temporary_bytes, each.offset + bytes_on_tile(each.tensor, target));
+  list.repeated_compute_sets = sum.repeated_compute_sets;
+  list.repeated_exchanges = sum.repeated_exchanges;
 }
 
 /// Tasks that one evaluation prices: compilers limit the steps of an evaluation.
-inline constexpr std::size_t operations_priced_at_once = 24;
+inline constexpr std::size_t tasks_priced_at_once = 24;
 
 template <class Call, bool Backward, std::size_t Part>
-inline constexpr program_cost cost_of_part = [] {
-  auto const count = unpriced_program<Call, Backward>.tasks.size();
-  constexpr auto first = Part * operations_priced_at_once;
-  auto const end = count < first + operations_priced_at_once ? count : first + operations_priced_at_once;
-  return cost_of_program(unpriced_program<Call, Backward>, Call::target, first, end);
+inline constexpr task_list_cost cost_of_part = [] {
+  auto const count = unpriced_task_list<Call, Backward>.tasks.size();
+  constexpr auto first = Part * tasks_priced_at_once;
+  auto const end = count < first + tasks_priced_at_once ? count : first + tasks_priced_at_once;
+  return cost_of_task_list(unpriced_task_list<Call, Backward>, Call::target, first, end);
 }();
 
 template <class Call, bool Backward>
-inline constexpr task_list_view program_of_call = [] {
-  auto program = unpriced_program<Call, Backward>;
-  constexpr auto count = program_constant<Call, Backward>.tasks.size();
+inline constexpr task_list_view task_list_of_call = [] {
+  auto list = unpriced_task_list<Call, Backward>;
+  constexpr auto count = unplaced_task_list<Call, Backward>.tasks.size();
   auto const sum = []<std::size_t... Part>(std::index_sequence<Part...>) {
-    program_cost all;
+    task_list_cost all;
     static_cast<void>(((all += cost_of_part<Call, Backward, Part>), ...));
     return all;
-  }(std::make_index_sequence<(count + operations_priced_at_once - 1) / operations_priced_at_once>{});
-  set_cost(program, Call::target, sum);
-  return program;
+  }(std::make_index_sequence<(count + tasks_priced_at_once - 1) / tasks_priced_at_once>{});
+  set_cost(list, Call::target, sum);
+  return list;
 }();
 
 /// True if tiles know all operations of a call's steps. Otherwise neither step becomes a task list, since both must
 /// name saved tensors alike.
 template <class Call>
-inline constexpr bool has_program = [] {
-  if (program_constant<Call, false>.failed) return false;
-  if constexpr (Call::trains) return !program_constant<Call, true>.failed;
+inline constexpr bool has_task_list = [] {
+  if (unplaced_task_list<Call, false>.failed) return false;
+  if constexpr (Call::trains) return !unplaced_task_list<Call, true>.failed;
   return true;
 }();
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A bundle as an ONNX file.
+// Writes a bundle as an ONNX file.
 #include "onnx_bundle.hpp"
 #include "onnx_builder.hpp"
 

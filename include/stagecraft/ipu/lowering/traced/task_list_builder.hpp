@@ -124,7 +124,7 @@ struct traced_value {
 
 /// Appends the tasks of a plan's operations. An operation that has no counterpart on tiles sets `failed`.
 template <class Unused = void>
-class program_builder {
+class task_list_builder {
  public:
   using extents = operations::extents;
   using node = operations::node;
@@ -136,7 +136,7 @@ class program_builder {
   growing_array<char> is_matmul;  ///< true for shapes of matrix products
   bool failed = false;
 
-  constexpr program_builder(operations::plan_view const& of, traced_options const& of_call, bool backward)
+  constexpr task_list_builder(operations::plan_view const& of, traced_options const& of_call, bool backward)
       : plan(of),
         options(of_call),
         is_backward(backward),
@@ -176,7 +176,7 @@ class program_builder {
     return static_cast<int>(tensors.size()) - 1;
   }
 
-  /// `append(step)` appends operations to a step, by the numbers that tensors have here.
+  /// `append(step)` appends tasks to a step, by the numbers that tensors have here.
   template <class Append>
   constexpr void add(Append const& append) {
     append(scratch_);

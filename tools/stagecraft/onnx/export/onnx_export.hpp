@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A model's layers as ONNX's nodes.
+// Exports a model's layers as ONNX's nodes.
 #pragma once
 
+#include "onnx/onnx_constants.hpp"
 #include "onnx_builder.hpp"
-#include "onnx_constants.hpp"
 
 #include <functional>
 #include <map>
@@ -12,16 +12,16 @@
 
 namespace stagecraft::tool {
 
-/// One call of a layer, while it becomes nodes.
+/// One call of a layer that is being exported.
 struct exported_call {
   onnx_builder& to;
   model_layer const& layer;
-  std::string path;  ///< the layer's, with the models that it is in
+  std::string path;  ///< the layer's path, with the models that it is in
   std::vector<onnx_output> inputs;
   std::vector<int> lengths;  ///< shape of the output, without the batch
 
   [[nodiscard]] json const& config() const { return layer.config; }
-  /// An option, or its default if the file has it not or null.
+  /// An option, or its default if it is missing or null.
   template <class T>
   [[nodiscard]] T option(char const* name, T by_default) const {
     return value_in(layer.config, name, by_default);
@@ -33,11 +33,11 @@ struct exported_call {
   }
   [[nodiscard]] bool has_weight(std::size_t index) const { return index < layer.values.size(); }
   [[nodiscard]] onnx_constant weight(std::size_t index) const;
-  /// A weight as a constant of the file, with its axes in another order, or of another shape.
+  /// Adds a weight as a constant, possibly with its axes in another order or in another shape.
   [[nodiscard]] std::string add_weight(std::size_t index) const { return add(weight(index), index); }
   [[nodiscard]] std::string add(onnx_constant const& weight, std::size_t index) const;
   [[nodiscard]] std::string add(onnx_constant const& weight, std::string const& name) const;
-  /// The first input with channels last, and what a node makes of it alone.
+  /// The first input with channels last, or the output of a node that reads it alone.
   [[nodiscard]] onnx_output last() const { return to.channels_last(inputs.at(0)); }
   [[nodiscard]] onnx_output result(std::string name, bool channels_first = false) const {
     return {std::move(name), lengths, channels_first};

@@ -57,7 +57,7 @@ class model_exporter {
       if (layer.nested)
         values[i] = add(*layer.nested, prefix + layer.name + "/", inputs);
       else
-        // Layers of several outputs are a problem each, and stand for all of them until that is reported.
+        // A layer with several outputs is an error; until that is reported, one output stands for all.
         values[i].assign(std::max<std::size_t>(call.outputs.size(), 1),
                          add_layer(layer, prefix, inputs, lengths_of(call.outputs[0].value())));
     }

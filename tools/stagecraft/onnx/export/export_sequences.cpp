@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Layers of sequences: embedding, recurrent layers, attention.
+// Exports layers of sequences: embedding, recurrent layers, attention.
 #include "onnx_export.hpp"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ onnx_constant gates_of(onnx_constant const& from, std::vector<std::size_t> const
 
 struct recurrent_kind {
   std::string type;
-  std::vector<std::size_t> gates;  ///< of ONNX's gates, Keras's
+  std::vector<std::size_t> gates;  ///< for each of ONNX's gates, the place of Keras's
 };
 
 recurrent_kind kind_of(std::string const& layer) {
@@ -50,7 +50,8 @@ recurrent_kind kind_of(std::string const& layer) {
   throw unsupported("has a " + layer + " inside it");
 }
 
-/// The kernels and biases of directions after each other. `config` is that of one.
+/// Writes a recurrent node of one or two directions, whose kernels and biases follow each other. `config` is that of
+/// one direction.
 onnx_output recurrent(call const& c, std::string const& layer, json const& config, std::size_t directions) {
   auto const kind = kind_of(layer);
   auto const flag = [&](char const* name) { return call::value_in(config, name, false); };
@@ -93,7 +94,7 @@ onnx_output recurrent(call const& c, std::string const& layer, json const& confi
   if (directions > 1) options.push_back({"direction", std::string("bidirectional")});
   if (is_backward) options.push_back({"direction", std::string("reverse")});
   if (resets_after) options.push_back({"linear_before_reset", std::int64_t{1}});
-  // Steps first, as ONNX has them.
+  // ONNX puts the axis of steps first.
   auto const x = c.to.node("Transpose", {c.last().name}, {{"perm", integers{1, 0, 2}}});
   auto const y =
       c.to.node(kind.type, {x, c.add(all[0], "kernel"), c.add(all[1], "recurrent_kernel"), c.add(all[2], "bias")},
@@ -115,7 +116,7 @@ onnx_output bidirectional(call const& c) {
   return recurrent(c, inner.at("class_name").get<std::string>(), inner.at("config"), 2);
 }
 
-/// What softmax makes of scores, and a mask that lets no step see later ones.
+/// The softmax of scores, under a mask that hides later steps if the layer is causal.
 std::string probabilities(call const& c, std::string scores, bool is_causal, std::int64_t queries, std::int64_t keys) {
   if (is_causal) {
     onnx_constant mask{{queries, keys}, {}, false};
@@ -180,7 +181,7 @@ onnx_output attention(call const& c) {
   return c.result(c.to.node("MatMul", {scores, values.name}));
 }
 
-/// A layer for each step: those that treat the last axis alone need nothing else.
+/// Writes a layer that is applied to each step; layers that treat the last axis alone need nothing else.
 onnx_output time_distributed(call const& c) {
   auto const& inner = c.config().at("layer");
   auto const name = inner.at("class_name").get<std::string>();
@@ -189,7 +190,7 @@ onnx_output time_distributed(call const& c) {
   model_layer each;
   each.name = c.layer.name, each.class_name = name, each.config = inner.at("config");
   each.weights = c.layer.weights, each.values = c.layer.values;
-  // An axis of one step is the next axis of all steps.
+  // The axes of one step are the next ones of all steps.
   if (name == "LayerNormalization") {
     auto axes = c.value_in<json>(each.config, "axis", -1);
     if (!axes.is_array()) axes = json::array({axes});

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "../../host/lists/random_program.hpp"
+#include "../../host/lists/random_operations.hpp"
 #include "plan_on_tiles.hpp"
 
 namespace sc = stagecraft;
@@ -48,7 +48,7 @@ TEST_CASE("random compositions, some of them with a loop") {
             given[0] = ops.scan(in[0], 1, std::array{ops.full({2, 4}, 0.25F), ops.full({2, 4}, 0)}, step, seed % 2 == 0)
                            .all[seed / 6 % 2];
           }
-          return runs::random_program(seed).write(ops, given);
+          return runs::random_operations(seed).write(ops, given);
         },
         shapes);
     REQUIRE(!traced.list.problem.failed());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An ONNX file while it is made: nodes, constants, and tensors whose axes may wait in ONNX's order for the next node
-// that wants them so.
+// Builds an ONNX file: nodes, constants, and tensors, whose axes stay in ONNX's order for the next node that needs them
+// so.
 #pragma once
 
 #include "source/source_model.hpp"
@@ -15,10 +15,10 @@
 
 namespace stagecraft::tool {
 
-/// A tensor of the file, which stands for one of Keras.
+/// A tensor of the file, which stands for one of Keras's.
 struct onnx_output {
   std::string name;
-  std::vector<int> lengths;     ///< Keras's, without the batch
+  std::vector<int> lengths;     ///< Keras's lengths, without the batch
   bool channels_first = false;  ///< the file's order of axes
 };
 
@@ -30,12 +30,12 @@ struct onnx_option {
 
 class onnx_builder {
  public:
-  /// Adds a node; returns the name of its output, or of the one of several that is asked for.
+  /// Adds a node; returns the name of its output, or of the one with the number that is asked for.
   std::string node(std::string const& type, std::vector<std::string> const& inputs,
                    std::vector<onnx_option> const& options = {}, int output = 0);
   /// Adds a node whose output has a name of its own.
   std::string named(std::string const& type, std::string const& input, std::string const& output);
-  /// Adds constants. Numbers that are already there under a name are not added again.
+  /// Adds constants. A constant with the same content is added once.
   std::string constant(std::string const& name, std::vector<std::int64_t> const& shape,
                        std::vector<float> const& values);
   std::string integers(std::vector<std::int64_t> const& values);
@@ -45,7 +45,7 @@ class onnx_builder {
   onnx_output channels_first(onnx_output const& from);
   onnx_output channels_last(onnx_output const& from);
 
-  /// The layer of the model that the nodes are named after.
+  /// Sets the layer of the model that the following nodes are named after.
   void begin(std::string const& layer) { layer_ = layer; }
   [[nodiscard]] std::string const& layer() const { return layer_; }
 
@@ -55,7 +55,7 @@ class onnx_builder {
     std::vector<int> lengths;
     bool is_whole = false;  ///< its elements are whole numbers
   };
-  /// The bytes of the file. The same model makes the same bytes.
+  /// The bytes of the file. Equal models make equal bytes.
   [[nodiscard]] std::string finish(std::string const& name, std::vector<end> const& inputs,
                                    std::vector<end> const& outputs) const;
 
@@ -69,7 +69,7 @@ class onnx_builder {
   std::map<std::string, std::string> moved_;  ///< tensors with their axes in the other order
 };
 
-/// A model's ONNX file, opset 17. Throws file_error E5069: what the format has not, all of it.
+/// The ONNX file of a model, opset 17. Throws file_error E5069 with everything that the format lacks.
 [[nodiscard]] std::string onnx_of(source_model const& model, std::string const& path);
 
 }  // namespace stagecraft::tool

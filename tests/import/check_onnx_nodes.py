@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Imports the cases of ONNX's own tests of operators, compiles them, and compares their outputs with the recorded ones.
+
+    python3 tests/import/check_onnx_nodes.py <the program stagecraft> <folder> <compiler> [--only Text] [--import-only]
+
+It needs the package onnx. A case is taken if it could be a network: all that it takes and returns are tensors of numbers, the
+first input and each output have an axis of samples and at least another one. Inputs that the importer does not take as such become
+constants. What it prints is a line for each case: imported and right, imported and wrong, refused and why."""
+import collections
+import pathlib
+import re
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+from onnx.backend.test.loader import load_model_tests
+from program import run
+
+FOLDER = pathlib.Path(sys.argv[2])
+COMPILER = sys.argv[3]
+INCLUDE = pathlib.Path(__file__).parents[2] / "include"
+ONLY = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
+GROUP = 12
+FLOATS = onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE
+NUMBERS = (*FLOATS, onnx.TensorProto.INT64, onnx.TensorProto.INT32, onnx.TensorProto.BOOL)
+
+
+def tensors(values):
+    return all(each.type.HasField("tensor_type") and each.type.tensor_type.elem_type in NUMBERS for each in values)
+
+
+def has_samples(value):
+    return len(value.type.tensor_type.shape.dim) > 1
+
+
+def cases():
+    for case in load_model_tests(kind="node"):
+        if ONLY not in case.name:
+            continue
+        model = case.model if case.model is not None else onnx.load(pathlib.Path(case.model_dir) / "model.onnx")
+        graph = model.graph
+        values = [*graph.input, *graph.output]
+        if not tensors(values) or not graph.input or graph.input[0].type.tensor_type.elem_type not in FLOATS:
+            continue
+        if not has_samples(graph.input[0]) or not all(map(has_samples, graph.output)):
+            continue
+        if any(each.domain not in ("", "ai.onnx") for each in model.opset_import):
+            continue
+        if case.data_sets is not None:
+            inputs, outputs = case.data_sets[0]
+        else:
+            read = lambda kind: [numpy_helper.to_array(onnx.load_tensor(path)) for path in
+                                 sorted((pathlib.Path(case.model_dir) / "test_data_set_0").glob(f"{kind}_*.pb"))]
+            inputs, outputs = read("input"), read("output")
+        array = lambda each: numpy_helper.to_array(each) if isinstance(each, onnx.TensorProto) else np.asarray(each)
+        if len(inputs) == len(graph.input):
+            yield case.name, model, list(map(array, inputs)), list(map(array, outputs))
+
+
+def with_constants(model, inputs, kept):
+    """The model in which inputs other than the first `kept` are constants."""
+    changed = onnx.ModelProto()
+    changed.CopyFrom(model)
+    for value, array in zip(list(changed.graph.input)[kept:], inputs[kept:], strict=True):
+        changed.graph.initializer.append(numpy_helper.from_array(array, value.name))
+    return changed
+
+
+def import_case(name, model, inputs, outputs):
+    """Nothing, or why it is refused."""
+    reasons = []
+    for kept in dict.fromkeys((len(inputs), 2, 1)):
+        if kept > len(inputs):
+            continue
+        path = FOLDER / f"{name}.onnx"
+        path.write_bytes(with_constants(model, inputs, kept).SerializeToString())
+        arrays = [[], []]
+        for kind, given in enumerate((inputs[:kept], outputs)):
+            for i, array in enumerate(given):
+                arrays[kind].append(FOLDER / f"{name}_{'xy'[kind]}{i}.npy")
+                np.save(arrays[kind][-1], np.ascontiguousarray(array, dtype="float32"))
+        code, text = run("import", path, "--test-inputs", *arrays[0], "--test-outputs", *arrays[1])
+        if code == 0:
+            return None
+        reasons.append(text)
+    found = re.search(r"\n  .*?\) (.*)", reasons[-1]) or re.search(r": (.*)", reasons[-1])
+    return re.sub(r" ?\[E\d+\]", "", found[1]) if found else reasons[-1][-200:]
+
+
+def compile_and_run(names):
+    """What the program of some cases says of each; nothing if it does not compile."""
+    text = "#include <stagecraft/stagecraft.hpp>\n#include <stagecraft/io/weights.hpp>\n#include <stagecraft/io/safetensors.hpp>\n"
+    text += "#include <algorithm>\n#include <array>\n#include <cmath>\n#include <cstdio>\n#include <cstring>\n#include <string>\n#include <vector>\n"
+    text += "#include <stagecraft/pipeline.hpp>\n#include <string_view>\n#define main run_case\n"
+    for i, name in enumerate(names):
+        text += f'namespace case_{i} {{\n#include "{name}_test.cpp"\n}}\n'
+    text += "#undef main\nint main(int, char** argv) {\n  char const* const a[]{argv[0], \".\"};\n"
+    for i, name in enumerate(names):
+        text += f'  std::printf("== {name}\\n"); try {{ case_{i}::run_case(2, const_cast<char**>(a)); }} catch (std::exception const& why) {{ std::puts(why.what()); }}\n'
+    path = FOLDER / f"{names[0]}_group.cpp"
+    path.write_text(text + "}\n")
+    program = path.with_suffix("")
+    done = subprocess.run([COMPILER, "-std=c++20", "-O0", "-march=native", "-I", INCLUDE, path, "-o", program, "-pthread", "-lzip"],
+                          capture_output=True, text=True)
+    if done.returncode != 0:
+        return None, done.stderr
+    said = subprocess.run([program], cwd=FOLDER, capture_output=True, text=True).stdout
+    program.unlink()
+    return {part.split("\n", 1)[0]: part for part in said.split("== ")[1:]}, ""
+
+
+def results_of(names):
+    said, errors = compile_and_run(names)
+    if said is not None:
+        return {name: "right" if "passed" in said.get(name, "") else "WRONG " + " ".join(said.get(name, "").split("\n")[1:]) for name in names}
+    if len(names) == 1:
+        first = re.search(r"error: (.*)", errors)
+        return {names[0]: "DOES NOT COMPILE " + (first[1] if first else errors[:200])}
+    half = len(names) // 2
+    return {**results_of(names[:half]), **results_of(names[half:])}
+
+
+def main():
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    said = {}
+    for name, *case in cases():
+        try:
+            said[name] = import_case(name, *case)
+        except subprocess.TimeoutExpired:
+            said[name] = "TAKES LONGER THAN A MINUTE"
+    imported = [name for name, why in said.items() if why is None]
+    for i in range(0, len(imported) if "--import-only" not in sys.argv else 0, GROUP):
+        said.update(results_of(imported[i : i + GROUP]))
+        print(f"{i + GROUP} of {len(imported)}", file=sys.stderr, flush=True)
+    for name, what in said.items():
+        print(f"{name}: {what or 'imported'}")
+    counts = collections.Counter("right" if what == "right" else "imported" if what is None else "wrong" if what.isupper() or what.split()[0].isupper() else "refused" for what in said.values())
+    print(dict(counts), "of", len(said))
+    return 1 if counts["wrong"] else 0
+
+
+sys.exit(main())

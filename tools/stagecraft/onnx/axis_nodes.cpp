@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ONNX's nodes that move along axes, as operations: reductions, parts, joins, products, normalizations.
+#include "operation_nodes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace stagecraft::tool {
+
+namespace {
+
+using trace = onnx_trace;
+using operands = std::vector<source_text>;
+using integers = std::vector<std::int64_t>;
+
+std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+/// A tensor made of a complete one, whose axes it has.
+traced_tensor like(traced_tensor const& x, traced_tensor const& made) {
+  auto y = made;
+  y.rank = x.rank, y.order = x.order, y.elements = x.elements;
+  return y;
+}
+
+/// The axes of the graph that a node reduces: an attribute, or an input.
+std::vector<int> reduced_axes(trace& to, onnx_node const& node, int rank) {
+  auto const given = to.constant(node, 1);
+  auto axes = given ? given->integers() : node.integers("axes", {});
+  std::vector<int> result;
+  for (auto const axis : axes) result.push_back(axis_of(axis, rank));
+  if (axes.empty() && node.integer("noop_with_empty_axes", 0) == 0)
+    for (int i = 0; i < rank; ++i) result.push_back(i);
+  return result;
+}
+
+/// The tensor without some of the graph's axes, whose lengths are 1.
+traced_tensor without_axes(trace& to, traced_tensor const& x, std::vector<int> const& axes) {
+  auto const goes = [&](int axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
+  std::vector<int> lengths, order{x.order[0]};
+  for (std::size_t i = 1; i < x.order.size(); ++i)
+    if (!goes(x.order[i])) lengths.push_back(x.lengths[i - 1]), order.push_back(x.order[i]);
+  auto y = x;
+  if (lengths.size() != x.lengths.size())
+    y = to.operate(
+        {"shaped",
+         [=](operands const& a) { return "ops.reshape("_cpp + a[0] + ", " + shape_text(a[0], lengths) + ")"; }},
+        {x}, lengths);
+  for (int& axis : order)
+    axis -= static_cast<int>(std::count_if(axes.begin(), axes.end(), [&](int each) { return each < axis; }));
+  y.rank = x.rank - static_cast<int>(axes.size()), y.order = order, y.elements = x.elements;
+  return y;
+}
+
+/// ops.sum, ops.mean, ops.max or ops.min over places of a complete tensor.
+traced_tensor reduced(trace& to, traced_tensor const& x, own_text word, own_text function,
+                      std::vector<int> const& places) {
+  auto lengths = x.lengths;
+  for (int const place : places) lengths[at(place) - 1] = 1;
+  auto const text = list_text(places);
+  return like(
+      x, to.operate({word, [=](operands const& a) { return source_text(function) + "(" + a[0] + ", {" + text + "})"; }},
+                    {x}, lengths));
+}
+
+traced_tensor each(trace& to, traced_tensor const& x, own_text word, operation_code const& code) {
+  return each_number(to, x, word, code);
+}
+
+traced_tensor of_two(trace& to, traced_tensor const& a, traced_tensor const& b, own_text word, own_text sign) {
+  return like(a, to.operate({word, [=](operands const& x) { return x[0] + sign + x[1]; }}, {a, b}, a.lengths));
+}
+
+source_text squared(operands const& x) { return x[0] + " * " + x[0]; }
+
+onnx_converter reduction(std::string const& kind) {
+  return [=](trace& to, onnx_node const& node) {
+    auto x = to.complete(to.tensor(node, 0));
+    auto const axes = reduced_axes(to, node, x.rank);
+    std::vector<int> places;
+    for (int const axis : axes) places.push_back(place_in_sample(x, axis));
+    std::sort(places.begin(), places.end());
+    if (std::adjacent_find(places.begin(), places.end()) != places.end()) throw unsupported("has an axis twice");
+    traced_tensor y = x;
+    if (kind == "L1") y = each(to, y, "absolute", [](operands const& a) { return "abs("_cpp + a[0] + ")"; });
+    if (kind == "L2" || kind == "SumSquare") y = each(to, y, "square", squared);
+    traced_tensor largest;
+    if (kind == "LogSumExp") {
+      largest = reduced(to, x, "largest", "ops.max", places);
+      y = like(x, to.operate({"exponential", [](operands const& a) { return "exp("_cpp + a[0] + " - " + a[1] + ")"; }},
+                             {x, largest}, x.lengths));
+    }
+    if (!places.empty()) {
+      if (kind == "Mean")
+        y = reduced(to, y, "mean", "ops.mean", places);
+      else if (kind == "Max")
+        y = reduced(to, y, "largest", "ops.max", places);
+      else if (kind == "Min")
+        y = reduced(to, y, "smallest", "ops.min", places);
+      else
+        y = reduced(to, y, "sum", "ops.sum", places);
+    }
+    if (kind == "L2") y = each(to, y, "root", [](operands const& a) { return "sqrt("_cpp + a[0] + ")"; });
+    if (kind.starts_with("Log"))
+      y = each(to, y, "logarithm", [](operands const& a) { return "log("_cpp + a[0] + ")"; });
+    if (kind == "LogSumExp") y = of_two(to, y, largest, "sum", " + ");
+    if (node.integer("keepdims", 1) == 0) y = without_axes(to, y, axes);
+    to.set(node, y);
+  };
+}
+
+/// Softmax and its logarithm along axes: one, or all from one on before opset 13.
+onnx_converter softmax(bool is_logarithm) {
+  return [=](trace& to, onnx_node const& node) {
+    auto const x = to.complete(to.tensor(node, 0));
+    bool const is_flat = to.graph().opset < 13;
+    int const axis = axis_of(node.integer("axis", is_flat ? 1 : -1), x.rank);
+    std::vector<int> places;
+    for (int i = axis; i < (is_flat ? x.rank : axis + 1); ++i) places.push_back(place_in_sample(x, i));
+    std::sort(places.begin(), places.end());
+    auto const largest = reduced(to, x, "largest", "ops.max", places);
+    auto const below = of_two(to, x, largest, "difference", " - ");
+    auto const powers = each(to, below, "exponential", [](operands const& a) { return "exp("_cpp + a[0] + ")"; });
+    auto const sum = reduced(to, powers, "sum", "ops.sum", places);
+    if (is_logarithm) {
+      auto const logarithm = each(to, sum, "logarithm", [](operands const& a) { return "log("_cpp + a[0] + ")"; });
+      return to.set(node, of_two(to, below, logarithm, "difference", " - "));
+    }
+    auto y = of_two(to, powers, sum, "quotient", " / ");
+    y.is_nonnegative = true;
+    to.set(node, y);
+  };
+}
+
+/// `count` elements of a place, from `first` on, every `step`-th one; a step below 0 goes backwards.
+traced_tensor part(trace& to, traced_tensor const& x, int place, std::int64_t first, std::int64_t count,
+                   std::int64_t step) {
+  int const length = x.lengths[at(place) - 1];
+  if (count < 1) throw unsupported("leaves nothing of its input");
+  bool const is_back = step < 0;
+  auto const begin = is_back ? first + (count - 1) * step : first, distance = is_back ? -step : step;
+  if (begin < 0 || begin + (count - 1) * distance >= length) throw unsupported("takes parts that its input has not");
+  if (begin == 0 && count == length && !is_back) return x;
+  auto lengths = x.lengths;
+  lengths[at(place) - 1] = static_cast<int>(count);
+  return like(x, to.operate({"part",
+                             [=](operands const& a) {
+                               auto text = count == length && is_back
+                                               ? a[0]
+                                               : "ops.slice("_cpp + a[0] + ", " + number_text(place) + ", " +
+                                                     number_text(begin) + ", " + number_text(count) +
+                                                     (distance > 1 ? ", "_cpp + number_text(distance) : source_text()) +
+                                                     ")";
+                               return is_back ? "ops.flip("_cpp + text + ", " + number_text(place) + ")" : text;
+                             }},
+                            {x}, lengths));
+}
+
+void slice(trace& to, onnx_node const& node) {
+  auto x = to.complete(to.tensor(node, 0));
+  auto const starts = to.required(node, 1).integers(), ends = to.required(node, 2).integers();
+  auto const axes = to.constant(node, 3), steps = to.constant(node, 4);
+  if (starts.size() > at(x.rank) || ends.size() != starts.size() || (axes && axes->values.size() != starts.size()) ||
+      (steps && steps->values.size() != starts.size()))
+    throw unsupported("has starts, ends, axes or steps that do not fit");
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    int const axis = axis_of(axes ? axes->integers()[i] : static_cast<std::int64_t>(i), x.rank);
+    auto const step = steps ? steps->integers()[i] : 1;
+    if (step == 0 || step < -(1 << 30) || step > (1 << 30)) throw unsupported("has a step that is not here");
+    if (x.order[0] == axis) {
+      if (starts[i] == 0 && ends[i] >= 100'000'000 && step == 1) continue;
+      throw unsupported("cuts samples, or an axis of length 1");
+    }
+    int const place = place_in_sample(x, axis);
+    std::int64_t const length = x.lengths[at(place) - 1];
+    auto const from_end = [&](std::int64_t index) { return index < 0 && index >= -length ? index + length : index; };
+    std::int64_t const least = step < 0 ? -1 : 0, most = step < 0 ? length - 1 : length;
+    auto const begin =
+        std::clamp<std::int64_t>(starts[i] < -length ? (step < 0 ? -1 : 0) : from_end(starts[i]), least, most);
+    auto const end = std::clamp<std::int64_t>(ends[i] < -length ? -1 : from_end(ends[i]), least, most);
+    auto const reach = step > 0 ? end - begin : begin - end, width = step > 0 ? step : -step;
+    x = part(to, x, place, begin, reach <= 0 ? 0 : (reach + width - 1) / width, step);
+  }
+  to.set(node, x);
+}
+
+void split(trace& to, onnx_node const& node) {
+  auto const x = to.complete(to.tensor(node, 0));
+  int const place = place_in_sample(x, node.integer("axis", 0));
+  auto const count = static_cast<std::int64_t>(node.outputs.size());
+  std::int64_t const length = x.lengths[at(place) - 1];
+  if (count < 1 || node.integer("num_outputs", count) != count)
+    throw unsupported("has other sizes than its input and outputs");
+  auto const given = to.constant(node, 1);
+  auto sizes = given ? given->integers() : integers();
+  auto const each_size = (length + count - 1) / count;
+  for (std::int64_t i = 0; !given && i < count; ++i) sizes.push_back(std::min(each_size, length - i * each_size));
+  std::int64_t left = length;
+  for (auto const size : sizes) left = size < 1 || size > left ? -1 : left - size;
+  if (sizes.size() != node.outputs.size() || left != 0) throw unsupported("has other sizes than its input and outputs");
+  std::int64_t first = 0;
+  for (std::size_t i = 0; i < sizes.size(); first += sizes[i++])
+    if (to.is_taken(node.outputs[i])) to.set(node, part(to, x, place, first, sizes[i], 1), i);
+}
+
+/// Tensors one after the other along a place.
+traced_tensor joined(trace& to, std::vector<traced_tensor> const& parts, int place) {
+  if (parts.size() == 1) return parts[0];
+  auto lengths = parts[0].lengths;
+  lengths[at(place) - 1] = 0;
+  for (auto const& each : parts) lengths[at(place) - 1] += each.lengths[at(place) - 1];
+  return like(parts[0], to.operate({"joined",
+                                    [=](operands const& a) {
+                                      return "ops.concatenate({"_cpp + comma_list(a) + "}, " + number_text(place) + ")";
+                                    }},
+                                   parts, lengths));
+}
+
+constexpr std::size_t most_parts = 64;
+
+/// Elements of a place by their numbers: runs of even distance are one part.
+traced_tensor picked(trace& to, traced_tensor const& x, int place, integers const& wanted) {
+  if (wanted.empty()) throw unsupported("leaves nothing of its input");
+  std::vector<traced_tensor> parts;
+  for (std::size_t i = 0; i < wanted.size();) {
+    std::size_t end = i + 1;
+    auto const step = end < wanted.size() ? wanted[end] - wanted[i] : 1;
+    if (step != 0)
+      while (end < wanted.size() && wanted[end] - wanted[end - 1] == step) ++end;
+    parts.push_back(part(to, x, place, wanted[i], static_cast<std::int64_t>(end - i), step == 0 ? 1 : step));
+    i = end;
+    if (parts.size() > most_parts)
+      throw unsupported("picks more than " + std::to_string(most_parts) + " runs of elements");
+  }
+  return joined(to, parts, place);
+}
+
+/// Parts of a tensor by numbers that are known.
+void gather(trace& to, onnx_node const& node) {
+  auto x = to.complete(to.tensor(node, 0));
+  auto const index = to.required(node, 1);
+  int const axis = axis_of(node.integer("axis", 0), x.rank), place = place_in_sample(x, axis);
+  auto wanted = index.integers();
+  for (auto& each : wanted) {
+    if (each < 0) each += x.lengths[at(place) - 1];
+    if (each < 0 || each >= x.lengths[at(place) - 1]) throw unsupported("takes a part that is not there");
+  }
+  auto y = picked(to, x, place, wanted);
+  if (index.shape.empty()) return to.set(node, without_axes(to, y, {axis}));
+  if (index.shape.size() > 1) throw unsupported("picks by an array of more than one axis");
+  to.set(node, y);
+}
+
+/// A constant that is the same for all samples, as a tensor beside others.
+traced_tensor constant_beside(trace& to, traced_tensor const& x, onnx_constant given, std::string const& name) {
+  if (given.shape.size() != at(x.rank)) throw unsupported("joins a constant of other axes");
+  given = transposed(given, x.order);
+  if (given.shape[0] != 1) throw unsupported("has a constant with a row for each sample");
+  std::vector<int> lengths;
+  for (std::size_t i = 1; i < given.shape.size(); ++i) {
+    if (given.shape[i] < 1 || given.shape[i] > (1 << 24)) throw unsupported("has a constant without elements");
+    lengths.push_back(static_cast<int>(given.shape[i]));
+  }
+  operation_code const code = [=](operands const& a) {
+    return "ops.broadcast("_cpp + a[1] + ", " + shape_text(a[0], lengths) + ")";
+  };
+  return like(x, to.operate({"constant", code, {given}, {constant_name(name)}}, {x}, lengths));
+}
+
+void concat(trace& to, onnx_node const& node) {
+  std::vector<traced_tensor> all;
+  std::optional<traced_tensor> first;
+  for (std::size_t i = 0; i < node.inputs.size() && !first; ++i)
+    if (to.is_tensor(node, i)) first = to.complete(to.tensor(node, i));
+  if (!first) throw unsupported("joins constants alone");
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (!to.is_tensor(node, i)) {
+      auto const constant = to.required(node, i);
+      if (!constant.values.empty()) all.push_back(constant_beside(to, *first, constant, node.inputs[i]));
+      continue;
+    }
+    auto x = to.complete(to.tensor(node, i));
+    if (x.rank != first->rank || x.order[0] != first->order[0]) throw unsupported("takes tensors of different ranks");
+    all.push_back(to.ordered(x, first->order));
+  }
+  int const place = place_in_sample(*first, node.integer("axis", 0));
+  for (auto const& each : all)
+    for (std::size_t i = 0; i < each.lengths.size(); ++i)
+      if (static_cast<int>(i) + 1 != place && each.lengths[i] != first->lengths[i])
+        throw unsupported("has inputs whose lengths do not fit");
+  to.set(node, joined(to, all, place));
+}
+
+/// Repeats along axes of length 1.
+void expand(trace& to, onnx_node const& node) {
+  auto x = to.tensor(node, 0);
+  auto const wanted = to.required(node, 1);
+  int const rank = std::max(x.rank, static_cast<int>(wanted.values.size()));
+  if (x.fused_axis >= 0 || !x.flat_order.empty()) x = to.complete(x);
+  for (int& axis : x.order) axis += rank - x.rank;
+  x.rank = rank;
+  x = to.complete(x);
+  auto lengths = x.lengths;
+  for (std::size_t i = 0; i < wanted.values.size(); ++i) {
+    int const axis = rank - static_cast<int>(wanted.values.size()) + static_cast<int>(i);
+    double const length = wanted.values[i];
+    if (x.order[0] == axis) {
+      if (length != batch_marker && length != 1 && length != -1) {
+        auto const& of_file = to.graph().inputs.at(0).shape;
+        if (of_file.empty() || static_cast<double>(of_file[0]) != length) throw unsupported("repeats samples");
+      }
+      continue;
+    }
+    auto& own = lengths[at(place_in_sample(x, axis)) - 1];
+    if (length == 1 || length == own || length == -1) continue;
+    if (own != 1 || length < 1 || length > (1 << 30)) throw unsupported("has a shape that does not fit its input");
+    own = static_cast<int>(length);
+  }
+  if (lengths == x.lengths) return to.set(node, x);
+  to.set(node, like(x, to.operate({"repeated",
+                                   [=](operands const& a) {
+                                     return "ops.broadcast("_cpp + a[0] + ", " + shape_text(a[0], lengths) + ")";
+                                   }},
+                                  {x}, lengths)));
+}
+
+/// A product of the last two axes of tensors, or of a tensor and a constant of more axes than a matrix.
+void matrix_product(trace& to, onnx_node const& node) {
+  if (node.inputs.size() != 2) throw unsupported("lacks inputs");
+  std::array<std::vector<std::int64_t>, 2> shape;  // without samples
+  std::vector<traced_tensor> tensors;
+  traced_operation made{"matrix_product", {}};
+  int rank = 0;
+  for (std::size_t i = 0; i < 2; ++i)
+    rank = std::max(
+        rank, to.is_tensor(node, i) ? to.tensor(node, i).rank : static_cast<int>(to.required(node, i).shape.size()));
+  if (rank < 3) throw unsupported("joins samples with another axis");
+  std::array<bool, 2> is_tensor{};
+  for (std::size_t i = 0; i < 2; ++i) {
+    is_tensor[i] = to.is_tensor(node, i);
+    if (!is_tensor[i]) {
+      auto constant = to.required(node, i);
+      if (constant.shape.size() < 2) throw unsupported("has a constant that is no matrix");
+      constant.shape.insert(constant.shape.begin(), at(rank) - constant.shape.size(), 1);
+      if (constant.shape[0] != 1) throw unsupported("has a constant with a row for each sample");
+      shape[i].assign(constant.shape.begin() + 1, constant.shape.end());
+      made.constants.push_back(constant), made.names.push_back(constant_name(node.inputs[i]));
+      continue;
+    }
+    auto const x = to.in_order(to.complete(to.tensor(node, i)));
+    if (x.rank != rank) throw unsupported("is of two tensors of different ranks");
+    shape[i].assign(x.lengths.begin(), x.lengths.end());
+    tensors.push_back(x);
+  }
+  auto const last = at(rank) - 2;
+  if (shape[0][last] != shape[1][last - 1]) throw unsupported("has a matrix that does not fit its input");
+  std::vector<int> lengths;
+  for (std::size_t i = 0; i + 1 < last; ++i) {
+    if (shape[0][i] != shape[1][i] && shape[0][i] != 1 && shape[1][i] != 1)
+      throw unsupported("has inputs whose lengths do not fit");
+    lengths.push_back(static_cast<int>(std::max(shape[0][i], shape[1][i])));
+  }
+  lengths.push_back(static_cast<int>(shape[0][last - 1])), lengths.push_back(static_cast<int>(shape[1][last]));
+  std::size_t const first = is_tensor[0] ? 0 : 1;
+  made.code = [=](operands const& x) { return "ops.matmul("_cpp + x[first] + ", " + x[1 - first] + ")"; };
+  to.set(node, to.operate(std::move(made), tensors, lengths));
+}
+
+/// A normalization of groups of channels, each of which has a scale and a bias.
+void normalize_groups(trace& to, onnx_node const& node, std::int64_t groups) {
+  auto const& given = to.tensor(node, 0);
+  if (given.rank < 3) throw unsupported("has an input of " + std::to_string(given.rank) + " axes");
+  auto const x = to.channels_last(given);
+  std::int64_t const channels = x.lengths.back();
+  if (groups == 0) groups = channels;
+  if (groups < 1 || channels % groups != 0) throw unsupported("has groups that do not fit its channels");
+  auto const spread = [&](onnx_constant values) {
+    if (static_cast<std::int64_t>(values.values.size()) != channels &&
+        static_cast<std::int64_t>(values.values.size()) == groups) {
+      auto const few = values.values;
+      values.values.clear();
+      for (std::int64_t i = 0; i < channels; ++i)
+        values.values.push_back(few[static_cast<std::size_t>(i / (channels / groups))]);
+    }
+    values.shape = {static_cast<std::int64_t>(values.values.size())};
+    return values;
+  };
+  json const config{{"groups", groups}, {"epsilon", static_cast<double>(node.real("epsilon", 1e-5F))}};
+  auto y = to.call("GroupNormalization", config, {x}, {spread(to.required(node, 1)), spread(to.required(node, 2))},
+                   to.name_of(node, node.inputs[1]));
+  y.rank = x.rank, y.order = x.order;
+  to.set(node, y);
+}
+
+/// Zeros or another number, or copies of what is near, along any axes.
+void pad(trace& to, onnx_node const& node) {
+  auto x = to.complete(to.tensor(node, 0));
+  auto const amounts = to.required(node, 1).integers();
+  auto const value = to.constant(node, 2), given = to.constant(node, 3);
+  auto axes = given ? given->integers() : integers();
+  for (int i = 0; !given && i < x.rank; ++i) axes.push_back(i);
+  if (amounts.size() != 2 * axes.size() || axes.size() > at(x.rank))
+    throw unsupported("has amounts that do not fit its input");
+  auto const mode = node.text("mode", "constant");
+  double const number = value && !value->values.empty() ? value->values[0] : 0;
+  if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap")
+    throw unsupported("has a mode that is not known");
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    auto before = amounts[i], after = amounts[i + axes.size()];
+    if (before == 0 && after == 0) continue;
+    constexpr std::int64_t most = 1 << 20;
+    int const place = place_in_sample(x, axes[i]);
+    std::int64_t const length = x.lengths[at(place) - 1];
+    if (before < -length || after < -length || before > most || after > most)
+      throw unsupported("has amounts that do not fit its input");
+    if (before < 0 || after < 0) {
+      auto const cut = std::max<std::int64_t>(-before, 0), rest = std::max<std::int64_t>(-after, 0);
+      if (mode != "constant" && (before > 0 || after > 0)) throw unsupported("cuts and copies along one axis");
+      x = part(to, x, place, cut, length - cut - rest, 1);
+      before = std::max<std::int64_t>(before, 0), after = std::max<std::int64_t>(after, 0);
+    }
+    if (mode == "constant") {
+      auto lengths = x.lengths;
+      lengths[at(place) - 1] += static_cast<int>(before + after);
+      bool const is_zero = number == 0;
+      auto const text = float_text(number);
+      if (!is_zero && std::isinf(number)) throw unsupported("pads with infinity");
+      auto const padded = [=](source_text const& a) {
+        return "ops.pad("_cpp + a + ", " + number_text(place) + ", " + number_text(before) + ", " + number_text(after) +
+               ")";
+      };
+      // Another number: what is padded with zeros counts where its places are, and the number elsewhere.
+      x = like(x, to.operate({"padded",
+                              [=](operands const& a) {
+                                if (is_zero) return padded(a[0]);
+                                return padded(a[0]) + " + " + text + " * (1.0F - " +
+                                       padded("ops.full(" + a[0] + ".shape(), 1.0F)") + ")";
+                              }},
+                             {x}, lengths));
+      continue;
+    }
+    integers wanted;
+    if (before + after > 4096 || (mode == "reflect" && (before >= length || after >= length)))
+      throw unsupported("has amounts that do not fit its input");
+    for (auto k = -before; k < length + after; ++k) {
+      if (mode == "edge") wanted.push_back(std::clamp<std::int64_t>(k, 0, length - 1));
+      if (mode == "reflect") wanted.push_back(k < 0 ? -k : k >= length ? 2 * (length - 1) - k : k);
+      if (mode == "wrap") wanted.push_back((k % length + length) % length);
+    }
+    x = picked(to, x, place, wanted);
+  }
+  to.set(node, x);
+}
+
+}  // namespace
+
+void add_axis_converters(std::map<std::string, onnx_converter>& to) {
+  auto const also = [&](char const* type, onnx_converter const& more) { to[type] = either(to.at(type), more); };
+  for (std::string const kind : {"Sum", "Min", "L1", "L2", "SumSquare", "LogSum", "LogSumExp"})
+    to["Reduce" + kind] = reduction(kind);
+  also("ReduceMean", reduction("Mean")), also("ReduceMax", reduction("Max"));
+  auto const layers_softmax = either(to.at("Softmax"), softmax(false));
+  to["Softmax"] = [=](trace& t, onnx_node const& node) {
+    if (t.graph().opset >= 13) return layers_softmax(t, node);
+    auto const& x = t.tensor(node, 0);
+    axis_of(node.integer("axis", 1), x.rank) == x.rank - 1 ? layers_softmax(t, node) : softmax(false)(t, node);
+  };
+  to["LogSoftmax"] = softmax(true);
+  also("Slice", slice), also("Split", split), also("Gather", gather), also("Concat", concat), also("Pad", pad);
+  to["Expand"] = expand;
+  also("MatMul", matrix_product);
+  to["InstanceNormalization"] = [](trace& t, onnx_node const& node) { normalize_groups(t, node, 0); };
+  to["GroupNormalization"] = [](trace& t, onnx_node const& node) {
+    normalize_groups(t, node, node.integer("num_groups", -1));
+  };
+}
+
+}  // namespace stagecraft::tool

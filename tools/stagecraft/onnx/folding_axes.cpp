@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "onnx_folding.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace stagecraft::tool {
+
+namespace {
+
+/// Slices of one axis, one after the other, as arrays of (outer, length, inner).
+struct axis_view {
+  std::int64_t outer = 1, length = 1, inner = 1;
+};
+std::optional<axis_view> view_of(integers const& shape, std::int64_t axis) {
+  auto const rank = static_cast<std::int64_t>(shape.size());
+  if (axis < 0) axis += rank;
+  if (axis < 0 || axis >= rank) return std::nullopt;
+  axis_view view;
+  for (std::int64_t i = 0; i < rank; ++i)
+    (i < axis ? view.outer : i == axis ? view.length : view.inner) *= shape[static_cast<std::size_t>(i)];
+  return view;
+}
+
+}  // namespace
+
+std::int64_t count_of(std::vector<std::int64_t> const& shape) {
+  std::int64_t count = 1;
+  for (auto const length : shape) {
+    if (length < 0 || (length > 0 && count > (std::int64_t{1} << 40) / length)) return -1;
+    count *= length;
+  }
+  return count;
+}
+
+std::optional<std::vector<std::int64_t>> shape_for(std::vector<std::int64_t> wanted,
+                                                   std::vector<std::int64_t> const& from) {
+  std::int64_t const count = count_of(from), most = std::int64_t{1} << 40;
+  if (count < 0) return std::nullopt;
+  std::int64_t known = 1, open = -1;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i] == 0 && i < from.size()) wanted[i] = from[i];
+    if (wanted[i] == -1)
+      open = static_cast<std::int64_t>(i);
+    else if (wanted[i] < 0 || wanted[i] > most / known)
+      return std::nullopt;
+    else
+      known *= std::max<std::int64_t>(wanted[i], 1);
+  }
+  if (open >= 0) wanted[static_cast<std::size_t>(open)] = count / known;
+  return count_of(wanted) == count ? std::optional(wanted) : std::nullopt;
+}
+
+std::optional<onnx_constant> sliced(onnx_constant from, std::vector<std::optional<onnx_constant>> const& inputs) {
+  if (inputs.size() < 3 || !inputs[1] || !inputs[2]) return std::nullopt;
+  auto const starts = inputs[1]->integers(), ends = inputs[2]->integers();
+  auto const rank = static_cast<std::int64_t>(from.shape.size());
+  auto const given = [&](std::size_t input) {
+    return inputs.size() > input && inputs[input] ? inputs[input]->integers() : std::vector<std::int64_t>();
+  };
+  auto const axes = given(3), steps = given(4);
+  if (starts.size() > from.shape.size()) return std::nullopt;
+  for (std::size_t i = 0; i < starts.size() && i < ends.size(); ++i) {
+    auto axis = i < axes.size() ? axes[i] : static_cast<std::int64_t>(i);
+    auto const step = i < steps.size() ? steps[i] : 1;
+    if (axis < 0) axis += rank;
+    if (axis < 0 || axis >= rank || step == 0 || std::abs(step) > largest_made) return std::nullopt;
+    auto const length = from.shape[static_cast<std::size_t>(axis)];
+    if (length > largest_made) return std::nullopt;
+    auto const place = [&](std::int64_t at) {
+      if (at < 0) at = at < -length ? -1 : at + length;
+      return std::clamp<std::int64_t>(at, step < 0 ? -1 : 0, step < 0 ? length - 1 : length);
+    };
+    auto const end = step < 0 && ends[i] < -length ? std::int64_t{-1} : place(ends[i]);
+    std::vector<std::int64_t> taken;
+    for (auto at = place(starts[i]); step > 0 ? at < end : at > end; at += step) taken.push_back(at);
+    std::int64_t inner = 1;
+    for (auto k = static_cast<std::size_t>(axis) + 1; k < from.shape.size(); ++k) inner *= from.shape[k];
+    std::vector<double> values;
+    auto const outer = length * inner == 0 ? 0 : static_cast<std::int64_t>(from.values.size()) / (length * inner);
+    for (std::int64_t o = 0; o < outer; ++o)
+      for (auto const at : taken) {
+        auto const first = from.values.begin() + (o * length + at) * inner;
+        values.insert(values.end(), first, first + inner);
+      }
+    from.values = std::move(values);
+    from.shape[static_cast<std::size_t>(axis)] = static_cast<std::int64_t>(taken.size());
+  }
+  return from;
+}
+
+std::optional<onnx_constant> gathered(onnx_constant const& from, onnx_constant const& indices, std::int64_t axis) {
+  auto const view = view_of(from.shape, axis);
+  if (!view) return std::nullopt;
+  if (axis < 0) axis += static_cast<std::int64_t>(from.shape.size());
+  onnx_constant result{from.shape, {}, from.is_whole};
+  result.shape.erase(result.shape.begin() + axis);
+  result.shape.insert(result.shape.begin() + axis, indices.shape.begin(), indices.shape.end());
+  if (auto const count = count_of(result.shape); count < 0 || count > largest_made) return std::nullopt;
+  auto const wanted = indices.integers();
+  for (std::int64_t o = 0; o < view->outer; ++o)
+    for (auto index : wanted) {
+      if (index < 0) index += view->length;
+      if (index < 0 || index >= view->length) return std::nullopt;
+      auto const first = from.values.begin() + (o * view->length + index) * view->inner;
+      result.values.insert(result.values.end(), first, first + view->inner);
+    }
+  return result;
+}
+
+std::optional<onnx_constant> with_unit_axes(onnx_constant from, std::vector<std::int64_t> axes, bool adds) {
+  auto const rank = static_cast<std::int64_t>(from.shape.size() + (adds ? axes.size() : 0));
+  if (rank > 16) return std::nullopt;
+  for (auto& axis : axes) {
+    if (axis < 0) axis += rank;
+    if (axis < 0 || axis >= rank) return std::nullopt;
+  }
+  std::sort(axes.begin(), axes.end());
+  if (adds) {
+    for (auto const axis : axes) {
+      if (axis > static_cast<std::int64_t>(from.shape.size())) return std::nullopt;
+      from.shape.insert(from.shape.begin() + axis, 1);
+    }
+    return from;
+  }
+  std::vector<std::int64_t> shape;
+  for (std::int64_t i = 0; i < rank; ++i) {
+    bool const is_named = axes.empty() || std::binary_search(axes.begin(), axes.end(), i);
+    if (is_named && from.shape[static_cast<std::size_t>(i)] == 1) continue;
+    if (is_named && !axes.empty()) return std::nullopt;
+    shape.push_back(from.shape[static_cast<std::size_t>(i)]);
+  }
+  from.shape = shape;
+  return from;
+}
+
+std::optional<onnx_constant> joined(inputs_list const& inputs, std::int64_t axis) {
+  std::vector<axis_view> views;
+  onnx_constant result{{}, {}, true};
+  std::int64_t length = 0, count = 0;
+  for (auto const& each : inputs) {
+    auto const view = each ? view_of(each->shape, axis) : std::nullopt;
+    if (!view || (!views.empty() && (view->outer != views[0].outer || view->inner != views[0].inner)))
+      return std::nullopt;
+    views.push_back(*view);
+    length += view->length, count += static_cast<std::int64_t>(each->values.size());
+    result.is_whole = result.is_whole && each->is_whole;
+  }
+  if (count > largest_made) return std::nullopt;
+  for (std::int64_t o = 0; o < views[0].outer; ++o)
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      auto const part = views[i].length * views[i].inner;
+      auto const first = inputs[i]->values.begin() + o * part;
+      result.values.insert(result.values.end(), first, first + part);
+    }
+  result.shape = inputs[0]->shape;
+  result.shape[static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(result.shape.size()) : axis)] =
+      length;
+  return result;
+}
+
+std::optional<onnx_constant> reduced(onnx_node const& node, onnx_constant from,
+                                     std::optional<onnx_constant> const& given) {
+  auto axes = given ? given->integers() : node.integers("axes", {});
+  auto const rank = static_cast<std::int64_t>(from.shape.size());
+  if (axes.empty() && node.integer("noop_with_empty_axes", 0) != 0) return from;
+  if (axes.empty())
+    for (std::int64_t i = 0; i < rank; ++i) axes.push_back(i);
+  for (double const value : from.values)
+    if (is_of_samples(value)) return std::nullopt;
+  for (auto& axis : axes) {
+    if (axis < 0) axis += rank;
+    auto const view = view_of(from.shape, axis);
+    if (!view || view->length < 1) return std::nullopt;
+    onnx_constant next{from.shape, {}, from.is_whole};
+    next.shape[static_cast<std::size_t>(axis)] = 1;
+    for (std::int64_t o = 0; o < view->outer; ++o)
+      for (std::int64_t i = 0; i < view->inner; ++i) {
+        auto const value = [&](std::int64_t k) {
+          return from.values[static_cast<std::size_t>((o * view->length + k) * view->inner + i)];
+        };
+        double all = value(0);
+        for (std::int64_t k = 1; k < view->length; ++k) {
+          if (node.type == "ReduceProd")
+            all *= value(k);
+          else if (node.type == "ReduceMax")
+            all = std::max(all, value(k));
+          else if (node.type == "ReduceMin")
+            all = std::min(all, value(k));
+          else
+            all += value(k);
+        }
+        next.values.push_back(node.type == "ReduceMean" ? all / static_cast<double>(view->length) : all);
+      }
+    from = std::move(next);
+  }
+  if (node.integer("keepdims", 1) == 0) {
+    std::sort(axes.begin(), axes.end(), std::greater<>());
+    axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
+    for (auto const axis : axes) from.shape.erase(from.shape.begin() + axis);
+  }
+  return from;
+}
+
+}  // namespace stagecraft::tool

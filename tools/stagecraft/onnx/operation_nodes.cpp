@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ONNX's nodes that compute each number alone, as operations: of one tensor, and of several that are broadcast.
+#include "operation_nodes.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace stagecraft::tool {
+
+namespace {
+
+using trace = onnx_trace;
+using operands = std::vector<source_text>;
+
+constexpr std::int64_t most_constant = 1 << 24;
+
+bool is_laid_out_alike(traced_tensor const& a, traced_tensor const& b) {
+  return a.rank == b.rank && a.order == b.order && a.lengths == b.lengths && a.fused_axis == b.fused_axis &&
+         a.joined_axis == b.joined_axis && a.flat_order == b.flat_order && a.flat_lengths == b.flat_lengths;
+}
+
+/// What a node takes, tensors and constants, each in its place among the node's inputs.
+struct taken_inputs {
+  std::vector<traced_tensor> tensors{};
+  std::vector<onnx_constant> constants{};
+  std::vector<std::string> names{};         ///< of the constants
+  std::vector<operation_code> each_text{};  ///< of each input, by the operands
+  int rank = 0;
+};
+
+taken_inputs take(trace& to, onnx_node const& node, std::size_t count) {
+  taken_inputs in;
+  std::vector<std::pair<onnx_constant, std::string>> arrays;
+  std::vector<int> place;  // of each input: a tensor, or below 0 an array
+  for (std::size_t i = 0; i < count; ++i) {
+    if (to.is_tensor(node, i)) {
+      place.push_back(static_cast<int>(in.tensors.size()));
+      in.tensors.push_back(to.tensor(node, i));
+      in.rank = std::max(in.rank, in.tensors.back().rank);
+    } else {
+      auto constant = to.required(node, i);
+      in.rank = std::max(in.rank, static_cast<int>(constant.shape.size()));
+      place.push_back(-1 - static_cast<int>(arrays.size()));
+      arrays.emplace_back(std::move(constant), constant_name(node.inputs[i]));
+    }
+  }
+  if (in.tensors.empty()) throw unsupported("is of constants alone, and is not computed");
+  for (int const each : place) {
+    if (each >= 0) {
+      in.each_text.push_back([=](operands const& x) { return x[static_cast<std::size_t>(each)]; });
+      continue;
+    }
+    auto const& [constant, name] = arrays[static_cast<std::size_t>(-1 - each)];
+    if (constant.values.size() == 1) {
+      auto const text = float_text(constant.values[0]);
+      in.each_text.push_back([=](operands const&) { return text; });
+    } else {
+      auto const index = in.tensors.size() + in.constants.size();
+      in.each_text.push_back([=](operands const& x) { return x[index]; });
+      in.constants.push_back(constant);
+      in.names.push_back(name);
+    }
+  }
+  return in;
+}
+
+/// All with the same axes in the same order; `lengths`: of the output.
+std::vector<int> align(trace& to, taken_inputs& in, std::vector<int>& lengths) {
+  auto const rank = in.rank;
+  for (auto& each : in.tensors) {
+    if (each.rank == rank && each.flat_order.empty() && each.fused_axis < 0) continue;
+    if (each.fused_axis >= 0 || !each.flat_order.empty()) each = to.complete(each);
+    for (int& axis : each.order) axis += rank - each.rank;
+    each.rank = rank;
+  }
+  auto const* largest = &in.tensors[0];
+  for (auto& each : in.tensors) {
+    each = to.complete(each);
+    if (each.order[0] != in.tensors[0].order[0]) throw unsupported("joins samples with another axis");
+  }
+  auto const count = [](traced_tensor const& x) {
+    double all = 1;
+    for (int const length : x.lengths) all *= length;
+    return all;
+  };
+  for (auto const& each : in.tensors)
+    if (count(each) > count(*largest)) largest = &each;
+  auto const order = largest->order;
+  for (auto& each : in.tensors) each = to.ordered(each, order);
+  lengths.assign(order.size() - 1, 1);
+  auto const widen = [&](std::size_t i, std::int64_t length) {
+    if (length == lengths[i] || length == 1) return;
+    if (lengths[i] != 1 || length > most_constant) throw unsupported("has inputs whose lengths do not fit");
+    lengths[i] = static_cast<int>(length);
+  };
+  for (auto const& each : in.tensors)
+    for (std::size_t i = 0; i < lengths.size(); ++i) widen(i, each.lengths[i]);
+  for (auto& each : in.constants) {
+    each.shape.insert(each.shape.begin(), static_cast<std::size_t>(rank) - each.shape.size(), 1);
+    each = transposed(each, order);
+    if (each.shape[0] != 1) throw unsupported("has a constant with a row for each sample");
+    for (std::size_t i = 0; i < lengths.size(); ++i) widen(i, each.shape[i + 1]);
+  }
+  return order;
+}
+
+/// Several numbers and truth values in, one number out.
+onnx_converter on_each(std::size_t count, own_text word, operation_code const& code,
+                       element_kind made = element_kind::real, bool keeps_kind = false) {
+  return [=](trace& to, onnx_node const& node) {
+    auto y = broadcast_operation(to, node, count == 0 ? node.inputs.size() : count, word, code);
+    auto const first = to.is_tensor(node, 0) ? to.tensor(node, 0).elements : element_kind::real;
+    y.elements = keeps_kind ? first : made;
+    to.set(node, y);
+  };
+}
+
+onnx_converter on_one(own_text word, operation_code const& code, bool keeps_kind = false) {
+  return [=](trace& to, onnx_node const& node) {
+    auto const& x = to.tensor(node, 0);
+    auto y = each_number(to, x, word, code);
+    y.elements = keeps_kind ? x.elements : element_kind::real;
+    to.set(node, y);
+  };
+}
+
+/// A function of one operand, or a sign between two.
+operation_code function_of(own_text name) {
+  return [=](operands const& x) { return source_text(name) + "(" + comma_list(x) + ")"; };
+}
+operation_code between(own_text sign) {
+  return [=](operands const& x) { return x[0] + sign + x[1]; };
+}
+
+source_text truncated(source_text const& x) {
+  return "where("_cpp + x + " < 0.0F, -floor(-" + x + "), floor(" + x + "))";
+}
+
+bool takes_whole(trace& to, onnx_node const& node) {
+  for (std::size_t i = 0; i < node.inputs.size(); ++i)
+    if (to.is_tensor(node, i) && to.joined_tensor(node, i).elements != element_kind::real) return true;
+  return false;
+}
+
+void divide(trace& to, onnx_node const& node) {
+  bool const is_whole = takes_whole(to, node);
+  auto y = broadcast_operation(to, node, 2, "quotient", between(" / "));
+  if (is_whole) y = each_number(to, y, "whole", [](operands const& x) { return truncated(x[0]); });
+  y.elements = is_whole ? element_kind::whole : element_kind::real;
+  to.set(node, y);
+}
+
+void power(trace& to, onnx_node const& node) {
+  if (!to.is_tensor(node, 1) && to.is_tensor(node, 0)) {
+    auto const exponent = to.required(node, 1);
+    auto const& x = to.tensor(node, 0);
+    double const by = exponent.values.size() == 1 ? exponent.values[0] : 0;
+    own_text const word = "power";
+    if (by == 2)
+      return to.set(node, each_number(to, x, "square", [](operands const& a) { return a[0] + " * " + a[0]; }));
+    if (by == 3)
+      return to.set(node,
+                    each_number(to, x, word, [](operands const& a) { return a[0] + " * " + a[0] + " * " + a[0]; }));
+    if (by == 0.5) return to.set(node, each_number(to, x, "root", function_of("sqrt")));
+  }
+  to.set(node, broadcast_operation(to, node, 2, "power", function_of("pow")));
+}
+
+void modulo(trace& to, onnx_node const& node) {
+  bool const is_whole = takes_whole(to, node), is_of_dividend = node.integer("fmod", 0) != 0;
+  if (!is_whole && !is_of_dividend) throw unsupported("is of numbers with a fraction, and not fmod");
+  auto y = broadcast_operation(to, node, 2, "remainder", [=](operands const& x) {
+    auto const quotient = "(" + x[0] + " / " + x[1] + ")";
+    return x[0] + " - " + x[1] + " * " + (is_of_dividend ? truncated(quotient) : "floor" + quotient);
+  });
+  y.elements = is_whole ? element_kind::whole : element_kind::real;
+  to.set(node, y);
+}
+
+/// Limits that are numbers.
+void clip(trace& to, onnx_node const& node) {
+  auto const limit = [&](std::size_t input) -> std::optional<source_text> {
+    auto const found = to.constant(node, input);
+    if (!found) return std::nullopt;
+    if (found->values.size() != 1) throw unsupported("has limits that are no numbers");
+    return std::isinf(found->values[0]) || std::fabs(found->values[0]) > 3.4e38
+               ? std::nullopt
+               : std::optional(float_text(found->values[0]));
+  };
+  auto const least = limit(1), most = limit(2);
+  auto const& x = to.tensor(node, 0);
+  auto y = each_number(to, x, "limited", [=](operands const& a) {
+    auto const above = least ? "sc::maximum("_cpp + a[0] + ", " + *least + ")" : a[0];
+    return most ? "sc::minimum("_cpp + above + ", " + *most + ")" : above;
+  });
+  y.elements = x.elements;
+  to.set(node, y);
+}
+
+void hard_sigmoid(trace& to, onnx_node const& node) {
+  auto const slope = float_text(node.real("alpha", 0.2F)), summand = float_text(node.real("beta", 0.5F));
+  auto y = each_number(to, to.tensor(node, 0), "hard_slope", [=](operands const& x) {
+    return "sc::minimum(sc::maximum("_cpp + x[0] + " * " + slope + " + " + summand + ", 0.0F), 1.0F)";
+  });
+  y.is_nonnegative = true;
+  to.set(node, y);
+}
+
+void selu(trace& to, onnx_node const& node) {
+  auto const alpha = float_text(node.real("alpha", 1.67326319217681884765625F)),
+             gamma = float_text(node.real("gamma", 1.05070102214813232421875F));
+  to.set(node, each_number(to, to.tensor(node, 0), "scaled_exponential", [=](operands const& x) {
+           return "where("_cpp + x[0] + " > 0.0F, " + x[0] + ", " + alpha + " * (exp(sc::minimum(" + x[0] +
+                  ", 0.0F)) - 1.0F)) * " + gamma;
+         }));
+}
+
+void celu(trace& to, onnx_node const& node) {
+  auto const alpha = float_text(node.real("alpha", 1));
+  to.set(node, each_number(to, to.tensor(node, 0), "celu", [=](operands const& x) {
+           return "sc::maximum("_cpp + x[0] + ", 0.0F) + " + alpha + " * (exp(sc::minimum(" + x[0] + ", 0.0F) / " +
+                  alpha + ") - 1.0F)";
+         }));
+}
+
+void shrink(trace& to, onnx_node const& node) {
+  auto const bias = float_text(node.real("bias", 0)), limit = float_text(node.real("lambd", 0.5F));
+  to.set(node, each_number(to, to.tensor(node, 0), "shrunk", [=](operands const& x) {
+           return "where("_cpp + x[0] + " < -(" + limit + "), " + x[0] + " + " + bias + ", where(" + x[0] + " > " +
+                  limit + ", " + x[0] + " - " + bias + ", 0.0F))";
+         }));
+}
+
+void swish(trace& to, onnx_node const& node) {
+  auto const alpha = float_text(node.real("alpha", 1));
+  to.set(node, each_number(to, to.tensor(node, 0), "gated",
+                           [=](operands const& x) { return x[0] + " * sigmoid(" + x[0] + " * " + alpha + ")"; }));
+}
+
+/// Numbers of the next kind: whole ones by leaving out fractions, truth values.
+void cast(trace& to, onnx_node const& node) {
+  constexpr std::int64_t int32 = 6, int64 = 7;
+  auto const& x = to.tensor(node, 0);
+  auto const type = node.integer("to", 1);
+  auto const kind = element_kind_of(type);
+  traced_tensor y;
+  if (kind == element_kind::truth)
+    y = each_number(to, x, "truth", [](operands const& a) { return "1.0F - equal("_cpp + a[0] + ", 0.0F)"; });
+  else if (x.elements == element_kind::real && (type == int32 || type == int64))
+    y = each_number(to, x, "whole", [](operands const& a) { return truncated(a[0]); });
+  else
+    throw unsupported(kind == element_kind::real ? "rounds to 16 bits, which is not here"
+                                                 : "makes numbers of a type that is not here");
+  y.elements = *kind;
+  to.set(node, y);
+}
+
+/// The type of another tensor; that of numbers with a fraction alone is known.
+void cast_like(trace& to, onnx_node const& node) {
+  if (!to.is_tensor(node, 1) || to.tensor(node, 1).elements != element_kind::real)
+    throw unsupported("makes numbers of a type that is not known here");
+  if (!to.is_tensor(node, 0)) return to.set_constant(node, to.required(node, 0));
+  auto y = to.tensor(node, 0);
+  y.elements = element_kind::real;
+  to.set(node, y);
+}
+
+/// Sum, Max, Min, Mean of any number of tensors.
+onnx_converter of_all(own_text word, own_text before, own_text middle, own_text after, bool is_mean = false) {
+  return on_each(
+      0, word,
+      [=](operands const& x) {
+        auto text = x[0];
+        for (std::size_t i = 1; i < x.size(); ++i) text = before + text + middle + x[i] + after;
+        return is_mean ? "(" + text + ") / " + float_text(static_cast<double>(x.size())) : text;
+      },
+      element_kind::real, true);
+}
+
+}  // namespace
+
+source_text float_text(double number) {
+  if (std::isnan(number)) throw unsupported("has a constant that is no number");
+  auto const value = static_cast<float>(number);
+  if (std::isinf(value))
+    return value < 0 ? "-std::numeric_limits<float>::infinity()"_cpp : "std::numeric_limits<float>::infinity()"_cpp;
+  return number_text(value);
+}
+
+source_text list_text(std::vector<int> const& numbers) {
+  std::vector<source_text> entries;
+  for (int const each : numbers) entries.push_back(number_text(each));
+  return comma_list(entries);
+}
+
+source_text shape_text(source_text const& of, std::vector<int> const& lengths) {
+  return "{"_cpp + of + ".length(0)" + (lengths.empty() ? ""_cpp : ", "_cpp) + list_text(lengths) + "}";
+}
+
+std::string constant_name(std::string const& name) {
+  auto const begin = name.find_last_of("./:");
+  auto result = clean_name(begin == std::string::npos ? name : name.substr(begin + 1));
+  bool const is_telling = std::any_of(result.begin(), result.end(), [](char c) { return c >= 'a' && c <= 'z'; }) &&
+                          (result.empty() || result.back() < '0' || result.back() > '9');
+  return is_telling ? result.substr(0, 40) : "constant";
+}
+
+onnx_converter either(onnx_converter first, onnx_converter second) {
+  return [=](trace& to, onnx_node const& node) {
+    try {
+      return first(to, node);
+    } catch (unsupported const& why) {
+      try {
+        return second(to, node);
+      } catch (unsupported const& other) {
+        std::string_view const said = why.what(), more = other.what();
+        throw unsupported(std::string(said) + (said == more ? "" : "; as an operation, it " + std::string(more)));
+      }
+    }
+  };
+}
+
+traced_tensor each_number(trace& to, traced_tensor const& x, own_text word, operation_code code) {
+  auto y = x;
+  y.layer = to.operate({word, std::move(code)}, {x}, x.lengths).layer;
+  y.is_nonnegative = false;
+  return y;
+}
+
+int place_in_sample(traced_tensor const& x, std::int64_t axis) {
+  int const graph_axis = axis_of(axis, x.rank);
+  auto const found = std::find(x.order.begin(), x.order.end(), graph_axis) - x.order.begin();
+  if (found == 0) throw unsupported("is along samples, which stay apart here");
+  return static_cast<int>(found);
+}
+
+traced_tensor broadcast_operation(trace& to, onnx_node const& node, std::size_t inputs, own_text word,
+                                  operation_code const& code) {
+  if (inputs == 0) throw unsupported("lacks inputs");
+  auto in = take(to, node, inputs);
+  bool is_alike = in.constants.empty() && in.rank == in.tensors[0].rank;
+  for (auto const& each : in.tensors) is_alike = is_alike && is_laid_out_alike(each, in.tensors[0]);
+  auto y = in.tensors[0];
+  auto lengths = y.lengths;
+  if (!is_alike) {
+    auto const order = align(to, in, lengths);
+    y = traced_tensor{-1, in.rank, order, lengths};
+  }
+  auto const texts = in.each_text;
+  y.layer = to.operate({word,
+                        [=](operands const& x) {
+                          operands each;
+                          for (auto const& text : texts) each.push_back(text(x));
+                          return code(each);
+                        },
+                        in.constants, in.names},
+                       in.tensors, lengths)
+                .layer;
+  y.is_nonnegative = false;
+  return y;
+}
+
+void add_operation_converters(std::map<std::string, onnx_converter>& to) {
+  constexpr auto truth = element_kind::truth;
+  auto const also = [&](char const* type, onnx_converter const& more) { to[type] = either(to.at(type), more); };
+  to["Sqrt"] = on_one("root", function_of("sqrt")), to["Log"] = on_one("logarithm", function_of("log"));
+  to["Abs"] = on_one("absolute", function_of("abs"), true), to["Sign"] = on_one("sign_of", function_of("sign"), true);
+  to["Floor"] = on_one("floor_of", function_of("floor")), to["Erf"] = on_one("error_function", function_of("erf"));
+  to["Ceil"] = on_one("ceiling", [](operands const& x) { return "-floor(-"_cpp + x[0] + ")"; });
+  to["Sin"] = on_one("sine", function_of("sin")), to["Cos"] = on_one("cosine", function_of("cos"));
+  to["Reciprocal"] = on_one("reciprocal", [](operands const& x) { return "1.0F / "_cpp + x[0]; });
+  to["Mish"] = on_one("mish", [](operands const& x) { return x[0] + " * tanh(softplus(" + x[0] + "))"; });
+  to["HardSwish"] = on_one("hard_swish", [](operands const& x) {
+    return x[0] + " * sc::minimum(sc::maximum(" + x[0] + " / 6.0F + 0.5F, 0.0F), 1.0F)";
+  });
+  to["Not"] = [](trace& t, onnx_node const& node) {
+    auto y = each_number(t, t.tensor(node, 0), "opposite", [](operands const& x) { return "1.0F - "_cpp + x[0]; });
+    y.elements = element_kind::truth;
+    t.set(node, y);
+  };
+  to["CastLike"] = cast_like, to["Celu"] = celu, to["Shrink"] = shrink, to["Pow"] = power, to["Mod"] = modulo;
+  also("Clip", clip), also("HardSigmoid", hard_sigmoid), also("Selu", selu), also("Swish", swish), also("Cast", cast);
+  to["Less"] = on_each(2, "comparison", between(" < "), truth);
+  to["Greater"] = on_each(2, "comparison", between(" > "), truth);
+  to["LessOrEqual"] = on_each(2, "comparison", between(" <= "), truth);
+  to["GreaterOrEqual"] = on_each(2, "comparison", between(" >= "), truth);
+  to["Equal"] = [](trace& t, onnx_node const& node) {
+    auto turned = node;  // a number stands second
+    if (!t.is_tensor(node, 0) && node.inputs.size() == 2) std::swap(turned.inputs[0], turned.inputs[1]);
+    on_each(2, "comparison", function_of("equal"), element_kind::truth)(t, turned);
+  };
+  to["And"] = on_each(2, "both", between(" * "), truth);
+  to["Or"] = on_each(2, "either", function_of("sc::maximum"), truth);
+  to["Xor"] = on_each(2, "one_of", [](operands const& x) { return "abs("_cpp + x[0] + " - " + x[1] + ")"; }, truth);
+  also("Add", on_each(2, "sum", between(" + "), element_kind::real, true));
+  also("Sub", on_each(2, "difference", between(" - "), element_kind::real, true));
+  also("Mul", on_each(2, "product", between(" * "), element_kind::real, true));
+  auto const layers_divide = to.at("Div");
+  to["Div"] = [=](trace& t, onnx_node const& node) {
+    return takes_whole(t, node) ? divide(t, node) : either(layers_divide, divide)(t, node);
+  };
+  also("Sum", of_all("sum", "", " + ", "")), also("Mean", of_all("mean_of", "", " + ", "", true));
+  also("Max", of_all("largest", "sc::maximum(", ", ", ")")), also("Min", of_all("smallest", "sc::minimum(", ", ", ")"));
+  also("Where", [](trace& t, onnx_node const& node) {
+    if (!t.is_tensor(node, 0) && t.required(node, 0).values.size() < 2) throw unsupported("chooses by one constant");
+    t.set(node, broadcast_operation(t, node, 3, "choice", function_of("where")));
+  });
+}
+
+}  // namespace stagecraft::tool

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What converters of nodes to operations share.
+#pragma once
+
+#include "onnx_trace.hpp"
+
+#include <string>
+#include <vector>
+
+namespace stagecraft::tool {
+
+/// A number of a file as C++. Throws unsupported for what is no number.
+[[nodiscard]] source_text float_text(double number);
+
+/// Whole numbers with ", " between them.
+[[nodiscard]] source_text list_text(std::vector<int> const& numbers);
+
+/// The shape of a tensor's samples with those of `of` in front: `{x.length(0), 3, 4}`.
+[[nodiscard]] source_text shape_text(source_text const& of, std::vector<int> const& lengths);
+
+/// What a weight is called that was a constant of the file: the last part of its name, unless that is a number.
+[[nodiscard]] std::string constant_name(std::string const& name);
+
+/// The first converter, or where it cannot, the second.
+[[nodiscard]] onnx_converter either(onnx_converter first, onnx_converter second);
+
+/// An operation on each number of inputs of a node, which are broadcast: `code` takes them in their order, constants of
+/// one number as numbers. Returns the tensor, which is not set.
+[[nodiscard]] traced_tensor broadcast_operation(onnx_trace& to, onnx_node const& node, std::size_t inputs,
+                                                own_text word, operation_code const& code);
+
+/// An operation on each number of a tensor.
+[[nodiscard]] traced_tensor each_number(onnx_trace& to, traced_tensor const& x, own_text word, operation_code code);
+
+/// The place of one of the graph's axes in a complete tensor's own. Throws unsupported if it is that of samples.
+[[nodiscard]] int place_in_sample(traced_tensor const& x, std::int64_t axis);
+
+}  // namespace stagecraft::tool
