@@ -44,13 +44,14 @@ void set_weights(peer::GRULayerT<float, In, Out, Mode, Maths>& layer, std::vecto
   layer.setUVals(rows_of(weights[1], 3 * Out));
   layer.setBVals(rows_of(weights[2], 3 * Out));
 }
+/// Filters begin with the newest sample here, and with the oldest in Keras.
 template <int In, int Out, int Kernel, int Dilation, int Groups, bool Dynamic>
 void set_weights(peer::Conv1DT<float, In, Out, Kernel, Dilation, Groups, Dynamic>& layer,
                  std::vector<float> const* weights) {
   std::vector<matrix> filters(Out, matrix(In, std::vector<float>(Kernel)));
   for (int time = 0; time < Kernel; ++time)
     for (int k = 0; k < In; ++k)
-      for (int i = 0; i < Out; ++i) filters[i][k][time] = weights[0][(time * In + k) * Out + i];
+      for (int i = 0; i < Out; ++i) filters[i][k][Kernel - 1 - time] = weights[0][(time * In + k) * Out + i];
   layer.setWeights(filters);
   layer.setBias(weights[1]);
 }
@@ -108,8 +109,10 @@ void add_row(network_row const& row) {
   add<1, 8, 8, dense<8>>(row, "dense 8");
   add<1, 32, 32, dense<32>>(row, "dense 32");
   add<1, 64, 64, dense<64>>(row, "dense 64");
-  add<1, 4, 4, peer::Conv1DT<float, 4, 4, 3, 1>>(row, "conv1d 4");
-  add<1, 16, 16, peer::Conv1DT<float, 16, 16, 15, 4>>(row, "conv1d 16");
+  add<1, 4, 4, peer::Conv1DT<float, 4, 4, 3, 1>>(row, "conv1d 4, kernel 3");
+  add<1, 8, 8, peer::Conv1DT<float, 8, 8, 7, 2>>(row, "conv1d 8, kernel 7, dilation 2");
+  add<1, 16, 16, peer::Conv1DT<float, 16, 16, 15, 4>>(row, "conv1d 16, kernel 15, dilation 4");
+  add<1, 1, 16, peer::Conv1DT<float, 1, 16, 3, 512>>(row, "conv1d 1 to 16, kernel 3, dilation 512");
   add<1, 8, 8, peer::GRULayerT<float, 8, 8>>(row, "gru 8");
   add<1, 64, 64, peer::GRULayerT<float, 64, 64>>(row, "gru 64");
   add<1, 16, 16, peer::LSTMLayerT<float, 16, 16>>(row, "lstm 16");
