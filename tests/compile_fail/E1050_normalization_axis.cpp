@@ -3,7 +3,6 @@
 // expect-error: layer 'batch_normalization' normalises along axis 3, which is not an axis of an input of shape (28, 64)
 // expect-error: axis 0 is the batch, the last is 2
 // expect-error: [E1050]
-// most-characters: 4500 (GCC: the model and its description are named once)
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

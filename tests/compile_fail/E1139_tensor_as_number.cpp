@@ -3,9 +3,8 @@
 // expect-error: a tensor of a call(...) is used as a number, which it is not yet: in place of std::exp(x) and its like write exp(x)
 // expect-error: [E1139]
 // most-error-lines: 2 (GCC: the call of the loss has no value, either)
-// most-characters: 19500 (GCC: the loss is called while the description is checked)
 // most-error-lines: 2 (Clang: the call of the loss has no value, either)
-// most-characters: 23500 (Clang: the loss is called while the description is checked)
+// most-characters: 6500 (Clang: the loss is called while the description is checked)
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/training/trainer.hpp>
 #include <cmath>

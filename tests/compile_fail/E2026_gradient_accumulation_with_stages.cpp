@@ -3,7 +3,6 @@
 // expect-error: the model has pipeline stages, but its training sets gradient_accumulation, which is for models
 // expect-error: without stages
 // expect-error: [E2026]
-// most-characters: 4500 (GCC: the model and its description are named once)
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/training/trainer.hpp>
 

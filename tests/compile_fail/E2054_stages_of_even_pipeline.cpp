@@ -2,7 +2,6 @@
 // E2054: a model cannot be divided into so many stages.
 // expect-error: even_pipeline is to divide model 'sequential' into 5 stages, but it has 4 parts that can be apart
 // expect-error: [E2054]
-// most-characters: 4500 (GCC: the model and its description are named once)
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // expect-error: call(x, y) runs models with one input and one output on one thread of the host, in float32, without stages and weights in remote memory; call this predictor with tensors: model(x) [E4151]
-// most-characters: 4500 (GCC: the model and its description are named once)
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/description/inference.hpp>
 #include <stagecraft/training/predictor.hpp>

@@ -2,7 +2,6 @@
 // E5020: weights are to be saved, and what writes files is not included.
 // expect-error: save_weights is called, and what reads and writes files is not included
 // expect-error: [E5020]
-// most-characters: 4500 (GCC: the model and its description are named once)
 #ifndef STAGECRAFT_BAD
 #include <stagecraft/io/weights.hpp>
 #endif
