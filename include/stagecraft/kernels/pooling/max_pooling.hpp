@@ -110,7 +110,10 @@ inline void max_of_window(float const* x, std::int64_t begin, index_range rows, 
 #pragma GCC unroll 4
     for (int column = columns.first; column < columns.last; ++column) {
       value const cell = load_lanes<Count, Arch>(x + begin + (row * Shape.width + column) * Shape.channels);
-      if (number % 2 != 0) {
+      if constexpr (KeepsPositions) {  // the cell stays in a register, to be compared with the winner
+        if (number > 0) largest = at_least(largest, cell);
+        if (number % 2 != 0) nan.add(before, cell);
+      } else if (number % 2 != 0) {
         // The larger of the two is NaN if the first is. It is compared in place of the first, which GCC would load
         // again.
         value const larger_one = at_least(before, cell);
@@ -128,7 +131,7 @@ inline void max_of_window(float const* x, std::int64_t begin, index_range rows, 
   }
   if (number % 2 != 0) {
     nan.add(before, before);
-    largest = at_least(largest, before);
+    if constexpr (!KeepsPositions) largest = at_least(largest, before);
   }
   store_lanes<Count>(nan.set_in(largest), y);
   if constexpr (KeepsPositions) {
