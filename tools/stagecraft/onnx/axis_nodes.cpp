@@ -34,24 +34,6 @@ std::vector<int> reduced_axes(trace& to, onnx_node const& node, int rank) {
   return result;
 }
 
-/// The tensor without some of the graph's axes, whose lengths are 1.
-traced_tensor without_axes(trace& to, traced_tensor const& x, std::vector<int> const& axes) {
-  auto const goes = [&](int axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
-  std::vector<int> lengths, order{x.order[0]};
-  for (std::size_t i = 1; i < x.order.size(); ++i)
-    if (!goes(x.order[i])) lengths.push_back(x.lengths[i - 1]), order.push_back(x.order[i]);
-  auto y = x;
-  if (lengths.size() != x.lengths.size())
-    y = to.operate(
-        {"shaped",
-         [=](operands const& a) { return "ops.reshape("_cpp + a[0] + ", " + shape_text(a[0], lengths) + ")"; }},
-        {x}, lengths);
-  for (int& axis : order)
-    axis -= static_cast<int>(std::count_if(axes.begin(), axes.end(), [&](int each) { return each < axis; }));
-  y.rank = x.rank - static_cast<int>(axes.size()), y.order = order, y.elements = x.elements;
-  return y;
-}
-
 /// ops.sum, ops.mean, ops.max or ops.min over places of a complete tensor.
 traced_tensor reduced(trace& to, traced_tensor const& x, own_text word, own_text function,
                       std::vector<int> const& places) {
@@ -453,6 +435,23 @@ void pad(trace& to, onnx_node const& node) {
 }
 
 }  // namespace
+
+traced_tensor without_axes(trace& to, traced_tensor const& x, std::vector<int> const& axes) {
+  auto const goes = [&](int axis) { return std::find(axes.begin(), axes.end(), axis) != axes.end(); };
+  std::vector<int> lengths, order{x.order[0]};
+  for (std::size_t i = 1; i < x.order.size(); ++i)
+    if (!goes(x.order[i])) lengths.push_back(x.lengths[i - 1]), order.push_back(x.order[i]);
+  auto y = x;
+  if (lengths.size() != x.lengths.size())
+    y = to.operate(
+        {"shaped",
+         [=](operands const& a) { return "ops.reshape("_cpp + a[0] + ", " + shape_text(a[0], lengths) + ")"; }},
+        {x}, lengths);
+  for (int& axis : order)
+    axis -= static_cast<int>(std::count_if(axes.begin(), axes.end(), [&](int each) { return each < axis; }));
+  y.rank = x.rank - static_cast<int>(axes.size()), y.order = order, y.elements = x.elements;
+  return y;
+}
 
 void add_axis_converters(std::map<std::string, onnx_converter>& to) {
   auto const also = [&](char const* type, onnx_converter const& more) { to[type] = either(to.at(type), more); };

@@ -37,6 +37,7 @@ std::map<std::string, onnx_converter> const& onnx_converters() {
     add_recurrent_converters(result);
     add_operation_converters(result);
     add_axis_converters(result);
+    add_composed_converters(result);
     return result;
   }();
   return all;
