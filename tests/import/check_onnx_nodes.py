@@ -139,7 +139,11 @@ def main():
             said[name] = "TAKES LONGER THAN A MINUTE"
     imported = [name for name, why in said.items() if why is None]
     for i in range(0, len(imported) if "--import-only" not in sys.argv else 0, GROUP):
-        said.update(results_of(imported[i : i + GROUP]))
+        found = results_of(imported[i : i + GROUP])
+        said.update(found)
+        for name, what in found.items():
+            if what != "right":
+                print(f"{name}: {what}", file=sys.stderr)
         print(f"{i + GROUP} of {len(imported)}", file=sys.stderr, flush=True)
     for name, what in said.items():
         print(f"{name}: {what or 'imported'}")

@@ -15,12 +15,6 @@ using operands = std::vector<source_text>;
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-traced_tensor like(traced_tensor const& x, traced_tensor const& made) {
-  auto y = made;
-  y.rank = x.rank, y.order = x.order, y.elements = x.elements;
-  return y;
-}
-
 onnx_converter function(own_text word, own_text name) {
   return [=](trace& to, onnx_node const& node) {
     to.set(node, each_number(to, to.tensor(node, 0), word,
