@@ -17,7 +17,7 @@ INCLUDE = ROOT / "include" / "stagecraft"
 LIST = pathlib.Path(__file__).with_suffix(".txt")
 DOCUMENT = ROOT / "docs" / "keras.md"
 BEGIN, END = "<!-- made by tools/keras_names.py -->", "<!-- until here -->"
-DECLARED = re.compile(r"(?:^|\s)(?:struct|class|using|namespace|enum class) (\w+)|constexpr (?:\w+ )*?\w[\w:<>]* (\w+)[\({=;]|^void (\w+)\(|^\s+(\w+),  *///<", re.M)
+DECLARED = re.compile(r"(?:^|\s)(?:struct|class|using|namespace|enum class) (\w+)|constexpr (?:\w+ )*?\w[\w:<>]* (\w+)(?:[\({;]| ?=)|^void (\w+)\(|^\s+(\w+),  *///<", re.M)
 WIDTH = 118
 
 

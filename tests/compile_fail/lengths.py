@@ -28,7 +28,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("arguments", nargs="+", metavar="compiler|case.cpp")
     parser.add_argument("--headers", type=pathlib.Path)
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     compilers = [each for each in options.arguments if not each.endswith(".cpp")]
     paths = [each for each in options.arguments if each.endswith(".cpp")] or \
         sorted(bad_variants.CASES.glob("E[0-9][0-9][0-9][0-9]_*.cpp"))

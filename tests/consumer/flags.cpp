@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What programs may be compiled with: flags and macros that CMakeLists.txt gives, one compilation for each compiler and
 // standard library. Only checked, not run.
+#include <stagecraft/ipu.hpp>
 #include <stagecraft/stagecraft.hpp>
 #ifndef _LIBCPP_VERSION  // libc++ 19 has no std::from_chars for float, with which files are read
 #include <stagecraft/io/model_checkpoint.hpp>

@@ -97,6 +97,8 @@ for variant, options in (("", {}), ("_exclusive", {"exclusive": True}), ("_rever
     add("cumsum" + variant, [wide], lambda v: tf.cumsum(v, 1, **options))
     add("cumprod" + variant, [np.where(x == 0, np.float32(0.5), x)], lambda v: tf.math.cumprod(v, 1, **options))
 
+add("local_response_normalization", [x.reshape(3, 5, 1, 4)],
+    lambda v: tf.nn.local_response_normalization(v, 1, 1.5, 0.2, 0.7))
 # Movement.
 add("moveaxis", [x], lambda v: tf.transpose(v, [0, 2, 1]))
 add("tile", [x], lambda v: tf.tile(v, [1, 2, 3]))
@@ -145,6 +147,15 @@ add_values("put_along_axis", [x, unique, values], put)
 for place in np.ndindex(*along.shape):
     added[place[0], int(along[place]), place[2]] += values[place]
 add_values("put_along_axis_added", [x, along, values], added)
+places = np.array([[[0, 4], [2, 0]], [[1, 1], [2, 3]]], np.float32)
+add("gather_nd", [x, places], lambda v, i: tf.gather_nd(v, tf.cast(i, tf.int32)))
+of_samples = np.array([[[3], [0]], [[4], [4]], [[1], [2]]], np.float32)
+add("gather_nd_of_samples", [x, of_samples], lambda v, i: tf.gather_nd(v, tf.cast(i, tf.int32), batch_dims=1))
+rows = numbers.normal(2, 2, 4)
+add("scatter_nd", [x, places, rows], lambda v, i, w: tf.tensor_scatter_nd_update(v, tf.cast(i, tf.int32), w))
+again = places.copy()
+again[1, 0] = places[0, 0]
+add("scatter_nd_added", [x, again, rows], lambda v, i, w: tf.tensor_scatter_nd_add(v, tf.cast(i, tf.int32), w))
 classes = np.array([[0, 2, 3], [1, 1, 0]], np.float32)
 add_values("one_hot", [classes], tf.one_hot(classes.astype(int), 4))
 add_values("one_hot_axis", [classes], tf.one_hot(classes.astype(int), 4, axis=1))

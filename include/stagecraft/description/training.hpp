@@ -15,6 +15,7 @@
 #include <stagecraft/diagnostics/any_argument.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/type_name.hpp>
+#include <stagecraft/losses/loss.hpp>
 #include <stagecraft/losses/losses.hpp>
 #include <stagecraft/losses/per_output.hpp>
 #include <stagecraft/metrics/metrics.hpp>
@@ -121,14 +122,18 @@ struct training {  // [E2082] a field is misspelt, or its value has another type
   /// in the grouped schedule (E2059) and without stages. training_on sets it for IPUs whose I/O tiles do so
   /// (io_tiles.place_ops_on_io_tiles); results do not depend on it.
   bool overlaps_io = false;
+
+  // At the line of the description, since compilers print the job on the way from a trainer to the loss.
+  static_assert(losses::detail::compile_call<Loss>());
 };
 
 }  // namespace stagecraft
 
 namespace stagecraft::jobs {
 
+// `= {}` refuses a default constructor that is explicit, which std::is_default_constructible does not see.
 template <class Loss, class Optimizer>
-  requires(std::is_default_constructible_v<Loss> && std::is_default_constructible_v<Optimizer>)
+  requires requires(void (*takes)(Loss, Optimizer)) { takes({}, {}); }
 struct fields_of<training<Loss, Optimizer>> {
   using type = training<Loss, Optimizer>;
   using list =

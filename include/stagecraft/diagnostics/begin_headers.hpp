@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a header that programs include reads first. Macros of the program that are words of this library are put aside,
-// and warnings about conversions that the library means are switched off, until end_headers.hpp. Read again each time.
+// and -Wsign-conversion is switched off, until end_headers.hpp: indices are int, also of standard arrays. Read again
+// each time.
 
 #pragma push_macro("check")
 #pragma push_macro("expect")
@@ -26,6 +27,4 @@
 #undef verify
 
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wconversion"
-#pragma GCC diagnostic ignored "-Wdouble-promotion"
 #pragma GCC diagnostic ignored "-Wsign-conversion"

@@ -38,6 +38,7 @@ namespace stagecraft::engine {
 template <class Job>
 class session : public session_shape<typename Job::described> {
  public:
+  using model = typename Job::model;
   using architecture = typename Job::machine::architecture;
   using shape_type = session_shape<typename Job::described>;
   using policy = policy_of<typename Job::machine>;

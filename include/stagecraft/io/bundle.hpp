@@ -130,8 +130,9 @@ class tensor_taker {
 };
 
 /// The description and the weights of a model for a bundle, without the state of a training.
-template <class M, class Session>
-[[nodiscard]] bundle_contents contents_of(trainers::trained_model<M, Session> const& model) {
+template <class Session>
+[[nodiscard]] bundle_contents contents_of(trainers::trained_model<Session> const& model) {
+  using M = trainers::trained_type<Session>;
   bundle_contents contents{describe_model<Session>(), training_config<Session::sizes::training>(), {}, {}, {}};
   for (int const weight : stagecraft::detail::weight_order<M>) {
     bool const is_trained = graph_of<M>.parameters[weight].trainable;
@@ -184,8 +185,9 @@ inline bool compare_optimizers(json const& own, json const& found, difference_li
 
 namespace stagecraft::trainers {
 
-template <class M, class Session>
-void save_bundle_of(file_functions, trained_model<M, Session> const& model, std::string const& path) {
+template <class Session>
+void save_bundle_of(file_functions, trained_model<Session> const& model, std::string const& path) {
+  using M = trained_type<Session>;
   auto const place = io::without_slash(path);
   auto const* const format = io::model_format_of(place);
   auto contents = io::contents_of(model);
@@ -198,8 +200,9 @@ void save_bundle_of(file_functions, trained_model<M, Session> const& model, std:
 }
 
 /// Continues from a file of another program: takes over all weights by name and, in a trainer, the optimizer.
-template <class M, class Session>
-void load_kept_training(trained_model<M, Session>& model, std::string const& path, io::model_format const& format) {
+template <class Session>
+void load_kept_training(trained_model<Session>& model, std::string const& path, io::model_format const& format) {
+  using M = trained_type<Session>;
   if (format.read == nullptr)
     io::refuse("E5042", path, "files of this format hold no training to go on from; load_weights reads their weights");
   auto from = format.read(path);
@@ -222,8 +225,9 @@ void load_kept_training(trained_model<M, Session>& model, std::string const& pat
   model.set_weights(weights);
 }
 
-template <class M, class Session>
-void load_bundle_of(file_functions, trained_model<M, Session>& model, std::string const& path) {
+template <class Session>
+void load_bundle_of(file_functions, trained_model<Session>& model, std::string const& path) {
+  using M = trained_type<Session>;
   constexpr bool trains = Session::sizes::trains;
   if (auto const* const format = io::model_format_of(io::without_slash(path)))
     return load_kept_training(model, path, *format);

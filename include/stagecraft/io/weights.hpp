@@ -56,8 +56,9 @@ namespace stagecraft::trainers {
 ///
 /// Until the new file is whole and on the disk, the former one stays at `path`. Throws file_error: E5041 the file
 /// cannot be written, E5042 the name has another ending; data_error E4042 while steps run.
-template <class M, class Session>
-void save_weights_of(file_functions, trained_model<M, Session> const& model, std::string const& path) {
+template <class Session>
+void save_weights_of(file_functions, trained_model<Session> const& model, std::string const& path) {
+  using M = trained_type<Session>;
   auto const& format = io::format_of(path);
   tensor_file file;
   file.metadata.emplace_back("format", "stagecraft weights");
@@ -74,9 +75,10 @@ void save_weights_of(file_functions, trained_model<M, Session> const& model, std
 /// also layers whose weights differ; the result lists them. If no layer is left, that is E5021, too. The optimizer's
 /// state stays as it is. Throws file_error: E5001, E5011 to E5015 for damaged files, E5021, E5022 skip_mismatch without
 /// by_name, E5042 the name has another ending; data_error E4042 while steps run.
-template <class M, class Session>
-loaded_weights load_weights_of(file_functions, trained_model<M, Session>& model, std::string const& path,
+template <class Session>
+loaded_weights load_weights_of(file_functions, trained_model<Session>& model, std::string const& path,
                                load_weights_options const& options) {
+  using M = trained_type<Session>;
   auto weights = model.get_weights();
   auto const paths = io::weight_paths<M>();
   auto file = io::read_weights(path);

@@ -45,6 +45,13 @@ concept HasLossCall = HasPlainLossCall<L> || requires(L const& loss, operations:
   { loss.call(ops, x, x) } -> std::convertible_to<operations::tensor>;
 };
 
+/// True. Compiles the `call`: a mistake in one's own is reported where this is asked for.
+template <class L>
+constexpr bool compile_call() {
+  static_cast<void>(HasLossCall<L>);
+  return true;
+}
+
 template <HasLossCall L>
 constexpr operations::tensor call_loss(L const& loss, operations::tracer& ops, operations::tensor target,
                                        operations::tensor output) {

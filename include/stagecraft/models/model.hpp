@@ -183,7 +183,8 @@ namespace stagecraft {
 
 /// The members of a model subclass, as a constant: what a stage assignment's layers are compared with, as in
 /// `call.layer() == sc::members_of<network>.dense_1`. Errors: E2080 for a model of another kind.
-template <Model M>
+template <Model M,
+          class = typename detail::verdict_on<detail::members_problem<typename detail::traced_model<M>::type>>::checked>
 inline constexpr auto const& members_of = detail::called_members<typename detail::traced_model<M>::type>;
 
 }  // namespace stagecraft

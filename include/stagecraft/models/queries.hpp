@@ -159,15 +159,15 @@ namespace stagecraft {
 
 /// The type of the layer of one call: `static_assert(std::same_as<sc::layer_t<mlp, 2>, sc::layers::dense>)`. Calls are
 /// numbered from 0 in the order in which they were made; inputs count.
-template <Model M, int Call>
+template <Model M, int Call, class = typename detail::verdict_on<detail::call_problem<M, Call>>::checked>
 using layer_t = typename detail::layer_type<detail::layer_tag<M, Call>>::type;
 
 /// The layer of one call, with its options.
-template <Model M, int Call>
+template <Model M, int Call, class = typename detail::verdict_on<detail::call_problem<M, Call>>::checked>
 inline constexpr layer_t<M, Call> layer_of = detail::layer_value<M, Call, layer_t<M, Call>>();
 
 /// The shape of one call's output, without the batch.
-template <Model M, int Call>
+template <Model M, int Call, class = typename detail::verdict_on<detail::call_problem<M, Call>>::checked>
 inline constexpr auto const& output_shape_of = detail::shape_of_call<M, Call>();
 
 }  // namespace stagecraft

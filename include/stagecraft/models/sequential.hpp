@@ -36,6 +36,11 @@ constexpr void check_entry(diagnostic& problem, int position) {
   }
 }
 
+/// True. Compiles the `call` of each entry, known by its type alone: a mistake in one's own is reported here, where GCC
+/// prints no model on the way to it.
+template <class... Entries>
+inline constexpr bool compiles_calls = (static_cast<void>(layers::detail::HasCall<Entries>), ..., true);
+
 /// The type that `sequential<...>` names.
 template <auto... Layers>
 struct sequential_model : callable_model<sequential_model<Layers...>> {
@@ -115,6 +120,7 @@ namespace stagecraft {
 template <auto... LayersInBraces>  // values: flatten{}, since flatten() and flatten would be types
 using sequential = typename detail::layer_verdict<
     models::sequential_model<LayersInBraces...>,
-    detail::begins_with_input<LayersInBraces...>()>::template model<models::sequential_model<LayersInBraces...>>;
+    detail::compiles_calls<decltype(LayersInBraces)...> &&
+        detail::begins_with_input<LayersInBraces...>()>::template model<models::sequential_model<LayersInBraces...>>;
 
 }  // namespace stagecraft

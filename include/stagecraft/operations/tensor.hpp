@@ -81,56 +81,56 @@ constexpr tensor operator-(tensor a) { return apply(function::negative, a); }
 constexpr tensor operator+(tensor a, tensor b) { return apply(function::add, a, b); }
 template <Number N>
 constexpr tensor operator+(tensor a, N b) {
-  return a + number(*a.list, b);
+  return a + number(*a.list, static_cast<float>(b));
 }
 template <Number N>
 constexpr tensor operator+(N a, tensor b) {
-  return number(*b.list, a) + b;
+  return number(*b.list, static_cast<float>(a)) + b;
 }
 constexpr tensor operator-(tensor a, tensor b) { return apply(function::subtract, a, b); }
 template <Number N>
 constexpr tensor operator-(tensor a, N b) {
-  return a - number(*a.list, b);
+  return a - number(*a.list, static_cast<float>(b));
 }
 template <Number N>
 constexpr tensor operator-(N a, tensor b) {
-  return number(*b.list, a) - b;
+  return number(*b.list, static_cast<float>(a)) - b;
 }
 constexpr tensor operator*(tensor a, tensor b) { return apply(function::multiply, a, b); }
 template <Number N>
 constexpr tensor operator*(tensor a, N b) {
-  return a * number(*a.list, b);
+  return a * number(*a.list, static_cast<float>(b));
 }
 template <Number N>
 constexpr tensor operator*(N a, tensor b) {
-  return number(*b.list, a) * b;
+  return number(*b.list, static_cast<float>(a)) * b;
 }
 constexpr tensor operator/(tensor a, tensor b) { return apply(function::divide, a, b); }
 template <Number N>
 constexpr tensor operator/(tensor a, N b) {
-  return a / number(*a.list, b);
+  return a / number(*a.list, static_cast<float>(b));
 }
 template <Number N>
 constexpr tensor operator/(N a, tensor b) {
-  return number(*b.list, a) / b;
+  return number(*b.list, static_cast<float>(a)) / b;
 }
 constexpr tensor operator<(tensor a, tensor b) { return apply(function::less, a, b); }
 template <Number N>
 constexpr tensor operator<(tensor a, N b) {
-  return a < number(*a.list, b);
+  return a < number(*a.list, static_cast<float>(b));
 }
 template <Number N>
 constexpr tensor operator<(N a, tensor b) {
-  return number(*b.list, a) < b;
+  return number(*b.list, static_cast<float>(a)) < b;
 }
 constexpr tensor operator<=(tensor a, tensor b) { return apply(function::less_equal, a, b); }
 template <Number N>
 constexpr tensor operator<=(tensor a, N b) {
-  return a <= number(*a.list, b);
+  return a <= number(*a.list, static_cast<float>(b));
 }
 template <Number N>
 constexpr tensor operator<=(N a, tensor b) {
-  return number(*b.list, a) <= b;
+  return number(*b.list, static_cast<float>(a)) <= b;
 }
 constexpr tensor operator>(tensor a, tensor b) { return b < a; }
 template <Number N>

@@ -52,7 +52,7 @@ struct dynamic_loss_scale {
       scale = scale > 2 ? scale / 2 : 1;
     } else if (++good_steps >= rule.growth_steps) {
       auto const all = static_cast<double>(gradients) * (rule.accumulates ? good_steps : 1);
-      bool const falls = static_cast<double>(overflowed) > rule.ratio_threshold * all;
+      bool const falls = static_cast<double>(overflowed) > static_cast<double>(rule.ratio_threshold) * all;
       float const next = falls ? scale / rule.growth : scale * rule.growth;
       if (next >= 1 && next < rule.limit) scale = next;
       good_steps = 0;

@@ -377,7 +377,7 @@ template <Model M, int Call>
 inline constexpr detail::stage_answer<M> stage_of{detail::stage_of_call<M, Call>()};
 
 /// The device of a stage.
-template <Model M, int Stage>
+template <Model M, int Stage, class = typename detail::verdict_on<detail::stage_number_problem<M, Stage>>::checked>
 inline constexpr detail::stage_answer<M> device_of{detail::device_of_stage<M, Stage>()};
 
 /// The calls of one stage in Keras's order, as a std::array<int, n>.

@@ -75,11 +75,9 @@ namespace stagecraft {
 ///
 /// Errors: numbers that the schedule has no use for, and what it cannot do, E2020, E2022, E2024 to E2031, E2047, E2059,
 /// E4021.
-template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
-inline constexpr timetable timetable_of = [] {
-  static_assert(detail::report<detail::schedule_problem<jobs::job<M, Training, Mode>>>());
-  return detail::unchecked_timetable<jobs::job<M, Training, Mode>>;
-}();
+template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>,
+          class = typename detail::verdict_on<detail::schedule_problem<jobs::job<M, Training, Mode>>>::checked>
+inline constexpr timetable timetable_of = detail::unchecked_timetable<jobs::job<M, Training, Mode>>;
 
 /// The part of the devices' time in which they have nothing to do: timetable::bubble. 0 without stages: there, nothing
 /// waits for anything.

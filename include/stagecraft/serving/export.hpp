@@ -18,10 +18,11 @@
 
 namespace stagecraft::trainers {
 
-template <class M, class Session>
-[[nodiscard]] serving::embedded_runtime export_application_of(file_functions, trained_model<M, Session> const& model,
+template <class Session>
+[[nodiscard]] serving::embedded_runtime export_application_of(file_functions, trained_model<Session> const& model,
                                                               std::string const& export_dir,
                                                               export_options const& options, int iterations = 0) {
+  using M = trained_type<Session>;
   auto const place = io::without_slash(export_dir);
   int const batch_size = options.batch_size > 0 ? options.batch_size : graph_of<M>.batch_size();
   if (batch_size < 1)

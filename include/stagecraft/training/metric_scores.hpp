@@ -77,9 +77,9 @@ struct mean_of_scores {
       if constexpr (sparse) {
         std::array<float, static_cast<std::size_t>(target_columns_of(call_of_row<true>(), Width))> labels;
         for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<float>(target[i]);
-        return row::evaluate(labels.data(), prediction, 1, nullptr);
+        return static_cast<double>(row::evaluate(labels.data(), prediction, 1, nullptr));
       } else {
-        return row::evaluate(target, prediction, 1, nullptr);
+        return static_cast<double>(row::evaluate(target, prediction, 1, nullptr));
       }
     } else if constexpr (Metric.kind == categorical_accuracy || Metric.kind == top_k_categorical_accuracy) {
       return score_class(prediction, sparse ? static_cast<int>(*target) : first_of(target));

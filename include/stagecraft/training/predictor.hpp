@@ -62,8 +62,8 @@ constexpr numbers_of_call call_floats() {
 
 /// The type behind `predictor<...>`.
 template <Model M, class Settings, class Machine>
-class model_predictor : trained_model<typename traced_model<M>::type, session_of_run<M, Settings::value, Machine>> {
-  using base = trained_model<typename traced_model<M>::type, session_of_run<M, Settings::value, Machine>>;
+class model_predictor : trained_model<session_of_run<M, Settings::value, Machine>> {
+  using base = trained_model<session_of_run<M, Settings::value, Machine>>;
 
  public:
   using typename base::session_type;

@@ -74,12 +74,18 @@ class one_caller {
   std::atomic<void const*> caller_ = nullptr;
 };
 
+/// The model without its stages that a session trains or runs.
+template <class Session>
+using trained_type = typename traced_model<typename Session::model>::type;
+
 /// Owns the session that carries out a model's steps, in memory of its own: a call of one thread while another's runs
 /// is E4107, and changes nothing. Functions that only read may be called by several threads at once, as long as no
 /// thread runs or changes the model. Can be moved, and views of weights stay valid then; what was moved from can only
 /// be assigned to or destroyed.
-template <class M, class Session>
+template <class Session>
 class trained_model : public trainable {
+  using M = trained_type<Session>;
+
  public:
   using model_type = M;
   using session_type = Session;
@@ -139,6 +145,7 @@ class trained_model : public trainable {
   /// Errors: E1067 a name that nothing has, E4042 as above.
   template <fixed_name Name>
   [[nodiscard]] std::vector<weight_array> get_weights() const {
+    static_assert(report<part_name_problem<M, Name>>());
     check_at_rest("get_weights");
     auto weights = copy_weights<M, weights_of_part<M, Name>>(*session_);
     for (auto& weight : weights) weight.name.clear();
@@ -148,6 +155,7 @@ class trained_model : public trainable {
   /// must agree, names need not.
   template <fixed_name Name>
   void set_weights(std::vector<weight_array> const& weights) {
+    static_assert(report<part_name_problem<M, Name>>());
     auto const calling = begin_call("set_weights");
     assign_weights<M, weights_of_part<M, Name>>(*session_, weights, false);
     session_->begin_run();
@@ -183,6 +191,7 @@ class trained_model : public trainable {
   /// Errors: E1067 a name that no layer has, E1090 a layer without states, E4042 as above.
   template <fixed_name Name>
   void reset_states() {
+    static_assert(report<layer_states_problem<M, Name>>());
     auto const calling = begin_call("reset_states");
     clear_states<M, states_of_layer<M, Name>>(*session_);
   }
@@ -190,12 +199,14 @@ class trained_model : public trainable {
   /// Errors: as above, E4009 another number or shapes.
   template <fixed_name Name>
   void reset_states(std::vector<weight_array> const& states) {
+    static_assert(report<layer_states_problem<M, Name>>());
     auto const calling = begin_call("reset_states");
     assign_weights<M, states_of_layer<M, Name>>(*session_, states, false);
   }
   /// Copies of the states of a stateful layer, such as h and c of an lstm: Keras's `layer.states`. Errors: as above.
   template <fixed_name Name>
   [[nodiscard]] std::vector<weight_array> get_states() const {
+    static_assert(report<layer_states_problem<M, Name>>());
     check_at_rest("get_states");
     return copy_weights<M, states_of_layer<M, Name>>(*session_);
   }
@@ -213,6 +224,7 @@ class trained_model : public trainable {
   /// weight, which the others take over when the next run begins. E4032 for an unknown name.
   template <fixed_name Name>
   [[nodiscard]] auto weight() {
+    static_assert(report<weight_name_problem<M, Name>>());
     return view_weight<M, Name>(*session_);
   }
 
@@ -254,7 +266,7 @@ class trained_model : public trainable {
     if constexpr (requires { save_weights_of(file_functions{}, *this, path); })
       save_weights_of(file_functions{}, *this, path);
     else
-      refuse_files<M, "save_weights", "stagecraft/io/weights.hpp">();
+      refuse_files<std::is_void_v<Session>, "save_weights", "stagecraft/io/weights.hpp">();
   }
   /// Reads the weights of a file of save_weights, or of a bundle: all of them or, if a name or shape differs, none
   /// (E5021). Needs <stagecraft/io/weights.hpp>. Definition: tf.keras.Model.load_weights.
@@ -263,7 +275,7 @@ class trained_model : public trainable {
       auto const calling = begin_call("load_weights");
       return load_weights_of(file_functions{}, *this, path, options);
     } else {
-      refuse_files<M, "load_weights", "stagecraft/io/weights.hpp">();
+      refuse_files<std::is_void_v<Session>, "load_weights", "stagecraft/io/weights.hpp">();
       return {};
     }
   }
@@ -275,7 +287,7 @@ class trained_model : public trainable {
     if constexpr (requires { save_bundle_of(file_functions{}, *this, path); })
       save_bundle_of(file_functions{}, *this, path);
     else
-      refuse_files<M, "save", "stagecraft/io/bundle.hpp">();
+      refuse_files<std::is_void_v<Session>, "save", "stagecraft/io/bundle.hpp">();
   }
   /// Reads the folder that `save` wrote. Training continues from there, bit for bit; if anything differs from the
   /// model's type or its training description, nothing is read (E5032). Needs <stagecraft/io/bundle.hpp>. Definition:
@@ -285,7 +297,7 @@ class trained_model : public trainable {
       auto const calling = begin_call("load");
       load_bundle_of(file_functions{}, *this, path);
     } else {
-      refuse_files<M, "load", "stagecraft/io/bundle.hpp">();
+      refuse_files<std::is_void_v<Session>, "load", "stagecraft/io/bundle.hpp">();
     }
   }
 
@@ -301,7 +313,7 @@ class trained_model : public trainable {
     if constexpr (requires { export_application_of(file_functions{}, *this, export_dir, options, iterations); })
       return export_application_of(file_functions{}, *this, export_dir, options, iterations);
     else
-      refuse_files<M, "export_for_ipu_serving", "stagecraft/serving/export.hpp">();
+      refuse_files<std::is_void_v<Session>, "export_for_ipu_serving", "stagecraft/serving/export.hpp">();
   }
 
   /// The session that carries out the steps.

@@ -36,9 +36,8 @@ namespace stagecraft::trainers {
 
 /// The type behind `trainer<...>`.
 template <Model M, class Settings, class Machine>
-class model_trainer
-    : public trained_model<typename traced_model<M>::type, session_of_run<M, Settings::value, Machine>> {
-  using base = trained_model<typename traced_model<M>::type, session_of_run<M, Settings::value, Machine>>;
+class model_trainer : public trained_model<session_of_run<M, Settings::value, Machine>> {
+  using base = trained_model<session_of_run<M, Settings::value, Machine>>;
 
  public:
   using typename base::session_type;

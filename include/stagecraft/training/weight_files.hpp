@@ -41,7 +41,8 @@ inline constexpr diagnostic no_files_problem = [] {
                  Header, "> (CMake: stagecraft::io)");
   return problem;
 }();
-template <class Model, fixed_name Function, fixed_name Header>
+/// `Never` is false, and depends on the class that calls this.
+template <bool Never, fixed_name Function, fixed_name Header>
 constexpr void refuse_files() {
   static_assert(report<no_files_problem<Function, Header>>());
 }

@@ -100,6 +100,8 @@ inline std::vector<word_case> const& word_cases() {
       {"cumprod_exclusive", [](tracer& ops, tensors in) { return ops.cumprod(in[0], 1, true); }},
       {"cumprod_reverse", [](tracer& ops, tensors in) { return ops.cumprod(in[0], 1, false, true); }},
       {"cumprod_both", [](tracer& ops, tensors in) { return ops.cumprod(in[0], 1, true, true); }},
+      {"local_response_normalization",
+       [](tracer& ops, tensors in) { return ops.local_response_normalization(in[0], 3, 0.6F, 0.7F, 1.5F); }, 1e-5},
       // Movement.
       {"moveaxis", [](tracer& ops, tensors in) { return ops.moveaxis(in[0], 2, 1); }},
       {"tile", [](tracer& ops, tensors in) { return ops.tile(in[0], {2, 3}); }},
@@ -132,6 +134,10 @@ inline std::vector<word_case> const& word_cases() {
       {"put_along_axis", [](tracer& ops, tensors in) { return ops.put_along_axis(in[0], in[1], in[2], 1); }},
       {"put_along_axis_added",
        [](tracer& ops, tensors in) { return ops.put_along_axis(in[0], in[1], in[2], 1, true); }},
+      {"gather_nd", [](tracer& ops, tensors in) { return ops.gather_nd(in[0], in[1]); }},
+      {"gather_nd_of_samples", [](tracer& ops, tensors in) { return ops.gather_nd(in[0], in[1], 1); }},
+      {"scatter_nd", [](tracer& ops, tensors in) { return ops.scatter_nd(in[0], in[1], in[2]); }},
+      {"scatter_nd_added", [](tracer& ops, tensors in) { return ops.scatter_nd(in[0], in[1], in[2], true); }},
       {"one_hot", [](tracer& ops, tensors in) { return ops.one_hot(in[0], 4); }},
       {"one_hot_axis", [](tracer& ops, tensors in) { return ops.one_hot(in[0], 4, 1); }},
       // Order.

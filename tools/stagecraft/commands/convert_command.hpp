@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `stagecraft convert ... ipu`: a model becomes an application for emulated IPUs, as Graphcore's
-// `ipu_saved_model_cli convert` makes one.
+// `stagecraft convert ... ipu`: turns a model into an application for emulated IPUs, as Graphcore's
+// `ipu_saved_model_cli convert` does.
 #pragma once
 
 #include "commands/compile_command.hpp"
@@ -26,10 +26,10 @@ struct convert_command {
   bool compiles = true;         ///< false: sources only
   compile_command compile;      ///< options of the compiler
 
-  /// Writes the folder, and says so. Throws file_error: as read_model, read_convert_options, model_converters,
-  /// find_pipeline and compile_command; E5132 other tags or signatures than models have; E5133 the model is converted
-  /// already; E5209 an option of the command line has no effect; E5149 a stage of its pipeline has no layers left;
-  /// E5091 the folder holds something.
+  /// Writes the folder, and prints its name. Throws the errors of read_model, read_convert_options, model_converters,
+  /// find_pipeline and compile_command, and file_error E5132 for other tags or signatures than models have, E5133 for a
+  /// model that is converted already, E5209 for an option of the command line without effect, E5149 for a stage of the
+  /// pipeline without remaining layers, E5091 for a folder that is not empty.
   void run() const;
 
  private:

@@ -16,7 +16,7 @@ namespace stagecraft::tool {
 struct gelu_nodes {
   std::vector<std::string> nodes;                 ///< nodes that are replaced
   std::vector<std::string> node_as_gelu_input;    ///< nodes whose output the GELU reads
-  std::vector<std::string> node_use_gelu_output;  ///< who reads them
+  std::vector<std::string> node_use_gelu_output;  ///< nodes that read them
 };
 
 /// Options of the embedded runtime.
@@ -47,24 +47,25 @@ struct convert_options {
   std::optional<pipeline_configuration> pipeline_cfg;
 };
 
-/// JSON with comments, or with Python's quotes: what stands on a command line. Throws file_error E5130.
+/// Parses an option of the command line: JSON with comments, or with Python's quotes. Throws file_error E5130.
 [[nodiscard]] json read_option_text(std::string const& text, std::string const& option);
 
-/// A configuration file, with comments. Throws file_error: E5131 it cannot be read, or is no JSON object.
+/// Reads a configuration file, which may have comments. Throws file_error E5131 if it cannot be read or is no JSON
+/// object.
 [[nodiscard]] json read_config_file(std::string const& path);
 
-/// Options from their names and values; `where` is named in errors. Throws file_error: E5130 a name that no option has,
-/// or a value of another type or out of its range; E5134 an expression that cannot be read; and as
-/// read_pipeline_configuration; then as check_options.
+/// Reads options from their names and values; `where` is named in errors. Throws file_error E5130 for a name that no
+/// option has, or a value of another type or out of its range, E5134 for an expression that cannot be read, and the
+/// errors of read_pipeline_configuration and check_options.
 [[nodiscard]] convert_options read_convert_options(json const& given, std::string const& where);
 
-/// Options that have no effect beside the others: each with the reason. Values that are the default are left out.
+/// The options without effect beside the others, each with the reason. Default values are left out.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> options_without_effect(convert_options const& options,
                                                                                       json const& given);
 
-/// Which options go together. Throws file_error: E5135 not as many lists for sharding as IPUs; E5136 a model that is
-/// divided, of which nothing is on IPUs; E5138 an embedded runtime without int64_to_int32_conversion; E5139 a pipeline
-/// without an embedded runtime; E5145 a pipeline and sharding.
+/// Checks that the options can be combined. Throws file_error E5135 if the number of lists for sharding is not that of
+/// the IPUs, E5136 for a divided model without layers on IPUs, E5138 for an embedded runtime without
+/// int64_to_int32_conversion, E5139 for a pipeline without an embedded runtime, E5145 for a pipeline and sharding.
 void check_options(convert_options const& options, std::string const& where);
 
 }  // namespace stagecraft::tool

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How emulated IPUs carry out products and convolutions, as options of the command line.
+// Options of the command line for products and convolutions on emulated IPUs.
 #pragma once
 
 #include "applications/application_source.hpp"

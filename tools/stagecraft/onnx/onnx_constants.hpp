@@ -30,7 +30,7 @@ struct onnx_constant {
 /// A tensor of the file.
 [[nodiscard]] onnx_constant constant_of(stored_tensor const& from);
 
-/// What a node computes of constants; nothing if it cannot be computed here. Arrays that nodes make are small: others
+/// The result of a node for constants; none if it cannot be computed here. Nodes make small arrays only: larger ones
 /// are weights.
 [[nodiscard]] std::optional<onnx_constant> folded(onnx_node const& node,
                                                   std::vector<std::optional<onnx_constant>> const& inputs);

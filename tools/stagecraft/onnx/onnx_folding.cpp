@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What nodes compute of constants: files compute shapes, masks and tables by nodes of their own.
+// Computes nodes of constants: files compute shapes, masks and tables with nodes of their own.
 #include "onnx_folding.hpp"
 
 #include <algorithm>
@@ -12,14 +12,14 @@ namespace stagecraft::tool {
 
 namespace {
 
-/// A number of C++'s integers, however large the double is.
+/// A double as an integer, clamped to the integer's range.
 std::int64_t whole(double value) {
   constexpr double most = 9e18;
   if (std::isnan(value)) return 0;
   return static_cast<std::int64_t>(std::clamp(value, -most, most));
 }
 
-/// A function of the numbers at each place of arrays that are broadcast. Nothing is known of the number of samples.
+/// Applies a function at each place of arrays, with broadcasting. The number of samples stays unknown.
 template <class Function>
 std::optional<onnx_constant> mapped(std::vector<onnx_constant const*> const& of, Function const& function) {
   onnx_constant result;

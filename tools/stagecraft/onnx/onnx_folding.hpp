@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What folding of constants is made of: arrays that are cut, joined and reduced along axes.
+// Parts of the folding of constants: arrays that are cut, joined and reduced along axes.
 #pragma once
 
 #include "onnx_constants.hpp"
@@ -12,7 +12,7 @@ namespace stagecraft::tool {
 using inputs_list = std::vector<std::optional<onnx_constant>>;
 using integers = std::vector<std::int64_t>;
 
-/// Arrays that nodes make have at most this many elements; others are weights.
+/// The most elements of an array that nodes make; larger ones are weights.
 inline constexpr std::int64_t largest_made = 1 << 16;
 
 /// True for the number of samples, and for a multiple of it.
@@ -21,12 +21,12 @@ inline constexpr std::int64_t largest_made = 1 << 16;
 /// Returns the number of elements of a shape; -1 if it is too large.
 [[nodiscard]] std::int64_t count_of(integers const& shape);
 
-/// The shape that Reshape is asked for.
+/// The result's shape of a Reshape.
 [[nodiscard]] std::optional<integers> shape_for(integers wanted, integers const& from);
 [[nodiscard]] std::optional<onnx_constant> sliced(onnx_constant from, inputs_list const& inputs);
 [[nodiscard]] std::optional<onnx_constant> gathered(onnx_constant const& from, onnx_constant const& indices,
                                                     std::int64_t axis);
-/// Axes of length one that Squeeze takes away and Unsqueeze puts in change the shape only.
+/// Removes or inserts axes of length one, as Squeeze and Unsqueeze do; only the shape changes.
 [[nodiscard]] std::optional<onnx_constant> with_unit_axes(onnx_constant from, integers axes, bool adds);
 [[nodiscard]] std::optional<onnx_constant> joined(inputs_list const& inputs, std::int64_t axis);
 /// Sums, products, means, largest and smallest numbers along axes.

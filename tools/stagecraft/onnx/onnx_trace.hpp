@@ -43,15 +43,15 @@ struct traced_tensor {
   [[nodiscard]] bool is_in_order() const;
 };
 
-/// What an operation is in C++, by the names of what it takes.
+/// The C++ of an operation, from the names of its operands.
 using operation_code = std::function<source_text(std::vector<source_text> const& operands)>;
 
 /// An operation that is no layer: an expression of tensors and of constants, which are weights.
 struct traced_operation {
-  own_text word = "operation";  ///< what a layer of this operation is called
+  own_text word = "operation";  ///< the name of a layer of this operation
   operation_code code;
   std::vector<onnx_constant> constants{};  ///< operands after the tensors
-  std::vector<std::string> names{};        ///< of the constants
+  std::vector<std::string> names{};        ///< names of the constants
 };
 
 /// A layer with its only call.
@@ -66,10 +66,10 @@ struct traced_layer {
   std::shared_ptr<traced_operation const> operation{};
 };
 
-/// What a layer of a model's own is of in its configuration; no class of Keras is called so.
+/// The class name of a layer of operations in the configuration; no class of Keras has it.
 inline constexpr char const* own_class = "operations of this model";
 
-/// A layer of a model's own, which operations have become.
+/// A layer of operations, which belongs to the model.
 struct operation_layer {
   source_text name, call;
   std::vector<shape> inputs{};
@@ -176,7 +176,7 @@ class onnx_trace {
   std::set<std::string> given_;  ///< the graph's outputs
   std::set<onnx_node const*> skipped_;
   std::vector<traced_layer> layers_;
-  std::vector<operation_layer> own_layers_;  ///< those that operations have become
+  std::vector<operation_layer> own_layers_;  ///< layers that are made of operations
   std::vector<int> inputs_, outputs_;
   std::vector<std::string> problems_;
   /// Number of nodes that may still be visited for the axes of inputs, since many inputs may lead to one long chain.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ONNX's nodes that compute each number alone, as operations: of one tensor, and of several that are broadcast.
+// Converts ONNX's nodes that compute each number alone to operations: of one tensor, and of several with broadcasting.
 #include "operation_nodes.hpp"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ bool is_laid_out_alike(traced_tensor const& a, traced_tensor const& b) {
          a.joined_axis == b.joined_axis && a.flat_order == b.flat_order && a.flat_lengths == b.flat_lengths;
 }
 
-/// What a node takes, tensors and constants, each in its place among the node's inputs.
+/// The inputs of a node, tensors and constants, each with its place among them.
 struct taken_inputs {
   std::vector<traced_tensor> tensors{};
   std::vector<onnx_constant> constants{};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What converters of nodes to operations share.
+// Functions that converters of nodes to operations share.
 #pragma once
 
 #include "onnx_trace.hpp"
@@ -9,19 +9,19 @@
 
 namespace stagecraft::tool {
 
-/// A number of a file as C++. Throws unsupported for what is no number.
+/// The C++ of a number of a file. Throws unsupported for NaN.
 [[nodiscard]] source_text float_text(double number);
 
-/// Whole numbers with ", " between them.
+/// The text of whole numbers, separated by ", ".
 [[nodiscard]] source_text list_text(std::vector<int> const& numbers);
 
 /// The shape of a tensor's samples with those of `of` in front: `{x.length(0), 3, 4}`.
 [[nodiscard]] source_text shape_text(source_text const& of, std::vector<int> const& lengths);
 
-/// What a weight is called that was a constant of the file: the last part of its name, unless that is a number.
+/// The name of a weight that was a constant of the file: the last part of the constant's name, unless that is a number.
 [[nodiscard]] std::string constant_name(std::string const& name);
 
-/// The first converter, or where it cannot, the second.
+/// A converter that tries the first one, and the second one if the first cannot convert the node.
 [[nodiscard]] onnx_converter either(onnx_converter first, onnx_converter second);
 
 /// An operation on each number of inputs of a node, which are broadcast: `code` takes them in their order, constants of

@@ -104,7 +104,7 @@ struct inlined_plan : rows_of_plan<Call> {
   static constexpr int inner(int product) {
     return window_of(product).size * columns(operand(product, 0)) / groups_of(product);
   }
-  /// Of the columns of a group that a product computes.
+  /// The layout of the columns of a group that a product computes.
   static constexpr layout layout_of_product(int id) {
     int const of_group = columns(id) / groups_of(id);
     return groups_of(id) == 1 ? layout_of(id) : layout(of_group, of_group);

@@ -87,11 +87,12 @@ void fold_normalization(float const* given, float* folded) {
   auto const at = [given](std::size_t parameter) { return given + layout::storage.offset[parameter]; };
   aligned_block const values(size), scale(columns), bias(columns);
   for (long long c = 0; c < columns; ++c) {
-    double factor = 1 / std::sqrt(double{at(own + numbers.moving_variance)[c]} + double{options.epsilon});
-    if constexpr (options.scale) factor *= double{at(own + numbers.gamma)[c]};
-    double offset = -factor * double{at(own + numbers.moving_mean)[c]};
-    if constexpr (has_bias) offset += factor * double{at(kernel + 1)[c]};
-    if constexpr (options.center) offset += double{at(own + numbers.beta)[c]};
+    double factor =
+        1 / std::sqrt(static_cast<double>(at(own + numbers.moving_variance)[c]) + static_cast<double>(options.epsilon));
+    if constexpr (options.scale) factor *= static_cast<double>(at(own + numbers.gamma)[c]);
+    double offset = -factor * static_cast<double>(at(own + numbers.moving_mean)[c]);
+    if constexpr (has_bias) offset += factor * static_cast<double>(at(kernel + 1)[c]);
+    if constexpr (options.center) offset += static_cast<double>(at(own + numbers.beta)[c]);
     scale.data()[c] = static_cast<float>(factor);
     bias.data()[c] = static_cast<float>(offset);
   }

@@ -64,6 +64,7 @@ inline void as_keras_has_it(std::string_view class_name, json& config) {
   if (!config.value("strided_channel_grouping", true)) config.erase("strided_channel_grouping");
   // Keras's recurrent layers alone have it; others have it where they cannot do without.
   if (!config.contains("return_sequences") && !config.value("stateful", false)) config.erase("stateful");
+  if (config.value("kept_steps", 0) == 0) config.erase("kept_steps");
   for (char const* const key : {"use_causal_mask", "attention_mask", "return_attention_scores"})
     if (config.contains(key) && config[key] == false) config.erase(key);
 }

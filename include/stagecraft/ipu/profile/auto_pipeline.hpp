@@ -218,12 +218,24 @@ constexpr bool stays_whole() {
 template <class M, auto Training, class Machine, auto_pipeline_options Options, auto Devices,
           bool = stays_whole<M, Training, Machine, Options>()>
 struct auto_pipelined {
-  using type = pipelined<M, auto_stages<Training, Machine, Options>{}, Devices>;
+  using type =
+      pipeline::pipelined_model<pipeline::model_or_stand_in<M>, auto_stages<Training, Machine, Options>{}, Devices>;
 };
 template <class M, auto Training, class Machine, auto_pipeline_options Options, auto Devices>
 struct auto_pipelined<M, Training, Machine, Options, Devices, true> {
   using type = M;
 };
+
+inline constexpr diagnostic no_pipeline_problem{};
+
+/// The first problem of a model that is divided into stages.
+template <class M, auto Training, class Machine, auto_pipeline_options Options, auto Devices>
+constexpr diagnostic const& auto_pipeline_problem() {
+  if constexpr (stays_whole<M, Training, Machine, Options>())
+    return no_pipeline_problem;
+  else
+    return pipeline_problem<M, auto_stages<Training, Machine, Options>{}, Devices>();
+}
 
 }  // namespace stagecraft::tiles
 
@@ -245,9 +257,11 @@ namespace stagecraft {
 /// Errors: those of `pipelined`; E3020 more IPUs at least than the machine has; E3021 fewer parts than IPUs; E3022 a
 /// machine that is no IPU.
 template <Model M, auto Training, class Machine, auto_pipeline_options Options = auto_pipeline_options{},
-          auto Devices = device_mapping<>>
-using auto_pipeline =
-    typename detail::auto_pipelined<M, training_on<Training, Machine>, Machine, Options, Devices>::type;
+          auto Devices = device_mapping<>,
+          class Verdict = typename detail::early_verdict<
+              detail::auto_pipeline_problem<M, training_on<Training, Machine>, Machine, Options, Devices>()>::checked>
+using auto_pipeline = typename Verdict::template model<
+    typename detail::auto_pipelined<M, training_on<Training, Machine>, Machine, Options, Devices>::type>;
 
 }  // namespace stagecraft
 

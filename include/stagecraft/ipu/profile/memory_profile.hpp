@@ -213,8 +213,9 @@ constexpr void append_largest_parts(diagnostic& problem, tile_memory_profile con
 
 /// The bytes of an IPU's I/O tiles that data may take, if these work while the others compute; the rest is for code.
 template <class Machine>
-inline constexpr auto bytes_of_io_tiles = static_cast<std::int64_t>(
-    double{Machine::config.io_tiles.available_memory_proportion} * Machine::io_tiles * Machine::target.bytes_per_tile);
+inline constexpr auto bytes_of_io_tiles =
+    static_cast<std::int64_t>(static_cast<double>(Machine::config.io_tiles.available_memory_proportion) *
+                              Machine::io_tiles * Machine::target.bytes_per_tile);
 
 template <class Job, int Device>
 constexpr void check_memory_of_device(diagnostic& problem) {

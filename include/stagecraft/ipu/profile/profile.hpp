@@ -80,6 +80,15 @@ constexpr bool has_profile() {
   }
 }
 
+/// The first rule that a description of a training breaks on this machine, whatever the machine's memory is.
+template <class Job>
+constexpr diagnostic const& profile_problem() {
+  if constexpr (profile_machine_problem<typename Job::machine>.failed() || has_invalid_stages<typename Job::model>)
+    return profile_machine_problem<typename Job::machine>;
+  else
+    return training_problem<typename Job::described>;
+}
+
 /// The profile of a training or, with execution_mode::inference or a description of an inference, of predictions. All
 /// questions can be asked at compile time; each part of the answer is a constant of its own, made when it is asked for
 /// the first time.
@@ -276,7 +285,9 @@ namespace stagecraft {
 ///     inline constexpr auto profile = sc::profile<two_stages, training, machine>;
 ///     static_assert(profile.fits());
 ///     static_assert(profile.bubble() < 0.2 && profile.exchange_share() < 0.3);
-template <Model M, auto Training, class Machine, execution_mode Mode = detail::mode_of<Training>>
+template <Model M, auto Training, class Machine, execution_mode Mode = detail::mode_of<Training>,
+          class =
+              typename detail::verdict_on<detail::profile_problem<jobs::job_on<M, Training, Machine, Mode>>()>::checked>
 inline constexpr tiles::model_profile<jobs::job_on<M, Training, Machine, Mode>> profile{};
 
 }  // namespace stagecraft

@@ -186,16 +186,16 @@ constexpr task& append_map(lowered_step& step, map_function function, int result
     task.inputs[task.input_count++] = operand.tensor;
   }
   int count = 0;
-  for (float const scalar : scalars) what.scalars[count++] = scalar;
+  for (float const scalar : scalars) what.scalars[count++] = static_cast<double>(scalar);
   return task;
 }
 
 constexpr void set_activation(task& task, activation const& function) {
   auto& what = task.what.as<map_task>();
   what.activation = static_cast<std::int64_t>(function.kind);
-  what.scalars[0] = function.alpha;
-  what.scalars[1] = function.max_value;
-  what.scalars[2] = function.threshold;
+  what.scalars[0] = static_cast<double>(function.alpha);
+  what.scalars[1] = static_cast<double>(function.max_value);
+  what.scalars[2] = static_cast<double>(function.threshold);
 }
 
 /// y = f(x) for an elementwise activation; y may be x. One of the user's own has a formula.

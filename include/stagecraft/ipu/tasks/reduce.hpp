@@ -226,7 +226,7 @@ struct reduce_plan {
 constexpr void append_reduce(lowered_step& step, reduce_function function, std::initializer_list<int> inputs,
                              int result, std::int64_t outer, std::int64_t reduced, std::int64_t inner, float scale = 1,
                              std::int64_t samples = 0) {
-  step.add(axis_reduction{function, outer, reduced, inner, samples, scale}, inputs, {result});
+  step.add(axis_reduction{function, outer, reduced, inner, samples, static_cast<double>(scale)}, inputs, {result});
 }
 
 }  // namespace stagecraft::tiles

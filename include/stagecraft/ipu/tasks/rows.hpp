@@ -212,8 +212,8 @@ constexpr void append_loss(lowered_step& step, loss_rule const& loss, int predic
                       .columns = columns,
                       .loss = loss.kind,
                       .from_logits = loss.from_logits ? 1 : 0,
-                      .option = loss.option,
-                      .factor = scale.factor,
+                      .option = static_cast<double>(loss.option),
+                      .factor = static_cast<double>(scale.factor),
                       .running_mean = scale.running_mean ? 1 : 0,
                       .rows_per_sample = scale.rows_per_sample};
   auto& task = step.add(what, {prediction, targets, scales}, {result});

@@ -17,8 +17,8 @@
 namespace stagecraft::tiles {
 
 constexpr void write_penalty(task& task, regularizer const& penalty) {
-  task.what.as<update_task>().l1 = penalty.l1;
-  task.what.as<update_task>().l2 = penalty.l2;
+  task.what.as<update_task>().l1 = static_cast<double>(penalty.l1);
+  task.what.as<update_task>().l2 = static_cast<double>(penalty.l2);
 }
 
 /// A norm that an optimizer's step reads: a tensor of one number, and its index among the norms that step_values has.
@@ -73,8 +73,8 @@ constexpr void append_penalty(lowered_step& step, regularizer const& penalty, in
 constexpr void append_move_statistic(lowered_step& step, int moving, int statistic, double momentum,
                                      bool unbiased = false, std::int64_t values_per_sample = 1) {
   step.add(update_task{.function = update_function::move_statistic,
-                       .momentum = static_cast<float>(momentum),
-                       .rest = static_cast<float>(1 - momentum),
+                       .momentum = static_cast<double>(static_cast<float>(momentum)),
+                       .rest = static_cast<double>(static_cast<float>(1 - momentum)),
                        .unbiased = unbiased ? 1 : 0,
                        .values_per_sample = values_per_sample},
            {moving, statistic}, {moving});

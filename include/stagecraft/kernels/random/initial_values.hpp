@@ -38,7 +38,7 @@ struct fans {
 [[nodiscard]] inline float random_normal(random_key const& key, std::uint64_t i) {
   constexpr double two_pi = 6.283185307179586476925;
   double const u = 1.0 - static_cast<double>(random_uniform(key, 2 * i));  // in (0, 1]
-  double const v = random_uniform(key, 2 * i + 1);
+  auto const v = static_cast<double>(random_uniform(key, 2 * i + 1));
   return static_cast<float>(std::sqrt(-2.0 * std::log(u)) * std::cos(two_pi * v));
 }
 
@@ -56,16 +56,17 @@ namespace detail {
 // addition computes the same bits as one that does not.
 
 inline void fill_uniform(float* w, std::int64_t n, float low, float high, random_key const& key) {
-  double const range = static_cast<float>(static_cast<double>(high) - low);
+  auto const range = static_cast<double>(static_cast<float>(static_cast<double>(high) - static_cast<double>(low)));
   for (std::int64_t i = 0; i < n; ++i)
-    w[i] = static_cast<float>(low + range * random_uniform(key, static_cast<std::uint64_t>(i)));
+    w[i] = static_cast<float>(static_cast<double>(low) +
+                              range * static_cast<double>(random_uniform(key, static_cast<std::uint64_t>(i))));
 }
 
 inline void fill_normal(float* w, std::int64_t n, float mean, float stddev, bool truncated, random_key const& key) {
   for (std::int64_t i = 0; i < n; ++i) {
     auto const counter = static_cast<std::uint64_t>(i);
-    double const z = truncated ? random_truncated_normal(key, counter) : random_normal(key, counter);
-    w[i] = static_cast<float>(mean + stddev * z);
+    float const z = truncated ? random_truncated_normal(key, counter) : random_normal(key, counter);
+    w[i] = static_cast<float>(static_cast<double>(mean) + static_cast<double>(stddev) * static_cast<double>(z));
   }
 }
 
@@ -74,7 +75,7 @@ inline void fill_normal(float* w, std::int64_t n, float mean, float stddev, bool
   double divisor = fan.in;
   if (how.fan() == fan_mode::fan_out) divisor = fan.out;
   if (how.fan() == fan_mode::fan_avg) divisor = (fan.in + fan.out) / 2;
-  return how.scale() / (divisor < 1 ? 1.0 : divisor);
+  return static_cast<double>(how.scale()) / (divisor < 1 ? 1.0 : divisor);
 }
 
 template <initializer_distribution Distribution>
@@ -95,8 +96,9 @@ inline double dot(float const* a, float const* b, std::int64_t n) {
   double sums[8] = {};
   std::int64_t i = 0;
   for (; i + 8 <= n; i += 8)
-    for (int part = 0; part < 8; ++part) sums[part] += static_cast<double>(a[i + part]) * b[i + part];
-  for (; i < n; ++i) sums[0] += static_cast<double>(a[i]) * b[i];
+    for (int part = 0; part < 8; ++part)
+      sums[part] += static_cast<double>(a[i + part]) * static_cast<double>(b[i + part]);
+  for (; i < n; ++i) sums[0] += static_cast<double>(a[i]) * static_cast<double>(b[i]);
   return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
@@ -114,10 +116,11 @@ inline void fill_orthogonal(float* w, std::int64_t rows, std::int64_t columns, f
         float const* const other = vectors.data() + k * length;
         auto const share = static_cast<float>(dot(vector, other, length));
         for (std::int64_t i = 0; i < length; ++i)
-          vector[i] = static_cast<float>(vector[i] - static_cast<double>(share) * other[i]);
+          vector[i] = static_cast<float>(static_cast<double>(vector[i]) -
+                                         static_cast<double>(share) * static_cast<double>(other[i]));
       }
       double const norm = std::sqrt(dot(vector, vector, length));
-      for (std::int64_t i = 0; i < length; ++i) vector[i] = static_cast<float>(vector[i] / norm);
+      for (std::int64_t i = 0; i < length; ++i) vector[i] = static_cast<float>(static_cast<double>(vector[i]) / norm);
     }
   }
   for (std::int64_t row = 0; row < rows; ++row)

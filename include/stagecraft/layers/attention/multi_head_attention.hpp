@@ -7,6 +7,7 @@
 #include <stagecraft/initializers/variance_scaling.hpp>
 #include <stagecraft/layers/attention/attention.hpp>
 #include <stagecraft/layers/count_limit.hpp>
+#include <stagecraft/layers/kept_steps.hpp>
 #include <stagecraft/layers/layer.hpp>
 #include <stagecraft/layers/output_part.hpp>
 #include <stagecraft/layers/rnn/recurrence.hpp>
@@ -112,6 +113,9 @@ struct multi_head_attention_options {
   bool attention_mask = false;
   /// Whether the attention's weights (num_heads, places of the query, places of the value) are a second output.
   bool return_attention_scores = false;
+  /// The number of steps before a call's that each step sees: their keys and values are kept from call to call, as a
+  /// stateful layer keeps its states. 0: none.
+  int kept_steps = 0;
 #include <stagecraft/layers/common_options.hpp>
 };
 
@@ -125,8 +129,13 @@ struct multi_head_attention_options {
 /// (num_heads, value_dim, features). Cost: the products. Errors: E1001 inputs; E1012 a size below 1; E1013
 /// dropout; E1041 inputs of another rank, or scores of more than 8 axes, and masks of steps where
 /// places have several axes; E1061 attention_axes; E1070 places that differ. Masks: a masked place of the query sees
-/// nothing, and nothing sees masked places of the value and the key. Definition: Keras API,
-/// layers/attention_layers/multi_head_attention; Vaswani and others, 2017.
+/// nothing, and nothing sees masked places of the value and the key.
+///
+/// With `kept_steps`, and causal, calls go on where the one before ended, as those of a stateful conv1d do: each step
+/// sees itself and the last `kept_steps` steps, but none before the first one after `reset_states`. So a decoder writes
+/// one step a call, which reads the keys and values of earlier steps and computes none of them again. The states are
+/// these, (batch, num_heads, kept_steps, ...), and which of them count. E1087 no batch size; E1154 inputs. Definition:
+/// Keras API, layers/attention_layers/multi_head_attention; Vaswani and others, 2017.
 struct multi_head_attention : layer<multi_head_attention> {
   static constexpr bool supports_masking = true;
   static constexpr int masked_inputs = 3, most_outputs = 2;
@@ -171,11 +180,14 @@ struct multi_head_attention : layer<multi_head_attention> {
     auto const of_query = detail::as_places(ops, query, axes);
     auto const of_key = detail::as_places(ops, key, axes), of_value = detail::as_places(ops, value, axes);
     auto const q = project(ops, of_query, "query", key_dim) * rsqrt(ops.full({1}, static_cast<float>(key_dim)));
-    auto const k = project(ops, of_key, "key", key_dim);
-    auto const v = project(ops, of_value, "value", value_dim);
+    int const kept = options.kept_steps;
+    auto const k = detail::with_kept_steps(ops, project(ops, of_key, "key", key_dim), kept, "states_0");
+    auto const v = detail::with_kept_steps(ops, project(ops, of_value, "value", value_dim), kept, "states_1");
     auto scores = ops.matmul(q, k, {.transpose_b = true});  // (batch, heads, places of the query, places of the value)
-    auto const scores_shape = detail::scores_shape(query.shape(), key.shape(), axes, num_heads);
-    operations::extents const seen_shape{of_query.length(0), of_query.length(1), of_key.length(1)};
+    auto keys = key.shape();
+    if (kept > 0) keys[1] += kept;
+    auto const scores_shape = detail::scores_shape(query.shape(), keys, axes, num_heads);
+    operations::extents const seen_shape{of_query.length(0), of_query.length(1), k.length(2)};
     if (auto const seen = seen_by_query(ops, in, given, counts, seen_shape, scores_shape); seen.is_limited()) {
       operations::extents of_heads = seen.all().shape();
       if (of_heads.rank == 3) of_heads.insert(1, 1);
@@ -190,6 +202,11 @@ struct multi_head_attention : layer<multi_head_attention> {
   }
 
  private:
+  static constexpr bool is_masked_at_all(mask_list const& counts) {
+    for (auto const& each : counts)
+      if (each.list != nullptr) return true;
+    return false;
+  }
   constexpr bool axes_fit(operations::tensor x) const {
     int before = 0;
     for (int const axis : options.attention_axes) {
@@ -218,8 +235,20 @@ struct multi_head_attention : layer<multi_head_attention> {
     seen.require_query(ops, counts[0]);
     seen.require_value(ops, counts[given > 1 ? 1 : 0]);
     if (given > 2) seen.require_value(ops, counts[2]);
-    if (options.use_causal_mask) seen.require_causal(ops, places[1], places[2]);
+    if (options.kept_steps > 0)
+      seen.require(seen_of_kept(ops, places));
+    else if (options.use_causal_mask)
+      seen.require_causal(ops, places[1], places[2]);
     return seen;
+  }
+  /// Each step sees itself and the last kept steps, as far as there have been any: (batch, steps, kept and own steps).
+  constexpr operations::tensor seen_of_kept(operations::tracer& ops, operations::extents const& places) const {
+    operations::extents const all{1, places[1], places[2]};
+    auto const ahead = ops.iota(all, 2) - ops.iota(all, 1);  // of the first step that is seen
+    auto const near = (ahead >= 0.0F) * (ahead <= static_cast<float>(options.kept_steps));
+    auto const steps = ops.full({places[0], places[1], 1}, 1);
+    auto const exist = detail::with_kept_steps(ops, steps, options.kept_steps, "states_2");
+    return stop_gradient(near * ops.reshape(exist, {places[0], 1, places[2]}));
   }
   constexpr bool is_possible(operations::tracer& ops, tensor_list in, std::size_t given,
                              mask_list const& counts) const {
@@ -244,10 +273,17 @@ struct multi_head_attention : layer<multi_head_attention> {
         if (in[i].length(axis) != in[detail::is_attended(axes, axis) ? 1 : 0].length(axis))
           return ops.error(1070, "has inputs whose places differ along axis ", axis), false;
     constexpr int longest = shape::longest;
-    bool is_masked = options.use_causal_mask && axes.count > 1;
-    for (int i = 0; i < masked_inputs; ++i) is_masked |= counts[static_cast<std::size_t>(i)].list != nullptr;
+    bool const is_masked = (options.use_causal_mask && axes.count > 1) || is_masked_at_all(counts);
     if (is_masked && rank > 3)
       return ops.error(1041, "knows masks of steps, and an order, of places along one axis only"), false;
+    constexpr int most_kept = 1 << 20;
+    if (options.kept_steps < 0 || options.kept_steps > most_kept)
+      return ops.error(1154, "keeps ", options.kept_steps, " steps; the number is at least 0 and at most ", most_kept),
+             false;
+    if (options.kept_steps > 0 && (!options.use_causal_mask || in.size() != 1 || rank != 3 || is_masked_at_all(counts)))
+      return ops.error(1154, "keeps steps; it has use_causal_mask and one input of shape (steps, features), without ",
+                       "a mask"),
+             false;
     if (num_heads < 1 || key_dim < 1 || options.value_dim < 0 || options.output_shape < 0)
       ops.error(1012, "has ", num_heads, " heads of length ", key_dim, "; all lengths must be at least 1");
     else if (int const length = key_dim < options.value_dim ? options.value_dim : key_dim; longest / num_heads < length)

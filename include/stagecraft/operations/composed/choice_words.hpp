@@ -69,7 +69,8 @@ class choice_words {
     }
     return ops().concatenate(parts, axis);
   }
-  /// The places of an axis that indices name; the axis becomes the indices' axes.
+  /// The places of an axis that indices name; the axis becomes the indices' axes. Negative indices count from the end;
+  /// those outside of the axis return 0, as in all words with indices.
   constexpr Tensor take(Tensor x, Tensor indices, int axis) {
     if (!x.shape().has(axis) || x.rank() - 1 + indices.rank() > extents::max_rank)
       return detail::refused(x, "has no places to take by indices of shape @ along axis #", {axis}, {indices.shape()});
@@ -111,6 +112,35 @@ class choice_words {
     Tensor const put = summed(ops().reshape(values, {count, 1}));
     return adds ? x + put : where(summed(ops().full({count, 1}, 1)), put, x);
   }
+  /// The rows of x at the places that rows of indices name, (..., k): places of the first k axes of x or, of each
+  /// sample by itself, of those after `batch_axes` axes that both have: ONNX's GatherND. E1160 for more than 2^24
+  /// places.
+  constexpr Tensor gather_nd(Tensor x, Tensor indices, int batch_axes = 0) {
+    places_of_rows const where_to(x.shape(), indices.shape(), batch_axes);
+    if (!where_to.fits)
+      return detail::refused(x, "has no rows at places of shape @ after # axes", {batch_axes}, {indices.shape()});
+    if (!can_be_counted(x, where_to.table[0])) return x;
+    return ops().reshape(ops().take(ops().reshape(x, where_to.table), flat_rows(indices, x.shape(), batch_axes)),
+                         where_to.result);
+  }
+  /// x with rows of `values` at the places that rows of indices name, as `gather_nd`: ONNX's ScatterND. Values for one
+  /// place are added up. With `adds`, they are added to x as well. E1160 as there.
+  constexpr Tensor scatter_nd(Tensor x, Tensor indices, Tensor values, bool adds = false) {
+    places_of_rows const where_to(x.shape(), indices.shape(), 0);
+    if (!where_to.fits || values.shape() != where_to.result)
+      return detail::refused(x, "has no rows for values of shape @ at places of shape @", {},
+                             {values.shape(), indices.shape()});
+    if (!can_be_counted(x, where_to.table[0])) return x;
+    Tensor const places = flat_rows(indices, x.shape(), 0);
+    auto const summed = [&](Tensor rows) {
+      return ops().append(scatter_add{}, {where_to.table[0], rows.length(-1)}, {rows.id, places.id});
+    };
+    int const count = places.length(0);
+    Tensor const put = summed(ops().reshape(values, {count, where_to.table[1]}));
+    if (adds) return x + ops().reshape(put, x.shape());
+    Tensor const is_put = summed(ops().full({count, 1}, 1));
+    return ops().reshape(where(is_put, put, ops().reshape(x, where_to.table)), x.shape());
+  }
   /// 1 at the place that an index names along a new axis of length `depth`, else 0.
   constexpr Tensor one_hot(Tensor indices, int depth, int axis = -1) {
     auto const rank = indices.rank() + 1;
@@ -121,8 +151,9 @@ class choice_words {
     row[axis] = depth;
     return equal(ops().expand_dims(detail::from_front(stop_gradient(indices), depth), axis), ops().iota(row, axis));
   }
-  /// The k largest elements of an axis, or the smallest, in order. The values have a gradient. E1160 for x of more than
-  /// 2^24 elements.
+  /// The k largest elements of an axis, or the smallest, in order; equal ones keep their order. The values have a
+  /// gradient. Makes k passes over the axis, so that a sort of a long one is slow: 1.4 ms for 1,000 elements. NaN has
+  /// no place in the order: an axis with one has no result. E1160 for x of more than 2^24 elements.
   constexpr found_elements top_k(Tensor x, int k, int axis = -1, bool largest = true) {
     if (!x.shape().has(axis) || k < 1 || k > x.shape()[axis] || x.rank() == extents::max_rank) {
       detail::refused(x, "has no # elements along axis #", {k, axis});
@@ -157,7 +188,7 @@ class choice_words {
     Tensor const indices = stop_gradient(ops().reshape(moved, shape));
     return {take_along_axis(x, indices, axis), indices};
   }
-  /// The elements of an axis in rising order, or in falling order.
+  /// The elements of an axis in rising order, or in falling order: `top_k` of all.
   constexpr Tensor sort(Tensor x, int axis = -1, bool falling = false) {
     return top_k(x, x.shape().has(axis) ? x.length(axis) : 1, axis, falling).values;
   }
@@ -171,10 +202,52 @@ class choice_words {
 
  private:
   constexpr Ops& ops() { return static_cast<Ops&>(*this); }
+  /// Rows of a tensor at places of its first axes.
+  struct places_of_rows {
+    extents table, result;  ///< (places, elements of a row); the shape of the rows that indices name
+    bool fits = false;
+
+    constexpr places_of_rows(extents const& x, extents const& indices, int batch_axes) {
+      int const named = indices.rank > 0 ? batch_axes + indices[-1] : 0;
+      if (batch_axes < 0 || indices.rank <= batch_axes || named > x.rank || indices[-1] < 1 ||
+          indices.rank - 1 + x.rank - named > extents::max_rank)
+        return;
+      long long places = 1, row = 1;
+      for (int i = 0; i + 1 < indices.rank; ++i) result.push_back(indices[i]);
+      for (int i = 0; i < x.rank; ++i) (i < named ? places : row) *= x[i];
+      for (int i = named; i < x.rank; ++i) result.push_back(x[i]);
+      table = {places, row};
+      fits = true;
+      for (int i = 0; i < batch_axes; ++i) fits = fits && x[i] == indices[i];
+    }
+  };
+  /// The numbers of the places that rows of indices name, in one axis; -1 for a place that there is not.
+  constexpr Tensor flat_rows(Tensor indices, extents const& of, int batch_axes) {
+    auto const last = indices.rank() - 1;
+    Tensor place, is_there;
+    long long stride = 1;
+    for (int i = batch_axes + indices.length(last); i-- > 0; stride *= of[i]) {
+      Tensor index;
+      if (i < batch_axes) {
+        extents axis;
+        for (int k = 0; k <= last; ++k) axis.push_back(k == i ? of[i] : 1);
+        index = ops().iota(axis, i);
+      } else {
+        index = detail::from_front(stop_gradient(ops().slice(indices, last, i - batch_axes, 1)), of[i]);
+        Tensor const here = logical_and(index >= 0.0F, index < static_cast<float>(of[i]));
+        is_there = is_there.list == nullptr ? here : is_there * here;
+      }
+      index = index * static_cast<float>(stride);
+      place = place.list == nullptr ? index : place + index;
+    }
+    auto const count = static_cast<int>(indices.shape().size()) / indices.length(last);
+    return ops().reshape(where(is_there, place, -1.0F), {count});
+  }
   /// Reports that floats cannot count the elements of x: E1160.
-  constexpr bool can_be_counted(Tensor x) {
+  constexpr bool can_be_counted(Tensor x) { return can_be_counted(x, x.shape().size()); }
+  constexpr bool can_be_counted(Tensor x, long long places) {
     constexpr long long most = 1LL << 24;
-    if (x.shape().size() <= most) return true;
+    if (places <= most) return true;
     if (x.list->begin_rejection(1160)) {
       x.list->problem.append("chooses single elements of a tensor of shape ");
       x.list->problem.append(x.shape());

@@ -65,6 +65,18 @@ class reduction_words {
   constexpr Tensor cumprod(Tensor x, int axis, bool exclusive = false, bool reverse = false) {
     return accumulated(x, axis, exclusive, reverse, 1);
   }
+  /// x / (bias + alpha / size s)^beta, where s is the sum of squares in a window of `size` places of an axis around
+  /// each: ONNX's LRN, of AlexNet and GoogLeNet. TensorFlow's `alpha` is ONNX's alpha / size.
+  constexpr Tensor local_response_normalization(Tensor x, int size, float alpha = 1e-4F, float beta = 0.75F,
+                                                float bias = 1, int axis = -1) {
+    if (!x.shape().has(axis) || size < 1)
+      return detail::refused(x, "has no windows of # places along axis #", {size, axis});
+    auto const length = x.length(axis), before = (size - 1) / 2;
+    Tensor const padded = ops().pad(square(x), axis, before, size - 1 - before);
+    Tensor sum = ops().slice(padded, axis, 0, length);
+    for (int i = 1; i < size; ++i) sum = sum + ops().slice(padded, axis, i, length);
+    return x * exp(log(sum * (alpha / static_cast<float>(size)) + bias) * -beta);
+  }
   /// exp(x) / sum(exp(x)) along an axis, computed from x less its largest element.
   constexpr Tensor softmax(Tensor x, int axis = -1) {
     if (!x.shape().has(axis)) return detail::refused(x, "has no axis #", {axis});

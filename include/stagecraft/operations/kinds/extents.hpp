@@ -20,13 +20,12 @@ struct extents {
     requires(sizeof...(Lengths) >= 1 && sizeof...(Lengths) <= max_rank)
   constexpr explicit(false) extents(Lengths... length)
       : lengths{static_cast<int>(length)...}, rank(sizeof...(Lengths)) {}
-  /// More than eight axes: E1126.
+  /// More than eight axes: E1126, which `noexcept` reports where the constructor is named, before anything is computed.
   template <std::integral... Lengths>
     requires(sizeof...(Lengths) > max_rank)
-  constexpr explicit(false) extents(Lengths...) : lengths{stagecraft::detail::too_many_entries} {
-    static_assert(
-        stagecraft::detail::report<stagecraft::detail::too_many_entries_problem<extents, sizeof...(Lengths)>>());
-  }
+  constexpr explicit(false) extents(Lengths...) noexcept(
+      stagecraft::detail::report<stagecraft::detail::too_many_entries_problem<extents, sizeof...(Lengths)>>())
+      : lengths{stagecraft::detail::too_many_entries} {}
 
   /// The extents of `batch` samples, one after the other along axis 0.
   [[nodiscard]] static constexpr extents of_batch(int batch, shape const& sample) {

@@ -34,7 +34,7 @@ struct progress_bar_options {
   std::string_view unit_name = "step";
   /// How a state of the bar replaces the one before: redrawn in place, or on a new line.
   display_mode display = display_mode::automatic;
-  /// Where messages go: standard output, unless it is given.
+  /// The destination of messages; standard output by default.
   trainers::text_output output{};
   /// The clock; the system's by default.
   trainers::time_source time{};

@@ -137,6 +137,7 @@ bool is_causal(call const& c) {
 }
 
 onnx_output multi_head_attention(call const& c) {
+  if (c.option("kept_steps", 0) != 0) throw unsupported("keeps its state");
   if (c.inputs.size() < 2 || c.inputs.size() > 3) throw unsupported("is called with masks");
   auto const heads = c.config().at("num_heads").get<std::int64_t>(), key = c.config().at("key_dim").get<std::int64_t>();
   auto const value = c.option("value_dim", key);

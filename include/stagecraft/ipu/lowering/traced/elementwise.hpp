@@ -43,8 +43,8 @@ constexpr bool number_of_map(operations::function apply, float const* in, float&
     case identity: result = in[0]; return true;
     case negative: result = -in[0]; return true;
     case absolute: result = in[0] < 0 ? -in[0] : in[0]; return true;
-    case sqrt: result = static_cast<float>(square_root(in[0])); return in[0] > 0;
-    case rsqrt: result = static_cast<float>(1 / square_root(in[0])); return in[0] > 0;
+    case sqrt: result = static_cast<float>(square_root(static_cast<double>(in[0]))); return in[0] > 0;
+    case rsqrt: result = static_cast<float>(1 / square_root(static_cast<double>(in[0]))); return in[0] > 0;
     case add: result = in[0] + in[1]; return true;
     case subtract: result = in[0] - in[1]; return true;
     case multiply: result = in[0] * in[1]; return true;
@@ -109,7 +109,7 @@ constexpr void lower_map(Builder& builder, operations::map const& what, int id) 
       task.inputs[task.input_count++] = tensors[i].tensor;
     }
     map.numbers = are_numbers;
-    for (int i = 0; i < 3; ++i) map.scalars[i] = numbers[i];
+    for (int i = 0; i < 3; ++i) map.scalars[i] = static_cast<double>(numbers[i]);
   });
 }
 

@@ -69,7 +69,7 @@ class map_values {
     int next = 0;
     auto const apply = function_in(what_.function);
     for (int i = 0; i < operations::arity(apply); ++i)
-      operands[i] = (what_.numbers >> i & 1) != 0 ? what_.scalars[i] : in[next++];
+      operands[i] = (what_.numbers >> i & 1) != 0 ? what_.scalars[i] : static_cast<double>(in[next++]);
     return static_cast<float>(kernels::function_value(apply, operands[0], operands[1], operands[2]));
   }
   /// The product is rounded before it is added to.

@@ -100,14 +100,14 @@ inline void softmax_of_row(tile_view const& x, std::int64_t first, std::int64_t 
   for (std::int64_t c = 1; c < columns; ++c)
     if (x[first + c] > largest) largest = x[first + c];
   double sum = 0;
-  for (std::int64_t c = 0; c < columns; ++c) sum += std::exp(x[first + c] - largest);
+  for (std::int64_t c = 0; c < columns; ++c) sum += static_cast<double>(std::exp(x[first + c] - largest));
   auto const inverse = static_cast<float>(1 / sum);
   for (std::int64_t c = 0; c < columns; ++c) x.set(first + c, std::exp(x[first + c] - largest) * inverse);
 }
 
 inline void softmax_gradient_of_row(tile_view const& dy, tile_view const& y, std::int64_t first, std::int64_t columns) {
   double sum = 0;
-  for (std::int64_t c = 0; c < columns; ++c) sum += y[first + c] * dy[first + c];
+  for (std::int64_t c = 0; c < columns; ++c) sum += static_cast<double>(y[first + c] * dy[first + c]);
   auto const dot = static_cast<float>(sum);
   for (std::int64_t c = 0; c < columns; ++c) dy.set(first + c, y[first + c] * (dy[first + c] - dot));
 }

@@ -23,7 +23,7 @@ inline void add_up_tiles(tile_machine& machine, task const& task, std::vector<ti
       "ReduceAdd", 1, [&](int) { return work; },
       [&](int) {
         double sum = 0;
-        for (int tile = 0; tile < tiles; ++tile) sum += all[tile];
+        for (int tile = 0; tile < tiles; ++tile) sum += static_cast<double>(all[tile]);
         machine.home(task.outputs[0], 0).set(0, static_cast<float>(is_root ? std::sqrt(sum) : sum));
       });
 }

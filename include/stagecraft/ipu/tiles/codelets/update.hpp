@@ -62,8 +62,8 @@ inline void run_optimizer(task const& task, step_values const& values, std::vect
 inline float penalty_of(task const& task, tile_view const& weight) {
   double l1 = 0, l2 = 0;
   for (std::int64_t i = 0; i < weight.size(); ++i) {
-    l1 += std::fabs(weight[i]);
-    l2 += double{weight[i]} * double{weight[i]};
+    l1 += static_cast<double>(std::fabs(weight[i]));
+    l2 += static_cast<double>(weight[i]) * static_cast<double>(weight[i]);
   }
   auto const& what = task.what.as<update_task>();
   return static_cast<float>(what.l1 * l1 + what.l2 * l2);
@@ -79,7 +79,8 @@ inline float squares_of(tile_machine& machine, task const& task, int tile, std::
   auto const first = machine.mapping(task.inputs[0]).first(tile);
   double sum = 0;
   for (std::int64_t i = 0; i < of.size(); ++i)
-    if (machine.element_at(task.inputs[0], first + i) >= 0) sum += double{of[i]} * double{of[i]};
+    if (machine.element_at(task.inputs[0], first + i) >= 0)
+      sum += static_cast<double>(of[i]) * static_cast<double>(of[i]);
   return static_cast<float>(sum);
 }
 /// The mean over the valid samples of a piece that begins with element `first`, or zeros after the valid samples.
