@@ -200,7 +200,7 @@ std::vector<double> resize_weights(onnx_node const& node, int old_length, int le
   auto const mode = node.text("mode", "nearest"), places = node.text("coordinate_transformation_mode", "half_pixel"),
              nearest = node.text("nearest_mode", "round_prefer_floor");
   // Runtimes do not agree where the last places lie if the new length was rounded.
-  if (places == "align_corners" && scale * old_length != length)
+  if (places == "align_corners" && std::fabs(scale * old_length - length) > 1e-4)
     throw unsupported("aligns corners of a length that is no whole number");
   std::vector<double> weights(at(old_length) * at(length), 0);
   for (int i = 0; i < length; ++i) {
