@@ -21,7 +21,7 @@ class aligned_floats {
   aligned_floats(aligned_floats const&) = delete;
   aligned_floats& operator=(aligned_floats const&) = delete;
 
-  [[nodiscard]] float* data() noexcept { return data_; }
+  [[nodiscard]] float* data() const noexcept { return data_; }
 
  private:
   float* data_;

@@ -1,26 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Networks of audio's and control's size, one sample a call, with their states kept: beside their
-// loops by hand.
+// Networks of audio's and control's size, one sample a call, with their states kept: beside their loops by hand and, if
+// CMake is given its folder (-D STAGECRAFT_RTNEURAL=...), RTNeural with its back ends Eigen and xsimd.
 #include <benchmark/benchmark.h>
 
 #include <stagecraft/description/inference.hpp>
 #include <stagecraft/kernels/simd/special_values.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/training/predictor.hpp>
-#include <algorithm>
 #include <array>
-#include <chrono>
-#include <cmath>
 #include <cstddef>
-#include <cstdio>
-#include <cstdlib>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "allocation/counted_memory.hpp"
 #include "machine_benchmark.hpp"
 #include "realtime_by_hand.hpp"
+#include "realtime_rows.hpp"
+#if defined(STAGECRAFT_BENCHMARK_RTNEURAL)
+#include "realtime_rtneural.hpp"
+#endif
 
 namespace {
 
@@ -29,22 +27,6 @@ using namespace stagecraft::layers;
 namespace sc = stagecraft;
 
 inline constexpr auto single = sc::inference{.batch_size = 1};
-
-/// A signal that repeats.
-template <std::size_t Inputs>
-class samples {
- public:
-  samples() : values_(count * Inputs) {
-    unsigned state = 1;
-    for (float& value : values_)
-      value = static_cast<float>((state = state * 1664525U + 1013904223U) >> 8U) / 8388608.0F - 1.0F;
-  }
-  [[nodiscard]] float const* operator[](std::size_t i) const { return values_.data() + i % count * Inputs; }
-
- private:
-  static constexpr std::size_t count = 4096;
-  std::vector<float> values_;
-};
 
 template <class Net>
 class predictor_call {
@@ -68,54 +50,24 @@ class predictor_call {
   std::array<float, outputs> y_{};
 };
 
-/// Ends the program unless both give the same but for rounding.
-template <class A, class B, std::size_t Inputs, std::size_t Outputs>
-void check(char const* name, A& a, B& b) {
-  samples<Inputs> const x;
-  for (std::size_t i = 0; i < 100; ++i) {
-    float const *const one = a.call(x[i]), *const other = b.call(x[i]);
-    for (std::size_t k = 0; k < Outputs; ++k)
-      if (!(std::fabs(one[k] - other[k]) < 1e-4F)) {
-        std::fprintf(stderr, "%s: sample %zu: %g and %g\n", name, i, one[k], other[k]);
-        std::exit(1);
-      }
-  }
-}
-
-template <std::size_t Inputs, class Program>
-void time_calls(benchmark::State& state, Program& program) {
-  samples<Inputs> const x;
-  sc::kernels::flush_denormals const flush;
-  std::size_t i = 0;
-  long const before = allocations();
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(program.call(x[i++]));
-    benchmark::ClobberMemory();
-  }
-  state.counters["allocations/step"] = static_cast<double>(allocations() - before) / static_cast<double>(i);
-  // What one call in a thousand takes at least: each is timed, which takes some 20 ns by itself.
-  std::vector<double> each(20000);
-  for (double& nanoseconds : each) {
-    auto const begin = std::chrono::steady_clock::now();
-    benchmark::DoNotOptimize(program.call(x[i++]));
-    benchmark::ClobberMemory();
-    nanoseconds = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
-  }
-  auto const late = each.end() - static_cast<std::ptrdiff_t>(each.size() / 1000);
-  std::nth_element(each.begin(), late, each.end());
-  state.counters["p99.9"] = *late * 1e-9;
-}
-
 template <class Net, class ByHand>
 void add_network(std::string const& name) {
   using own = predictor_call<Net>;
   static own model;
-  static ByHand by_hand(model.weights());
-  check<own, ByHand, own::inputs, own::outputs>(name.c_str(), model, by_hand);
-  benchmark::RegisterBenchmark(("realtime/" + name + "/stagecraft").c_str(),
-                               [](benchmark::State& state) { time_calls<own::inputs>(state, model); });
-  benchmark::RegisterBenchmark(("realtime/" + name + "/by_hand").c_str(),
-                               [](benchmark::State& state) { time_calls<own::inputs>(state, by_hand); });
+  network_row row{name, model.weights(), {}};
+  samples<own::inputs> const x;
+  for (std::size_t i = 0; i < checked_calls; ++i) {
+    float const* const y = model.call(x[i]);
+    row.results.emplace_back(y, y + own::outputs);
+  }
+  static ByHand by_hand(row.weights);
+  check<own::inputs>(row, "by hand", by_hand);
+  add_program<own::inputs>(row, "stagecraft", model);
+  add_program<own::inputs>(row, "by_hand", by_hand);
+#if defined(STAGECRAFT_BENCHMARK_RTNEURAL)
+  add_rtneural_eigen(row);
+  add_rtneural_xsimd(row);
+#endif
 }
 
 template <std::size_t N>
@@ -159,7 +111,11 @@ int main(int argc, char** argv) {
     add_lstm<64>();
     add_network<sc::sequential<input{1, 1}.of_batch_size(1), lstm{40, {.stateful = true}}, dense{1}>,
                 then_dense<lstm_by_hand<1, 40>, 40, 1>>("amplifier: lstm 40, dense 1");
+    add_network<
+        sc::sequential<input{64, 1}.of_batch_size(1), lstm{40, {.return_sequences = true, .stateful = true}}, dense{1}>,
+        block_by_hand<then_dense<lstm_by_hand<1, 40>, 40, 1>, 64>>("amplifier, 64 samples a call");
   }
+  sc::kernels::flush_denormals const flush;
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
 }

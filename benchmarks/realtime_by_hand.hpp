@@ -141,4 +141,19 @@ class then_dense {
   dense_by_hand<Units, Outputs> dense_;
 };
 
+/// Steps of one number, one after the other.
+template <class Program, std::size_t Steps>
+class block_by_hand {
+ public:
+  explicit block_by_hand(std::vector<std::vector<float>> const& weights) : program_(weights) {}
+  float const* call(float const* x) {
+    for (std::size_t step = 0; step < Steps; ++step) y_[step] = *program_.call(x + step);
+    return y_.data();
+  }
+
+ private:
+  Program program_;
+  by_hand::row<Steps> y_{};
+};
+
 }  // namespace stagecraft::benchmarks

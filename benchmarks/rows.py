@@ -19,6 +19,8 @@ NAMES = {
     "no_stages": "no stages",
     "half": "32 layers",
     "by_hand": "loops by hand",
+    "rtneural_eigen": "RTNeural (Eigen)",
+    "rtneural_xsimd": "RTNeural (xsimd)",
     "hand_loop": "the loop by hand",
     "fma_peak": "FMA peak",
     "mutex": "std::mutex",

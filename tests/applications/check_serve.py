@@ -628,6 +628,29 @@ def check_files(base, scratch):
     check("SIGTERM while a model is loaded", "while a model was being loaded" in server.end())
 
 
+def check_few_allocations(scratch):
+    """With no memory from some allocation on, also before `main` and for exceptions, it says so and ends with a code."""
+    (scratch / "few_allocations.c").write_text("""#include <stddef.h>
+#include <stdlib.h>
+extern void* __libc_malloc(size_t);
+void* malloc(size_t size) {
+  static long count, most = -1;
+  if (most < 0) most = atol(getenv("MOST_ALLOCATIONS"));
+  return __sync_fetch_and_add(&count, 1) < most ? __libc_malloc(size) : NULL;
+}
+""")
+    library = scratch / "few_allocations.so"
+    subprocess.run([os.environ.get("CXX", "c++"), "-x", "c", "-fPIC", "-shared", "-o", library, scratch / "few_allocations.c"], check=True)
+    said = 0
+    for most in (0, 1, 10, 100, 500, *range(1000, 6000, 250)):
+        environment = os.environ | {"LD_PRELOAD": str(library), "MOST_ALLOCATIONS": str(most)}
+        found = subprocess.run([TOOL, "--version"], capture_output=True, text=True, env=environment)
+        check("few allocations", found.returncode in (0, 1, 127) and "terminate" not in found.stderr and (found.returncode == 0 or found.stderr.strip()),
+              most, found.returncode, found.stdout, found.stderr)
+        said += "[E5226]" in found.stderr
+    check("what says that memory lacks", said > 3, said)
+
+
 def check_little_memory(base, scratch):
     """With little memory or few threads it serves, or says why not and ends; it neither hangs nor crashes."""
     # Fails like a system that has no more threads, from the given call on.
@@ -854,6 +877,7 @@ with tempfile.TemporaryDirectory() as scratch:
     check_idle(FOLDER / "scores")
     check_room(FOLDER / "scores")
     check_files(FOLDER / "scores", scratch)
+    check_few_allocations(scratch)
     check_little_memory(FOLDER / "scores", scratch)
     check_memory(FOLDER / "scores")
     check_security(FOLDER / "scores", scratch)

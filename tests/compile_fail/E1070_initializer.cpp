@@ -2,6 +2,8 @@
 // E1070: an initializer of one's own that gives values of another shape.
 // expect-error: initializer 'half': it gives a tensor of shape () for a weight of shape (3, 4)
 // expect-error: [E1070]
+// text-line: 11 (GCC: its own notes come first)
+// text-line: 5 (Clang: its own notes come first)
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/training/trainer.hpp>
 

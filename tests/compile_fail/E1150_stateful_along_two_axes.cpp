@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E1150: a stateful layer whose window moves along two axes.
 // expect-error: layer 'conv2d' is stateful; only layers whose window moves along one axis, the steps of a sequence,
-// keep steps expect-error: [E1150]
+// expect-error: [E1150]
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

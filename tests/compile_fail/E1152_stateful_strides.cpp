@@ -9,7 +9,7 @@ using namespace sc::layers;
 
 #ifdef STAGECRAFT_BAD
 using net = sc::sequential<input{7, 3}.of_batch_size(1),
-                           conv1d{4, 3, {.strides = 2, .padding = sc::padding::causal, .stateful = true}}>;  // <- here
+                           conv1d{4, 3, {.strides = 2, .padding = sc::padding::causal, .stateful = true}}>;
 #else
 using net = sc::sequential<input{8, 3}.of_batch_size(1),
                            conv1d{4, 3, {.strides = 2, .padding = sc::padding::causal, .stateful = true}}>;

@@ -9,11 +9,11 @@ namespace sc = stagecraft;
 using namespace sc::layers;
 
 #ifdef STAGECRAFT_BAD
-using machine = sc::host<0>;
+using machine = sc::host<0>;  // <- here
 #else
 using machine = sc::host<2>;
 #endif
 
 inline constexpr auto training = sc::training{.batch_size = 4};
 using mlp = sc::sequential<input{8}, dense{2}>;
-sc::trainer<mlp, training, machine> model;  // <- here
+sc::trainer<mlp, training, machine> model;

@@ -2,6 +2,7 @@
 // E4137: a callback's hook has other parameters than the library calls.
 // expect-error: callback 'watch' has a function on_epoch_end with other parameters than the hook
 // expect-error: [E4137]
+// text-line: 8 (Clang: its own notes come first)
 #include <stagecraft/training/callbacks/callback.hpp>
 #include <stagecraft/training/data/fit_options.hpp>
 

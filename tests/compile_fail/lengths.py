@@ -10,10 +10,6 @@ import pathlib
 import bad_variants
 import compile_case
 
-# What each mistake is to print at most.
-GOAL_CHARACTERS = 4000
-GOAL_TEXT_LINE = 3
-
 
 def sizes_with(compiler, cases, headers):
     """Each case with what one compiler prints of it. Cases are compiled together where that is possible."""
@@ -38,10 +34,10 @@ def main():
         for case, size in sizes:
             print(f"{compiler:11} {size.characters:6} characters {size.errors} errors, text in {size.text_line:2}, "
                   f"user's in {size.user_line:2}: {case.path.stem}")
-        over = sum(size.characters > GOAL_CHARACTERS for _, size in sizes)
-        print(f"{compiler}: {over} of {len(sizes)} print more than {GOAL_CHARACTERS} characters, "
+        over = sum(size.characters > compile_case.MOST_CHARACTERS for _, size in sizes)
+        print(f"{compiler}: {over} of {len(sizes)} print more than {compile_case.MOST_CHARACTERS} characters, "
               f"{sum(size.errors > 1 for _, size in sizes)} more than one error, "
-              f"{sum(size.text_line > GOAL_TEXT_LINE for _, size in sizes)} their text too late")
+              f"{sum(size.text_line > compile_case.MOST_TEXT_LINE for _, size in sizes)} their text too late")
 
 
 if __name__ == "__main__":

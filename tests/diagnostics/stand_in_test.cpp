@@ -4,11 +4,12 @@
 
 #include <stagecraft/diagnostics/stand_in.hpp>
 
-namespace detail = stagecraft::detail;
+namespace detail = stagecraft::diagnostics;
 
 static_assert(detail::any_number{} == 3);
 static_assert(3 == detail::any_number{});
 static_assert(detail::any_number{1} == detail::any_number{2});
+static_assert(detail::any_number{} >= 2 && detail::any_number{} > 2U && detail::any_number{} > detail::any_number{});
 static_assert(detail::any_calls{}.size() == 7U);
 static_assert(detail::any_calls{}[5] == 2);
 

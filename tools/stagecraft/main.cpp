@@ -14,8 +14,14 @@
 #include <stagecraft/version.hpp>
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
+#include <cxxabi.h>
 #include <exception>
+#include <new>
 #include <string>
+#include <string_view>
+#include <typeinfo>
+#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -36,6 +42,32 @@ std::vector<std::vector<int>> shapes_of(std::vector<std::string> const& texts) {
   }
   return shapes;
 }
+
+/// True if std::terminate was called because memory lacks: std::bad_alloc was not caught, or there was no memory for an
+/// exception, which leaves none to look at.
+bool lacks_memory() noexcept {
+  if (auto const* const problem = abi::__cxa_current_exception_type()) return *problem == typeid(std::bad_alloc);
+  constexpr std::size_t more_than_an_exception = 1 << 20;
+  void* const volatile block = std::malloc(more_than_an_exception);  // volatile, or compilers leave the question out
+  std::free(block);
+  return block == nullptr;
+}
+
+std::terminate_handler other_problems = nullptr;
+
+/// Prints E5226 and ends the program with exit code 1, in place of a signal. Allocates nothing that it needs.
+[[noreturn]] void end_without_memory() noexcept {
+  if (lacks_memory()) {
+    constexpr std::string_view text = "stagecraft: the machine has no more memory [E5226]\n";
+    auto const written = ::write(STDERR_FILENO, text.data(), text.size());
+    ::_exit(written < 0 ? 127 : 1);
+  }
+  if (other_problems != nullptr) other_problems();
+  std::abort();
+}
+
+/// Runs before all constructors of this program, which allocate: CLI11 has constants with texts.
+[[gnu::constructor(101)]] void watch_memory() noexcept { other_problems = std::set_terminate(end_without_memory); }
 
 }  // namespace
 

@@ -77,7 +77,8 @@ constexpr auto find_settings() {
     constexpr auto given = Description;
     constexpr type defaults{};
     return [&]<int... Index, auto... Member>(std::integer_sequence<int, Index...>, field_list<Member...>) {
-      return (settings<type>{} + ... + say<Index, given.*Member, defaults.*Member>());
+      using result = decltype((settings<type>{} + ... + say<Index, given.*Member, defaults.*Member>()));
+      return result{};
     }(std::make_integer_sequence<int, fields_of<type>::list::count>{}, typename fields_of<type>::list{});
   } else {
     return whole_settings<Description>{};

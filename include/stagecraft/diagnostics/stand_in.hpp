@@ -18,6 +18,15 @@ struct any_number {
   }
   friend constexpr bool operator==(any_number, any_number) noexcept { return true; }
   friend constexpr bool operator!=(any_number, any_number) noexcept { return true; }
+  // It is at least what it is compared with. On the right of `<` it is `value`, since loops end there.
+  template <class T>
+  friend constexpr bool operator>=(any_number, T const&) noexcept {
+    return true;
+  }
+  template <class T>
+  friend constexpr bool operator>(any_number, T const&) noexcept {
+    return true;
+  }
 };
 
 /// Replaces a list of calls.

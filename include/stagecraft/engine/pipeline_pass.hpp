@@ -9,6 +9,7 @@
 #include <stagecraft/engine/pipeline_memory.hpp>
 #include <stagecraft/engine/policy/device_threads.hpp>
 #include <stagecraft/engine/trace.hpp>
+#include <stagecraft/kernels/simd/parts_of_registers.hpp>
 #include <stagecraft/plan/logits.hpp>
 #include <algorithm>
 #include <array>
@@ -104,7 +105,8 @@ class pipeline_pass {
       (step<pass.steps[Step].call, false>(memory), ...);
     }(std::make_index_sequence<pass.steps.size()>{});
     finish_output<0>(memory);
-    std::copy_n(prediction<0>(memory), 1LL * Session::batch * graph.call(Session::outputs[0]).shape.size(), y);
+    kernels::copy_stored<typename plan::architecture,
+                         1LL * Session::batch * graph.call(Session::outputs[0]).shape.size()>(prediction<0>(memory), y);
   }
 
   /// What the steps of this pass need, one at a time.

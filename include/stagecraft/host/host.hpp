@@ -42,8 +42,9 @@ struct host_machine {
 /// `Devices`, on which then as many replicas are trained as fit, unless the training description says how many. The
 /// threads share the devices: with two devices, `host<4>` has two threads for each, and `host<1>` one for both.
 /// Errors: E4033 unless Threads is 1 to 1024.
-template <int Threads = 1, int Devices = 0>
-using host = host_machine<Threads, kernels::default_architecture, Devices>;
+template <int Threads = 1, int Devices = 0,
+          class Verdict = typename detail::early_verdict<detail::thread_problem<Threads>>::checked>
+using host = typename Verdict::template model<host_machine<Threads, kernels::default_architecture, Devices>>;
 
 }  // namespace stagecraft
 

@@ -34,6 +34,15 @@ inline constexpr diagnostic call_problem = [] {
   return problem;
 }();
 
+/// The first problem of a question about a call: that of the model, or of the call's number.
+template <class M, int Call>
+constexpr diagnostic const& question_problem() {
+  if constexpr (is_invalid<M>)
+    return frozen_graph<typename traced_model<M>::type>.problem;
+  else
+    return call_problem<M, Call>;
+}
+
 /// A call that can be asked for: `Call` itself, unless the model does not have it.
 template <class M, int Call>
 constexpr int existing_call() {
@@ -159,15 +168,15 @@ namespace stagecraft {
 
 /// The type of the layer of one call: `static_assert(std::same_as<sc::layer_t<mlp, 2>, sc::layers::dense>)`. Calls are
 /// numbered from 0 in the order in which they were made; inputs count.
-template <Model M, int Call, class = typename detail::verdict_on<detail::call_problem<M, Call>>::checked>
+template <Model M, int Call, class = typename detail::verdict_on<detail::question_problem<M, Call>()>::checked>
 using layer_t = typename detail::layer_type<detail::layer_tag<M, Call>>::type;
 
 /// The layer of one call, with its options.
-template <Model M, int Call, class = typename detail::verdict_on<detail::call_problem<M, Call>>::checked>
+template <Model M, int Call, class = typename detail::verdict_on<detail::question_problem<M, Call>()>::checked>
 inline constexpr layer_t<M, Call> layer_of = detail::layer_value<M, Call, layer_t<M, Call>>();
 
 /// The shape of one call's output, without the batch.
-template <Model M, int Call, class = typename detail::verdict_on<detail::call_problem<M, Call>>::checked>
+template <Model M, int Call, class = typename detail::verdict_on<detail::question_problem<M, Call>()>::checked>
 inline constexpr auto const& output_shape_of = detail::shape_of_call<M, Call>();
 
 }  // namespace stagecraft

@@ -47,6 +47,17 @@ constexpr int stage_of_timetable() {
   return Stage < 0 || Stage >= static_cast<int>(devices_of_stages<M>.size()) ? 0 : Stage;
 }
 
+/// The first problem of a timetable: that of the model, of its stages, or of its schedule.
+template <class M, class Job>
+constexpr diagnostic const& timetable_problem() {
+  if constexpr (is_invalid<M>)
+    return frozen_graph<typename traced_model<M>::type>.problem;
+  else if constexpr (has_invalid_stages<M>)
+    return stage_problem<M>;
+  else
+    return schedule_problem<Job>;
+}
+
 template <class Job>
 inline constexpr timetable unchecked_timetable = [] {
   constexpr pipelining_options options = Job::options;
@@ -76,14 +87,15 @@ namespace stagecraft {
 /// Errors: numbers that the schedule has no use for, and what it cannot do, E2020, E2022, E2024 to E2031, E2047, E2059,
 /// E4021.
 template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>,
-          class = typename detail::verdict_on<detail::schedule_problem<jobs::job<M, Training, Mode>>>::checked>
+          class = typename detail::verdict_on<detail::timetable_problem<M, jobs::job<M, Training, Mode>>()>::checked>
 inline constexpr timetable timetable_of = detail::unchecked_timetable<jobs::job<M, Training, Mode>>;
 
 /// The part of the devices' time in which they have nothing to do: timetable::bubble. 0 without stages: there, nothing
 /// waits for anything.
 ///
 ///     static_assert(sc::pipeline_bubble<two_stages, training> < 0.2);
-template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
+template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>,
+          class = typename detail::verdict_on<detail::timetable_problem<M, jobs::job<M, Training, Mode>>()>::checked>
 inline constexpr auto pipeline_bubble =
     detail::timetable_answer<M, detail::schedule_problem<jobs::job<M, Training, Mode>>>(
         detail::unchecked_timetable<jobs::job<M, Training, Mode>>.bubble());
@@ -97,20 +109,25 @@ inline constexpr auto pipeline_overlap_length =
         detail::unchecked_timetable<jobs::job<M, Training, Mode>>.overlap_length());
 
 /// Slots per weight update (in inference: per execution).
-template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>>
+template <Model M, auto Training, execution_mode Mode = detail::mode_of<Training>,
+          class = typename detail::verdict_on<detail::timetable_problem<M, jobs::job<M, Training, Mode>>()>::checked>
 inline constexpr auto pipeline_slots =
     detail::timetable_answer<M, detail::schedule_problem<jobs::job<M, Training, Mode>>>(
         detail::unchecked_timetable<jobs::job<M, Training, Mode>>.slots());
 
 /// The depth of the queue between a stage's forward and its backward pass.
-template <Model M, auto Training, int Stage>
+template <Model M, auto Training, int Stage,
+          class = typename detail::verdict_on<
+              detail::timetable_problem<M, jobs::job<M, Training, execution_mode::training>>()>::checked>
 inline constexpr auto pipeline_fifo_depth =
     detail::timetable_answer<M, detail::schedule_problem<jobs::job<M, Training, execution_mode::training>>>(
         detail::unchecked_timetable<jobs::job<M, Training, execution_mode::training>>.fifo_depth(
             detail::stage_of_timetable<M, Stage>()));
 
 /// Micro-batches of which a stage holds activations at once, with the one that it works on.
-template <Model M, auto Training, int Stage>
+template <Model M, auto Training, int Stage,
+          class = typename detail::verdict_on<
+              detail::timetable_problem<M, jobs::job<M, Training, execution_mode::training>>()>::checked>
 inline constexpr auto pipeline_activations_alive =
     detail::timetable_answer<M, detail::schedule_problem<jobs::job<M, Training, execution_mode::training>>>(
         detail::unchecked_timetable<jobs::job<M, Training, execution_mode::training>>.activations_alive(

@@ -181,7 +181,7 @@ class inlined_list {
   }
   template <layout Of, int Register>
   [[gnu::always_inline]] static inline value load(float const* row) {
-    return kernels::load_part<Of.lanes_of(Register), arch>(row + Of.column_of(Register));
+    return kernels::load_lanes<Of.lanes_of(Register), arch>(row + Of.column_of(Register));
   }
   /// A register of a value, of `row` if it has several.
   template <int Id, int Register>
@@ -226,7 +226,7 @@ class inlined_list {
   [[gnu::always_inline]] static inline void store(values const& all, int row, float* to) {
     constexpr layout of = layout_of(Id);
     each_of<0, of.registers()>([&]<int R>() __attribute__((always_inline)) {
-      kernels::store_part<of.lanes_of(R), arch>(read<Id, R>(all, row), to + of.column_of(R));
+      kernels::store_lanes<of.lanes_of(R), arch>(read<Id, R>(all, row), to + of.column_of(R));
     });
   }
   /// Hands a value to a state.
@@ -296,7 +296,7 @@ class inlined_list {
           by_product<Id>::template multiply<0>(all.packed + first_packed<Id> + group * of_call::packed_of_group(Id),
                                                window + group * of_group,
                                                [&]<int R>(value const& sum) __attribute__((always_inline)) {
-                                                 kernels::store_part<of_result.lanes_of(R), arch>(
+                                                 kernels::store_lanes<of_result.lanes_of(R), arch>(
                                                      sum, all.left + group * of_result.group + of_result.column_of(R));
                                                });
         each_of<0, of.registers()>([&]<int R>() __attribute__((always_inline)) {

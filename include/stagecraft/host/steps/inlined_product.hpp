@@ -84,7 +84,7 @@ class inlined_product {
   template <int Register>
   [[gnu::always_inline]] static inline value under_window(float const* window, float const* weights) {
     auto const load = [](float const* row) __attribute__((always_inline)) {
-      return kernels::load_part<of.lanes_of(Register), arch>(row + of.column_of(Register));
+      return kernels::load_lanes<of.lanes_of(Register), arch>(row + of.column_of(Register));
     };
     if constexpr (Plan::template is<operations::convolution>(Id)) {
       value sum(0.0F);

@@ -83,8 +83,13 @@ constexpr bool has_profile() {
 /// The first rule that a description of a training breaks on this machine, whatever the machine's memory is.
 template <class Job>
 constexpr diagnostic const& profile_problem() {
-  if constexpr (profile_machine_problem<typename Job::machine>.failed() || has_invalid_stages<typename Job::model>)
+  using model = typename Job::model;
+  if constexpr (profile_machine_problem<typename Job::machine>.failed())
     return profile_machine_problem<typename Job::machine>;
+  else if constexpr (is_invalid<model>)
+    return frozen_graph<typename traced_model<model>::type>.problem;
+  else if constexpr (has_invalid_stages<model>)
+    return stage_problem<model>;
   else
     return training_problem<typename Job::described>;
 }

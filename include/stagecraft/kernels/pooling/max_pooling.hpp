@@ -103,15 +103,20 @@ inline void max_of_window(float const* x, std::int64_t begin, index_range rows, 
   value largest = load_lanes<Count, Arch>(x + begin + (rows.first * Shape.width + columns.first) * Shape.channels);
   value winner = largest, before = largest;
   lanes_with_nan<Arch> nan;
-  int number = 0;  // number of a cell: each second one is compared with the one before it
+  int number = 0;  // number of a cell; cells are taken two by two
   value position(static_cast<float>(rows.first * Shape.pool_width + columns.first));
 #pragma GCC unroll 4
   for (int row = rows.first; row < rows.last; ++row) {
 #pragma GCC unroll 4
     for (int column = columns.first; column < columns.last; ++column) {
       value const cell = load_lanes<Count, Arch>(x + begin + (row * Shape.width + column) * Shape.channels);
-      if (number > 0) largest = at_least(largest, cell);
-      if (number % 2 != 0) nan.add(before, cell);
+      if (number % 2 != 0) {
+        // The larger of the two is NaN if the first is. It is compared in place of the first, which GCC would load
+        // again.
+        value const larger_one = at_least(before, cell);
+        nan.add(cell, larger_one);
+        largest = number == 1 ? larger_one : at_least(largest, larger_one);
+      }
       before = cell;
       if (number++ == 0) continue;
       if constexpr (KeepsPositions) {
@@ -121,7 +126,10 @@ inline void max_of_window(float const* x, std::int64_t begin, index_range rows, 
       }
     }
   }
-  if (number % 2 != 0) nan.add(before, before);
+  if (number % 2 != 0) {
+    nan.add(before, before);
+    largest = at_least(largest, before);
+  }
   store_lanes<Count>(nan.set_in(largest), y);
   if constexpr (KeepsPositions) {
     store_integers<Count>(position, positions);

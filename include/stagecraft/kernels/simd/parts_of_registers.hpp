@@ -87,31 +87,15 @@ template <class Arch>
     return batch<Arch>(x.get(0));
 }
 
-/// The first Lanes floats at p; the other lanes are 0. Halves and quarters are read without a mask.
-template <int Lanes, class Arch>
-[[nodiscard, gnu::always_inline]] inline batch<Arch> load_part(float const* p) {
-#if defined(__AVX512F__)
-  if constexpr (has_avx512<Arch> && Lanes == 8)
-    return _mm512_zextps256_ps512(_mm256_loadu_ps(p));
-  else if constexpr (has_avx512<Arch> && Lanes == 4)
-    return _mm512_zextps128_ps512(_mm_loadu_ps(p));
-  else
-#endif
-    return load_lanes<Lanes, Arch>(p);
-}
-
-/// Writes the first Lanes lanes of x to p. Halves and quarters are written without a mask: processors do not forward
-/// what a masked store has written to the load that follows it.
-template <int Lanes, class Arch>
-[[gnu::always_inline]] inline void store_part(xsimd::batch<float, Arch> const& x, float* p) {
-#if defined(__AVX512F__)
-  if constexpr (has_avx512<Arch> && Lanes == 8)
-    _mm256_storeu_ps(p, _mm512_castps512_ps256(x));
-  else if constexpr (has_avx512<Arch> && Lanes == 4)
-    _mm_storeu_ps(p, _mm512_castps512_ps128(x));
-  else
-#endif
-    store_lanes<Lanes>(x, p);
+/// Copies Count floats that have just been stored in registers of Arch. Loads of the same width read them from those
+/// stores; wider ones, as std::copy may have, wait until all of them are in the cache.
+template <class Arch, long long Count>
+[[gnu::always_inline]] inline void copy_stored(float const* from, float* to) {
+  constexpr int width = lanes<Arch>;
+  constexpr long long whole = Count / width * width;
+  for (long long i = 0; i < whole; i += width) batch<Arch>::load_unaligned(from + i).store_unaligned(to + i);
+  if constexpr (constexpr int rest = static_cast<int>(Count - whole); rest > 0)
+    store_lanes<rest>(load_lanes<rest, Arch>(from + whole), to + whole);
 }
 
 }  // namespace stagecraft::kernels

@@ -231,12 +231,18 @@ inline void store_first(xsimd::batch<float, Arch> const& x, float* p, int count)
   }
 }
 
-/// `load_first` for a number of lanes that is known at compile time: a plain load if it is all of them.
+/// `load_first` for a number of lanes that is known at compile time: a plain load if it is all of them, a half or a
+/// quarter.
 template <int Count, class Arch = default_architecture>
-[[nodiscard]] inline batch<Arch> load_lanes(float const* p) {
+[[nodiscard, gnu::always_inline]] inline batch<Arch> load_lanes(float const* p) {
   static_assert(Count > 0 && Count <= lanes<Arch>);
-  if constexpr (Count == lanes<Arch>)
-    return batch<Arch>::load_unaligned(p);
+  if constexpr (Count == lanes<Arch>) return batch<Arch>::load_unaligned(p);
+#if defined(__AVX512F__)
+  else if constexpr (has_avx512<Arch> && Count == 8)
+    return _mm512_zextps256_ps512(_mm256_loadu_ps(p));
+  else if constexpr (has_avx512<Arch> && Count == 4)
+    return _mm512_zextps128_ps512(_mm_loadu_ps(p));
+#endif
   else
     return load_first<Arch>(p, Count);
 }
@@ -277,12 +283,18 @@ template <int Count, class Arch = default_architecture>
   }
 }
 
-/// `store_first` for a number of lanes that is known at compile time: a plain store if it is all of them.
+/// `store_first` for a number of lanes that is known at compile time: a plain store if it is all of them, a half or a
+/// quarter. Processors do not forward what a masked store has written to the load that follows it.
 template <int Count, class Arch>
-inline void store_lanes(xsimd::batch<float, Arch> const& x, float* p) {
+[[gnu::always_inline]] inline void store_lanes(xsimd::batch<float, Arch> const& x, float* p) {
   static_assert(Count > 0 && Count <= lanes<Arch>);
-  if constexpr (Count == lanes<Arch>)
-    x.store_unaligned(p);
+  if constexpr (Count == lanes<Arch>) x.store_unaligned(p);
+#if defined(__AVX512F__)
+  else if constexpr (has_avx512<Arch> && Count == 8)
+    _mm256_storeu_ps(p, _mm512_castps512_ps256(x));
+  else if constexpr (has_avx512<Arch> && Count == 4)
+    _mm_storeu_ps(p, _mm512_castps512_ps128(x));
+#endif
   else
     store_first(x, p, Count);
 }
