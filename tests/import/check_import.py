@@ -359,8 +359,8 @@ def check_onnx_refusals():
     swapped = [turned[0], ("Shape", ["x"], ["l"], message((1, "end"), (3, 1))), ("Concat", ["l", "s"], ["r"]), ("Reshape", ["t", "r"], ["y"])]
     refused("swapped.onnx", onnx(swapped, [("s", (2,), [-1.0, 3.0])], shape=(None, 4, 3)), "E5064", "Reshape")
     refused("diagonal.onnx", onnx([("Trilu", ["k", "d"], ["m"]), ("MatMul", ["x", "m"], ["y"])], [("k", (4, 4), [1.0] * 16)], inputs=("x", "d")), "E5064", "Trilu")
-    floor = [message((1, name), (4, text)) for name, text in (("mode", "nearest"), ("nearest_mode", "floor"))]
-    refused("floor.onnx", onnx([("Resize", ["x", "", "k"], ["y"], *floor)], [("k", (4,), [1.0, 1.0, 2.0, 2.0])], shape=(None, 3, 4, 4)), "E5064", "half_pixel")
+    region = [message((1, name), (4, text)) for name, text in (("mode", "nearest"), ("coordinate_transformation_mode", "tf_crop_and_resize"))]
+    refused("region.onnx", onnx([("Resize", ["x", "", "k"], ["y"], *region)], [("k", (4,), [1.0, 1.0, 2.0, 2.0])], shape=(None, 3, 4, 4)), "E5064", "tf_crop_and_resize")
 
 
 def check_constants_of_onnx():

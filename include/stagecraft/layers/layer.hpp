@@ -103,23 +103,24 @@ struct layer : tracing::layer_base {
   // A template: otherwise it would be a better match for `dense{}` than dense's own, which reports E1025.
   template <class L = Derived>
   constexpr layer() {}
-#endif
   /// Options in braces that the layer does not have, after up to three other arguments; layers of the library inherit
-  /// this with `using layer::layer`. GCC names the option at its line, then prints E1025.
+  /// this with `using layer::layer`. GCC names the option at its line, then prints E1025. Clang takes such options for
+  /// `...` only, and lists without designators for these; it has the likely ones, as each costs all layers something.
   template <class L = Derived>
   constexpr explicit layer(detail::any_options) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
+  template <class L = Derived>
+  constexpr layer(detail::any_argument, detail::any_argument, detail::any_argument, detail::any_options) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+#endif
   template <class L = Derived>
   constexpr layer(detail::any_argument, detail::any_options) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
   template <class L = Derived>
   constexpr layer(detail::any_argument, detail::any_argument, detail::any_options) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  template <class L = Derived>
-  constexpr layer(detail::any_argument, detail::any_argument, detail::any_argument, detail::any_options) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

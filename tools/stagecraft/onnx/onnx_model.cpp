@@ -36,7 +36,10 @@ std::map<std::string, onnx_converter> const& onnx_converters() {
     add_window_converters(result);
     add_recurrent_converters(result);
     add_operation_converters(result);
+    add_activation_operations(result);
+    add_part_operations(result);
     add_axis_converters(result);
+    add_composed_converters(result);
     return result;
   }();
   return all;

@@ -207,7 +207,10 @@ void add_window_converters(std::map<std::string, onnx_converter>& to);
 void add_recurrent_converters(std::map<std::string, onnx_converter>& to);
 /// These take what is left by those above, whose layers are the readable form.
 void add_operation_converters(std::map<std::string, onnx_converter>& to);
+void add_activation_operations(std::map<std::string, onnx_converter>& to);
+void add_part_operations(std::map<std::string, onnx_converter>& to);
 void add_axis_converters(std::map<std::string, onnx_converter>& to);
+void add_composed_converters(std::map<std::string, onnx_converter>& to);
 
 /// Writes nodes of opsets before 13 as those of opset 13: what were attributes become inputs that are constants.
 void upgrade_nodes(onnx_graph& graph);

@@ -177,66 +177,6 @@ void modulo(trace& to, onnx_node const& node) {
   to.set(node, y);
 }
 
-/// Limits that are numbers.
-void clip(trace& to, onnx_node const& node) {
-  auto const limit = [&](std::size_t input) -> std::optional<source_text> {
-    auto const found = to.constant(node, input);
-    if (!found) return std::nullopt;
-    if (found->values.size() != 1) throw unsupported("has limits that are no numbers");
-    return std::isinf(found->values[0]) || std::fabs(found->values[0]) > 3.4e38
-               ? std::nullopt
-               : std::optional(float_text(found->values[0]));
-  };
-  auto const least = limit(1), most = limit(2);
-  auto const& x = to.tensor(node, 0);
-  auto y = each_number(to, x, "limited", [=](operands const& a) {
-    auto const above = least ? "sc::maximum("_cpp + a[0] + ", " + *least + ")" : a[0];
-    return most ? "sc::minimum("_cpp + above + ", " + *most + ")" : above;
-  });
-  y.elements = x.elements;
-  to.set(node, y);
-}
-
-void hard_sigmoid(trace& to, onnx_node const& node) {
-  auto const slope = float_text(node.real("alpha", 0.2F)), summand = float_text(node.real("beta", 0.5F));
-  auto y = each_number(to, to.tensor(node, 0), "hard_slope", [=](operands const& x) {
-    return "sc::minimum(sc::maximum("_cpp + x[0] + " * " + slope + " + " + summand + ", 0.0F), 1.0F)";
-  });
-  y.is_nonnegative = true;
-  to.set(node, y);
-}
-
-void selu(trace& to, onnx_node const& node) {
-  auto const alpha = float_text(node.real("alpha", 1.67326319217681884765625F)),
-             gamma = float_text(node.real("gamma", 1.05070102214813232421875F));
-  to.set(node, each_number(to, to.tensor(node, 0), "scaled_exponential", [=](operands const& x) {
-           return "where("_cpp + x[0] + " > 0.0F, " + x[0] + ", " + alpha + " * (exp(sc::minimum(" + x[0] +
-                  ", 0.0F)) - 1.0F)) * " + gamma;
-         }));
-}
-
-void celu(trace& to, onnx_node const& node) {
-  auto const alpha = float_text(node.real("alpha", 1));
-  to.set(node, each_number(to, to.tensor(node, 0), "celu", [=](operands const& x) {
-           return "sc::maximum("_cpp + x[0] + ", 0.0F) + " + alpha + " * (exp(sc::minimum(" + x[0] + ", 0.0F) / " +
-                  alpha + ") - 1.0F)";
-         }));
-}
-
-void shrink(trace& to, onnx_node const& node) {
-  auto const bias = float_text(node.real("bias", 0)), limit = float_text(node.real("lambd", 0.5F));
-  to.set(node, each_number(to, to.tensor(node, 0), "shrunk", [=](operands const& x) {
-           return "where("_cpp + x[0] + " < -(" + limit + "), " + x[0] + " + " + bias + ", where(" + x[0] + " > " +
-                  limit + ", " + x[0] + " - " + bias + ", 0.0F))";
-         }));
-}
-
-void swish(trace& to, onnx_node const& node) {
-  auto const alpha = float_text(node.real("alpha", 1));
-  to.set(node, each_number(to, to.tensor(node, 0), "gated",
-                           [=](operands const& x) { return x[0] + " * sigmoid(" + x[0] + " * " + alpha + ")"; }));
-}
-
 /// Numbers of the next kind: whole ones by leaving out fractions, truth values.
 void cast(trace& to, onnx_node const& node) {
   constexpr std::int64_t int32 = 6, int64 = 7;
@@ -327,6 +267,12 @@ traced_tensor each_number(trace& to, traced_tensor const& x, own_text word, oper
   return y;
 }
 
+traced_tensor like(traced_tensor const& x, traced_tensor const& made) {
+  auto y = made;
+  y.rank = x.rank, y.order = x.order, y.elements = x.elements;
+  return y;
+}
+
 int place_in_sample(traced_tensor const& x, std::int64_t axis) {
   int const graph_axis = axis_of(axis, x.rank);
   auto const found = std::find(x.order.begin(), x.order.end(), graph_axis) - x.order.begin();
@@ -369,17 +315,13 @@ void add_operation_converters(std::map<std::string, onnx_converter>& to) {
   to["Ceil"] = on_one("ceiling", [](operands const& x) { return "-floor(-"_cpp + x[0] + ")"; });
   to["Sin"] = on_one("sine", function_of("sin")), to["Cos"] = on_one("cosine", function_of("cos"));
   to["Reciprocal"] = on_one("reciprocal", [](operands const& x) { return "1.0F / "_cpp + x[0]; });
-  to["Mish"] = on_one("mish", [](operands const& x) { return x[0] + " * tanh(softplus(" + x[0] + "))"; });
-  to["HardSwish"] = on_one("hard_swish", [](operands const& x) {
-    return x[0] + " * sc::minimum(sc::maximum(" + x[0] + " / 6.0F + 0.5F, 0.0F), 1.0F)";
-  });
   to["Not"] = [](trace& t, onnx_node const& node) {
     auto y = each_number(t, t.tensor(node, 0), "opposite", [](operands const& x) { return "1.0F - "_cpp + x[0]; });
     y.elements = element_kind::truth;
     t.set(node, y);
   };
-  to["CastLike"] = cast_like, to["Celu"] = celu, to["Shrink"] = shrink, to["Pow"] = power, to["Mod"] = modulo;
-  also("Clip", clip), also("HardSigmoid", hard_sigmoid), also("Selu", selu), also("Swish", swish), also("Cast", cast);
+  to["CastLike"] = cast_like, to["Pow"] = power, to["Mod"] = modulo;
+  also("Cast", cast);
   to["Less"] = on_each(2, "comparison", between(" < "), truth);
   to["Greater"] = on_each(2, "comparison", between(" > "), truth);
   to["LessOrEqual"] = on_each(2, "comparison", between(" <= "), truth);

@@ -32,6 +32,12 @@ namespace stagecraft::tool {
 /// An operation on each number of a tensor.
 [[nodiscard]] traced_tensor each_number(onnx_trace& to, traced_tensor const& x, own_text word, operation_code code);
 
+/// A complete tensor without some of the graph's axes, whose lengths are 1.
+[[nodiscard]] traced_tensor without_axes(onnx_trace& to, traced_tensor const& x, std::vector<int> const& axes);
+
+/// A tensor that was made of a complete one, whose axes it has.
+[[nodiscard]] traced_tensor like(traced_tensor const& x, traced_tensor const& made);
+
 /// The place of one of the graph's axes in a complete tensor's own. Throws unsupported if it is that of samples.
 [[nodiscard]] int place_in_sample(traced_tensor const& x, std::int64_t axis);
 

@@ -19,8 +19,16 @@ using diagnostics::shown_name;
 /// that is imported.
 constexpr std::string_view table_text = R"(
 Abs 1 1
+Acos 1 1
+Acosh 1 1
 Add 2 1
 And 2 1
+ArgMax 1 1 axis:integer keepdims:integer select_last_index:integer
+ArgMin 1 1 axis:integer keepdims:integer select_last_index:integer
+Asin 1 1
+Asinh 1 1
+Atan 1 1
+Atanh 1 1
 AveragePool 1 1 auto_pad:text dilations:integers kernel_shape:integers pads:integers strides:integers
   ceil_mode:integer count_include_pad:integer
 BatchNormalization 5 1 epsilon:real momentum:real spatial=1 training_mode:integer
@@ -36,6 +44,10 @@ Conv 3 1 auto_pad:text dilations:integers kernel_shape:integers pads:integers st
 ConvTranspose 3 1 auto_pad:text dilations:integers kernel_shape:integers pads:integers strides:integers
   group:integer output_padding:integers output_shape:integers
 Cos 1 1
+Cosh 1 1
+CumProd 2 1 exclusive:integer reverse:integer
+CumSum 2 1 exclusive:integer reverse:integer
+DepthToSpace 1 1 blocksize:integer mode:text
 Div 2 1
 Dropout 3 1 seed~integer
 Elu 1 1 alpha:real
@@ -58,6 +70,8 @@ HardSigmoid 1 1 alpha:real beta:real
 HardSwish 1 1
 Identity 1 1
 InstanceNormalization 3 1 epsilon:real
+IsInf 1 1 detect_negative:integer detect_positive:integer
+IsNaN 1 1
 LSTM 8 3 activations:texts clip:real direction:text hidden_size:integer layout:integer input_forget:integer
 LayerNormalization 3 1 axis:integer epsilon:real stash_type=1
 LeakyRelu 1 1 alpha:real
@@ -65,6 +79,7 @@ Less 2 1
 LessOrEqual 2 1
 Log 1 1
 LogSoftmax 1 1 axis:integer
+LpNormalization 1 1 axis:integer p:integer
 MatMul 2 1
 Max * 1
 MaxPool 1 1 auto_pad:text dilations:integers kernel_shape:integers pads:integers strides:integers ceil_mode:integer
@@ -80,6 +95,7 @@ Or 2 1
 PRelu 2 1
 Pad 4 1 mode:text
 Pow 2 1
+RMSNormalization 2 1 axis:integer epsilon:real stash_type=1
 RNN 6 2 activations:texts clip:real direction:text hidden_size:integer layout:integer
 Range 3 1
 Reciprocal 1 1
@@ -95,7 +111,7 @@ ReduceSum 2 1 axes:integers keepdims:integer noop_with_empty_axes:integer
 ReduceSumSquare 2 1 axes:integers keepdims:integer noop_with_empty_axes:integer
 Relu 1 1
 Reshape 2 1 allowzero:integer
-Resize 4 1 antialias=0 coordinate_transformation_mode:text cubic_coeff_a~real exclude_outside=0
+Resize 4 1 antialias=0 coordinate_transformation_mode:text cubic_coeff_a:real exclude_outside=0
   extrapolation_value~real keep_aspect_ratio_policy=stretch mode:text nearest_mode:text
 Round 1 1
 Selu 1 1 alpha:real gamma:real
@@ -104,19 +120,23 @@ Shrink 1 1 bias:real lambd:real
 Sigmoid 1 1
 Sign 1 1
 Sin 1 1
+Sinh 1 1
 Size 1 1
 Slice 5 1
 Softmax 1 1 axis:integer
 Softplus 1 1
 Softsign 1 1
+SpaceToDepth 1 1 blocksize:integer mode:text
 Split 2 * axis:integer num_outputs:integer
 Sqrt 1 1
 Squeeze 2 1 axes:integers
 Sub 2 1
 Sum * 1
 Swish 1 1 alpha:real
+Tan 1 1
 Tanh 1 1
 ThresholdedRelu 1 1 alpha:real
+Tile 2 1
 Transpose 1 1 perm:integers
 Trilu 2 1 upper:integer
 Unsqueeze 2 1 axes:integers
