@@ -5,6 +5,7 @@
 
 #include <stagecraft/threads/share.hpp>
 
+#include "larger_deviation.hpp"
 #include "product/matmul_cases.hpp"
 
 #include <cmath>
@@ -31,7 +32,7 @@ inline double deviation(float const* found, std::vector<double> const& expected)
   double worst = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     double const difference = std::fabs(static_cast<double>(found[i]) - expected[i]);
-    if (!(difference <= worst)) worst = difference;
+    worst = larger_deviation(worst, difference);
   }
   return worst;
 }

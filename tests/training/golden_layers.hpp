@@ -7,6 +7,7 @@
 
 #include "../golden/golden.hpp"
 #include "../session_steps.hpp"
+#include "larger_deviation.hpp"
 
 #include <doctest/doctest.h>
 
@@ -58,7 +59,7 @@ inline void check_close(std::string const& what, float const* found, std::vector
   for (std::size_t i = 0; i < expected.size(); ++i) {
     double const value = static_cast<double>(expected[i]);
     double const deviation = std::abs(static_cast<double>(found[i]) - value) / (1 + std::abs(value));
-    if (!(deviation <= worst)) worst = deviation;
+    worst = larger_deviation(worst, deviation);
   }
   CAPTURE(what);
   CHECK(worst < 2e-6);

@@ -14,6 +14,7 @@
 #include "../golden/golden.hpp"
 #include "../ipu/emulation/plan_on_tiles.hpp"
 #include "../operations/gradient_check.hpp"
+#include "larger_deviation.hpp"
 #include "word.hpp"
 
 namespace words {
@@ -89,7 +90,7 @@ class word_check {
     for (std::size_t i = 0; i < expected.size(); ++i) {
       double const value = static_cast<double>(expected[i]);
       double const here = std::abs(static_cast<double>(found[i]) - value) / (1 + std::abs(value));
-      if (!(here <= worst)) worst = here;
+      worst = larger_deviation(worst, here);
     }
     return worst;
   }

@@ -5,6 +5,7 @@
 #include <stagecraft/threads/share.hpp>
 
 #include "../product/matmul_cases.hpp"
+#include "larger_deviation.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -28,7 +29,7 @@ inline void fill(buffer& x, double mean, double deviation, unsigned seed) {
 /// Keeps the largest deviation of `found` from `expected`; one that is not a number is infinitely large.
 inline void note(double& worst, float found, double expected) {
   double const deviation = std::abs(static_cast<double>(found) - expected);
-  if (!(deviation <= worst)) worst = std::isnan(deviation) ? INFINITY : deviation;
+  worst = larger_deviation(worst, deviation);
 }
 
 /// Runs `work(share, workspace)` for each share of `count`, as threads would, each with a workspace of its own.
