@@ -5,7 +5,7 @@
 
 #include <stagecraft/threads/share.hpp>
 
-#include "larger_deviation.hpp"
+#include "../larger_deviation.hpp"
 #include "product/matmul_cases.hpp"
 
 #include <cmath>

@@ -4,9 +4,9 @@
 // derivatives, which gradient_check.hpp says of the kernels.
 #pragma once
 
+#include "../larger_deviation.hpp"
 #include "../operations/gradient_check.hpp"
 #include "gradient_check.hpp"
-#include "larger_deviation.hpp"
 
 #include <stagecraft/operations/differentiation.hpp>
 

@@ -6,8 +6,8 @@
 #include <stagecraft/pipeline.hpp>
 
 #include "../golden/golden.hpp"
+#include "../larger_deviation.hpp"
 #include "../session_steps.hpp"
-#include "larger_deviation.hpp"
 
 #include <doctest/doctest.h>
 

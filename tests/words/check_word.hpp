@@ -13,8 +13,8 @@
 
 #include "../golden/golden.hpp"
 #include "../ipu/emulation/plan_on_tiles.hpp"
+#include "../larger_deviation.hpp"
 #include "../operations/gradient_check.hpp"
-#include "larger_deviation.hpp"
 #include "word.hpp"
 
 namespace words {

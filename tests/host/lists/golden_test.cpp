@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Layers that are written as a `call` against real Keras: their formulas on doubles, and the runner on floats.
 #include "../../golden/golden.hpp"
-#include "larger_deviation.hpp"
+#include "../../larger_deviation.hpp"
 #include "run_plan.hpp"
 
 #include <stagecraft/pipeline.hpp>

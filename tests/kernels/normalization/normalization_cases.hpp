@@ -4,8 +4,8 @@
 
 #include <stagecraft/threads/share.hpp>
 
+#include "../../larger_deviation.hpp"
 #include "../product/matmul_cases.hpp"
-#include "larger_deviation.hpp"
 
 #include <cmath>
 #include <cstdint>

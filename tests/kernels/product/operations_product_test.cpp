@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Products of matrices whose sizes are known at run time: sums term by term, whatever is packed or shared.
-#include "larger_deviation.hpp"
+#include "../../larger_deviation.hpp"
 
 #include <stagecraft/kernels/product/bfloat16_product.hpp>
 #include <array>
