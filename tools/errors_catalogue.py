@@ -117,7 +117,7 @@ def stale_output(case, compiler, output):
     now = line_block(case.code, names[0], version_of(compiler), output)
     if now == written:
         return []
-    return ["docs/errors is stale: run tools/errors_catalogue.py\n" + difference(page_of(case.code), written or "", now)]
+    return [f"docs/errors is stale: run tools/errors_catalogue.py {case.code}\n" + difference(page_of(case.code), written or "", now)]
 
 
 def generated_part(case, versions, headers, ask_compilers):
