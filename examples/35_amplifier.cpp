@@ -4,7 +4,6 @@
 // (--model). It plays a WAV file (--data), or plucked strings that it draws, into amplifier.wav, with a picture of both
 // in amplifier.svg. Fails if it is slower than real time, or far from the circuit.
 #include <stagecraft/io/weights.hpp>
-#include <stagecraft/kernels/simd/special_values.hpp>
 #include <stagecraft/report/detail/svg_drawing.hpp>
 #include <stagecraft/stagecraft.hpp>
 #include <algorithm>

@@ -196,7 +196,8 @@ def library_codes():
         whole = path.read_text(encoding="utf-8")
         text = without_comments(whole)
         compile_time.update(re.findall(r"\{  // \[(E\d{4})\]", whole))  # on a line that compilers show
-        compile_time.update("E" + number for number in re.findall(r"(?:\breport\(|\w\((?=\s*\d{4},\s*\"))\s*([1-5]\d{3}),", text))
+        compile_time.update("E" + number for number in re.findall(
+            r"(?:\b(?:report|error|begin_rejection)\(|\w\((?=\s*\d{4},\s*\"))\s*([1-5]\d{3})[,)]", text))
         compile_time.update(re.findall(r"\[(E\d{4})\]", text))
         run_time.update(re.findall(r"\"(E\d{4})\"", text))
     for path in sorted((pathlib.Path(__file__).parent / "stagecraft").rglob("*.cpp")):  # the tool's are exceptions or notes

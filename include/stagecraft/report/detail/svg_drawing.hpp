@@ -3,6 +3,7 @@
 // parts of charts: an area with axes, stacked steps, a legend.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
 #include <stagecraft/report/detail/text_writer.hpp>
 #include <stagecraft/report/profile_data.hpp>
 #include <algorithm>
