@@ -7246,7 +7246,7 @@ constexpr Tensor with_sign(Tensor a, Tensor value) {
   return where(a < 0.0F, -value, value);
 }
 inline constexpr float ln2 = 0.693147181F;
-/// From here on the root of a^2 + 1 or a^2 - 1 is a.
+/// A number from which on the root of a^2 + 1 or a^2 - 1 is a.
 inline constexpr float large = 1e10F;
 
 }  // namespace detail

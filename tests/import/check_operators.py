@@ -5,6 +5,7 @@
 
 Each operator is refused with an attribute that the table does not have, each attribute with a value of another kind, and
 one that must have a value with another; and each attribute that a converter reads stands in the table."""
+import array
 import pathlib
 import re
 import sys
@@ -81,6 +82,15 @@ def main():
         (FOLDER / "surplus.onnx").write_bytes(onnx([node]))
         code, text = run("show", FOLDER / "surplus.onnx")
         check(code == 1 and "has an input" in text, f"{node}: {text}")
+    # Numbers that float32 does not have are refused, not rounded: 1e39 would be infinity, 2^24 + 1 its neighbour.
+    for kind, letter, number, said in ((11, "d", 1e38, ""), (11, "d", 1e39, "float32"),
+                                       (7, "q", 1 << 24, ""), (7, "q", (1 << 24) + 1, "float32")):
+        for count in (1, 4):
+            constant = message((1, count), (2, kind), (9, array.array(letter, [number] * count).tobytes()))
+            nodes = [("Constant", [], ["c"], attribute("value", 4, (5, constant))), ("Pow", ["x", "c"], ["y"])]
+            (FOLDER / "numbers.onnx").write_bytes(onnx(nodes))
+            code, text = run("show", FOLDER / "numbers.onnx")
+            check((code == 0 if not said else code == 1 and said in text), f"{count} times {number}: {code} {text}")
     names = {name for each in operators.values() for name, _, _ in each}
     for path in sorted(TOOL.glob("*.cpp")):
         if path.name.startswith("export") or path.name in ("onnx_builder.cpp", "operator_table.cpp", "onnx_versions.cpp"):

@@ -8,14 +8,13 @@
 
 namespace stagecraft::tool {
 
-namespace {
-
-/// A double as an integer, clamped to the integer's range.
 std::int64_t whole(double value) {
   constexpr double most = 9e18;
   if (std::isnan(value)) return 0;
   return static_cast<std::int64_t>(std::clamp(value, -most, most));
 }
+
+namespace {
 
 template <class T>
 void append_whole(stored_tensor const& from, std::vector<double>& to) {

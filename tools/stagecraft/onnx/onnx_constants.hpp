@@ -24,6 +24,9 @@ struct onnx_constant {
   [[nodiscard]] std::vector<std::int64_t> integers() const;
 };
 
+/// A double as an integer, clamped to the integer's range; 0 for NaN.
+[[nodiscard]] std::int64_t whole(double value);
+
 /// The array with its axes in another order: axis i of the result is axis order[i].
 [[nodiscard]] onnx_constant transposed(onnx_constant const& from, std::vector<int> const& order);
 

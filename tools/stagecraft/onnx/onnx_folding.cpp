@@ -12,13 +12,6 @@ namespace stagecraft::tool {
 
 namespace {
 
-/// A double as an integer, clamped to the integer's range.
-std::int64_t whole(double value) {
-  constexpr double most = 9e18;
-  if (std::isnan(value)) return 0;
-  return static_cast<std::int64_t>(std::clamp(value, -most, most));
-}
-
 /// Applies a function at each place of arrays, with broadcasting. The number of samples stays unknown.
 template <class Function>
 std::optional<onnx_constant> mapped(std::vector<onnx_constant const*> const& of, Function const& function) {

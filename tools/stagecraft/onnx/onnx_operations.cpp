@@ -105,6 +105,15 @@ identifier local_name(std::size_t number) {
 
 }  // namespace
 
+void check_floats(onnx_constant const& constant) {
+  for (double const value : constant.values) {
+    auto const held = static_cast<float>(value);
+    if (std::isfinite(value) && !std::isfinite(held)) throw unsupported("has a constant that is too large for float32");
+    if (constant.is_whole && static_cast<double>(held) != value)
+      throw unsupported("has a whole number that float32 does not have");
+  }
+}
+
 traced_tensor onnx_trace::operate(traced_operation operation, std::vector<traced_tensor> const& inputs,
                                   std::vector<int> const& lengths) {
   if (!is_countable(lengths)) throw unsupported("gives more than 2^30 elements");
@@ -112,6 +121,7 @@ traced_tensor onnx_trace::operate(traced_operation operation, std::vector<traced
   for (int const length : lengths)
     if (length < 1) throw unsupported("has an output without elements");
   for (auto const& each : operation.constants) {
+    check_floats(each);
     if (each.values.size() > weight_budget_) wrong("its weights are used by too many nodes");
     weight_budget_ -= each.values.size();
   }

@@ -184,6 +184,9 @@ class onnx_trace {
   std::size_t weight_budget_ = 1 << 20;  ///< elements of weights that layers may still take
 };
 
+/// Throws unsupported for a finite number that is too large for float32, and for a whole one that float32 rounds.
+void check_floats(onnx_constant const& constant);
+
 /// True if a sample of these lengths has at most 2^30 elements, which 32 bits can count.
 [[nodiscard]] bool is_countable(std::vector<int> const& lengths);
 

@@ -39,6 +39,7 @@ taken_inputs take(trace& to, onnx_node const& node, std::size_t count) {
       in.rank = std::max(in.rank, in.tensors.back().rank);
     } else {
       auto constant = to.required(node, i);
+      check_floats(constant);
       in.rank = std::max(in.rank, static_cast<int>(constant.shape.size()));
       place.push_back(-1 - static_cast<int>(arrays.size()));
       arrays.emplace_back(std::move(constant), constant_name(node.inputs[i]));
