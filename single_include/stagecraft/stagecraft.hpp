@@ -307,6 +307,7 @@ inline constexpr std::size_t max_name_length = 47;
 
 namespace stagecraft {
 
+/// A name as a value of a template: at most 47 letters, those of layers and weights.
 using fixed_name = fixed_text<diagnostics::max_name_length>;
 
 }  // namespace stagecraft
@@ -3355,6 +3356,7 @@ struct axis_list {
 
 namespace stagecraft {
 
+/// The initializers of Keras by name; `sc::initializers` has a type for each, with its options.
 enum class initializer_kind : unsigned char {
   unsaid,  ///< Keras's None: the weight begins as `parameter::initializer` says
   zeros,
@@ -6014,6 +6016,7 @@ struct tensor;
 
 namespace stagecraft {
 
+/// The activations of Keras that are values, such as `sc::relu`, by name.
 enum class activation_kind : unsigned char {
   linear,
   relu,
@@ -6116,19 +6119,22 @@ struct activation {
   [[nodiscard]] constexpr bool elementwise() const { return kind != activation_kind::softmax; }
 };
 
-inline constexpr activation linear{};
-inline constexpr activation relu = activation::of(activation_kind::relu);
-inline constexpr activation softmax = activation::of(activation_kind::softmax);
-inline constexpr activation sigmoid = activation::of(activation_kind::sigmoid);
-inline constexpr activation tanh = activation::of(activation_kind::tanh);
-inline constexpr activation gelu = activation::of(activation_kind::gelu);
-inline constexpr activation swish = activation::of(activation_kind::swish);
-inline constexpr activation selu = activation::of(activation_kind::selu);
-inline constexpr activation elu = activation::of(activation_kind::elu, 1.0F);
-inline constexpr activation exponential = activation::of(activation_kind::exponential);
-inline constexpr activation softplus = activation::of(activation_kind::softplus);
-inline constexpr activation softsign = activation::of(activation_kind::softsign);
-inline constexpr activation hard_sigmoid = activation::of(activation_kind::hard_sigmoid);
+inline constexpr activation linear{};                                      ///< x: no activation, Keras's None
+inline constexpr activation relu = activation::of(activation_kind::relu);  ///< max(x, 0)
+inline constexpr activation softmax =
+    activation::of(activation_kind::softmax);  ///< exp(x - max) / sum of these, over the last axis
+inline constexpr activation sigmoid = activation::of(activation_kind::sigmoid);  ///< 1 / (1 + exp(-x))
+inline constexpr activation tanh = activation::of(activation_kind::tanh);        ///< the hyperbolic tangent
+inline constexpr activation gelu = activation::of(activation_kind::gelu);        ///< x / 2 * (1 + erf(x / sqrt(2)))
+inline constexpr activation swish = activation::of(activation_kind::swish);      ///< x * sigmoid(x)
+inline constexpr activation selu =
+    activation::of(activation_kind::selu);  ///< elu scaled so that layers keep their variance: 1.0507 * elu(x, 1.67326)
+inline constexpr activation elu = activation::of(activation_kind::elu, 1.0F);  ///< x if positive, else exp(x) - 1
+inline constexpr activation exponential = activation::of(activation_kind::exponential);  ///< exp(x)
+inline constexpr activation softplus = activation::of(activation_kind::softplus);        ///< log(1 + exp(x))
+inline constexpr activation softsign = activation::of(activation_kind::softsign);        ///< x / (1 + |x|)
+inline constexpr activation hard_sigmoid =
+    activation::of(activation_kind::hard_sigmoid);  ///< 0.2 x + 0.5 within [0, 1], as in Keras 2
 
 namespace activations {
 
@@ -7054,9 +7060,11 @@ constexpr tensor equal(tensor a, tensor b) { return apply(function::equal, a, b)
 constexpr tensor equal(tensor a, float b) { return equal(a, number(*a.list, b)); }
 constexpr tensor not_equal(tensor a, tensor b) { return equal(equal(a, b), 0.0F); }
 constexpr tensor not_equal(tensor a, float b) { return not_equal(a, number(*a.list, b)); }
+/// The larger of two, element by element; NaN if one of them is NaN.
 constexpr tensor maximum(tensor a, tensor b) { return apply(function::maximum, a, b); }
 constexpr tensor maximum(tensor a, float b) { return maximum(a, number(*a.list, b)); }
 constexpr tensor maximum(float a, tensor b) { return maximum(number(*b.list, a), b); }
+/// The smaller of two, element by element; NaN if one of them is NaN.
 constexpr tensor minimum(tensor a, tensor b) { return apply(function::minimum, a, b); }
 constexpr tensor minimum(tensor a, float b) { return minimum(a, number(*a.list, b)); }
 constexpr tensor minimum(float a, tensor b) { return minimum(number(*b.list, a), b); }
@@ -10150,6 +10158,8 @@ struct stage_list {
 
 namespace stagecraft {
 
+/// The stage of each layer call, in the order of the calls: `sc::stages<0, 0, 1>`; a nested model has one stage for all
+/// of it, or a list of its own: `sc::stages<0, sc::stages<0, 1>, 1>`.
 template <auto... Stage>
 inline constexpr pipeline::stage_list<Stage...> stages{};
 
@@ -10255,6 +10265,7 @@ struct device_list<Device...> {
   static constexpr auto beside = written.beside;
 };
 
+/// The device of each stage: `.device_mapping = sc::device_mapping<0, 1, 1, 0>`.
 template <auto... Device>
 inline constexpr device_list<Device...> device_mapping{};
 
@@ -10380,8 +10391,11 @@ struct written_assignment {
 
 namespace stagecraft {
 
+/// Graphcore's SequentialLayerPipelineStageAssignment: a layer of a sequential model, and its stage.
 using sequential_layer_pipeline_stage_assignment = pipeline::written_assignment<tracing::model_kind::sequential>;
+/// Graphcore's FunctionalLayerPipelineStageAssignment: a call of a functional model's layer, and its stage.
 using functional_layer_pipeline_stage_assignment = pipeline::written_assignment<tracing::model_kind::functional>;
+/// Graphcore's ModelLayerPipelineStageAssignment: a call of a subclassed model's layer, and its stage.
 using model_layer_pipeline_stage_assignment = pipeline::written_assignment<tracing::model_kind::subclass>;
 
 }  // namespace stagecraft
@@ -11496,7 +11510,9 @@ enum class schedule : unsigned char { grouped, interleaved, sequential };
   }
 }
 
+/// The schedule of that name, to be written without its type.
 inline constexpr schedule grouped = schedule::grouped;
+/// The schedule of that name, to be written without its type.
 inline constexpr schedule interleaved = schedule::interleaved;
 
 /// The tensors of its stage's forward pass that a backward pass finds. `none`: all that it reads was kept. With the
@@ -14823,6 +14839,8 @@ struct output_loss_list : detail::output_losses<std::index_sequence_for<Losses..
   static constexpr int size = sizeof...(Losses);
 };
 
+/// One loss for each output, in the order of the outputs: `.loss = sc::losses::per_output(mean_squared_error{},
+/// huber{})`. Errors: E4022 if there are fewer or more than outputs.
 template <class... Losses>
 constexpr output_loss_list<Losses...> per_output(Losses const&... loss) {
   return {{{loss}...}};
@@ -18548,6 +18566,7 @@ struct mean_io_u {
 
 namespace stagecraft::metrics {
 
+/// A value that `metrics` of a training takes: of a class of `sc::metrics`, or a metric of your own.
 template <class Type>
 concept Metric = requires(Type const& value, void (*take)(metric)) { take(value); };
 
@@ -57474,6 +57493,7 @@ enum class partition_objective : unsigned char { cycles, memory, stages };
 
 namespace stagecraft {
 
+/// How many stages a partition may have, and what is least.
 struct partition_options {
   /// The fewest stages that are looked at.
   int min_stages = 1;
@@ -57558,6 +57578,7 @@ namespace stagecraft {
 /// IPU.
 enum class auto_pipeline_priority : unsigned char { cycle, memory };
 
+/// What `auto_pipeline` may choose: how many IPUs, and what is least.
 struct auto_pipeline_options {
   /// The least number of IPUs, one for each stage. From it on, the fewest into whose memory the model fits are taken;
   /// if it fits into none, as many as there may be. With 1, a model that fits into one IPU stays as it is.
@@ -62387,6 +62408,7 @@ struct masking : option_layer<masking, masking_options, &masking_options::mask_v
 
 namespace stagecraft {
 
+/// The operators of symbolic tensors that are layers, as in Keras.
 enum class tensor_operator : unsigned char { add, subtract, multiply, divide, negative };
 
 namespace layers {
@@ -68051,6 +68073,8 @@ struct name_pattern_list {};
 
 namespace stagecraft {
 
+/// Several regular expressions of one stage: `name_patterns<"conv.*", "pool.*">`. A layer belongs to it that any of
+/// them matches.
 template <fixed_text... Pattern>
 inline constexpr pipeline::name_pattern_list<Pattern...> name_patterns{};
 
@@ -68877,8 +68901,11 @@ void print_pipeline_stage_assignment_summary(summary_options const& options = {}
 
 namespace stagecraft {
 
+/// While it is 0, a new minor version may change interfaces.
 inline constexpr int version_major = 0;
+/// New with each release that adds or changes.
 inline constexpr int version_minor = 1;
+/// New with each release that only mends.
 inline constexpr int version_patch = 0;
 
 }  // namespace stagecraft
