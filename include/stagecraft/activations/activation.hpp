@@ -13,6 +13,7 @@ struct tensor;
 
 namespace stagecraft {
 
+/// The activations of Keras that are values, such as `sc::relu`, by name.
 enum class activation_kind : unsigned char {
   linear,
   relu,
@@ -115,19 +116,22 @@ struct activation {
   [[nodiscard]] constexpr bool elementwise() const { return kind != activation_kind::softmax; }
 };
 
-inline constexpr activation linear{};
-inline constexpr activation relu = activation::of(activation_kind::relu);
-inline constexpr activation softmax = activation::of(activation_kind::softmax);
-inline constexpr activation sigmoid = activation::of(activation_kind::sigmoid);
-inline constexpr activation tanh = activation::of(activation_kind::tanh);
-inline constexpr activation gelu = activation::of(activation_kind::gelu);
-inline constexpr activation swish = activation::of(activation_kind::swish);
-inline constexpr activation selu = activation::of(activation_kind::selu);
-inline constexpr activation elu = activation::of(activation_kind::elu, 1.0F);
-inline constexpr activation exponential = activation::of(activation_kind::exponential);
-inline constexpr activation softplus = activation::of(activation_kind::softplus);
-inline constexpr activation softsign = activation::of(activation_kind::softsign);
-inline constexpr activation hard_sigmoid = activation::of(activation_kind::hard_sigmoid);
+inline constexpr activation linear{};                                      ///< x: no activation, Keras's None
+inline constexpr activation relu = activation::of(activation_kind::relu);  ///< max(x, 0)
+inline constexpr activation softmax =
+    activation::of(activation_kind::softmax);  ///< exp(x - max) / sum of these, over the last axis
+inline constexpr activation sigmoid = activation::of(activation_kind::sigmoid);  ///< 1 / (1 + exp(-x))
+inline constexpr activation tanh = activation::of(activation_kind::tanh);        ///< the hyperbolic tangent
+inline constexpr activation gelu = activation::of(activation_kind::gelu);        ///< x / 2 * (1 + erf(x / sqrt(2)))
+inline constexpr activation swish = activation::of(activation_kind::swish);      ///< x * sigmoid(x)
+inline constexpr activation selu =
+    activation::of(activation_kind::selu);  ///< elu scaled so that layers keep their variance: 1.0507 * elu(x, 1.67326)
+inline constexpr activation elu = activation::of(activation_kind::elu, 1.0F);  ///< x if positive, else exp(x) - 1
+inline constexpr activation exponential = activation::of(activation_kind::exponential);  ///< exp(x)
+inline constexpr activation softplus = activation::of(activation_kind::softplus);        ///< log(1 + exp(x))
+inline constexpr activation softsign = activation::of(activation_kind::softsign);        ///< x / (1 + |x|)
+inline constexpr activation hard_sigmoid =
+    activation::of(activation_kind::hard_sigmoid);  ///< 0.2 x + 0.5 within [0, 1], as in Keras 2
 
 namespace activations {
 

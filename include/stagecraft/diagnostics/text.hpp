@@ -76,6 +76,7 @@ inline constexpr std::size_t max_name_length = 47;
 
 namespace stagecraft {
 
+/// A name as a value of a template: at most 47 letters, those of layers and weights.
 using fixed_name = fixed_text<diagnostics::max_name_length>;
 
 }  // namespace stagecraft

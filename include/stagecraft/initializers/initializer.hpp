@@ -10,6 +10,7 @@
 
 namespace stagecraft {
 
+/// The initializers of Keras by name; `sc::initializers` has a type for each, with its options.
 enum class initializer_kind : unsigned char {
   unsaid,  ///< Keras's None: the weight begins as `parameter::initializer` says
   zeros,

@@ -32,6 +32,8 @@ struct output_loss_list : detail::output_losses<std::index_sequence_for<Losses..
   static constexpr int size = sizeof...(Losses);
 };
 
+/// One loss for each output, in the order of the outputs: `.loss = sc::losses::per_output(mean_squared_error{},
+/// huber{})`. Errors: E4022 if there are fewer or more than outputs.
 template <class... Losses>
 constexpr output_loss_list<Losses...> per_output(Losses const&... loss) {
   return {{{loss}...}};

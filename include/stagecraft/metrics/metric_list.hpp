@@ -11,6 +11,7 @@
 
 namespace stagecraft::metrics {
 
+/// A value that `metrics` of a training takes: of a class of `sc::metrics`, or a metric of your own.
 template <class Type>
 concept Metric = requires(Type const& value, void (*take)(metric)) { take(value); };
 

@@ -175,9 +175,11 @@ constexpr tensor equal(tensor a, tensor b) { return apply(function::equal, a, b)
 constexpr tensor equal(tensor a, float b) { return equal(a, number(*a.list, b)); }
 constexpr tensor not_equal(tensor a, tensor b) { return equal(equal(a, b), 0.0F); }
 constexpr tensor not_equal(tensor a, float b) { return not_equal(a, number(*a.list, b)); }
+/// The larger of two, element by element; NaN if one of them is NaN.
 constexpr tensor maximum(tensor a, tensor b) { return apply(function::maximum, a, b); }
 constexpr tensor maximum(tensor a, float b) { return maximum(a, number(*a.list, b)); }
 constexpr tensor maximum(float a, tensor b) { return maximum(number(*b.list, a), b); }
+/// The smaller of two, element by element; NaN if one of them is NaN.
 constexpr tensor minimum(tensor a, tensor b) { return apply(function::minimum, a, b); }
 constexpr tensor minimum(tensor a, float b) { return minimum(a, number(*a.list, b)); }
 constexpr tensor minimum(float a, tensor b) { return minimum(number(*b.list, a), b); }

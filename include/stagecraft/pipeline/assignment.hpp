@@ -76,8 +76,11 @@ struct written_assignment {
 
 namespace stagecraft {
 
+/// Graphcore's SequentialLayerPipelineStageAssignment: a layer of a sequential model, and its stage.
 using sequential_layer_pipeline_stage_assignment = pipeline::written_assignment<tracing::model_kind::sequential>;
+/// Graphcore's FunctionalLayerPipelineStageAssignment: a call of a functional model's layer, and its stage.
 using functional_layer_pipeline_stage_assignment = pipeline::written_assignment<tracing::model_kind::functional>;
+/// Graphcore's ModelLayerPipelineStageAssignment: a call of a subclassed model's layer, and its stage.
 using model_layer_pipeline_stage_assignment = pipeline::written_assignment<tracing::model_kind::subclass>;
 
 }  // namespace stagecraft

@@ -28,6 +28,8 @@ struct name_pattern_list {};
 
 namespace stagecraft {
 
+/// Several regular expressions of one stage: `name_patterns<"conv.*", "pool.*">`. A layer belongs to it that any of
+/// them matches.
 template <fixed_text... Pattern>
 inline constexpr pipeline::name_pattern_list<Pattern...> name_patterns{};
 

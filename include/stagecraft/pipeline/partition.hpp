@@ -22,6 +22,7 @@ enum class partition_objective : unsigned char { cycles, memory, stages };
 
 namespace stagecraft {
 
+/// How many stages a partition may have, and what is least.
 struct partition_options {
   /// The fewest stages that are looked at.
   int min_stages = 1;

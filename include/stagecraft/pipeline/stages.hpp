@@ -23,6 +23,8 @@ struct stage_list {
 
 namespace stagecraft {
 
+/// The stage of each layer call, in the order of the calls: `sc::stages<0, 0, 1>`; a nested model has one stage for all
+/// of it, or a list of its own: `sc::stages<0, sc::stages<0, 1>, 1>`.
 template <auto... Stage>
 inline constexpr pipeline::stage_list<Stage...> stages{};
 
@@ -128,6 +130,7 @@ struct device_list<Device...> {
   static constexpr auto beside = written.beside;
 };
 
+/// The device of each stage: `.device_mapping = sc::device_mapping<0, 1, 1, 0>`.
 template <auto... Device>
 inline constexpr device_list<Device...> device_mapping{};
 

@@ -12,6 +12,7 @@
 
 namespace stagecraft {
 
+/// The operators of symbolic tensors that are layers, as in Keras.
 enum class tensor_operator : unsigned char { add, subtract, multiply, divide, negative };
 
 namespace layers {

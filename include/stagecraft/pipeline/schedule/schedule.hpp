@@ -22,7 +22,9 @@ enum class schedule : unsigned char { grouped, interleaved, sequential };
   }
 }
 
+/// The schedule of that name, to be written without its type.
 inline constexpr schedule grouped = schedule::grouped;
+/// The schedule of that name, to be written without its type.
 inline constexpr schedule interleaved = schedule::interleaved;
 
 /// The tensors of its stage's forward pass that a backward pass finds. `none`: all that it reads was kept. With the
