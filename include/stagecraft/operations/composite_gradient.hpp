@@ -63,6 +63,9 @@ constexpr tensor tracer::softmax(tensor x, int axis) {
   };
   return composite("softmax", {x}, inside, softmax_rule, {along});
 }
+constexpr tensor tracer::dropout(tensor x, extents const& drawn, float rate, std::uint64_t seed) {
+  return dropout(x, uniform(drawn, seed), rate);
+}
 constexpr tensor tracer::dropout(tensor x, tensor drawn, float rate, bool is_gradient) {
   auto const inside = [&] { return where(drawn >= rate, x * (1.0F / (1.0F - rate)), 0.0F); };
   return composite("dropout", {drawn, x}, inside, dropout_rule, {rate}, is_gradient);
