@@ -8,3 +8,4 @@
 #include <stagecraft/operations/composed/notation_words.hpp>
 #include <stagecraft/operations/composed/reduction_words.hpp>
 #include <stagecraft/operations/functions.hpp>
+#include <stagecraft/operations/gradients.hpp>
