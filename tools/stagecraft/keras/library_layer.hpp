@@ -192,7 +192,7 @@ class library_layer : public read_layer {
   void read_arguments([[maybe_unused]] json const& config, [[maybe_unused]] L const& prototype,
                       [[maybe_unused]] int rank, argument_list<Members...>) {
     int index = 0;
-    auto const read_next = [&](own_text name, auto& field, auto const& by_default) {
+    [[maybe_unused]] auto const read_next = [&](own_text name, auto& field, auto const& by_default) {
       bool const is_in_front = index < counts_.in_front;
       auto& to = is_in_front ? arguments : options;
       to.push_back(read(config, rank, name, field, by_default, is_in_front && index < counts_.required));
