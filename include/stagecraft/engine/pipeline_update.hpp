@@ -83,9 +83,9 @@ class pipeline_update {
   }
   /// The sums of this process's replicas become those of all processes' replicas, in each replica.
   static void exchange(all_replicas const& all) {
-    std::array<float*, static_cast<std::size_t>(replicas)> gradients{};
-    for (int i = 0; i < Sizes::replicas_here(); ++i) gradients[i] = gradients_of(*all[i]);
-    Sizes::processes::template exchange<Plan>(gradients.data(), Plan::weights.floats);
+    std::array<float*, static_cast<std::size_t>(replicas)> here{};
+    for (int i = 0; i < Sizes::replicas_here(); ++i) here[i] = gradients_of(*all[i]);
+    Sizes::processes::template exchange<Plan>(here.data(), Plan::weights.floats);
   }
 
   /// Adds the gradients of the user's own penalties to those of the device's weights, before any weight changes.

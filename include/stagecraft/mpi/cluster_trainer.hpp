@@ -4,8 +4,9 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/mpi/cluster.hpp>
-#include <stagecraft/mpi/cluster_policy.hpp>
+#include <stagecraft/mpi/placement.hpp>
 #include <stagecraft/mpi/rank_group.hpp>
+#include <stagecraft/mpi/rank_processes.hpp>
 #include <stagecraft/training/trainer.hpp>
 #include <cstddef>
 #include <exception>

@@ -14,6 +14,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+// MPI's interface for C alone: the one for C++ has left the standard.
+#ifndef OMPI_SKIP_MPICXX
+#define OMPI_SKIP_MPICXX 1
+#endif
+#ifndef MPICH_SKIP_MPICXX
+#define MPICH_SKIP_MPICXX 1
+#endif
 #include <mpi.h>
 #include <sched.h>
 #include <string>

@@ -50,6 +50,26 @@ template <class Type>
   return __PRETTY_FUNCTION__;
 }
 
+/// What a process is about to do, for errors.
+[[nodiscard]] inline std::string text_of(engine::process_round const& of) {
+  using enum engine::process_round::kind;
+  char text[200];
+  if (of.what == begin_of_trainer)
+    std::snprintf(text, sizeof text, "the construction of a trainer");
+  else if (of.what == begin_of_fit || of.what == end_of_fit)
+    std::snprintf(text, sizeof text, "the %s of fit", of.what == begin_of_fit ? "begin" : "end");
+  else if (of.what == end_of_epoch)
+    std::snprintf(text, sizeof text, "the end of epoch %d of %d", of.first + 1, of.of);
+  else
+    std::snprintf(text, sizeof text, "steps %d to %d of %d in %s, with %d batches of %d samples", of.first,
+                  of.first + of.steps, of.of,
+                  of.what == training     ? "fit"
+                  : of.what == evaluation ? "evaluate"
+                                          : "predict",
+                  of.batches, of.batch_size);
+  return text;
+}
+
 /// What a rank says before it carries out something with the others.
 struct intention {
   engine::process_round round;
@@ -77,22 +97,9 @@ struct intention {
   messages.wait();
   for (int other = 1; other < group.count(); ++other) {
     auto const& found = others[static_cast<std::size_t>(other)];
-    auto const text = [](engine::process_round const& of) {
-      static constexpr char const* names[]{"fit",
-                                           "evaluate",
-                                           "predict",
-                                           "the end of an epoch of fit",
-                                           "fit (its begin)",
-                                           "fit (its end)",
-                                           "the construction of a trainer"};
-      char result[200];
-      std::snprintf(result, sizeof result, "%s from %d on, %d steps of %d, in %d batches of %d", names[of.what],
-                    of.first, of.steps, of.of, of.batches, of.batch_size);
-      return std::string(result);
-    };
     if (!(found.round == own.round))
       throw_data_error("E4167", "%s: expected %s as rank 0 does, found %s", group.name(other).c_str(),
-                       text(own.round).c_str(), text(found.round).c_str());
+                       text_of(own.round).c_str(), text_of(found.round).c_str());
     if (found.program == own.program) continue;
     char const* const what = found.program.library != own.program.library ? "version of stagecraft"
                              : found.program.architecture != own.program.architecture
@@ -238,3 +245,12 @@ struct rank_processes {
 };
 
 }  // namespace stagecraft::mpi
+
+namespace stagecraft::engine {
+
+template <class Machine, ranks Ranks>
+struct processes_of_machine<mpi::cluster_machine<Machine, Ranks>> {
+  using type = mpi::rank_processes<Ranks>;
+};
+
+}  // namespace stagecraft::engine

@@ -122,7 +122,10 @@ class step_runner {
   /// same time.
   template <class Look>
   [[gnu::cold]] void run(results_type& results, logs& values, Look const& look) {
-    if constexpr (!processes::is_alone) processes::share_weights(model_.session());
+    if constexpr (!processes::is_alone) {
+      agree(0, 0);
+      processes::share_weights(model_.session());
+    }
     model_.session().begin_run();
     // The order of these objects ensures that callbacks and batches end before the model is at rest again, however the
     // run ends.
@@ -208,19 +211,24 @@ class step_runner {
 
   [[nodiscard]] bool stops([[maybe_unused]] int first) {
     if constexpr (!processes::is_alone)
-      return processes::agree({.what = static_cast<int>(Kind),
-                               .first = first,
-                               .steps = std::min(counts_.execution, counts_.steps - first),
-                               .of = counts_.steps,
-                               .batches = feed_.batches(),
-                               .batch_size = feed_.batch_size()},
-                              model_, Kind == run_kind::training);
+      return agree(first, std::min(counts_.execution, counts_.steps - first));
     else if constexpr (Kind != run_kind::training)
       return false;
     else if constexpr (is_asynchronous)
       return asynchronous_->stops();
     else
       return model_.stop_training;
+  }
+
+  /// Whether training stops. All processes are about to carry out these steps.
+  bool agree(int first, int steps) {
+    return processes::agree({.what = static_cast<int>(Kind),
+                             .first = first,
+                             .steps = steps,
+                             .of = counts_.steps,
+                             .batches = feed_.batches(),
+                             .batch_size = feed_.batch_size()},
+                            model_, Kind == run_kind::training);
   }
 
   Trained& model_;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a cluster carries out a plan: as one of its ranks does, and together with the others where replicas meet.
+// Where the replicas of a model are on a cluster, and what cannot be there. A rank carries out a plan as its machine
+// does.
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/host_policy.hpp>
 #include <stagecraft/mpi/cluster.hpp>
-#include <stagecraft/mpi/rank_processes.hpp>
 
 namespace stagecraft::mpi {
 
@@ -51,10 +51,6 @@ namespace stagecraft::engine {
 template <class Machine, ranks Ranks>
 struct policy_of_machine<mpi::cluster_machine<Machine, Ranks>> {
   using type = mpi::cluster_policy<policy_of<Machine>>;
-};
-template <class Machine, ranks Ranks>
-struct processes_of_machine<mpi::cluster_machine<Machine, Ranks>> {
-  using type = mpi::rank_processes<Ranks>;
 };
 
 }  // namespace stagecraft::engine
