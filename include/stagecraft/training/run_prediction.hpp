@@ -48,9 +48,18 @@ class prediction {
   struct place {
     std::ptrdiff_t first = 0, samples = 0;
   };
+  /// Places of batches, if processes exchange them.
+  template <bool IsAlone>
+  [[nodiscard]] static auto places([[maybe_unused]] int batches) {
+    if constexpr (IsAlone)
+      return no_queue{};
+    else
+      return std::vector<place>(static_cast<std::size_t>(batches));
+  }
   /// Takes over the outputs of batches that replicas in other processes have predicted, and the places of these
   /// batches. Returns the number of samples.
-  std::ptrdiff_t gather(std::vector<place>& places)
+  template <class Places>
+  std::ptrdiff_t gather(Places& places)
     requires(!Session::sizes::processes::is_alone)
   {
     using processes = typename Session::sizes::processes;
@@ -191,7 +200,7 @@ auto predict_batches(Trained& model, batch_loader<typename Trained::session_type
   logs none;
   callbacks.on_predict_begin(none);
   std::ptrdiff_t seen = 0;
-  [[maybe_unused]] std::vector<typename prediction<session>::place> places(is_alone ? 0 : std::size_t(taken));
+  [[maybe_unused]] auto places = prediction<session>::template places<is_alone>(taken);
   predicted.run(nothing, none, [&](auto const& view, int step) {
     int const batch = step * replicas + view.replica();
     if (batch >= taken) return;
