@@ -6,7 +6,7 @@ set -euo pipefail
 
 packages=(
   g++ clang-19 libclang-rt-19-dev libc++-19-dev lld cmake ninja-build ccache pkg-config python3 git file dpkg-dev  # tools
-  qemu-user  # 12 MB: other processors, for tests of what a program does on an older one
+  qemu-user g++-aarch64-linux-gnu  # other processors: what a program does on an older one, and on ARM
   libxtensor-dev libxsimd-dev xtl-dev zlib1g-dev nlohmann-json3-dev libzip-dev libpng-dev libjpeg-dev  # the library
   doctest-dev libcli11-dev libhdf5-dev libprotozero-dev libboost-dev libssl-dev                      # its tests, examples
   libopenmpi-dev openmpi-bin  # several processes

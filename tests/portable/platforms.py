@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compiles smoke.cpp for each platform that this machine has a compiler for, runs it where something can, and compares what it
+prints with this machine's own program.
+
+    platforms.py <folder for programs> [--only NAME ...] [--zig PYTHON]
+
+--zig: a Python that has the package ziglang, whose compiler brings the headers of other systems. Prints the rows of
+docs/platforms.md; fails if a program does not compile, does not run, or prints other numbers. With --only, a platform whose
+compiler is missing is skipped (77)."""
+import argparse
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TOLERANCE = 2e-3  # of numbers of about 1 after 24 steps of training: sums are ordered by the width of registers
+GNU = ["-std=c++20", "-O1", "-pthread"]
+
+
+@dataclass
+class Platform:
+    name: str                  # of the row
+    compiler: list             # the command, without the source
+    runner: list = field(default_factory=list)   # what runs the program; empty: this machine
+    how: str = "run"           # run, emulated; linked: nothing here runs it
+    zig: str = ""              # the target of zig's compiler
+
+
+PLATFORMS = [
+    Platform("x86_64 Linux, baseline (SSE2)", ["clang++-19", "-march=x86-64"]),
+    Platform("x86_64 Linux, AVX2", ["clang++-19", "-march=x86-64-v3"]),
+    Platform("x86_64 Linux, libc++", ["clang++-19", "-march=x86-64-v3", "-stdlib=libc++"]),
+    Platform("aarch64 Linux (NEON)", ["aarch64-linux-gnu-g++"], ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"], "emulated"),
+    Platform("armv7 Linux (NEON)", ["arm-linux-gnueabihf-g++", "-mfpu=neon"], ["qemu-arm", "-L", "/usr/arm-linux-gnueabihf"], "emulated"),
+    Platform("i686 Linux (SSE2)", ["i686-linux-gnu-g++", "-msse2"], ["/usr/i686-linux-gnu/lib/ld-linux.so.2", "--library-path", "/usr/i686-linux-gnu/lib"]),
+    Platform("x86_64 Linux, musl", ["-mcpu=x86_64_v3"], zig="x86_64-linux-musl"),
+    Platform("aarch64 Linux, musl", [], ["qemu-aarch64"], "emulated", zig="aarch64-linux-musl"),
+    Platform("aarch64 macOS", [], how="linked", zig="aarch64-macos"),
+    Platform("x86_64 macOS", ["-mcpu=x86_64_v3"], how="linked", zig="x86_64-macos"),
+]
+
+
+def numbers(text):
+    """The lines as (word, number or text)."""
+    return [(line.split()[0], float(line.split()[1])) if line.startswith(("loss ", "logit ")) else (line, 0.0) for line in text.splitlines()]
+
+
+def headers_of_libraries(folder):
+    """A folder with the headers of xtensor and xsimd alone, since /usr/include is of this machine."""
+    only = folder / "libraries"
+    only.mkdir(parents=True, exist_ok=True)
+    for name in ("xtensor", "xtl", "xsimd"):
+        link = only / name
+        if not link.exists():
+            link.symlink_to(pathlib.Path("/usr/include") / name)
+    return only
+
+
+def command_of(each, zig):
+    if each.zig:
+        return [zig, "-m", "ziglang", "c++", "-target", each.zig, *each.compiler] if zig else None
+    return each.compiler if shutil.which(each.compiler[0]) else None
+
+
+def tried(each, command, folder, expected):
+    """(what was done: run, emulated or linked; what went wrong)."""
+    program = folder / each.name.replace(" ", "_").replace(",", "").replace("(", "").replace(")", "")
+    built = subprocess.run([*command, *GNU, f"-I{ROOT / 'include'}", f"-I{headers_of_libraries(folder)}", ROOT / "tests/portable/smoke.cpp", "-o", program],
+                           capture_output=True, text=True)
+    if built.returncode != 0:
+        lines = [line for line in built.stderr.splitlines() if "error" in line]
+        return "", f"does not compile: {lines[0] if lines else built.stderr[-500:]}"
+    if each.how == "linked" or each.runner and not shutil.which(each.runner[0]):
+        return "linked | ", ""
+    ran = subprocess.run([*each.runner, program], capture_output=True, text=True, timeout=900)
+    if ran.returncode != 0:
+        return "", f"ends with {ran.returncode}: {ran.stderr[-300:]}"
+    found = numbers(ran.stdout)
+    if expected and ([word for word, _ in found] != [word for word, _ in expected] or
+                     any(abs(a - b) > TOLERANCE * max(1, abs(b)) for (_, a), (_, b) in zip(found, expected))):
+        return "", f"prints other numbers:\n{ran.stdout}"
+    most = max((abs(a - b) for (_, a), (_, b) in zip(found, expected or found)), default=0)
+    return f"{each.how} | {most:.0e}", ""
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--zig")
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    wanted = [each for each in PLATFORMS if not options.only or any(word in each.name for word in options.only)]
+    native = Platform("native", ["clang++-19" if shutil.which("clang++-19") else "g++", "-march=native"])
+    own = options.folder / "native"
+    subprocess.run([*native.compiler, *GNU, f"-I{ROOT / 'include'}", ROOT / "tests/portable/smoke.cpp", "-o", own], check=True)
+    expected = numbers(subprocess.run([own], capture_output=True, text=True, check=True).stdout)
+
+    failed, skipped = False, 0
+    print("| platform | compiler | tried | largest difference |\n|---|---|---|---|")
+    for each in wanted:
+        command = command_of(each, options.zig)
+        if command is None:
+            skipped += 1
+            print(f"{each.name}: its compiler is not here", file=sys.stderr)
+            continue
+        begin = time.monotonic()
+        what, problem = tried(each, command, options.folder, expected)
+        if problem:
+            failed = True
+            print(f"{each.name}: {problem}", file=sys.stderr)
+            continue
+        compiler = "Zig's Clang" if each.zig else "Clang 19" if "clang" in command[0] else "GCC"
+        print(f"| {each.name} | {compiler} | {what} |", flush=True)
+        print(f"{each.name}: {time.monotonic() - begin:.0f} s", file=sys.stderr)
+    return 1 if failed else 77 if options.only and skipped == len(wanted) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
