@@ -2,6 +2,7 @@
 // E1189: a gradient by whole numbers.
 // expect-error: layer 'slope' asks for the gradient of a tensor of type float32 by one of type int32
 // expect-error: [E1189]
+#include <stagecraft/operations/words.hpp>
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

@@ -76,6 +76,12 @@ class operation_list {
   int open_loops = 0;                      ///< how many loops are open at the end of the list
 
  private:
+  // This stands above its caller: see tracer.
+  constexpr void reject_types(std::string_view text) {
+    if (!begin_rejection(1186)) return;
+    problem.append(text);
+    problem.end();
+  }
   /// The type of an operation's result where an operand is no float32. Operations on floats do not take int32: E1186.
   constexpr dtype type_of(operation const& what, tracing::array_view<int const> reads) {
     auto const type = [&](std::size_t operand) { return node_of(reads[operand]).type; };
@@ -88,25 +94,18 @@ class operation_list {
       dtype const first = type(what.is<next>() ? 1 : 0);
       for (std::size_t i = what.is<next>() ? 2 : 1; i < reads.size(); ++i)
         if ((type(i) == dtype::int32) != (first == dtype::int32))
-          reject(1186, "puts elements of the types ", name(first), " and ", name(type(i)),
-                 " into one tensor; convert one of them with ops.cast");
+          reject_types("puts int32 and floats into one tensor; convert one of them with ops.cast");
       return first;
     }
     auto const* elementwise = what.if_is<map>();
     bool const is_choice = elementwise != nullptr && elementwise->apply == function::select;
     for (std::size_t i = 0; i < reads.size(); ++i)
       if (type(i) == dtype::int32 && !(is_choice && i > 0) && !(what.is<scatter_add>() && i == 1))
-        reject(1186,
-               "has an operation that computes with floats, but is given elements of the type int32; convert them "
-               "with ops.cast(x, sc::dtype::float32)");
+        reject_types(
+            "has an operation that computes with floats, but is given elements of the type int32; convert them "
+            "with ops.cast(x, sc::dtype::float32)");
     if (elementwise != nullptr && is_comparison(elementwise->apply)) return dtype::boolean;
     return is_choice ? type(1) : dtype::float32;
-  }
-  template <class... Parts>
-  constexpr void reject(int code, Parts const&... parts) {
-    if (!begin_rejection(code)) return;
-    (problem.append(parts), ...);
-    problem.end();
   }
   /// Whether gradients end here: at inputs and weights. Constants and random numbers have none.
   static constexpr bool is_source(operation const& what) { return what.is<input>() || what.is<weight>(); }
