@@ -128,13 +128,37 @@ void onnx_trace::convert(onnx_node const& node) {
   if (is_constant && constants_.fold(node)) return;
   auto const found = onnx_converters().find(node.type);
   if (found == onnx_converters().end()) return fail("is a " + shown_name(node.type) + ", which is not here");
+  auto const first = layers_.size();
+  joined_names_.clear();
   try {
     found->second(*this, node);
+    name_origin(node, first);
   } catch (unknown_input const&) {
     fail("");
   } catch (unsupported const& why) {
     fail(why.what());
   }
+}
+
+/// Names the nodes that the layers from `first` on were made of.
+void onnx_trace::name_origin(onnx_node const& node, std::size_t first) {
+  for (; first < layers_.size(); ++first) {
+    auto& names = layers_[first].nodes;
+    layers_[first].group = group_of(node);
+    if (!node.name.empty()) names.push_back(node.name);
+    names.insert(names.end(), node.joined_names.begin(), node.joined_names.end());
+    names.insert(names.end(), joined_names_.begin(), joined_names_.end());
+  }
+}
+
+std::map<std::string, std::vector<std::string>> onnx_trace::nodes_of_layers() const {
+  std::map<std::string, std::vector<std::string>> result;
+  for (auto const& each : layers_) {
+    auto& names = result[each.name];
+    for (auto const& name : each.nodes)
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return result;
 }
 
 std::vector<int> onnx_trace::uses() const {
@@ -158,13 +182,40 @@ void onnx_trace::replace(std::vector<int> const& instead) {
   for (int& output : outputs_) output = instead[static_cast<std::size_t>(output)];
 }
 
+/// Turns summands after a layer without a bias into its bias.
+void onnx_trace::take_bias(std::vector<int>& instead) {
+  static std::set<std::string> const all{"Conv1D",          "Conv2D",          "Conv3D", "Conv1DTranspose",
+                                         "Conv2DTranspose", "Conv3DTranspose", "Dense"};
+  auto const used = uses();
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    auto const& each = layers_[i];
+    if (!each.is_affine) continue;
+    auto& before = layers_[static_cast<std::size_t>(each.inputs[0])];
+    bool const is_sum = std::all_of(each.factors.begin(), each.factors.end(), [](float x) { return x == 1; });
+    if (!is_sum || !all.contains(before.class_name) || used[static_cast<std::size_t>(each.inputs[0])] != 1 ||
+        before.config.value("use_bias", json(true)) != false || before.config.contains("activation") ||
+        before.group != each.group || before.lengths.empty())
+      continue;
+    auto const units = static_cast<std::size_t>(before.lengths.back());
+    auto summands = each.summands;
+    if (summands.size() == 1) summands.assign(units, summands[0]);
+    if (summands.size() != units) continue;
+    before.config.erase("use_bias");
+    before.weights.push_back({"bias", {static_cast<std::int64_t>(units)}, std::move(summands)});
+    before.nodes.insert(before.nodes.end(), each.nodes.begin(), each.nodes.end());
+    instead[i] = each.inputs[0];
+    layers_[i].inputs.clear();  // nobody reads it any more
+    layers_[i].is_affine = false;
+  }
+}
+
 /// Joins successive factors and summands, which become a Rescaling or a BatchNormalization.
 void onnx_trace::finish_affine() {
   auto const used = uses();
   for (auto& each : layers_) {
     if (!each.is_affine) continue;
     auto const& before = layers_[static_cast<std::size_t>(each.inputs[0])];
-    if (before.is_affine && used[static_cast<std::size_t>(each.inputs[0])] == 1) {
+    if (before.is_affine && used[static_cast<std::size_t>(each.inputs[0])] == 1 && before.group == each.group) {
       auto const size = std::max(each.factors.size(), before.factors.size());
       std::vector<float> factors(size), summands(size);
       auto const at = [](std::vector<float> const& list, std::size_t i) {
@@ -176,8 +227,12 @@ void onnx_trace::finish_affine() {
       }
       each.factors = factors, each.summands = summands;
       each.inputs = before.inputs;
+      each.nodes.insert(each.nodes.begin(), before.nodes.begin(), before.nodes.end());
     }
   }
+  auto instead = each_itself();
+  take_bias(instead);
+  replace(instead);
   for (auto& each : layers_) {
     if (!each.is_affine) continue;
     auto const alike = [](std::vector<float> const& list) {
@@ -230,9 +285,10 @@ void onnx_trace::fuse_activations() {
     int const into = each.inputs[0];
     auto& before = layers_[static_cast<std::size_t>(into)];
     if (!fusing.contains(before.class_name) || before.config.contains("activation") ||
-        used[static_cast<std::size_t>(into)] != 1)
+        used[static_cast<std::size_t>(into)] != 1 || before.group != each.group)
       continue;
     before.config["activation"] = each.config["activation"];
+    before.nodes.insert(before.nodes.end(), each.nodes.begin(), each.nodes.end());
     instead[i] = into;
   }
   replace(instead);
@@ -364,14 +420,18 @@ source_model read_onnx(onnx_graph const& given, std::string const& file, import_
                    std::to_string(last_opset) + ": torch.onnx.export(..., opset_version=17)");
   auto renewed = given;
   upgrade_nodes(renewed);
-  auto const graph = with_patterns(std::move(renewed));
+  auto const graph = with_patterns(std::move(renewed), options.group_of);
   std::map<std::string, std::vector<stored_array>> weights;
   std::vector<std::vector<int>> input_axes, output_axes;
   onnx_trace trace(graph, file, options);
   auto const config = trace.run(weights, input_axes, output_axes);
   auto model = read_config(config, file, {}, [&](layer_config const& of) { return trace.make(of); });
-  for (auto& layer : model.layers)
+  auto nodes = trace.nodes_of_layers();
+  for (auto& layer : model.layers) {
     if (auto const found = weights.find(layer.name); found != weights.end()) layer.values = std::move(found->second);
+    layer.nodes = std::move(nodes[layer.name]);
+  }
+  model.other_nodes = graph.other_names;
   model.input_axes = std::move(input_axes);
   model.output_axes = std::move(output_axes);
   return model;

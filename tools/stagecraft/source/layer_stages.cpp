@@ -75,10 +75,14 @@ pipeline_solution stages_by_name(pipeline_configuration const& configuration, st
   list_inputs(model, "", inputs);
   for (auto& each : expressions)
     for (auto const& input : inputs) each.matches = each.matches || each.pattern.matches(input);
+  auto const nodes = nodes_by_path(model);
   for (auto const& [name, call] : list_calls(model)) {
     stage_expression const* first = nullptr;
     for (auto& each : expressions) {
-      if (!each.pattern.matches(name)) continue;
+      auto const& made_of = nodes.at(name);
+      bool const is_node = std::any_of(made_of.begin(), made_of.end(),
+                                       [&](std::string const& node) { return each.pattern.matches(node); });
+      if (!is_node && !each.pattern.matches(name)) continue;
       each.matches = true;
       if (first != nullptr && first->stage != each.stage)
         throw file_error("E5177", file + ": layer '" + name + "' is in two stages: in " + std::to_string(first->stage) +
