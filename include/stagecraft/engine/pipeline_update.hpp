@@ -64,8 +64,8 @@ class pipeline_update {
   }
   static constexpr bool sums_apart = replicas > 1 || have_penalty_gradients<Plan> || norms::rounds > 0;
 
-  /// The gradients of all replicas become one, in the order of the replicas: each replica's device reduces its shard,
-  /// for all of them or, if that is all that it will need, for itself.
+  /// The gradients of all replicas become one, added in a fixed tree (collectives.hpp): each replica's device reduces
+  /// its shard, for all of them or, if that is all that it will need, for itself.
   static bool reduce(job const& what, device_thread const& self) {
     auto const memory = memory_of(what, self);
     return team::alone(memory, [&] {

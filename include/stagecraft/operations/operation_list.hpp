@@ -47,7 +47,8 @@ class operation_list {
   /// Begins what a layer says of its options, "layer 'name' has ..."; false if there is a problem already.
   constexpr bool begin_rejection(int code) {
     if (!problem.begin(code)) return false;
-    problem.append("layer '");
+    problem.append(kind);
+    problem.append(" '");
     problem.append(layer_name);
     problem.append("' ");
     return true;
