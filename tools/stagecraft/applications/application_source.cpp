@@ -171,8 +171,9 @@ source_text write_model_header(std::string const& folder, std::string const& hea
     auto const written = folder + "/model.hpp";
     std::error_code problem;
     if (!std::filesystem::exists(written, problem))
-      throw file_error("E5245", folder + ": model.json has operations of the model's own, and model.hpp, which has "
-                                         "their C++, is not beside it; convert the model anew");
+      throw file_error("E5245", folder +
+                                    ": model.json has operations of the model's own, and model.hpp, which has "
+                                    "their C++, is not beside it; convert the model anew");
     if (written != header) std::filesystem::copy_file(written, header, problem);
     if (problem) throw file_error("E5041", header + ": " + problem.message());
     return "models::"_cpp + type;

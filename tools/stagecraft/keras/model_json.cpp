@@ -82,7 +82,9 @@ class model_writer {
 
   [[nodiscard]] json own_config(model_layer const& layer, source_call const& call) const {
     auto const shape_of = [&](source_tensor const& tensor) {
-      return model_.calls[static_cast<std::size_t>(tensor.call)].outputs[static_cast<std::size_t>(tensor.output)].value();
+      return model_.calls[static_cast<std::size_t>(tensor.call)]
+          .outputs[static_cast<std::size_t>(tensor.output)]
+          .value();
     };
     std::vector<shape> inputs;
     for (auto const& input : call.inputs) inputs.push_back(shape_of(input));

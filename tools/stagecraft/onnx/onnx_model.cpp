@@ -49,6 +49,7 @@ std::map<std::string, onnx_converter> const& onnx_converters() {
 std::vector<int> onnx_trace::order_of_input(std::string const& name, int rank) const {
   std::vector<int> order(static_cast<std::size_t>(rank));
   std::iota(order.begin(), order.end(), 0);
+  if (graph_.producer == "tensorflow") return order;  // channels are last there, too
   std::set<std::string> seen{name};
   std::vector<std::string> queue{name};
   for (std::size_t i = 0; i < queue.size() && order_looks_left_ > 0; ++i, --order_looks_left_) {
@@ -373,7 +374,8 @@ json onnx_trace::run(std::map<std::string, std::vector<stored_array>>& weights,
     if (found == tensors_.end()) wrong("the graph has an output '" + output.name + "', which no node gives");
     auto tensor = of_one_head(found->second);
     if (tensor.joined_axis >= 0) wrong("output '" + output.name + "' joins samples with another axis");
-    if (tensor.fused_axis >= 0 || !tensor.flat_order.empty() || tensor.order.empty()) tensor = in_order(tensor);
+    if (tensor.fused_axis >= 0 || !tensor.flat_order.empty() || tensor.order.empty() || graph_.producer == "tensorflow")
+      tensor = in_order(tensor);
     outputs_.push_back(tensor.layer);
     output_axes.push_back(tensor.order);
   }

@@ -127,6 +127,20 @@ tensorflow_converter composed(one_to_one make) {
   return [=](lowering& to) { to.set(make(to, to.input(0))); };
 }
 
+/// 1 - erf(x), which is 1 + erf(-x): a GELU has -x * c as its input.
+void complement_of_erf(lowering& to) {
+  auto const x = to.input(0), one = to.real_number(1);
+  auto const* const product = to.giver(x, "Mul");
+  if (product != nullptr && product->inputs.size() == 2 && to.known(product->inputs[1])) {
+    auto const by = product->inputs[1];
+    if (auto const* const negative = to.giver(product->inputs[0], "Neg"); negative != nullptr) {
+      auto const of = negative->inputs[0];
+      return to.set(to.emit("Add", {one, to.emit("Erf", {to.emit("Mul", {of, by})})}));
+    }
+  }
+  to.set(to.emit("Sub", {one, to.emit("Erf", {x})}));
+}
+
 std::string plus(lowering& to, std::string const& x, double number) {
   return to.emit("Add", {x, to.real_number(number)});
 }
@@ -164,8 +178,7 @@ void add_elementwise_lowerings(std::map<std::string, tensorflow_converter>& to) 
     auto const x = t.input(0), y = t.input(1), zero = t.real_number(0);
     t.set(t.emit("Where", {t.emit("Equal", {x, zero}), zero, t.emit("Div", {x, y})}));
   };
-  to["Erfc"] =
-      composed([](lowering& t, std::string const& x) { return t.emit("Sub", {t.real_number(1), t.emit("Erf", {x})}); });
+  to["Erfc"] = complement_of_erf;
   to["Expm1"] = composed([](lowering& t, std::string const& x) { return plus(t, t.emit("Exp", {x}), -1); });
   to["Log1p"] = composed([](lowering& t, std::string const& x) { return t.emit("Log", {plus(t, x, 1)}); });
   to["Rsqrt"] = composed([](lowering& t, std::string const& x) { return t.emit("Reciprocal", {t.emit("Sqrt", {x})}); });

@@ -217,7 +217,7 @@ void add_movement_lowerings(std::map<std::string, tensorflow_converter>& to) {
   to["Slice"] = slice, to["StridedSlice"] = strided_slice;
   to["Pad"] = to["PadV2"] = pad, to["MirrorPad"] = mirror_pad;
   to["Tile"] = [](lowering& t) { t.set(t.emit("Tile", {t.input(0), t.input(1)})); };
-  to["Gather"] = to["GatherV2"] = gather;
+  to["Gather"] = to["GatherV2"] = to["ResourceGather"] = gather;
   to["BroadcastTo"] = [](lowering& t) { t.set(t.emit("Expand", {t.input(0), t.input(1)})); };
   to["ReverseV2"] = reverse, to["OneHot"] = one_hot, to["Fill"] = fill, to["MatrixBandPart"] = band;
   to["Range"] = [](lowering& t) { t.set(t.emit("Range", t.all_inputs())); };

@@ -84,8 +84,13 @@ struct tensorflow_lowering::scope {
 };
 
 tensorflow_lowering::tensorflow_lowering(tensorflow_graph const& graph, std::string const& file,
-                                         variable_reader variables)
-    : graph_(graph), file_(file), read_variable_(std::move(variables)), constants_(onnx_graph{}) {
+                                         variable_reader variables,
+                                         std::function<int(std::string const& node)> group_of)
+    : graph_(graph),
+      file_(file),
+      read_variable_(std::move(variables)),
+      group_of_(std::move(group_of)),
+      constants_(onnx_graph{}) {
   made_.producer = "tensorflow";
   made_.opset = 20;
 }
@@ -245,6 +250,12 @@ void tensorflow_lowering::lower_known(scope& in, tensorflow_node const& node) {
   auto const found = tensorflow_converters().find(type);
   if (found == tensorflow_converters().end()) throw unsupported("is a " + shown_name(type) + ", which is not here");
   node_ = &node, scope_ = &in, given_ = std::move(given), full_name_ = in.prefix + node.name;
+  lowered_value table;
+  if (type == "ResourceGather" && !given_.empty()) {  // reads the variable
+    if (given_[0]->variable.empty()) throw unsupported("reads what is no variable");
+    table.tensor = variable_of(given_[0]->variable);
+    given_[0] = &table;
+  }
   found->second(*this);
 }
 
@@ -376,7 +387,12 @@ std::string tensorflow_lowering::add_constant(stored_tensor tensor) {
 
 std::string tensorflow_lowering::unused_name(std::string name) {
   auto const base = name;
-  for (int i = 1; !names_.insert(name).second; ++i) name = base + "_" + std::to_string(i);
+  auto& next = names_[base];  // the number that the next tensor of this name gets
+  while (next > 0 && names_.contains(name)) name = base + "_" + std::to_string(next++);
+  if (name == base)
+    next = 1;
+  else
+    names_.emplace(name, 1);
   return name;
 }
 
@@ -417,7 +433,16 @@ onnx_graph tensorflow_lowering::run(tensorflow_signature const& signature) {
     made.name = value->tensor;
     made_.outputs.push_back(std::move(made));
   }
+  join_normalizations();
+  join_tensordots();
+  join_biases_of_heads();
   return std::move(made_);
+}
+
+onnx_node const* tensorflow_lowering::giver(std::string const& tensor, std::string_view type) const {
+  for (std::size_t i = made_.nodes.size(); i-- > 0 && made_.nodes.size() - i < 16;)  // it is one of the last nodes
+    if (made_.nodes[i].type == type && made_.nodes[i].outputs[0] == tensor) return &made_.nodes[i];
+  return nullptr;
 }
 
 std::string tensorflow_lowering::input(std::size_t index) {
@@ -558,6 +583,7 @@ void tensorflow_lowering::find_rank(onnx_node const& node) {
   }
   if (type == "Gather") {
     auto const more = of(1);
+    if (auto const count = elements(1); of(0) == 1 && more == 1 && count) lengths_[node.outputs[0]] = *count;
     return set(more ? plus(of(0), *more - 1) : std::nullopt);
   }
   if (type.starts_with("Reduce") || type == "ArgMax" || type == "ArgMin") {

@@ -43,7 +43,8 @@ using node_attributes = std::vector<std::pair<std::string, onnx_attribute>>;
 
 class tensorflow_lowering {
  public:
-  tensorflow_lowering(tensorflow_graph const& graph, std::string const& file, variable_reader variables);
+  tensorflow_lowering(tensorflow_graph const& graph, std::string const& file, variable_reader variables,
+                      std::function<int(std::string const& node)> group_of = {});
 
   /// Lowers the nodes that the outputs need. Throws file_error: E5241 a graph that is not understood, E5064 with all
   /// nodes that the library lacks.
@@ -71,6 +72,8 @@ class tensorflow_lowering {
   /// The number of axes of an input. Throws unsupported if it is not known.
   [[nodiscard]] int rank_of(std::size_t index);
 
+  /// The node that gives a lowered tensor, if it is of this type; null otherwise.
+  [[nodiscard]] onnx_node const* giver(std::string const& tensor, std::string_view type) const;
   /// Adds a node to the lowered graph, and returns its output.
   std::string emit(std::string const& type, std::vector<std::string> inputs, node_attributes attributes = {});
   /// Adds a node with several outputs.
@@ -104,22 +107,27 @@ class tensorflow_lowering {
   [[nodiscard]] std::string unused_name(std::string name);
   void find_rank(onnx_node const& node);
   void find_variables();
+  void join_tensordots();
+  void join_biases_of_heads();
+  void join_normalizations();
 
   tensorflow_graph const& graph_;
   std::string const& file_;
   variable_reader read_variable_;
+  std::function<int(std::string const& node)> group_of_;
   onnx_graph made_;
   onnx_constants constants_;
   std::map<std::string, std::vector<std::int64_t>> shapes_;  ///< shapes of constants, also of large ones
   std::map<std::string, int> ranks_;
   std::map<std::string, std::int64_t> lengths_;  ///< lengths of lists whose values are not known
-  std::set<std::string> names_, inlined_;
+  std::map<std::string, int> names_;             ///< names of tensors, each with the number of the next one like it
+  std::set<std::string> inlined_;
   std::map<std::string, std::string> keys_;       ///< keys of variables in the checkpoint
   std::map<std::string, std::string> variables_;  ///< tensors of variables that were read
   std::vector<std::string> problems_;
   std::set<std::string> reported_;
   bool is_restoring_ = false;
-  std::size_t steps_left_ = 1 << 17;  ///< nodes that may still be carried out
+  std::size_t steps_left_ = 1 << 16;  ///< nodes that may still be carried out
   // The node that is being lowered:
   tensorflow_node const* node_ = nullptr;
   scope* scope_ = nullptr;

@@ -27,7 +27,7 @@ std::string listed(std::vector<std::string> const& names) {
 
 source_model read(tensorflow_graph const& graph, tensorflow_signature const& signature, std::string const& file,
                   import_options const& options, variable_reader variables) {
-  auto lowered = tensorflow_lowering(graph, file, std::move(variables)).run(signature);
+  auto lowered = tensorflow_lowering(graph, file, std::move(variables), options.group_of).run(signature);
   auto model = read_onnx(lowered, file, options);
   for (auto const& output : signature.outputs) model.output_names.push_back(output.key);
   return model;
