@@ -371,25 +371,6 @@ tensorflow_graph parsed(std::string_view bytes, std::string const& file, Read co
 
 }  // namespace
 
-std::optional<element_type> element_type_of(std::int32_t type) {
-  switch (type) {
-    case 1: return element_type::float32;
-    case 2: return element_type::float64;
-    case 3: return element_type::int32;
-    case 4: return element_type::uint8;
-    case 5: return element_type::int16;
-    case 6: return element_type::int8;
-    case 9: return element_type::int64;
-    case 10: return element_type::boolean;
-    case 14: return element_type::bfloat16;
-    case 17: return element_type::uint16;
-    case 19: return element_type::float16;
-    case 22: return element_type::uint32;
-    case 23: return element_type::uint64;
-    default: return std::nullopt;
-  }
-}
-
 tensorflow_graph parse_saved_graph(std::string_view bytes, std::string const& file) {
   return parsed(bytes, file, [](parser& from, pbf_reader const& message) { return from.saved_model(message); });
 }
