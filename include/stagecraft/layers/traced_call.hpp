@@ -9,7 +9,7 @@
 #include <stagecraft/graph/step_mask.hpp>
 #include <stagecraft/operations/flops.hpp>
 #include <stagecraft/operations/shape_tracer.hpp>
-#include <stagecraft/operations/gradients.hpp>
+#include <stagecraft/operations/trace.hpp>
 #include <array>
 #include <string_view>
 #include <utility>

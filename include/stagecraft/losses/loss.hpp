@@ -4,7 +4,7 @@
 #pragma once
 
 #include <stagecraft/graph/array_view.hpp>
-#include <stagecraft/operations/gradients.hpp>
+#include <stagecraft/operations/trace.hpp>
 #include <concepts>
 #include <string_view>
 

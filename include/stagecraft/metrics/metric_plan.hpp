@@ -6,7 +6,7 @@
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/metrics/metric.hpp>
 #include <stagecraft/operations/plan/traced_plan.hpp>
-#include <stagecraft/operations/gradients.hpp>
+#include <stagecraft/operations/trace.hpp>
 #include <string_view>
 
 namespace stagecraft::metrics {

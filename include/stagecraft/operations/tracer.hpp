@@ -6,11 +6,8 @@
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/parameter.hpp>
 #include <stagecraft/graph/shape.hpp>
-#include <stagecraft/operations/composed/choice_words.hpp>
-#include <stagecraft/operations/composed/movement_words.hpp>
-#include <stagecraft/operations/composed/notation_words.hpp>
-#include <stagecraft/operations/composed/reduction_words.hpp>
-#include <stagecraft/operations/functions.hpp>
+#include <stagecraft/operations/composed/composed_words.hpp>
+#include <stagecraft/operations/composed/refusal.hpp>
 #include <stagecraft/operations/kinds/product.hpp>
 #include <stagecraft/operations/loop_products.hpp>
 #include <stagecraft/operations/tensor.hpp>
@@ -19,14 +16,11 @@ namespace stagecraft::operations {
 
 /// Appends operations to a list, in Keras's words (keras.ops), wherever an operation has options. Arguments that do not
 /// fit are E1070, and the tensor is returned unchanged. Costs nothing at run time: it exists while the compiler traces.
-class tracer : public choice_words<tracer, tensor>,
-               public movement_words<tracer, tensor>,
-               public notation_words<tracer, tensor>,
-               public reduction_words<tracer, tensor> {
+class tracer : public composed_words {
  public:
-  using choice_words::take;
-  using movement_words::pad;
-  using movement_words::stack;
+  using composed_words::pad;
+  using composed_words::stack;
+  using composed_words::take;
 
   constexpr tracer(operation_list& list, tracing::growing_array<parameter>& weights, bool training = true)
       : list_(&list), weights_(&weights), training_(training) {}
@@ -76,7 +70,6 @@ class tracer : public choice_words<tracer, tensor>,
   constexpr tensor normal(extents const& shape, std::uint64_t seed = 0) {
     return drawn({random_distribution::normal, seed}, shape);
   }
-
   /// The elements of x in another shape.
   constexpr tensor reshape(tensor x, extents const& shape) {
     if (x.shape() == shape) return x;
@@ -256,6 +249,12 @@ class tracer : public choice_words<tracer, tensor>,
     for (int i = 0; float const number : numbers) what.numbers[i++] = number;
     return {list_, list_->append(what, result.shape(), ids)};
   }
+  /// exp(x) / sum(exp(x)) along an axis, computed from x less its largest element.
+  constexpr tensor softmax(tensor x, int axis = -1);
+  /// x / (1 - rate), or 0 where a random number is below the rate. There is a random number for each element of
+  /// `drawn`, which is broadcast.
+  constexpr tensor dropout(tensor x, extents const& drawn, float rate, std::uint64_t seed = 0);
+  constexpr tensor dropout(tensor x, tensor drawn, float rate, bool is_gradient = false);
   /// The gradient of the sum of y by x, a value as any other: see operations/gradients.hpp. E1195, E1196, E1197.
   constexpr tensor gradient(tensor y, tensor x, gradient_options const& options = {});
   /// The gradients by several tensors: `auto const [a, b] = ops.gradient(y, {x, w});`.
@@ -265,7 +264,6 @@ class tracer : public choice_words<tracer, tensor>,
   constexpr tensor jvp(tensor y, tensor x, tensor v);
   /// The value of x; no gradient flows through it.
   static constexpr tensor stop_gradient(tensor x) { return operations::stop_gradient(x); }
-
   /// Losses of labels that have no places in time, (batch, 1): see operations/ctc_loss.hpp.
   constexpr tensor ctc_loss(tensor target, tensor output, tensor target_length, tensor output_length = {},
                             int mask_index = 0);
@@ -394,6 +392,8 @@ class tracer : public choice_words<tracer, tensor>,
   fixed_name scope_;  ///< prefix of the weights' names
   bool training_;
 };
+
+constexpr tracer& composed_words::ops() { return static_cast<tracer&>(*this); }
 
 }  // namespace stagecraft::operations
 
