@@ -4,6 +4,8 @@
 
 #include <stagecraft/stagecraft.hpp>
 
+#include <stagecraft/operations/words.hpp>
+
 #include <stagecraft/diagnostics/begin_headers.hpp>
 
 #include <stagecraft/training/steps/step_trainer.hpp>
