@@ -26,7 +26,7 @@ FLOORS = (
     "engine host ipu/lowering ipu/placement ipu/profile",
     "training ipu/tiles/codelets ipu/emulation",
     "datasets io report",
-    "data serving",
+    "data serving mpi",
 )
 MOST_FLOORS = 14
 # The order of rooms and their parts on one floor, where there is one: each includes those on its left.
@@ -54,7 +54,7 @@ INSIDE_STRUCTS = ("layers/common_options.hpp", "layers/normalization/scale_optio
 READ_AGAIN = ("diagnostics/begin_headers.hpp", "diagnostics/end_headers.hpp", *INSIDE_STRUCTS)
 # Headers above the rooms: the level up to which they may include.
 TOP = {"version.hpp": 0, "pipeline.hpp": LEVELS["pipeline"], "stagecraft.hpp": len(FLOORS), "ipu.hpp": len(FLOORS),
-       "steps.hpp": len(FLOORS)}
+       "mpi.hpp": len(FLOORS), "steps.hpp": len(FLOORS)}
 
 # The engine runs any machine by its policy, so it includes no header of one, whatever its floor.
 NEVER_INCLUDES = {"engine": ("host/", "ipu/")}
