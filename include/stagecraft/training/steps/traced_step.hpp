@@ -23,6 +23,13 @@ struct traced_step {
     fixed_name name;
     tracing::type_tag const* type = tracing::no_type;
     tracing::growing_array<int> weights;  ///< operations that are its weights
+    tracing::growing_array<int> inputs;   ///< tensors that it is called with, of all calls
+    int output = -1;                      ///< the last call's first output
+  };
+  /// A loss of the library's kind: the last one.
+  struct loss_call {
+    tracing::type_tag const* type = tracing::no_type;
+    int target = -1, output = -1, value = -1;
   };
   /// A call of `minimize`, which ends a sub-step.
   struct sub_step {
@@ -46,6 +53,7 @@ struct traced_step {
   tracing::growing_array<sub_step> sub_steps;
   tracing::growing_array<metric> metrics;
   tracing::growing_array<block> blocks;
+  loss_call loss;
   // The weights of the layer that is being called.
   int current = -1;    ///< its model
   bool again = false;  ///< whether the layer has been called before

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/layers/core/input.hpp>
+#include <stagecraft/losses/loss.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
 #include <stagecraft/training/steps/traced_step.hpp>
 #include <array>
@@ -44,6 +45,8 @@ class trained {
     check_inputs(*first.list, inputs);
     operations::detail::model_call<M> call(step, number_, again);
     if (!first.list->problem.failed()) call.run(inputs);
+    for (tensor const each : inputs) step.members[number_].inputs.push_back(each.id);
+    if (!first.list->problem.failed()) step.members[number_].output = call.output(0).id;
     constexpr std::size_t outputs = graph_of<M>.outputs_of(0).size();
     if constexpr (outputs == 1) {
       return first.list->problem.failed() ? first : call.output(0);
@@ -107,7 +110,7 @@ namespace stagecraft::trainers {
 struct no_optimizer {};
 
 /// The argument `step` of a step's `train`. It has all words of `ops`, see operations/tracer.hpp. `Wanted`: the type of
-/// an optimizer that is copied.
+/// an optimizer or a loss that is copied.
 template <class Wanted = no_optimizer>
 class step_words : public operations::tracer {
   using tensor = operations::tensor;
@@ -125,6 +128,17 @@ class step_words : public operations::tracer {
   constexpr tensor sum(tensor x) { return sum(flat(x), 0); }
   constexpr tensor max(tensor x) { return max(flat(x), 0); }
 
+  /// The mean over the rows of a loss that `sc::training` takes, too: `step.loss(sc::losses::huber{}, y, model(x))`. A
+  /// target is as long as the output, or a class number for each row.
+  template <losses::detail::HasLossCall L>
+  constexpr tensor loss(L const& loss, tensor target, tensor output) {
+    int const columns = output.length(-1), rows = static_cast<int>(output.shape().size() / columns);
+    tensor const in_rows = reshape(target, {rows, losses::detail::target_columns_of(loss, columns)});
+    tensor const value = mean(losses::detail::call_loss(loss, *this, in_rows, reshape(output, {rows, columns})));
+    step_->loss = {tracing::tag_of<L>, target.id, output.id, value.id};
+    if constexpr (std::same_as<L, Wanted>) found_ = loss;
+    return value;
+  }
   /// One step of the optimizer on the weights of these models, along the gradient of the loss; it ends a sub-step.
   /// Values of the next sub-step are computed with the new weights. E2083 the loss has several elements; E2084 it
   /// depends on none of the weights; E2085 another `minimize` moves them; E2086 a value of an earlier sub-step.
@@ -172,7 +186,7 @@ class step_words : public operations::tracer {
     step_->metrics.push_back({fixed_name(name), value.id});
   }
 
-  /// Copies the optimizer of this sub-step to `found`.
+  /// Copies the optimizer of this sub-step to `found`; a loss is copied in any case.
   constexpr void want(int sub_step) { wanted_ = sub_step; }
   [[nodiscard]] constexpr Wanted const& found() const noexcept { return found_; }
 
