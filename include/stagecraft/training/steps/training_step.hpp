@@ -17,7 +17,7 @@ namespace stagecraft::trainers {
 
 /// The model whose weights a `minimize` moves: see weights_of.
 struct weights_of_member {
-  int number = -1;
+  operations::step_member const* which = nullptr;
 };
 
 }  // namespace stagecraft::trainers
@@ -30,7 +30,7 @@ namespace stagecraft {
 ///
 /// Without a name it has the model's. E2087 a layer that is no `call`, such as one with `forward` and `backward`.
 template <Model M, fixed_text<diagnostics::max_name_length> Name = "">
-class trained {
+class trained : public operations::step_member {
  public:
   using model = M;
 
@@ -40,13 +40,12 @@ class trained {
     using operations::tensor;
     tensor const inputs[]{first, more...};
     auto& step = *first.list->step;
-    bool const again = number_ >= 0;
-    if (!again) join(step);
+    int const known = step.number_of(*this), number = known < 0 ? join(step) : known;
     check_inputs(*first.list, inputs);
-    operations::detail::model_call<M> call(step, number_, again);
+    operations::detail::model_call<M> call(step, number, known >= 0);
     if (!first.list->problem.failed()) call.run(inputs);
-    for (tensor const each : inputs) step.members[number_].inputs.push_back(each.id);
-    if (!first.list->problem.failed()) step.members[number_].output = call.output(0).id;
+    for (tensor const each : inputs) step.members[number].inputs.push_back(each.id);
+    if (!first.list->problem.failed()) step.members[number].output = call.output(0).id;
     constexpr std::size_t outputs = graph_of<M>.outputs_of(0).size();
     if constexpr (outputs == 1) {
       return first.list->problem.failed() ? first : call.output(0);
@@ -58,18 +57,19 @@ class trained {
   }
 
   /// The weights of a member, for `minimize`.
-  friend constexpr trainers::weights_of_member weights_of(trained const& member) { return {member.number_}; }
+  friend constexpr trainers::weights_of_member weights_of(trained const& member) { return {&member}; }
 
  private:
   /// Takes the next number and a name of its own.
-  constexpr void join(operations::traced_step& step) const {
-    number_ = static_cast<int>(step.members.size());
+  constexpr int join(operations::traced_step& step) const {
     auto& own = step.members.emplace_back();
     fixed_name const base = Name.length > 0 ? fixed_name(Name.view()) : fixed_name(graph_of<M>.name());
     fixed_name name = base;
-    for (int i = 1; step.begins_with(name); ++i) name = fixed_name(base).append('_').append(i);
+    for (int i = 1; step.has_member(name); ++i) name = fixed_name(base).append('_').append(i);
     own.name = name;
     own.type = tracing::tag_of<M>;
+    own.which = this;
+    return static_cast<int>(step.members.size()) - 1;
   }
   constexpr void check_inputs(operations::operation_list& list,
                               tracing::array_view<operations::tensor const> given) const {
@@ -98,8 +98,6 @@ class trained {
         list.problem.report(2087, "layer '", graph_of<M>.layer_of(Call).name, "' of model '", graph_of<M>.name(),
                             "' has loops of its own in place of a `call`, which a training step traces");
   }
-
-  mutable int number_ = -1;  // of the step's models; given while the step is traced
 };
 
 }  // namespace stagecraft
@@ -155,10 +153,11 @@ class step_words : public operations::tracer {
     own.loss = loss.id;
     own.end = list.size();
     for (weights_of_member const each : {first, more...}) {
-      if (each.number < 0)
+      int const member = each.which == nullptr ? -1 : step_->number_of(*each.which);
+      if (member < 0)
         list.problem.report(2084, "a training step minimizes a loss by the weights of a model that it has not called");
-      else if (each.number < operations::traced_step::most)
-        own.moves[each.number] = true;
+      else if (member < operations::traced_step::most)
+        own.moves[member] = true;
     }
     step_->blocks.push_back({number, number + 1, 1});
     if constexpr (std::same_as<O, Wanted>)
