@@ -74,8 +74,9 @@ namespace stagecraft {
 template <class Predictor>
 inline constexpr long long worst_case_flops = trainers::call_costs<typename Predictor::session_type>::flops();
 
-/// The bytes that a predictor allocates while it is constructed: weights, tensors between steps, and what steps need.
-/// Calls allocate nothing. Not counted: texts of names, and what `predict` and files need. Errors: E4151.
+/// The bytes that a predictor keeps from its construction on: weights, tensors between steps, and what steps need.
+/// Calls allocate nothing. Not counted: the predictor itself (sizeof), what initial values take while it is
+/// constructed, and what `predict` and files need. Errors: E4151.
 template <class Predictor>
 inline constexpr long long predictor_memory_bytes = trainers::call_costs<typename Predictor::session_type>::memory();
 
