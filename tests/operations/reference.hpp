@@ -103,8 +103,9 @@ class interpreter {
         x[i] = to_bits(in(i)[offset(shape_of(i), at, shape.rank)], type_of(i));
       if (what.apply == whole_function::constant) x[0] = std::bit_cast<float>(what.value);
       float const found = kernels::whole_value(what.apply, x[0], x[1]);
-      result[offset(shape, at, shape.rank)] =
-          here().type == dtype::int32 ? static_cast<double>(std::bit_cast<std::int32_t>(found)) : static_cast<double>(found);
+      result[offset(shape, at, shape.rank)] = here().type == dtype::int32
+                                                  ? static_cast<double>(std::bit_cast<std::int32_t>(found))
+                                                  : static_cast<double>(found);
     });
     y = result;
   }

@@ -19,7 +19,6 @@
 namespace stagecraft::layers {
 
 struct activity_penalty;  // layers/regularization/activity_regularization.hpp
-struct output_part;       // layers/output_part.hpp
 
 }  // namespace stagecraft::layers
 
@@ -93,23 +92,6 @@ class model_builder {
   constexpr symbolic_tensor add_call(call_record const& record);
   constexpr int enter(model_description const& model, int scope, tracing::array_view<symbolic_tensor const> bound);
   constexpr void leave(tracing::array_view<symbolic_tensor const> outputs);
-  /// The same, after outputs of the outermost model that are int32 have been converted to float32.
-  template <class Part = layers::output_part>
-  constexpr void leave_with(tracing::array_view<symbolic_tensor const> outputs) {
-    growing_array<symbolic_tensor> converted;
-    bool some_are_whole = false;
-    for (auto const& output : outputs) {
-      converted.push_back(output);
-      if (current_model() != 0 || output.model == nullptr || !calls[output.call].shape.is_whole) continue;
-      some_are_whole = true;
-      shape of = calls[output.call].shape;
-      of.is_whole = false;
-      Part part(0, 0, of, false, true);
-      part.layer_name = name_of(calls[output.call].layer);
-      converted.back() = part(first_tensor(output, nullptr, 0));
-    }
-    leave(some_are_whole ? tracing::array_view<symbolic_tensor const>(converted) : outputs);
-  }
   /// The next tensor that the model being traced is called with.
   constexpr symbolic_tensor take_input() {
     auto& frame = frames_.back();

@@ -162,8 +162,6 @@ class tracer : public composed_words {
   constexpr tensor concatenate(std::initializer_list<tensor> parts, int axis = -1) {
     return concatenate(tracing::array_view<tensor const>(parts.begin(), parts.size()), axis);
   }
-  /// x as elements of another type: Keras's `cast`; see operations/whole_numbers.hpp. E1187.
-  static constexpr tensor cast(tensor x, dtype type) { return operations::cast(x, type); }
   /// The rows of a table that the indices name: Keras's `take` along axis 0.
   constexpr tensor take(tensor table, tensor indices) {
     if (table.rank() < 1 || table.rank() + indices.rank() - 1 > extents::max_rank)
