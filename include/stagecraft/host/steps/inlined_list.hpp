@@ -272,7 +272,7 @@ class inlined_list {
     } else if constexpr (of_call::is_ring(Id)) {
       constexpr int own = operand(Id, 1);
       row_ring const rows = ring_of<Id>(all);
-      // Not by registers: what a mask has stored is read back late.
+      // Not through registers, since reading back what a masked store has written takes long.
       float const* const from = numbers<own>(all, row);
       std::memcpy(rows.first_place(), from, sizeof(float) * columns_of<own>);
       std::memcpy(rows.second_place(), from, sizeof(float) * columns_of<own>);

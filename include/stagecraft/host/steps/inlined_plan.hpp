@@ -59,9 +59,9 @@ struct inlined_plan : rows_of_plan<Call> {
     return false;
   }();
 
-  /// Whether the product of all trips' rows is made before the loop, by the kernel for products: weights of so many
-  /// floats would come from far away in each trip. (An LSTM of 256 units reads 128 columns in 14 us a trip this way,
-  /// and in 20 us in the trip; below, the trip is faster.)
+  /// Whether the kernel for products multiplies the rows of all trips before the loop: weights of more than
+  /// `most_near_floats` would leave the near caches between trips. (An LSTM of 256 units reads 128 columns in 14 us a
+  /// trip this way, and in 20 us in the trip; below, the trip is faster.)
   static constexpr bool is_at_once(int id) {
     constexpr int most_near_floats = 8192;
     return loop_position >= 0 && is<operations::product>(id) && trips >= 4 && rows(id) == trips &&
@@ -149,7 +149,7 @@ struct inlined_plan : rows_of_plan<Call> {
   }
   /// Floats that the call's products have packed, once until weights change.
   static constexpr int packed_floats = packed_place(-1);
-  /// Where a ring lies behind them, and the end of all rings.
+  /// The place of a ring after them; that of no ring is the end of all rings.
   static constexpr int ring_place(int id) {
     int sum = packed_floats;
     for (int const other : plan.forward) {
