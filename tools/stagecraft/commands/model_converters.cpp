@@ -158,8 +158,9 @@ void model_converters::place_on_ipus() {
         continue;
       }
       if (behind[i] >= 0 && !options_.no_ipu_placement)
-        throw file_error("E5140", where_ + ": the excluded node '" + shown_node(model_.layer_of(model_.calls[at(behind[i])])) +
-                                      "' is between '" + layer.name +
+        throw file_error("E5140", where_ + ": the excluded node '" +
+                                      shown_node(model_.layer_of(model_.calls[at(behind[i])])) + "' is between '" +
+                                      layer.name +
                                       "' and layers before it, which are on IPUs; exclude all nodes from the beginning "
                                       "of the model on, or to its end");
       is_behind[i] = true;
