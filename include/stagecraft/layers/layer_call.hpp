@@ -328,6 +328,7 @@ struct layer_call {
     weights.count = 0;
     if (auto const* known = model.known_shape(); known != nullptr) {
       record.shape = *known;
+      if (known->is_whole) record.type_of_output = dtype::int32;
       record.parameters = &weights;
       return model.add_call(record);
     }

@@ -44,6 +44,9 @@ std::vector<int> connected_groups(source_model const& model, std::vector<bool> c
 /// True if an expression is found in a layer's name, or in that of a node that it was made of.
 bool is_found(name_search& search, model_layer const& layer) { return search.finds(layer.name, layer.nodes); }
 
+/// The name of a layer, or of the first of the file's nodes that it was made of.
+std::string const& shown_node(model_layer const& layer) { return layer.nodes.empty() ? layer.name : layer.nodes[0]; }
+
 /// Calls that form a GELU: the tensor that they read, and the one that they pass on.
 struct gelu_group {
   std::vector<int> calls;
@@ -155,8 +158,9 @@ void model_converters::place_on_ipus() {
         continue;
       }
       if (behind[i] >= 0 && !options_.no_ipu_placement)
-        throw file_error("E5140", where_ + ": the excluded node '" + model_.layer_of(model_.calls[at(behind[i])]).name +
-                                      "' is between '" + layer.name +
+        throw file_error("E5140", where_ + ": the excluded node '" +
+                                      shown_node(model_.layer_of(model_.calls[at(behind[i])])) + "' is between '" +
+                                      layer.name +
                                       "' and layers before it, which are on IPUs; exclude all nodes from the beginning "
                                       "of the model on, or to its end");
       is_behind[i] = true;

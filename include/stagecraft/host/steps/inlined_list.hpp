@@ -79,6 +79,8 @@ class inlined_list {
   /// Whether the states in `packed` are ahead of the stored ones after a step.
   static constexpr bool keeps_rings = of_call::has_rings;
   static constexpr long long workspace = of_call::workspace;
+  /// Bytes of the values of a row.
+  static constexpr long long local_bytes() { return static_cast<long long>(sizeof(values)); }
 
   /// Packs what the products multiply by, in the order in which they read it, and fills the rings.
   static void pack(Call const& call, float* packed) {

@@ -260,6 +260,14 @@ struct call_steps {
     else
       return traced_layer<Call>::prepared_floats();
   }
+  /// Bytes of a forward step's large local variables.
+  template <class Call>
+  static constexpr long long local_bytes() {
+    if constexpr (is_elementwise<Call> || transfers_of_call<Call>::holds)
+      return 0;
+    else
+      return traced_layer<Call>::local_bytes();
+  }
   template <class Call>
   static void prepare(Call const& call, float* to) {
     traced_layer<Call>::prepare(call, to);

@@ -10,6 +10,7 @@
 #include <stagecraft/training/execution_rules.hpp>
 #include <stagecraft/training/optimizer_weights.hpp>
 #include <stagecraft/training/run_problem.hpp>
+#include <stagecraft/training/steps/fit_step_trainer.hpp>
 #include <stagecraft/training/steps/sub_step.hpp>
 #include <stagecraft/training/trained_model.hpp>
 #include <array>
@@ -20,22 +21,6 @@
 #include <tuple>
 #include <utility>
 #include <vector>
-
-namespace stagecraft {
-
-/// Options of `fit` with a step of one's own: those of fit_options that it has.
-struct step_fit_options {
-  int epochs = 1;   ///< number of the epoch, from 1, after which training ends
-  int verbose = 1;  ///< output: 0 nothing, 1 a progress bar, 2 one line per epoch
-  /// The callbacks, such as `{&stop, &log}`, called in this order, then the history and the bar.
-  trainers::callback_pointers callbacks{};
-  bool shuffle = true;      ///< true: each epoch visits the samples in another order
-  int initial_epoch = 0;    ///< number of the first epoch, from 0; to continue a training
-  int steps_per_epoch = 0;  ///< batches per epoch; each epoch goes on where the one before has ended. 0: all batches
-  std::uint64_t seed = 0;   ///< seed of the shuffling; 0: the trainer's
-};
-
-}  // namespace stagecraft
 
 namespace stagecraft::trainers {
 
@@ -318,13 +303,19 @@ class own_step_trainer : public trainable {
   std::array<std::int64_t, value_count> counts_{};
 };
 
+template <class Machine>
+inline constexpr bool is_host_alone = false;
+template <int Threads, class Arch, int Devices>
+inline constexpr bool is_host_alone<host_machine<Threads, Arch, Devices>> = true;
+
 /// The first mistake in a step, or the machine's.
 template <class Step, class Machine>
 inline constexpr diagnostic step_problem = [] {
   diagnostic problem;
   if (facts_of_step<Step>.problem.failed()) return facts_of_step<Step>.problem;
-  if (is_ipu<Machine>)
-    problem.report(2092, "a training step of one's own is given emulated IPUs; it runs on the host: sc::host<1>");
+  if (!is_host_alone<Machine>)
+    problem.report(2092, "a training step of one's own is given ", is_ipu<Machine> ? "emulated IPUs" : "a cluster",
+                   "; it runs on the host: sc::host<1>");
   return problem;
 }();
 
@@ -338,12 +329,23 @@ struct invalid_step_trainer {
   }
 };
 
-template <class Step, step_options Options, class Machine, bool IsInvalid>
+/// Which class carries out a step.
+enum class step_kind : unsigned char { invalid, own, of_fit };
+template <class Step, class Machine>
+inline constexpr step_kind kind_of_step = step_problem<Step, Machine>.failed()                  ? step_kind::invalid
+                                          : same_type(facts_of_step<Step>.loss_of_fit, no_type) ? step_kind::own
+                                                                                                : step_kind::of_fit;
+
+template <class Step, step_options Options, class Machine, step_kind Kind>
 struct find_step_trainer {
   using type = own_step_trainer<Step, Options, Machine>;
 };
 template <class Step, step_options Options, class Machine>
-struct find_step_trainer<Step, Options, Machine, true> {
+struct find_step_trainer<Step, Options, Machine, step_kind::of_fit> {
+  using type = fit_step_trainer<Step, Options, Machine>;
+};
+template <class Step, step_options Options, class Machine>
+struct find_step_trainer<Step, Options, Machine, step_kind::invalid> {
   using type = invalid_step_trainer<Step>;
 };
 
@@ -357,11 +359,12 @@ namespace stagecraft {
 ///     model.fit(images, {.epochs = 20});
 ///
 /// Each `minimize` of the step ends a sub-step, which is planned as a model of its own whose one layer computes the
-/// loss from the step's inputs; all have the same weights. Errors: E2083 to E2090, and those of layers and optimizers;
+/// loss from the step's inputs; all have the same weights. A step that is what `fit` does, one model and one loss by
+/// step.loss, is carried out by its model's own trainer. Errors: E2083 to E2090, and those of layers and optimizers;
 /// E2092 a machine with IPUs.
 template <class Step, step_options Options = {}, class Machine = host<1>,
           class Verdict = typename detail::early_verdict<detail::step_problem<Step, Machine>>::checked>
 using step_trainer = typename Verdict::template model<
-    typename detail::find_step_trainer<Step, Options, Machine, detail::step_problem<Step, Machine>.failed()>::type>;
+    typename detail::find_step_trainer<Step, Options, Machine, detail::kind_of_step<Step, Machine>>::type>;
 
 }  // namespace stagecraft

@@ -90,6 +90,9 @@ struct step_facts {
   };
 
   diagnostic problem;
+  /// The type of the loss if the step is what `fit` does: one model on the first inputs, a loss of the last one, one
+  /// minimize; else of nothing.
+  type_tag const* loss_of_fit = no_type;
   int sub_step_count = 0, member_count = 0, metric_count = 0, block_count = 0;
   of_sub_step sub_steps[most];
   of_member members[most];
@@ -183,6 +186,19 @@ class find_step_facts {
       weight += static_cast<int>(each.weights.size());
     }
     for (auto const& each : step.blocks) facts.blocks[facts.block_count++] = each;
+    if (is_fit(step)) facts.loss_of_fit = step.loss.type;
+  }
+  static constexpr bool is_fit(operations::traced_step const& step) {
+    if (step.members.size() != 1 || step.sub_steps.size() != 1 || step.blocks[0].times != 1) return false;
+    auto const& model = step.members[0];
+    constexpr auto count = static_cast<int>(Step::step_inputs::count);
+    if (static_cast<int>(model.inputs.size()) != count - 1) return false;
+    for (int i = 0; i + 1 < count; ++i)  // inputs are the first operations
+      if (model.inputs[i] != i) return false;
+    for (auto const& each : step.metrics)
+      if (each.value != step.loss.value || !(each.name == "loss")) return false;
+    return step.loss.target == count - 1 && step.loss.output == model.output &&
+           step.sub_steps[0].loss == step.loss.value;
   }
 };
 template <class Step>
@@ -234,10 +250,9 @@ struct loss_of_sub_step : loss<loss_of_sub_step> {
   constexpr auto call(auto target, auto output) const { return (target + output) * 0.0F; }
 };
 
-/// The optimizer of a sub-step, as the step's code names it.
-template <class Step, int Number>
-constexpr auto copy_optimizer() {
-  using type = type_of_tag<facts_of_step<Step>.sub_steps[Number].optimizer>;
+/// A value of this type, as the step's code names it: the optimizer of a sub-step, or the loss.
+template <class Step, class type, int Number>
+constexpr type copy_option() {
   operations::operation_list list;
   growing_array<parameter> weights;
   operations::tracer ops(list, weights, true);
@@ -252,7 +267,16 @@ constexpr auto copy_optimizer() {
   return words.found();
 }
 template <class Step, int Number>
-inline constexpr auto optimizer_of_sub_step = copy_optimizer<Step, Number>();
+inline constexpr auto optimizer_of_sub_step =
+    copy_option<Step, type_of_tag<facts_of_step<Step>.sub_steps[Number].optimizer>, Number>();
+
+/// What a step that is what `fit` does trains its model with.
+template <class Step, step_options Options>
+inline constexpr auto training_of_fit =
+    training{.optimizer = optimizer_of_sub_step<Step, 0>,
+             .loss = copy_option<Step, type_of_tag<facts_of_step<Step>.loss_of_fit>, -1>(),
+             .batch_size = Options.batch_size,
+             .seed = Options.seed};
 
 /// Each sub-step draws random numbers of its own.
 template <class Step, int Number, step_options Options>

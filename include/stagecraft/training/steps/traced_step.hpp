@@ -14,6 +14,9 @@
 
 namespace stagecraft::operations {
 
+/// The part of a model of a step that does not depend on its type: its address tells which one it is.
+struct step_member {};
+
 /// What is recorded while a step's `train` runs on symbols.
 struct traced_step {
   static constexpr int most = 8;  ///< models, sub-steps, and values that are reported: at most
@@ -21,8 +24,16 @@ struct traced_step {
   /// A model of the step, in the order of the first calls.
   struct member {
     fixed_name name;
+    step_member const* which = nullptr;
     tracing::type_tag const* type = tracing::no_type;
     tracing::growing_array<int> weights;  ///< operations that are its weights
+    tracing::growing_array<int> inputs;   ///< tensors that it is called with, of all calls
+    int output = -1;                      ///< the last call's first output
+  };
+  /// A loss of the library's kind: the last one.
+  struct loss_call {
+    tracing::type_tag const* type = tracing::no_type;
+    int target = -1, output = -1, value = -1;
   };
   /// A call of `minimize`, which ends a sub-step.
   struct sub_step {
@@ -46,6 +57,7 @@ struct traced_step {
   tracing::growing_array<sub_step> sub_steps;
   tracing::growing_array<metric> metrics;
   tracing::growing_array<block> blocks;
+  loss_call loss;
   // The weights of the layer that is being called.
   int current = -1;    ///< its model
   bool again = false;  ///< whether the layer has been called before
@@ -67,7 +79,13 @@ struct traced_step {
     if (!weight.trainable) list.node_of(made.id).has_gradient = false;
     return made;
   }
-  [[nodiscard]] constexpr bool begins_with(fixed_name const& name) const {
+  /// The number of a model that has been called, or -1.
+  [[nodiscard]] constexpr int number_of(step_member const& which) const {
+    for (int i = 0; i < static_cast<int>(members.size()); ++i)
+      if (members[i].which == &which) return i;
+    return -1;
+  }
+  [[nodiscard]] constexpr bool has_member(fixed_name const& name) const {
     for (auto const& each : members)
       if (each.name == name) return true;
     return false;

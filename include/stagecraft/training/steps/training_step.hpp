@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/layers/core/input.hpp>
+#include <stagecraft/losses/loss.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
 #include <stagecraft/training/steps/traced_step.hpp>
 #include <array>
@@ -16,7 +17,7 @@ namespace stagecraft::trainers {
 
 /// The model whose weights a `minimize` moves: see weights_of.
 struct weights_of_member {
-  int number = -1;
+  operations::step_member const* which = nullptr;
 };
 
 }  // namespace stagecraft::trainers
@@ -29,7 +30,7 @@ namespace stagecraft {
 ///
 /// Without a name it has the model's. E2087 a layer that is no `call`, such as one with `forward` and `backward`.
 template <Model M, fixed_text<diagnostics::max_name_length> Name = "">
-class trained {
+class trained : public operations::step_member {
  public:
   using model = M;
 
@@ -39,11 +40,12 @@ class trained {
     using operations::tensor;
     tensor const inputs[]{first, more...};
     auto& step = *first.list->step;
-    bool const again = number_ >= 0;
-    if (!again) join(step);
+    int const known = step.number_of(*this), number = known < 0 ? join(step) : known;
     check_inputs(*first.list, inputs);
-    operations::detail::model_call<M> call(step, number_, again);
+    operations::detail::model_call<M> call(step, number, known >= 0);
     if (!first.list->problem.failed()) call.run(inputs);
+    for (tensor const each : inputs) step.members[number].inputs.push_back(each.id);
+    if (!first.list->problem.failed()) step.members[number].output = call.output(0).id;
     constexpr std::size_t outputs = graph_of<M>.outputs_of(0).size();
     if constexpr (outputs == 1) {
       return first.list->problem.failed() ? first : call.output(0);
@@ -55,18 +57,19 @@ class trained {
   }
 
   /// The weights of a member, for `minimize`.
-  friend constexpr trainers::weights_of_member weights_of(trained const& member) { return {member.number_}; }
+  friend constexpr trainers::weights_of_member weights_of(trained const& member) { return {&member}; }
 
  private:
   /// Takes the next number and a name of its own.
-  constexpr void join(operations::traced_step& step) const {
-    number_ = static_cast<int>(step.members.size());
+  constexpr int join(operations::traced_step& step) const {
     auto& own = step.members.emplace_back();
     fixed_name const base = Name.length > 0 ? fixed_name(Name.view()) : fixed_name(graph_of<M>.name());
     fixed_name name = base;
-    for (int i = 1; step.begins_with(name); ++i) name = fixed_name(base).append('_').append(i);
+    for (int i = 1; step.has_member(name); ++i) name = fixed_name(base).append('_').append(i);
     own.name = name;
     own.type = tracing::tag_of<M>;
+    own.which = this;
+    return static_cast<int>(step.members.size()) - 1;
   }
   constexpr void check_inputs(operations::operation_list& list,
                               tracing::array_view<operations::tensor const> given) const {
@@ -95,8 +98,6 @@ class trained {
         list.problem.report(2087, "layer '", graph_of<M>.layer_of(Call).name, "' of model '", graph_of<M>.name(),
                             "' has loops of its own in place of a `call`, which a training step traces");
   }
-
-  mutable int number_ = -1;  // of the step's models; given while the step is traced
 };
 
 }  // namespace stagecraft
@@ -107,7 +108,7 @@ namespace stagecraft::trainers {
 struct no_optimizer {};
 
 /// The argument `step` of a step's `train`. It has all words of `ops`, see operations/tracer.hpp. `Wanted`: the type of
-/// an optimizer that is copied.
+/// an optimizer or a loss that is copied.
 template <class Wanted = no_optimizer>
 class step_words : public operations::tracer {
   using tensor = operations::tensor;
@@ -125,6 +126,17 @@ class step_words : public operations::tracer {
   constexpr tensor sum(tensor x) { return sum(flat(x), 0); }
   constexpr tensor max(tensor x) { return max(flat(x), 0); }
 
+  /// The mean over the rows of a loss that `sc::training` takes, too: `step.loss(sc::losses::huber{}, y, model(x))`. A
+  /// target is as long as the output, or a class number for each row.
+  template <losses::detail::HasLossCall L>
+  constexpr tensor loss(L const& loss, tensor target, tensor output) {
+    int const columns = output.length(-1), rows = static_cast<int>(output.shape().size() / columns);
+    tensor const in_rows = reshape(target, {rows, losses::detail::target_columns_of(loss, columns)});
+    tensor const value = mean(losses::detail::call_loss(loss, *this, in_rows, reshape(output, {rows, columns})));
+    step_->loss = {tracing::tag_of<L>, target.id, output.id, value.id};
+    if constexpr (std::same_as<L, Wanted>) found_ = loss;
+    return value;
+  }
   /// One step of the optimizer on the weights of these models, along the gradient of the loss; it ends a sub-step.
   /// Values of the next sub-step are computed with the new weights. E2083 the loss has several elements; E2084 it
   /// depends on none of the weights; E2085 another `minimize` moves them; E2086 a value of an earlier sub-step.
@@ -141,10 +153,11 @@ class step_words : public operations::tracer {
     own.loss = loss.id;
     own.end = list.size();
     for (weights_of_member const each : {first, more...}) {
-      if (each.number < 0)
+      int const member = each.which == nullptr ? -1 : step_->number_of(*each.which);
+      if (member < 0)
         list.problem.report(2084, "a training step minimizes a loss by the weights of a model that it has not called");
-      else if (each.number < operations::traced_step::most)
-        own.moves[each.number] = true;
+      else if (member < operations::traced_step::most)
+        own.moves[member] = true;
     }
     step_->blocks.push_back({number, number + 1, 1});
     if constexpr (std::same_as<O, Wanted>)
@@ -172,7 +185,7 @@ class step_words : public operations::tracer {
     step_->metrics.push_back({fixed_name(name), value.id});
   }
 
-  /// Copies the optimizer of this sub-step to `found`.
+  /// Copies the optimizer of this sub-step to `found`; a loss is copied in any case.
   constexpr void want(int sub_step) { wanted_ = sub_step; }
   [[nodiscard]] constexpr Wanted const& found() const noexcept { return found_; }
 
