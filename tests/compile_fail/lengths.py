@@ -38,7 +38,7 @@ def main():
         print(f"{compiler}: {over} of {len(sizes)} print more than {compile_case.MOST_CHARACTERS} characters, "
               f"{sum(size.errors > 1 for _, size in sizes)} more than one error, "
               f"{sum(size.text_line > compile_case.MOST_TEXT_LINE for _, size in sizes)} their text too late, "
-              f"{sum(size.user_line > compile_case.usual_limit('user-line', compiler) for _, size in sizes)} the user's "
+              f"{sum(size.user_line > compile_case.MOST_USER_LINE for _, size in sizes)} the user's "
               "line too late")
 
 
