@@ -3,6 +3,7 @@
 // expect-error: layer 'penalized' asks for the gradient of a tensor of shape (2, 4) by one of shape (2, 4) that does
 // not lead expect-error: to it: the first depends on the second by comparisons or by a stop_gradient alone, or not at
 // all expect-error: [E1195]
+#include <stagecraft/operations/words.hpp>
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

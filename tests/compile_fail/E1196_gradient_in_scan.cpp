@@ -2,6 +2,7 @@
 // E1196: inside a scan, a gradient by a tensor from outside of it.
 // expect-error: layer 'scanned_slopes' asks inside a scan for a gradient by a tensor from outside of it, of shape (2,
 // 3); ask expect-error: after the scan, of what it gives expect-error: [E1196]
+#include <stagecraft/operations/words.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <array>
 

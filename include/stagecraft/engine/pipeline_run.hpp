@@ -112,8 +112,12 @@ class pipeline_run {
     bool (*run)(execution_type const&, memory_type&, std::int64_t micro_batch, device_thread const&);
   };
 
+  /// Several threads that work together take passes in one order, whatever each of them sees to be ready. They have
+  /// only one device, or all of a process, where processes are fewer than they could be.
+  static constexpr bool overtakes = most_devices > 1 && sizes::threads_of_device == 1;
+
   /// The passes of a thread's devices, each device's in its order: the earliest, or, while it has to wait, the earliest
-  /// that need not. Several threads have only one device.
+  /// that need not.
   bool run_passes(timetable const& table, int first, device_thread const& self) const {
     static constexpr auto functions = list_passes(std::make_index_sequence<passes>{});
     std::array<replica_device, most_devices> devices_here;
@@ -132,7 +136,7 @@ class pipeline_run {
           next = &devices_here[i];
       if (next == nullptr) return true;
       // If none is ready, it waits for the earliest; that cannot last, since the earliest of all threads' is ready.
-      if (most_devices > 1 && all_.team != nullptr && !is_ready(*next)) {
+      if (overtakes && all_.team != nullptr && !is_ready(*next)) {
         replica_device* other = nullptr;
         for (std::size_t i = 0; i < count; ++i)
           if (auto const& cursor = devices_here[i].next; !cursor.at_end() && may_overtake(table, cursor.pass()) &&

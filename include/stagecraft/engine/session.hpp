@@ -120,8 +120,7 @@ class session : public session_shape<typename Job::described> {
     }
   }
 
-  /// Whether `call(x, y)` can run the model: its forward steps alone, on one thread and floats, from one input to one
-  /// output.
+  /// Whether `call(x, y)` can run the model: forward steps on one thread and floats, from one input to one output.
   static constexpr bool calls_alone = [] {
     if constexpr (sizes::stages == 1 && sizes::workers == 1)
       return pipeline_pass<session, execution_mode::inference, 0>::runs_alone;
@@ -163,6 +162,7 @@ class session : public session_shape<typename Job::described> {
     replicas_[0]->share_weights_of(*other.replicas_[0], graph.is_stateful());
     weights_changed_ = true;
   }
+  [[nodiscard]] aligned_block& memory_of_weights() { return replicas_[0]->weights; }
   /// Forgets micro-batches whose weights have not been updated yet.
   void begin_accumulation() { accumulated_ = 0; }
 

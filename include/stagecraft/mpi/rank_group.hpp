@@ -48,6 +48,9 @@ class rank_group {
   [[nodiscard]] int count() const noexcept { return count_; }
   [[nodiscard]] bool leads() const noexcept { return rank_ == 0; }
   void set_limit(double seconds) noexcept { limit_ = seconds; }
+  /// Seconds in which this rank has waited for messages, and bytes that it has sent to single ranks.
+  [[nodiscard]] double waited() const noexcept { return waited_; }
+  [[nodiscard]] std::int64_t bytes_sent() const noexcept { return bytes_sent_; }
 
   /// Messages of one operation, which all ranks carry out together.
   class operation {
@@ -60,6 +63,7 @@ class rank_group {
     operation& operator=(operation const&) = delete;
 
     void send(void const* from, std::size_t bytes, int to) {
+      group_.bytes_sent_ += static_cast<std::int64_t>(bytes);
       each_piece(static_cast<char*>(const_cast<void*>(from)), bytes, [&](char* piece, int size) {
         check(MPI_Isend(piece, size, MPI_BYTE, to, 1, group_.world_, next(to)));
       });
@@ -188,7 +192,10 @@ class rank_group {
     for (int round = 1;; ++round) {
       int done = 0;
       check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE));
-      if (done != 0) return;
+      if (done != 0) {
+        waited_ += MPI_Wtime() - begin;
+        return;
+      }
       if (round % 64 != 0) continue;
       look_for_failures();
       if (round >= 4096) sched_yield();
@@ -257,7 +264,8 @@ class rank_group {
   MPI_Comm world_ = MPI_COMM_NULL, notices_ = MPI_COMM_NULL;
   int rank_ = 0, count_ = 1;
   bool is_own_ = false, failed_ = false;
-  double limit_ = 300;
+  double limit_ = 300, waited_ = 0;
+  std::int64_t bytes_sent_ = 0;
   std::int64_t begun_ = 0;  // operations
   notice notice_;
   char host_[host_size] = {};

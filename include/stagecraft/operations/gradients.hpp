@@ -25,6 +25,10 @@ constexpr bool can_differentiate(tracer& ops, tensor y, tensor x, gradient_optio
     return ops.error(1197, "asks for a gradient of a tensor of shape ", y.shape(), " with upstream values of shape ",
                      options.upstream.shape(), "; they have the shape of the tensor"),
            false;
+  if (y.type() == dtype::int32 || x.type() == dtype::int32)
+    return ops.error(1189, "asks for the gradient of a tensor of type ", name(y.type()), " by one of type ",
+                     name(x.type()), "; whole numbers have no gradients"),
+           false;
   if (x.id < begin_of_open_loop(ops.list()))
     return ops.error(1196, "asks inside a scan for a gradient by a tensor from outside of it, of shape ", x.shape(),
                      "; ask after the scan, of what it gives"),

@@ -13,7 +13,7 @@ namespace stagecraft::operations::detail {
 struct loop_parts {
   tracing::growing_array<int> carries, nexts, reads, stacks, outside;
 
-  /// `wanted(id)`: whether the gradient of an operation is asked for.
+  /// `wanted(id)` says whether the gradient of an operation is needed.
   template <class Wanted>
   constexpr loop_parts(operation_list const& list, int begin, int end, Wanted const& wanted) {
     for (int id = begin + 1; id < end; ++id) {

@@ -28,18 +28,17 @@ class tracer : public composed_words {
   /// Whether the step trains: dropout and batch normalization differ.
   [[nodiscard]] constexpr bool training() const noexcept { return training_; }
 
-  /// A weight of the layer: Keras's `add_weight`, in the order of the calls. Both compilers evaluate a sum from left to
-  /// right in constant evaluation; C++ does not say so, and a statement for each weight does.
+  /// A weight of the layer: Keras's `add_weight`, in the order of the calls. Write a statement for each weight.
   constexpr tensor weight(parameter const& described) {
+    if (list_->weight_of_step != nullptr) return list_->weight_of_step(*this, described);
     if (list_->open_loops > 0)
       list_->fail("weight '", described.name.view(), "' is made inside a scan; make it before the scan");
     weights_->push_back(described);
     if (!scope_.empty()) weights_->back().name = fixed_name(scope_).append('/').append(described.name.view());
     return append(operations::weight{static_cast<int>(weights_->size()) - 1}, extents::of(described.shape));
   }
-  /// State of each sample that a layer keeps from batch to batch, (batch, ...): 0 at first, then the value of `update`
-  /// in any step. It has no gradient, or a `captured` one, which replaces it in updates. E1087 no batch size; E1070
-  /// many axes.
+  /// State of each sample that a layer keeps from batch to batch, (batch, ...): 0 at first, then the value of `update`.
+  /// It has no gradient, or a `captured` one, which replaces it in updates. E1087 no batch size; E1070 many axes.
   constexpr tensor state(std::string_view name, extents const& shape, bool captured = false) {
     parameter described{.name = name, .shape = {}, .trainable = captured, .between_batches = true};
     for (int const length : shape) described.shape.push_back(length);
@@ -360,6 +359,7 @@ class tracer : public composed_words {
     return {list_, list_->append(what, shape, reads)};
   }
   [[nodiscard]] constexpr operation_list& list() const noexcept { return *list_; }
+  [[nodiscard]] constexpr tracing::growing_array<parameter>& weights() const noexcept { return *weights_; }
 
  private:
   static constexpr tensor refused_order(tensor x, axis_list const& order) {

@@ -85,7 +85,7 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
   /// that it can only be evaluated. Everything else is checked before anything runs: data_error E4001 to E4008, E4010,
   /// E4011, E4017 to E4019, E4041. Definition: tf.keras.Model.fit.
   [[gnu::cold]] training_history fit(sample_set const& x, sample_set const& y, fit_options const& options = {}) {
-    static_assert(report<fit_problem<job<M, training>>>());
+    static_assert(report<trained_run_problem<M, training>>());
     auto const calling = this->begin_call("fit");
     check_options(options);
     int const batch_size = batch_size_to_use(options.batch_size, training.batch_size);
@@ -122,7 +122,7 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
   template <class Data>
     requires requires { typename Data::fit_options; }
   training_history fit(Data const& dataset, typename Data::fit_options const& options = {}) {
-    static_assert(report<fit_problem<job<M, training>>>());
+    static_assert(report<trained_run_problem<M, training>>());
     auto const calling = this->begin_call("fit");
     fit_options const common = options.common();
     check_options(common);
@@ -320,7 +320,7 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
         of.order.begin_epoch(epoch);
       training_results means;
       callbacks.on_epoch_begin(epoch, none);
-      if constexpr (!detail::fit_problem<job<M, training>>.failed()) trained.run(means, step_logs);
+      if constexpr (!trained_run_problem<M, training>.failed()) trained.run(means, step_logs);
       epoch_logs = step_logs;
       if (validation != nullptr && (epoch + 1) % options.validation_freq == 0)
         validator->run().write(epoch_logs, "val_");

@@ -23,6 +23,9 @@ constexpr auto causal = sc::padding::causal;
 template <int Batch>
 inline constexpr auto inference = sc::inference{.batch_size = Batch};
 
+/// Whether lists are inlined at all: a program of tests may be built without.
+inline constexpr bool some_are_inlined = sc::cpu::which_are_inlined != sc::cpu::inlined_lists::none;
+
 template <class Predictor, int Call = 1>
 inline constexpr bool is_inlined = [] {
   using plan = typename Predictor::session_type::template plan<sc::execution_mode::inference, 0>;

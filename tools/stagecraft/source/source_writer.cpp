@@ -141,6 +141,7 @@ class header_writer {
       if (auto const own = types_[&model].find(step.layer); own != types_[&model].end())
         entries.push_back(
             (is_outermost ? *parts_name_ + "::"_cpp : source_text()) + own->second + "{}" +
+            (layer.layer ? placement_text(*layer.layer) : source_text()) +
             (!layer.nested && step.has_name ? ".named("_cpp + string_literal(layer.name) + ")" : source_text()));
       else
         entries.push_back(text_of(*layer.layer) +

@@ -174,6 +174,9 @@ class onnx_operations : onnx_words {
   std::string written(operations::random const&, int) {
     refuse("E5260", "it draws random numbers in each prediction, and files have none of this library's streams");
   }
+  std::string written(operations::whole_map const&, int) {
+    refuse("E5260", "it computes with int32, which this library writes as floats");
+  }
   /// x in the shape of an operation's result; `least` is the number of axes that x has.
   std::string everywhere(std::string const& x, int id, int least) {
     if (node(id).shape.rank == 0 && least == 0) return x;

@@ -33,6 +33,9 @@ enum class resize_places : unsigned char {
 /// from these. Arguments that do not fit are E1070, as there. Include <stagecraft/operations/words.hpp> to use them.
 class composed_words {
  public:
+  /// x as elements of another type: Keras's `cast`; see operations/whole_numbers.hpp. E1187.
+  static constexpr tensor cast(tensor x, dtype type) { return operations::cast(x, type); }
+
   /// The product over axes. Its gradient is right where elements are 0. Makes log2(n) products of halves.
   constexpr tensor prod(tensor x, axis_list const& axes);
   /// log(sum(exp(x))) over axes, without overflow.
