@@ -2,9 +2,12 @@
 """Networks of PyTorch with random weights, exported by both of its exporters with a fixed and a free batch: imported by the
 tool, compiled, and compared with onnxruntime. Prints a table, and fails if a row is worse than pytorch.txt says.
 
-    check_pytorch.py <stagecraft> <folder> <compiler> [--only <name>] [--import-only] [--update]
+    check_pytorch.py <stagecraft> <folder> <compiler> [--only <expression>] [--import-only] [--update]
 
 Skipped (77) where Python lacks torch, torchvision, onnxruntime."""
+import contextlib
+import io
+import logging
 import pathlib
 import re
 import subprocess
@@ -58,7 +61,7 @@ class Decoder(nn.Module):
         length = ids.shape[1]
         x = self.tokens(ids) + self.positions(torch.arange(length))
         mask = torch.triu(torch.full((length, length), float("-inf")), 1)
-        return self.out(self.inside(x, mask=mask))
+        return self.out(self.inside(x, mask=mask, is_causal=True))
 
 
 class Sentence(nn.Module):
@@ -144,7 +147,7 @@ def export(model, x, path, is_new, is_free):
     kwargs = {}
     if is_free:
         kwargs = {"dynamic_shapes": ({0: torch.export.Dim("batch")},)} if is_new else {"dynamic_axes": {"x": {0: "batch"}}}
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
         torch.onnx.export(model, (x,), str(path), input_names=["x"], dynamo=is_new, **kwargs)
 
@@ -159,10 +162,8 @@ def import_network(name, path, x):
     session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     outputs = session.run(None, {session.get_inputs()[0].name: x.numpy()})
     given = x.numpy().astype("float32")
-    last = np.ascontiguousarray(np.moveaxis(given, 1, -1)) if given.ndim == 4 else given
     arrays = []
-    for i, array in enumerate([last, *outputs]):
-        array = np.moveaxis(array, 1, -1) if array.ndim == 4 and i > 0 else array
+    for i, array in enumerate([given, *outputs]):  # pictures with channels first: the tool moves them
         arrays.append(FOLDER / f"{name}_{i}.npy")
         np.save(arrays[-1], np.ascontiguousarray(array, dtype="float32"))
     try:
@@ -188,9 +189,10 @@ def compile_and_run(name):
 
 def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
+    logging.disable(logging.WARNING)
     said, known = {}, {}
     for name, make, inputs in networks():
-        if not name.startswith(ONLY):
+        if not re.match(ONLY, name):
             continue
         torch.manual_seed(1)
         model = with_statistics(make())

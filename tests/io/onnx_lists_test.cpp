@@ -121,6 +121,68 @@ TEST_CASE("words of ops") {
     lists.add("word_" + name, sc::operations::trace_call(computed, shapes, false), with);
   }
 }
+// Words without a case of their own elsewhere, on numbers that follow from their places.
+TEST_CASE("words that lists are made of") {
+  namespace ops = sc::operations;
+  using tensors = sc::tracing::array_view<ops::tensor const>;
+  struct list_case {
+    std::string name;
+    ops::tensor (*computed)(ops::tracer&, tensors);
+    std::vector<ops::extents> shapes;
+  };
+  using tracer = ops::tracer;
+  constexpr ops::window by_two{2, 2, 1, 0, 0}, wide{3, 2, 1, 1, 1};
+  static constexpr ops::windows windows{by_two, wide};
+  std::vector<list_case> const cases{
+      {"flip", [](tracer& to, tensors in) { return to.flip(in[0], 1); }, {{2, 5}}},
+      {"slice_backwards", [](tracer& to, tensors in) { return to.slice(in[0], 1, 6, 3, -3); }, {{2, 7}}},
+      {"repeat", [](tracer& to, tensors in) { return to.repeat(in[0], 3, 1); }, {{2, 3}}},
+      {"min", [](tracer& to, tensors in) { return to.min(in[0], {0, 2}); }, {{2, 3, 4}}},
+      {"var", [](tracer& to, tensors in) { return to.var(in[0], 1); }, {{2, 5}}},
+      {"matmul",
+       [](tracer& to, tensors in) { return to.matmul(in[0], in[1], {.transpose_a = true, .transpose_b = true}); },
+       {{2, 4, 3}, {5, 4}}},
+      {"scattered", [](tracer& to, tensors in) { return to.scattered(in[0], {1, 1, 3}, {2, 9}); }, {{2, 3}}},
+      {"scattered_to_the_end", [](tracer& to, tensors in) { return to.scattered(in[0], {1, 2, 3}, {2, 9}); }, {{2, 3}}},
+      {"scattered_backwards", [](tracer& to, tensors in) { return to.scattered(in[0], {1, 7, -2}, {2, 9}); }, {{2, 3}}},
+      {"conv_groups",
+       [](tracer& to, tensors in) { return to.conv(in[0], in[1], windows, 2); },
+       {{2, 6, 7, 4}, {2, 3, 2, 6}}},
+      {"conv_transpose_groups",
+       [](tracer& to, tensors in) { return to.conv_transpose(in[0], in[1], windows, {2, 6, 8, 4}, 2); },
+       {{2, 3, 4, 6}, {2, 3, 2, 6}}},
+      {"average_pool", [](tracer& to, tensors in) { return to.average_pool(in[0], windows); }, {{2, 6, 7, 3}}},
+      {"max_pool", [](tracer& to, tensors in) { return to.max_pool(in[0], windows); }, {{2, 6, 7, 3}}},
+      {"rows_outside", [](tracer& to, tensors in) { return to.take(in[0], floor(in[1] * 4.0F)); }, {{3, 2}, {2, 8}}},
+      {"log1p_small", [](tracer&, tensors in) { return log1p(in[0] * 1e-5F); }, {{2, 9}}},
+      {"functions",
+       [](tracer&, tensors in) {
+         return rsqrt(abs(in[0])) + sign(in[0]) + erf(in[0]) + fmod(in[0], 0.4F) + softplus(in[0]);
+       },
+       {{2, 9}}},
+      {"not_numbers", [](tracer&, tensors in) { return sign(sqrt(in[0])) + ops::maximum(log(in[0]), 0.1F); }, {{2, 9}}},
+      {"softmax_of_rows", [](tracer& to, tensors in) { return to.softmax(in[0], 1); }, {{2, 3, 4}}},
+      {"scan",
+       [](tracer& to, tensors in) {
+         std::array const first{to.full({2, 3}, 0), to.full({2, 3}, 1)};
+         auto const step = [](ops::tensor x, std::array<ops::tensor, 2> const& of) {
+           return std::array{of[0] + x, of[1] * 0.5F + of[0]};
+         };
+         auto const all = to.scan(in[0], 1, first, step, true);
+         return to.concatenate({all.all[0], all.all[1], to.reshape(all.last[1], {2, 1, 3})}, 1);
+       },
+       {{2, 4, 3}}},
+  };
+  exported_lists lists;
+  for (auto const& [name, computed, shapes] : cases) {
+    numbers with;
+    for (auto const& shape : shapes) {
+      with.inputs.emplace_back();
+      for (int i = 0; i < shape.size(); ++i) with.inputs.back().push_back(static_cast<float>(i * 37 % 101) / 34 - 1.4F);
+    }
+    lists.add("list_" + name, ops::trace_call(computed, shapes, false), with);
+  }
+}
 TEST_CASE("merging, attention") { add_layers("words_merging.txt", words::merging_words()); }
 TEST_CASE("regularization, scales") { add_layers("words_regularization.txt", words::regularization_words()); }
 TEST_CASE("preprocessing") { add_layers("words_preprocessing.txt", words::preprocessing_words()); }
