@@ -9,8 +9,8 @@
 namespace sc = stagecraft;
 using namespace sc::layers;
 
-using network = sc::sequential<input{8, 8, 1}, conv2d{4, 3, sc::relu}, max_pooling2d{2}, batch_normalization{}, reshape{9, 4},
-                               lstm{6}, dense{12, sc::tanh}, dense{3}>;
+using network = sc::sequential<input{8, 8, 1}, conv2d{4, 3, sc::relu}, max_pooling2d{2}, batch_normalization{},
+                               reshape{9, 4}, lstm{6}, dense{12, sc::tanh}, dense{3}>;
 inline constexpr auto training = sc::training{.optimizer = sc::optimizers::adam{.learning_rate = 0.01F},
                                               .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                                               .metrics = sc::metrics::accuracy{},

@@ -23,7 +23,7 @@ constexpr tensor map_whole(whole_function f, tensor a, tensor b = {}) {
 constexpr tensor int32_number(operation_list& list, int value) {
   return {&list, list.append(whole_map{whole_function::constant, value}, {})};
 }
-/// The same elements under another type whose values lie in memory as floats, too.
+/// Returns x's items under another type whose values lie in memory as floats, too.
 constexpr tensor with_type(tensor x, dtype type) {
   tensor const result{x.list, x.list->append(map{function::identity}, x.shape(), {x.id})};
   result.list->node_of(result.id).type = type;
