@@ -24,6 +24,10 @@ enum class element_kind : unsigned char { real, whole, truth };
 /// The kind of a type with ONNX's number; none for complex numbers, texts and other unsupported types.
 [[nodiscard]] std::optional<element_kind> element_kind_of(std::int64_t type);
 
+/// What may stand for the graph's axis in `traced_tensor::order`, where the graph has no samples: none for the axis of
+/// samples here, and none for an axis of length 1, which a single number has here.
+inline constexpr int no_axis = -1, unit_axis = -2;
+
 /// A tensor of the graph.
 struct traced_tensor {
   int layer = -1;              ///< the layer that computes it
@@ -83,7 +87,9 @@ struct unknown_input : std::runtime_error {
 
 class onnx_trace {
  public:
-  onnx_trace(onnx_graph const& graph, std::string const& file, import_options const& options);
+  /// `is_one_sample`: all axes of the graph belong to one sample; otherwise each input and output has an axis of
+  /// samples.
+  onnx_trace(onnx_graph const& graph, std::string const& file, import_options const& options, bool is_one_sample);
 
   /// Returns Keras's configuration of the model, and sets the weights of its layers by name, and the graph's axis for
   /// each axis of its inputs and outputs. Throws file_error E5063, E5064.
@@ -96,6 +102,8 @@ class onnx_trace {
   // something.
 
   [[nodiscard]] onnx_graph const& graph() const { return graph_; }
+  /// True if all axes of the graph belong to one sample.
+  [[nodiscard]] bool is_one_sample() const { return is_one_sample_; }
   /// The tensor that a node takes. Throws unknown_input if the node that computes it is not known.
   [[nodiscard]] traced_tensor const& tensor(onnx_node const& node, std::size_t input);
   /// Turns a joined axis of samples and one head into samples, outside of attention.
@@ -122,6 +130,8 @@ class onnx_trace {
                         std::vector<int> const& lengths);
   /// The tensor with all of its axes, also those of length 1, in any order in which samples come first.
   [[nodiscard]] traced_tensor complete(traced_tensor const& from);
+  /// The complete tensor with the graph's axes in order; the first of them is that of samples, if the graph has one.
+  [[nodiscard]] traced_tensor complete_in_order(traced_tensor const& from);
   /// Holds a step that becomes a part of a layer later; returns a tensor with the axes of the step.
   traced_tensor hold(traced_layer step);
   [[nodiscard]] traced_layer const& layer_at(int index) const { return layers_[static_cast<std::size_t>(index)]; }
@@ -150,6 +160,7 @@ class onnx_trace {
 
  private:
   void add_inputs();
+  [[nodiscard]] traced_tensor input_of(onnx_value const& input, std::size_t number);
   [[nodiscard]] std::vector<int> order_of_input(std::string const& name, int rank) const;
   void convert(onnx_node const& node);
   void finish_affine();
@@ -181,6 +192,7 @@ class onnx_trace {
   std::vector<std::string> problems_;
   /// Number of nodes that may still be visited for the axes of inputs, since many inputs may lead to one long chain.
   mutable std::size_t order_looks_left_ = 1 << 17;
+  bool is_one_sample_ = false;
   std::size_t weight_budget_ = 1 << 20;  ///< elements of weights that layers may still take
 };
 

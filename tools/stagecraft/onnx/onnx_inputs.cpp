@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The inputs of an ONNX graph: their lengths, and the order that their axes have here.
+#include "onnx_trace.hpp"
+
+#include <stagecraft/diagnostics/exceptions.hpp>
+#include <algorithm>
+#include <numeric>
+
+namespace stagecraft::tool {
+
+namespace {
+
+/// True if a node leaves its input's axes as they are.
+bool keeps_axes(onnx_node const& node) {
+  static std::set<std::string> const all{"Identity", "Cast", "Relu",    "Clip", "Add",     "Sub",   "Mul",
+                                         "Div",      "Pad",  "Sigmoid", "Tanh", "Dropout", "Resize"};
+  return all.contains(node.type);
+}
+
+}  // namespace
+
+/// The order of an input's axes, in the graph's numbers: the one that the first node with a preference wants.
+std::vector<int> onnx_trace::order_of_input(std::string const& name, int rank) const {
+  if (is_one_sample_) {
+    std::vector<int> all(static_cast<std::size_t>(rank) + 1);
+    std::iota(all.begin(), all.end(), no_axis);
+    if (rank == 0) all.push_back(unit_axis);
+    return all;
+  }
+  std::vector<int> order(static_cast<std::size_t>(rank));
+  std::iota(order.begin(), order.end(), 0);
+  std::set<std::string> seen{name};
+  std::vector<std::string> queue{name};
+  for (std::size_t i = 0; i < queue.size() && order_looks_left_ > 0; ++i, --order_looks_left_) {
+    auto const users = users_.find(queue[i]);
+    if (users == users_.end()) continue;
+    for (auto const* node : users->second) {
+      auto const& type = node->type;
+      bool const is_first = !node->inputs.empty() && node->inputs[0] == queue[i];
+      // The states of recurrent layers: (directions, samples, units).
+      bool const is_state = rank == 3 && node->inputs.size() > 5 &&
+                            (node->inputs[5] == queue[i] || (node->inputs.size() > 6 && node->inputs[6] == queue[i]));
+      if (is_state && (type == "LSTM" || type == "GRU" || type == "RNN") && node->integer("layout", 0) == 0)
+        return {1, 0, 2};
+      if (rank == 3 && (type == "LSTM" || type == "GRU" || type == "RNN") && is_first &&
+          node->integer("layout", 0) == 0)
+        return {1, 0, 2};
+      if (rank >= 3 && is_first &&
+          (type == "Conv" || type == "ConvTranspose" || type.ends_with("Pool") || type == "BatchNormalization")) {
+        std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+        return order;
+      }
+      if (!keeps_axes(*node)) continue;
+      for (auto const& output : node->outputs)
+        if (seen.insert(output).second) queue.push_back(output);
+    }
+  }
+  return order;
+}
+
+traced_tensor onnx_trace::input_of(onnx_value const& input, std::size_t number) {
+  auto const rank = static_cast<int>(input.shape.size());
+  int const samples = is_one_sample_ ? 0 : 1;
+  if (rank < 2 * samples || rank > static_cast<int>(shape::max_rank) + samples)
+    wrong("input '" + input.name + "' has " + std::to_string(rank) + " axes, expected samples and up to six others");
+  if (!element_kind_of(input.type))
+    wrong("input '" + input.name + "' has elements of type " + std::to_string(input.type) + ", which is not read");
+  traced_tensor tensor{static_cast<int>(layers_.size()), rank, order_of_input(input.name, rank)};
+  tensor.elements = *element_kind_of(input.type);
+  std::string text;
+  bool is_known = true;
+  for (std::size_t k = 1; k < tensor.order.size(); ++k) {
+    auto const length = tensor.order[k] < 0 ? 1 : input.shape[static_cast<std::size_t>(tensor.order[k])];
+    is_known = is_known && length > 0 && length < (1 << 30);
+    text += (k > 1 ? ", " : "") + (length < 0 ? std::string("None") : std::to_string(length));
+    tensor.lengths.push_back(static_cast<int>(std::clamp<std::int64_t>(length, 0, 1 << 30)));
+  }
+  if (number < options_.input_shapes.size() && !options_.input_shapes[number].empty()) {
+    tensor.lengths = options_.input_shapes[number], is_known = true;
+    if (tensor.lengths.size() + 1 != tensor.order.size())
+      wrong("input '" + input.name + "' has " + std::to_string(tensor.order.size() - 1) +
+            " axes besides that of samples, --input-shape " + std::to_string(tensor.lengths.size()));
+  }
+  if (!is_known)
+    wrong("input '" + input.name + "' has the shape (" + text +
+          ") here; say which one it shall have, without the batch: --input-shape 224,224,3");
+  if (!is_countable(tensor.lengths)) wrong("input '" + input.name + "' has more than 2^30 elements");
+  return tensor;
+}
+
+void onnx_trace::add_inputs() {
+  if (graph_.inputs.empty()) wrong("the graph has no inputs");
+  std::int64_t samples = -1;
+  for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
+    auto const& input = graph_.inputs[i];
+    auto tensor = input_of(input, i);
+    if (tensor.order[0] >= 0) {
+      auto const length = input.shape[static_cast<std::size_t>(tensor.order[0])];
+      if (samples > 0 && length > 0 && length != samples) wrong("its inputs have different numbers of samples");
+      if (length > 0) samples = length;
+    }
+    traced_layer made{"InputLayer", clean_name(input.name)};
+    made.lengths = tensor.lengths;
+    layers_.push_back(std::move(made));
+    inputs_.push_back(tensor.layer);
+    tensors_.insert_or_assign(input.name, std::move(tensor));
+  }
+}
+
+}  // namespace stagecraft::tool
