@@ -4,6 +4,8 @@
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <numeric>
 
 namespace stagecraft::tool {
@@ -104,6 +106,54 @@ void onnx_trace::add_inputs() {
     layers_.push_back(std::move(made));
     inputs_.push_back(tensor.layer);
     tensors_.insert_or_assign(input.name, std::move(tensor));
+  }
+}
+
+void set_dimensions(onnx_graph& graph, std::string const& file, import_options const& options) {
+  auto const refuse = [&](std::string const& option, std::string const& text, std::string const& why) {
+    io::refuse("E5231", file, option + " " + text + ": " + why);
+  };
+  auto const parts = [&](std::string const& option, std::string const& text) {
+    auto const sign = text.rfind('=');
+    double number = 0;
+    if (sign == std::string::npos || sign == 0 ||
+        std::from_chars(text.data() + sign + 1, text.data() + text.size(), number).ptr != text.data() + text.size() ||
+        sign + 1 == text.size())
+      refuse(option, text, "expected a name, = and a number");
+    return std::pair(text.substr(0, sign), number);
+  };
+  for (auto const& text : options.dimensions) {
+    auto const [name, length] = parts("--dimension", text);
+    bool is_found = false;
+    if (!(length >= 1) || length > (1 << 30) || length != std::floor(length))
+      refuse("--dimension", text, "lengths are whole numbers from 1 to 2^30");
+    for (auto& input : graph.inputs)
+      for (std::size_t axis = 0; axis < input.shape.size(); ++axis) {
+        bool const is_named = input.dimensions[axis] == name || input.name + "." + std::to_string(axis) == name;
+        if (!is_named || (input.shape[axis] > 0 && static_cast<double>(input.shape[axis]) != length)) continue;
+        input.shape[axis] = static_cast<std::int64_t>(length), is_found = true;
+      }
+    if (!is_found) refuse("--dimension", text, "no input has such a dimension that is open");
+  }
+  for (auto const& text : options.input_values) {
+    auto const [name, number] = parts("--input-value", text);
+    auto const found = std::find_if(graph.inputs.begin(), graph.inputs.end(),
+                                    [&, &name = name](onnx_value const& each) { return each.name == name; });
+    if (found == graph.inputs.end()) refuse("--input-value", text, "there is no such input");
+    stored_tensor value;
+    value.name = name, value.type = element_type::float64, value.shape = found->shape;
+    for (auto const length : value.shape)
+      if (length != 1) refuse("--input-value", text, "this input has more than one number");
+    auto const* const first = reinterpret_cast<std::byte const*>(&number);
+    if (element_kind_of(found->type) == element_kind::real) {
+      value.bytes.assign(first, first + sizeof number);
+    } else {
+      auto const whole_number = whole(number);
+      auto const* const bytes = reinterpret_cast<std::byte const*>(&whole_number);
+      value.type = element_type::int64, value.bytes.assign(bytes, bytes + sizeof whole_number);
+    }
+    graph.constants.push_back(std::move(value));
+    graph.inputs.erase(found);
   }
 }
 

@@ -33,6 +33,8 @@ std::map<std::string, onnx_converter> const& onnx_converters() {
     add_part_operations(result);
     add_axis_converters(result);
     add_composed_converters(result);
+    add_recurrent_operations(result);
+    add_control_converters(result);
     return result;
   }();
   return all;
@@ -316,6 +318,7 @@ source_model read_onnx(onnx_graph const& given, std::string const& file, import_
                "is of opset " + std::to_string(given.opset) + ", expected " + std::to_string(first_opset) + " to " +
                    std::to_string(last_opset) + ": torch.onnx.export(..., opset_version=17)");
   auto renewed = given;
+  set_dimensions(renewed, file, options);
   upgrade_nodes(renewed);
   auto const graph = with_patterns(std::move(renewed));
   try {

@@ -7,6 +7,7 @@
 #include "onnx_constants.hpp"
 #include "source/source_model.hpp"
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -149,6 +150,19 @@ class onnx_trace {
   [[nodiscard]] bool is_taken(std::string const& tensor) const {
     return users_.contains(tensor) || given_.contains(tensor);
   }
+  // Nodes that contain graphs are replaced by the nodes of these.
+
+  /// A new constant; returns its name.
+  [[nodiscard]] std::string add_constant(onnx_constant value);
+  /// Converts a copy of a graph whose inputs are these tensors; returns the names of its outputs. Throws unknown_input
+  /// if that is not possible, and unsupported for more than 20,000 nodes in all such copies.
+  [[nodiscard]] std::vector<std::string> inline_graph(onnx_graph const& body, std::vector<std::string> const& inputs);
+  /// Converts a node that is not in the file; returns the name of its output.
+  [[nodiscard]] std::string convert_made(onnx_node node);
+  /// Sets the output of a node: another tensor or constant.
+  void set_alias(onnx_node const& node, std::string const& of, std::size_t output);
+  /// Returns the length of an axis of a node's input. Throws unsupported if it is that of samples.
+  [[nodiscard]] std::int64_t length_of(onnx_node const& node, std::size_t input, std::int64_t axis);
   /// Marks a node that was turned into layers together with the one before it.
   void skip(onnx_node const& node) { skipped_.insert(&node); }
   [[nodiscard]] onnx_constants const& constants() const { return constants_; }
@@ -163,6 +177,7 @@ class onnx_trace {
   [[nodiscard]] traced_tensor input_of(onnx_value const& input, std::size_t number);
   [[nodiscard]] std::vector<int> order_of_input(std::string const& name, int rank) const;
   void convert(onnx_node const& node);
+  void convert_nodes(onnx_graph const& graph);
   void finish_affine();
   void shorten_sequences();
   void fuse_activations();
@@ -186,6 +201,8 @@ class onnx_trace {
   std::map<std::string, std::vector<onnx_node const*>> users_;
   std::set<std::string> given_;  ///< the graph's outputs
   std::set<onnx_node const*> skipped_;
+  std::deque<onnx_graph> inlined_;  ///< graphs that were inside of nodes, and nodes that are not in the file
+  std::size_t inlined_nodes_ = 0, made_ = 0;
   std::vector<traced_layer> layers_;
   std::vector<operation_layer> own_layers_;  ///< layers that are made of operations
   std::vector<int> inputs_, outputs_;
@@ -226,12 +243,18 @@ void add_activation_operations(std::map<std::string, onnx_converter>& to);
 void add_part_operations(std::map<std::string, onnx_converter>& to);
 void add_axis_converters(std::map<std::string, onnx_converter>& to);
 void add_composed_converters(std::map<std::string, onnx_converter>& to);
+void add_recurrent_operations(std::map<std::string, onnx_converter>& to);
+void add_control_converters(std::map<std::string, onnx_converter>& to);
 
 /// Writes nodes of opsets before 13 as those of opset 13: what were attributes become inputs that are constants.
 void upgrade_nodes(onnx_graph& graph);
 
 /// Joins nodes that together are one layer: layer normalization, gelu, swish. Nodes that are then unused are removed.
 [[nodiscard]] onnx_graph with_patterns(onnx_graph graph);
+
+/// Gives dimensions of inputs their lengths, by their names or as input.0, and makes inputs with a value constants.
+/// Throws file_error E5231 for an input or a dimension that the graph does not have, and for a length below 1.
+void set_dimensions(onnx_graph& graph, std::string const& file, import_options const& options);
 
 /// The model of a graph. Throws file_error E5063 if the graph is not understood, E5064 with all nodes that the library
 /// lacks.

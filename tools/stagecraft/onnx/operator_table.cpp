@@ -69,6 +69,7 @@ GroupNormalization 3 1 epsilon:real num_groups:integer stash_type=1
 HardSigmoid 1 1 alpha:real beta:real
 HardSwish 1 1
 Identity 1 1
+If * * else_branch:graph then_branch:graph
 InstanceNormalization 3 1 epsilon:real
 IsInf 1 1 detect_negative:integer detect_positive:integer
 IsNaN 1 1
@@ -78,6 +79,7 @@ LeakyRelu 1 1 alpha:real
 Less 2 1
 LessOrEqual 2 1
 Log 1 1
+Loop * * body:graph
 LogSoftmax 1 1 axis:integer
 LpNormalization 1 1 axis:integer p:integer
 MatMul 2 1
@@ -114,6 +116,8 @@ Reshape 2 1 allowzero:integer
 Resize 4 1 antialias=0 coordinate_transformation_mode:text cubic_coeff_a:real exclude_outside=0
   extrapolation_value~real keep_aspect_ratio_policy=stretch mode:text nearest_mode:text
 Round 1 1
+Scan * * body:graph num_scan_inputs:integer scan_input_axes:integers scan_input_directions:integers
+  scan_output_axes:integers scan_output_directions:integers
 Selu 1 1 alpha:real gamma:real
 Shape 1 1 end:integer start:integer
 Shrink 1 1 bias:real lambd:real
@@ -144,10 +148,11 @@ Where 3 1
 Xor 2 1
 )";
 
-constexpr std::array<std::pair<onnx_kind, std::string_view>, 7> kind_words{{{onnx_kind::real, "real"},
+constexpr std::array<std::pair<onnx_kind, std::string_view>, 8> kind_words{{{onnx_kind::real, "real"},
                                                                             {onnx_kind::integer, "integer"},
                                                                             {onnx_kind::text, "text"},
                                                                             {onnx_kind::tensor, "tensor"},
+                                                                            {onnx_kind::graph, "graph"},
                                                                             {onnx_kind::reals, "reals"},
                                                                             {onnx_kind::integers, "integers"},
                                                                             {onnx_kind::texts, "texts"}}};
@@ -208,6 +213,7 @@ std::string_view name_of(onnx_kind kind) {
     case onnx_kind::integer: return "a whole number";
     case onnx_kind::text: return "a text";
     case onnx_kind::tensor: return "a tensor";
+    case onnx_kind::graph: return "a graph";
     case onnx_kind::reals: return "a list of numbers";
     case onnx_kind::integers: return "a list of whole numbers";
     case onnx_kind::texts: return "a list of texts";
