@@ -15,7 +15,7 @@ import reference  # noqa: E402
 
 # Files of the repository, and their pages.
 PAGES = {"README.md": "index.md", "CHANGELOG.md": "changes.md", "CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md",
-         "examples/README.md": "examples/index.md"}
+         "CODE_OF_CONDUCT.md": "code_of_conduct.md", "packaging/README.md": "packages.md", "examples/README.md": "examples/index.md"}
 EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("*.cpp"))
 PAGES |= {f"examples/{name}": f"examples/{name.removesuffix('.cpp')}.md" for name in EXAMPLES}
 FOLDERS = {"examples": "examples/README.md", "examples/": "examples/README.md"}

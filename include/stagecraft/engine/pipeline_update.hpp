@@ -70,13 +70,22 @@ class pipeline_update {
     auto const memory = memory_of(what, self);
     return team::alone(memory, [&] {
       for_each_weight(what.device, [&]<std::size_t Parameter>() {
-        auto const shard = kernels::shard_of(Plan::weights.size[Parameter], what.replica, replicas);
+        auto const here = Sizes::replicas_here();
+        auto const shard = kernels::shard_of(Plan::weights.size[Parameter], what.replica, here);
         std::array<float*, static_cast<std::size_t>(replicas)> gradients{};
-        for (std::size_t i = 0; i < gradients.size(); ++i)
-          gradients[i] = gradients_of(*what.all[i]) + Plan::weights.offset[Parameter];
-        policy::template sum_of_replicas<Plan, Parameter>(memory, gradients, what.replica, shard);
+        for (int i = 0; i < here; ++i) gradients[i] = gradients_of(*what.all[i]) + Plan::weights.offset[Parameter];
+        if constexpr (Sizes::processes::is_alone)
+          policy::template sum_of_replicas<Plan, Parameter>(memory, gradients, what.replica, shard);
+        else
+          Sizes::processes::template add_up<Plan>(gradients.data(), shard);
       });
     });
+  }
+  /// The sums of this process's replicas become those of all processes' replicas, in each replica.
+  static void exchange(all_replicas const& all) {
+    std::array<float*, static_cast<std::size_t>(replicas)> here{};
+    for (int i = 0; i < Sizes::replicas_here(); ++i) here[i] = gradients_of(*all[i]);
+    Sizes::processes::template exchange<Plan>(here.data(), Plan::weights.floats);
   }
 
   /// Adds the gradients of the user's own penalties to those of the device's weights, before any weight changes.

@@ -8,7 +8,17 @@
 #include <stagecraft/operations/kinds/operation.hpp>
 #include <initializer_list>
 
+namespace stagecraft {
+
+struct parameter;
+
+}  // namespace stagecraft
+
 namespace stagecraft::operations {
+
+class tracer;
+struct tensor;
+struct traced_step;  // training/steps/traced_step.hpp
 
 /// A list that grows in constant evaluation; `frozen_plan` is its constant.
 class operation_list {
@@ -47,7 +57,8 @@ class operation_list {
   /// Begins what a layer says of its options, "layer 'name' has ..."; false if there is a problem already.
   constexpr bool begin_rejection(int code) {
     if (!problem.begin(code)) return false;
-    problem.append("layer '");
+    problem.append(kind);
+    problem.append(" '");
     problem.append(layer_name);
     problem.append("' ");
     return true;
@@ -61,6 +72,9 @@ class operation_list {
   std::string_view kind = "layer";         ///< kind of the traced object, for errors
   std::string_view layer_name;             ///< its name, for errors
   int open_loops = 0;                      ///< how many loops are open at the end of the list
+  traced_step* step = nullptr;             ///< the training step of the user's own that is being traced, if it is one
+  /// Makes or finds a weight of a model of that step.
+  tensor (*weight_of_step)(tracer&, parameter const&) = nullptr;
 
  private:
   /// Whether gradients end here: at inputs and weights. Constants and random numbers have none.

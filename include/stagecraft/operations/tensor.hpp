@@ -221,6 +221,11 @@ constexpr tensor stop_gradient(tensor a) {
   return result;
 }
 
+/// Options of `ops.gradient`.
+struct gradient_options {
+  tensor upstream{};  ///< gradient of y, of its shape: the result is that of the sum of `upstream * y`. Default: ones
+};
+
 }  // namespace stagecraft::operations
 
 namespace stagecraft {

@@ -151,7 +151,7 @@ std::vector<std::string> onnx_trace::inline_graph(onnx_graph const& body, std::v
   std::map<std::string, std::string> names;
   for (std::size_t i = 0; i < body.inputs.size() && i < inputs.size(); ++i) names[body.inputs[i].name] = inputs[i];
   std::vector<std::string> results;
-  inlined_.push_back(with_patterns(renamed(copy, names, "trip" + std::to_string(made_++) + "/")));
+  inlined_.push_back(with_patterns(renamed(copy, names, "trip" + std::to_string(made_++) + "/"), options_.group_of));
   auto const& graph = inlined_.back();
   for (auto const& each : graph.outputs) results.push_back(each.name);
   constants_.add(graph);

@@ -49,7 +49,8 @@ struct onnx_node {
   std::string name, type, domain;
   std::vector<std::string> inputs, outputs;
   std::map<std::string, onnx_attribute, std::less<>> attributes;
-  std::size_t captures = 0;  ///< inputs at the end that only the graphs of its attributes read
+  std::size_t captures = 0;                 ///< inputs at the end that only the graphs of its attributes read
+  std::vector<std::string> joined_names{};  ///< names of other nodes that this one stands for, besides its own
 
   [[nodiscard]] onnx_attribute const* find(std::string_view attribute) const {
     auto const found = attributes.find(attribute);
@@ -89,6 +90,7 @@ struct onnx_graph {
   std::vector<onnx_node> nodes;
   std::vector<stored_tensor> constants;
   std::vector<onnx_value> inputs, outputs;  ///< inputs that are constants as well are left out
+  std::vector<std::string> other_names{};   ///< names in the file of what is no node here, such as constants
 };
 
 /// A function that a file defines: nodes of its domain and name stand for its nodes.

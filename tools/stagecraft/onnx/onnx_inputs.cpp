@@ -31,6 +31,7 @@ std::vector<int> onnx_trace::order_of_input(std::string const& name, int rank) c
   }
   std::vector<int> order(static_cast<std::size_t>(rank));
   std::iota(order.begin(), order.end(), 0);
+  if (graph_.producer == "tensorflow") return order;  // channels are last there, too
   std::set<std::string> seen{name};
   std::vector<std::string> queue{name};
   for (std::size_t i = 0; i < queue.size() && order_looks_left_ > 0; ++i, --order_looks_left_) {
@@ -129,7 +130,8 @@ void set_dimensions(onnx_graph& graph, std::string const& file, import_options c
       refuse("--dimension", text, "lengths are whole numbers from 1 to 2^30");
     for (auto& input : graph.inputs)
       for (std::size_t axis = 0; axis < input.shape.size(); ++axis) {
-        bool const is_named = input.dimensions[axis] == name || input.name + "." + std::to_string(axis) == name;
+        bool const is_named = (axis < input.dimensions.size() && input.dimensions[axis] == name) ||
+                              input.name + "." + std::to_string(axis) == name;
         if (!is_named || (input.shape[axis] > 0 && static_cast<double>(input.shape[axis]) != length)) continue;
         input.shape[axis] = static_cast<std::int64_t>(length), is_found = true;
       }

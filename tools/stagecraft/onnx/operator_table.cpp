@@ -59,6 +59,8 @@ Flatten 1 1 axis:integer
 Floor 1 1
 GRU 6 2 activations:texts clip:real direction:text hidden_size:integer layout:integer linear_before_reset:integer
 Gather 2 1 axis:integer
+GatherElements 2 1 axis:integer
+GatherND 2 1 batch_dims:integer
 Gelu 1 1 approximate:text
 Gemm 3 1 alpha:real beta:real transA:integer transB:integer
 GlobalAveragePool 1 1
@@ -66,6 +68,7 @@ GlobalMaxPool 1 1
 Greater 2 1
 GreaterOrEqual 2 1
 GroupNormalization 3 1 epsilon:real num_groups:integer stash_type=1
+Hardmax 1 1 axis:integer
 HardSigmoid 1 1 alpha:real beta:real
 HardSwish 1 1
 Identity 1 1
@@ -73,6 +76,7 @@ If * * else_branch:graph then_branch:graph
 InstanceNormalization 3 1 epsilon:real
 IsInf 1 1 detect_negative:integer detect_positive:integer
 IsNaN 1 1
+LRN 1 1 alpha:real beta:real bias:real size:integer
 LSTM 8 3 activations:texts clip:real direction:text hidden_size:integer layout:integer input_forget:integer
 LayerNormalization 3 1 axis:integer epsilon:real stash_type=1
 LeakyRelu 1 1 alpha:real
@@ -118,6 +122,9 @@ Resize 4 1 antialias=0 coordinate_transformation_mode:text cubic_coeff_a:real ex
 Round 1 1
 Scan * * body:graph num_scan_inputs:integer scan_input_axes:integers scan_input_directions:integers
   scan_output_axes:integers scan_output_directions:integers
+Scatter 3 1 axis:integer
+ScatterElements 3 1 axis:integer reduction:text
+ScatterND 3 1 reduction:text
 Selu 1 1 alpha:real gamma:real
 Shape 1 1 end:integer start:integer
 Shrink 1 1 bias:real lambd:real
@@ -141,6 +148,7 @@ Tan 1 1
 Tanh 1 1
 ThresholdedRelu 1 1 alpha:real
 Tile 2 1
+TopK 2 2 axis:integer largest:integer sorted:integer
 Transpose 1 1 perm:integers
 Trilu 2 1 upper:integer
 Unsqueeze 2 1 axes:integers

@@ -51,14 +51,10 @@ struct embedding : layer<embedding> {
     take_base_options(options);
   }
 
+  using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = embedding>
-  constexpr embedding() : embedding(1, 1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer::layer;
-  template <class L = embedding>
-  constexpr explicit embedding(detail::wrong_options, ...) : embedding(1, 1) {
+  constexpr explicit embedding(detail::wrong_options = {}, ...) : embedding(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
