@@ -168,7 +168,7 @@ void lp_normalization(trace& to, onnx_node const& node) {
                                    [=](operands const& a) {
                                      auto const norm = (p == 1 ? "ops.l1_norm("_cpp : "ops.l2_norm("_cpp) + a[0] +
                                                        ", {" + number_text(place) + "})";
-                                     return a[0] + " / sc::maximum(" + norm + ", 1e-38F)";
+                                     return a[0] + " / sc::maximum(" + norm + ", 1.2e-38F)";
                                    }},
                                   {x}, x.lengths)));
 }
