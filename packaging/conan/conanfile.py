@@ -4,7 +4,7 @@ import pathlib
 
 from conan import ConanFile
 from conan.tools.build import check_min_cppstd
-from conan.tools.cmake import CMake, CMakeToolchain, cmake_layout
+from conan.tools.cmake import CMakeToolchain, cmake_layout
 from conan.tools.files import copy, load
 
 NEEDS = {"io": ["nlohmann_json::nlohmann_json", "zlib::zlib", "libzip::libzip"], "hdf5": ["hdf5::hdf5"], "images": ["libpng::libpng", "libjpeg::libjpeg"]}
