@@ -7,7 +7,7 @@ set(stagecraft_package_dir ${CMAKE_INSTALL_DATADIR}/cmake/stagecraft)
 
 # One export per component, so that stagecraft::pipeline is found without xtensor and xsimd. stagecraft::precompiled comes
 # with stagecraft::stagecraft.
-foreach(component IN ITEMS pipeline stagecraft report zlib json io hdf5 images)
+foreach(component IN ITEMS pipeline stagecraft report zlib json io hdf5 images mpi)
   if(TARGET stagecraft::${component})
     get_target_property(target stagecraft::${component} ALIASED_TARGET)
     install(TARGETS ${target} EXPORT ${target}_targets FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
@@ -59,7 +59,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_ARCHITECTURE all)
 set(CPACK_DEBIAN_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "libxtensor-dev (>= 0.24), libxsimd-dev (>= 8.1)")
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "zlib1g-dev, nlohmann-json3-dev, libzip-dev, libhdf5-dev, libpng-dev, libjpeg-dev")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "zlib1g-dev, nlohmann-json3-dev, libzip-dev, libhdf5-dev, libpng-dev, libjpeg-dev, libopenmpi-dev")
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Keras models, pipeline stages and training, checked by the C++ compiler
  stagecraft is a header-only C++20 library: models, their pipeline stages and their
  training are compile-time objects, which the compiler checks and plans.")

@@ -12,6 +12,7 @@
 #                           HDF5
 #   stagecraft::images      images in files and folders (data/load_img.hpp, data/image_dataset_from_directory.hpp); needs what
 #                           stagecraft::io needs, libpng and libjpeg
+#   stagecraft::mpi         training on the ranks of MPI (mpi.hpp, mpi/); needs what stagecraft::stagecraft needs, and MPI
 #   stagecraft::precompiled stagecraft::stagecraft, with a precompiled header in each target that links to it
 
 set(stagecraft_pipeline_rooms
@@ -35,6 +36,7 @@ set(stagecraft_headers_json)
 set(stagecraft_headers_io)
 set(stagecraft_headers_hdf5)
 set(stagecraft_headers_images)
+set(stagecraft_headers_mpi)
 foreach(header IN LISTS stagecraft_headers)
   if(header IN_LIST stagecraft_zlib_headers)
     list(APPEND stagecraft_headers_zlib ${stagecraft_include}/stagecraft/${header})
@@ -46,6 +48,8 @@ foreach(header IN LISTS stagecraft_headers)
     list(APPEND stagecraft_headers_hdf5 ${stagecraft_include}/stagecraft/${header})
   elseif(header MATCHES "^io/" OR header IN_LIST stagecraft_io_headers)
     list(APPEND stagecraft_headers_io ${stagecraft_include}/stagecraft/${header})
+  elseif(header MATCHES "^mpi(/.*|\\.hpp)$")
+    list(APPEND stagecraft_headers_mpi ${stagecraft_include}/stagecraft/${header})
   elseif(header MATCHES "^report/")
     list(APPEND stagecraft_headers_report ${stagecraft_include}/stagecraft/${header})
   elseif(header MATCHES "^(${stagecraft_pipeline_rooms})/" OR header MATCHES "^(pipeline|version)\\.hpp$")
@@ -124,6 +128,13 @@ if(xtensor_FOUND AND xsimd_FOUND)
   else()
     stagecraft_lacks(zlib "zlib" "zlib1g-dev")
   endif()
+  find_package(MPI QUIET COMPONENTS CXX)
+  if(MPI_CXX_FOUND)
+    stagecraft_interface_target(stagecraft_mpi mpi "${stagecraft_headers_mpi}")
+    target_link_libraries(stagecraft_mpi INTERFACE stagecraft MPI::MPI_CXX)
+  else()
+    stagecraft_lacks(mpi "MPI" "libopenmpi-dev")
+  endif()
   find_package(nlohmann_json QUIET)
   if(nlohmann_json_FOUND)
     stagecraft_interface_target(stagecraft_json json "${stagecraft_headers_json}")
@@ -171,7 +182,7 @@ else()
   if(xtensor_FOUND)
     set(library xsimd)
   endif()
-  foreach(target IN ITEMS stagecraft precompiled report zlib json io hdf5 images)
+  foreach(target IN ITEMS stagecraft precompiled report zlib json io hdf5 images mpi)
     stagecraft_lacks(${target} ${library} lib${library}-dev)
   endforeach()
   message(STATUS "stagecraft: ${library} was not found (Debian's package is lib${library}-dev), so that only "

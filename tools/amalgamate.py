@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes single_include/stagecraft/stagecraft.hpp from include/stagecraft/ipu.hpp and all that it includes.
+"""Makes single_include/stagecraft/stagecraft.hpp from include/stagecraft/ipu.hpp, operations/words.hpp and all that they include.
 
     tools/amalgamate.py           writes the file
     tools/amalgamate.py --check   fails if the file is not what would be written
@@ -18,6 +18,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 INCLUDE = ROOT / "include"
 ENTRY = "stagecraft/ipu.hpp"
+WORDS = "stagecraft/operations/words.hpp"
 COMPILER = "stagecraft/diagnostics/compiler.hpp"
 RESULT = ROOT / "single_include/stagecraft/stagecraft.hpp"
 INCLUDE_LINE = re.compile(r"\s*#\s*include\s*([<\"])([^>\"]+)[>\"]")
@@ -84,6 +85,7 @@ class Amalgamation:
         self.add(COMPILER, "amalgamate")
         compiler, self.body = self.body, []
         self.add(ENTRY, "nothing")
+        self.add(WORDS, "nothing")
         version = "".join((INCLUDE / "stagecraft/version.hpp").read_text(encoding="utf-8"))
         numbers = re.findall(r"int version_(?:major|minor|patch) = (\d+);", version)
         licence = (ROOT / "LICENSE").read_text(encoding="utf-8").splitlines()

@@ -9,6 +9,7 @@ packages=(
   qemu-user g++-aarch64-linux-gnu  # other processors: what a program does on an older one, and on ARM
   libxtensor-dev libxsimd-dev xtl-dev zlib1g-dev nlohmann-json3-dev libzip-dev libpng-dev libjpeg-dev  # the library
   doctest-dev libcli11-dev libhdf5-dev libprotozero-dev libboost-dev libssl-dev                      # its tests, examples
+  libopenmpi-dev openmpi-bin  # several processes
   doxygen                                                                                        # the reference
   curl openssl locales                                                                           # and tools
   libbenchmark-dev libeigen3-dev libopenblas-dev libdnnl-dev                                     # its benchmarks

@@ -229,6 +229,11 @@ namespace stagecraft::serving::detail {
 using namespace reports;
 }  // namespace stagecraft::serving::detail
 
+/// mpi/: several processes as one machine.
+namespace stagecraft::mpi {
+using namespace reports;
+}  // namespace stagecraft::mpi
+
 /// The inner names of all rooms, for code in stagecraft:: and in its vocabularies. Nothing is declared here.
 namespace stagecraft::detail {
 using namespace reports;
@@ -1034,6 +1039,10 @@ template <int Count, class Arch = default_architecture>
   else if constexpr (has_avx512<Arch> && Count == 4)
     return _mm512_zextps128_ps512(_mm_loadu_ps(p));
 #endif
+#if defined(__AVX2__)
+  else if constexpr (has_avx2<Arch> && Count == 4)
+    return _mm256_zextps128_ps256(_mm_loadu_ps(p));
+#endif
   else
     return load_first<Arch>(p, Count);
 }
@@ -1198,9 +1207,10 @@ using host = typename Verdict::template model<host_machine<Threads, kernels::def
 
 namespace stagecraft {
 
-/// Keras's `dtype` argument. The host computes in float32; data of the other types are converted on their way in.
+/// Keras's `dtype` argument. The host computes in float32, and in int32 where values have this type; data of the other
+/// types are converted on their way in.
 /// (bfloat16: the upper half of a float32. of_policy: a layer's type is that of the description's dtype_policy.)
-enum class dtype : unsigned char { float32, float16, int32, uint8, boolean, bfloat16, of_policy };
+enum class dtype : unsigned char { float32, float16, int32, uint8, boolean, bfloat16, of_policy, int8 };
 
 /// Keras's name of the type.
 [[nodiscard]] constexpr std::string_view name(dtype type) noexcept {
@@ -1209,6 +1219,7 @@ enum class dtype : unsigned char { float32, float16, int32, uint8, boolean, bflo
     case dtype::bfloat16: return "bfloat16";
     case dtype::int32: return "int32";
     case dtype::uint8: return "uint8";
+    case dtype::int8: return "int8";
     case dtype::boolean: return "bool";
     default: return "float32";
   }
@@ -1223,6 +1234,7 @@ enum class dtype : unsigned char { float32, float16, int32, uint8, boolean, bflo
     case dtype::float16:
     case dtype::bfloat16: return 2;
     case dtype::uint8:
+    case dtype::int8:
     case dtype::boolean: return 1;
     default: return 4;
   }
@@ -2490,6 +2502,9 @@ class aligned_block {
     return owners_ != nullptr && owners_->load(std::memory_order_acquire) > 1;
   }
 
+  /// Floats that a block takes beside those that it is asked for.
+  [[nodiscard]] static constexpr long long slack_floats() noexcept { return slack; }
+
   [[nodiscard]] float* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] bool holds(float const* element) const noexcept {
@@ -3201,6 +3216,8 @@ struct shape {
 
   int dimensions[max_rank]{};
   int dimension_count = 0;
+  /// True if the elements are int32, whose bits lie where a float32 would; comparisons of shapes do not look at it.
+  bool is_whole = false;
 
   constexpr shape() = default;
   template <std::integral... Dimensions>
@@ -3455,12 +3472,6 @@ struct initializer {
   [[nodiscard]] constexpr fan_mode fan() const {
     bool const is_glorot = kind == initializer_kind::glorot_normal || kind == initializer_kind::glorot_uniform;
     return is_glorot ? fan_mode::fan_avg : mode;
-  }
-
-  /// True if the values are drawn, false if they are the same for every seed.
-  [[nodiscard]] constexpr bool is_random() const {
-    return kind != initializer_kind::unsaid && kind != initializer_kind::zeros && kind != initializer_kind::ones &&
-           kind != initializer_kind::constant && kind != initializer_kind::identity;
   }
 };
 
@@ -3878,6 +3889,13 @@ enum class layer_kernel : unsigned char {
   each_step                ///< the steps of the layer `each`, to which all steps of a sequence are samples
 };
 
+/// What a layer lacks that has neither a `call` nor a kernel, and so must bring loops of its own.
+enum class missing_loops : unsigned char {
+  none,      ///< it has a `call`, a kernel, or both loops
+  backward,  ///< it has `forward` alone, so that it can only be run
+  forward    ///< it has no `forward`, so that its shapes are known and nothing else
+};
+
 }  // namespace stagecraft
 
 namespace stagecraft::tracing {
@@ -3919,6 +3937,7 @@ struct layer_info {
   dtype type_of_values = dtype::of_policy;   ///< the type of its weights and of what it computes
   bool is_on_host = false;                   ///< the host carries it out, where the machine has IPUs
   layer_kernel kernel = layer_kernel::none;  ///< the kernel that carries out its steps
+  missing_loops lacks = missing_loops::none;
   int traced_id = 0;  ///< `layer_base::layer_id` of the layer itself, after the model's code has run
 
   /// True if a weight is one of this layer's.
@@ -3929,6 +3948,7 @@ struct layer_info {
   /// Takes the layer's properties at its first call.
   constexpr void take(auto const& record) {
     kernel = record.kernel;
+    lacks = record.lacks;
     pipeline_stage = record.layer->pipeline_stage;
     type_of_values = record.layer->layer_dtype;
     is_on_host = record.layer->is_on_host;
@@ -4054,6 +4074,12 @@ class layer_inputs {
   [[nodiscard]] constexpr int size() const noexcept { return count_; }
   constexpr shape const& operator[](int index) const { return shapes_[index]; }
   [[nodiscard]] constexpr shape const* data() const noexcept { return shapes_; }
+  /// True if an input is of type int32.
+  [[nodiscard]] constexpr bool has_whole_numbers() const noexcept {
+    for (int i = 0; i < count_; ++i)
+      if (shapes_[i].is_whole) return true;
+    return false;
+  }
 
   /// Says that the call is not valid: `return in.error(1002, "expects ..., but got ", in[0]);`. The text begins with
   /// the layer's name by itself. Returns a shape that stands in for the missing one.
@@ -4387,7 +4413,7 @@ class known_rules {
  public:
   [[nodiscard]] constexpr known_rule const* find(type_tag const* type, rules_key const& key,
                                                  layer_inputs const& in) const {
-    if (!key.is_known) return nullptr;
+    if (!key.is_known || in.has_whole_numbers()) return nullptr;
     for (int i = 0; i < count_; ++i) {
       known_rule const& rule = rules_[i];
       if (rule.input_count == in.size() && rule.inputs[0] == in[0] && (in.size() == 1 || rule.inputs[1] == in[1]) &&
@@ -4397,7 +4423,8 @@ class known_rules {
     return nullptr;
   }
   constexpr void add(known_rule rule, layer_inputs const& in) {
-    if (count_ == capacity || in.size() > known_rule::most_inputs || !rule.key.is_known) return;
+    if (count_ == capacity || in.size() > known_rule::most_inputs || !rule.key.is_known || in.has_whole_numbers())
+      return;
     rule.input_count = in.size();
     for (int i = 0; i < in.size(); ++i) rule.inputs[i] = in[i];
     rules_[count_++] = rule;
@@ -4490,6 +4517,7 @@ struct call_record {
   wrapped_names wrapped;          // those of the layers inside it, which have none of their own
   type_tag const* type;
   layer_kernel kernel = layer_kernel::none;
+  missing_loops lacks = missing_loops::none;
   tracing::array_view<symbolic_tensor const> inputs;
   stagecraft::shape shape;
   dtype type_of_output = dtype::float32;
@@ -4504,7 +4532,7 @@ struct call_record {
   constexpr void take(stagecraft::shape const& output, long long cost, bool moves_only) {
     shape = output;
     flops = cost;
-    if (!moves_only) type_of_output = dtype::float32;
+    if (!moves_only) type_of_output = output.is_whole ? dtype::int32 : dtype::float32;
   }
 };
 
@@ -4646,6 +4674,7 @@ class model_builder {
     call.is_input = true;
     call.type = type;
     call.shape = dimensions;
+    call.shape.is_whole = type == dtype::int32;
     call.nested_model = current_model();
     return append(call);
   }
@@ -5577,11 +5606,7 @@ struct input : tracing::layer_base {
 
   /// No argument, or any other: E1025.
   template <class L = input>
-  constexpr input() : input(1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  template <class L = input>
-  constexpr explicit input(detail::wrong_options, ...) : input(1) {
+  constexpr explicit input(detail::wrong_options = {}, ...) : input(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -5626,6 +5651,12 @@ using any_options = any_argument const (&)[];
 // ---- stagecraft/models/model_base.hpp
 // What the three kinds of model share: each is traced by one function, and each can be called inside another model, as
 // a layer is.
+
+namespace stagecraft::layers {
+
+struct output_part;  // layers/output_part.hpp
+
+}  // namespace stagecraft::layers
 
 namespace stagecraft::models {
 
@@ -5692,6 +5723,23 @@ concept Model = std::derived_from<M, models::model_base> && requires {
 }  // namespace stagecraft
 
 namespace stagecraft::models {
+
+/// Ends a model. Outputs of the outermost one that are int32 are converted to float32, which users get.
+template <class Part = layers::output_part>
+constexpr void leave(model_builder& builder, array_view<symbolic_tensor const> outputs) {
+  growing_array<symbolic_tensor> converted;
+  for (auto const& output : outputs) {
+    if (builder.current_model() != 0 || output.model == nullptr || !output.shape().is_whole) continue;
+    if (converted.empty())
+      for (auto const& each : outputs) converted.push_back(each);
+    shape of = output.shape();
+    of.is_whole = false;
+    Part part(0, 0, of, false, true);
+    part.layer_name = builder.name_of(builder.calls[output.call].layer);
+    converted[&output - outputs.begin()] = part(first_tensor(output, nullptr, 0));
+  }
+  builder.leave(converted.empty() ? outputs : array_view<symbolic_tensor const>(converted));
+}
 
 constexpr std::array<symbolic_tensor, 1> output_tensors(symbolic_tensor const& tensor) { return {tensor}; }
 template <std::size_t Count>
@@ -5825,7 +5873,7 @@ constexpr traced_graph trace_model(layer_collector* collector = nullptr,
   model_builder builder(collector, known);
   builder.enter(description_of_model<M>(), -1, {});
   M m{};
-  builder.leave(output_tensors(m.trace(builder, {})));
+  leave(builder, output_tensors(m.trace(builder, {})));
   return prune(builder);
 }
 
@@ -6324,7 +6372,7 @@ enum class function : unsigned char {
   round,  ///< to the nearest whole number; halves to the even one
   exp,
   log,
-  log1p,  ///< log(1 + a)
+  log1p,     ///< log(1 + a)
   softplus,  ///< log(1 + exp)
   sqrt,
   rsqrt,  ///< 1 / sqrt
@@ -6341,7 +6389,7 @@ enum class function : unsigned char {
   divide,
   power,
   remainder,  ///< C's fmod: a - b trunc(a / b), exactly; it has the sign of a
-  maximum,  ///< NaN if one is NaN; so is the minimum
+  maximum,    ///< NaN if one is NaN; so is the minimum
   minimum,
   less,
   less_equal,
@@ -6357,6 +6405,11 @@ enum class function : unsigned char {
 inline constexpr int function_count = static_cast<int>(function::negative_multiply_add) + 1;
 
 [[nodiscard]] constexpr int arity(function f) noexcept { return f < function::add ? 1 : f < function::select ? 2 : 3; }
+
+/// Whether it gives true or false, as 1 or 0.
+[[nodiscard]] constexpr bool is_comparison(function f) noexcept {
+  return f == function::less || f == function::less_equal || f == function::equal;
+}
 
 /// Whether it has a gradient that is not 0 nearly everywhere.
 [[nodiscard]] constexpr bool is_differentiable(function f) noexcept {
@@ -6546,6 +6599,7 @@ struct loop {
   static constexpr int most_nested = 4;
 
   int trips = 0;
+  int stacks_of_states = 0;  ///< number of its first stacks, which hold the states of all trips for its gradient
 };
 
 /// A state. Operands: the loop, and the state's value in the first trip. In later trips it has the value of `next`.
@@ -6590,6 +6644,75 @@ struct composite {
   bool is_gradient = false;
   static constexpr int most_numbers = 3;
   float numbers[most_numbers]{};  ///< its arguments beside tensors, in an order that the name implies
+};
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/kinds/whole_map.hpp
+// Elementwise operations on int32, and conversions between int32 and the other types.
+
+namespace stagecraft::operations {
+
+/// A function of one or two int32, or a conversion. Sums, differences, products and shifts wrap.
+enum class whole_function : unsigned char {
+  constant,    ///< the operation's own number, at each place
+  from_float,  ///< the fraction is cut off; numbers beyond int32 are its nearest number, and NaN is 0
+  // functions of one int32
+  to_float,  ///< the nearest float32
+  to_bool,   ///< 1 as a float unless it is 0
+  to_uint8,  ///< modulo 256, as a float
+  to_int8,   ///< modulo 256, in [-128, 128), as a float
+  negative,
+  absolute,
+  sign,
+  bitwise_not,
+  // functions of two int32
+  add,
+  subtract,
+  multiply,
+  divide,        ///< rounded towards 0; 0 where the divisor is 0, as for the three below
+  remainder,     ///< what `divide` leaves, with the sign of the dividend
+  floor_divide,  ///< rounded down
+  modulo,        ///< what `floor_divide` leaves, with the sign of the divisor
+  power,         ///< 0 for a negative exponent, unless the base is 1 or -1
+  maximum,
+  minimum,
+  bitwise_and,
+  bitwise_or,
+  bitwise_xor,
+  left_shift,   ///< 0 for a distance outside of [0, 32)
+  right_shift,  ///< copies the sign; -1 or 0 for a distance outside of [0, 32)
+  less,         ///< comparisons give 1 or 0 as a float
+  less_equal,
+  equal
+};
+
+[[nodiscard]] constexpr int arity(whole_function f) noexcept {
+  return f == whole_function::constant ? 0 : f < whole_function::add ? 1 : 2;
+}
+
+/// The type of the result.
+[[nodiscard]] constexpr dtype type_of_result(whole_function f) noexcept {
+  using enum whole_function;
+  switch (f) {
+    case to_float: return dtype::float32;
+    case to_bool:
+    case less:
+    case less_equal:
+    case equal: return dtype::boolean;
+    case to_uint8: return dtype::uint8;
+    case to_int8: return dtype::int8;
+    default: return dtype::int32;
+  }
+}
+
+/// The function at each place, with operands repeated as by `map`. It has no gradient.
+struct whole_map {
+  whole_function apply = whole_function::constant;
+  int value = 0;  ///< the number of a `constant`
+
+  /// One operation for each place, whatever the function.
+  [[nodiscard]] static constexpr long long flops(extents const& out) noexcept { return out.size(); }
 };
 
 }  // namespace stagecraft::operations
@@ -6725,9 +6848,12 @@ struct pooling_gradient {
   EACH(product)                                                                                                        \
   EACH(convolution)                                                                                                    \
   EACH(convolution_input_gradient)                                                                                     \
-  EACH(convolution_filter_gradient) EACH(pooling) EACH(pooling_gradient) EACH(reshape) EACH(broadcast) EACH(transpose) \
-      EACH(slice) EACH(pad) EACH(concatenate) EACH(gather) EACH(scatter_add) EACH(update) EACH(loop) EACH(carry)       \
-          EACH(next) EACH(at) EACH(stack) EACH(last) EACH(loop_end) EACH(composite)
+  EACH(convolution_filter_gradient)                                                                                    \
+  EACH(pooling)                                                                                                        \
+  EACH(pooling_gradient)                                                                                               \
+  EACH(reshape) EACH(broadcast) EACH(transpose) EACH(slice) EACH(pad) EACH(concatenate) EACH(gather) EACH(scatter_add) \
+      EACH(update) EACH(loop) EACH(carry) EACH(next) EACH(at) EACH(stack) EACH(last) EACH(loop_end) EACH(composite)    \
+          EACH(whole_map)
 
 namespace stagecraft::operations {
 
@@ -6815,7 +6941,8 @@ struct node {
   extents shape;          ///< extents of the result
   int first_operand = 0;  ///< index in the list of operands
   int operand_count = 0;
-  bool has_gradient = true;  ///< whether gradients flow through it
+  bool has_gradient = true;     ///< whether gradients flow through it
+  dtype type = dtype::float32;  ///< the type of its elements; int32 as bits, all others as floats
 };
 
 /// Operand `index` of operation `id`, of a list that grows or a frozen one.
@@ -6829,7 +6956,17 @@ template <class List>
 // ---- stagecraft/operations/operation_list.hpp
 // A computation while it is being traced: operations in the order in which they were written down.
 
+namespace stagecraft {
+
+struct parameter;
+
+}  // namespace stagecraft
+
 namespace stagecraft::operations {
+
+class tracer;
+struct tensor;
+struct traced_step;  // training/steps/traced_step.hpp
 
 /// A list that grows in constant evaluation; `frozen_plan` is its constant.
 class operation_list {
@@ -6841,10 +6978,22 @@ class operation_list {
 
   /// Appends an operation and returns its number. Gradients flow through it if they do through one of its operands.
   constexpr int append(operation const& what, extents const& shape, tracing::array_view<int const> reads = {}) {
-    bool has_gradient = is_source(what);
-    for (int const id : reads) has_gradient |= node_of(id).has_gradient;
-    if (auto const* elementwise = what.if_is<map>()) has_gradient &= is_differentiable(elementwise->apply);
-    nodes.push_back({what, shape, static_cast<int>(operands.size()), static_cast<int>(reads.size()), has_gradient});
+    bool has_gradient = is_source(what), has_types = false;
+    for (int const id : reads) {
+      has_gradient |= node_of(id).has_gradient;
+      has_types |= node_of(id).type != dtype::float32;
+    }
+    dtype type = dtype::float32;
+    if (auto const* elementwise = what.if_is<map>(); elementwise && !is_differentiable(elementwise->apply)) {
+      has_gradient = false;
+      if (is_comparison(elementwise->apply)) type = dtype::boolean;
+    }
+    if (has_types || what.is<whole_map>()) {
+      type = type_of(what, reads);
+      has_gradient = has_gradient && type != dtype::int32 && !what.is<whole_map>();
+    }
+    nodes.push_back(
+        {what, shape, static_cast<int>(operands.size()), static_cast<int>(reads.size()), has_gradient, type});
     for (int const id : reads) operands.push_back(id);
     return static_cast<int>(nodes.size()) - 1;
   }
@@ -6868,7 +7017,8 @@ class operation_list {
   /// Begins what a layer says of its options, "layer 'name' has ..."; false if there is a problem already.
   constexpr bool begin_rejection(int code) {
     if (!problem.begin(code)) return false;
-    problem.append("layer '");
+    problem.append(kind);
+    problem.append(" '");
     problem.append(layer_name);
     problem.append("' ");
     return true;
@@ -6882,11 +7032,165 @@ class operation_list {
   std::string_view kind = "layer";         ///< kind of the traced object, for errors
   std::string_view layer_name;             ///< its name, for errors
   int open_loops = 0;                      ///< how many loops are open at the end of the list
+  traced_step* step = nullptr;             ///< the training step of the user's own that is being traced, if it is one
+  /// Makes or finds a weight of a model of that step.
+  tensor (*weight_of_step)(tracer&, parameter const&) = nullptr;
 
  private:
+  // This stands above its caller: see tracer.
+  constexpr void reject_types(std::string_view text) {
+    if (!begin_rejection(1186)) return;
+    problem.append(text);
+    problem.end();
+  }
+  /// The type of an operation's result where an operand is no float32. Operations on floats do not take int32: E1186.
+  constexpr dtype type_of(operation const& what, tracing::array_view<int const> reads) {
+    auto const type = [&](std::size_t operand) { return node_of(reads[operand]).type; };
+    if (auto const* of = what.if_is<whole_map>()) return type_of_result(of->apply);
+    if (is_alias(what) || what.is<broadcast>() || what.is<transpose>() || what.is<slice>() || what.is<pad>() ||
+        what.is<gather>())
+      return type(0);
+    if (what.is<carry>() || what.is<at>() || what.is<stack>() || what.is<last>()) return type(1);
+    if (what.is<next>() || what.is<concatenate>()) {
+      dtype const first = type(what.is<next>() ? 1 : 0);
+      for (std::size_t i = what.is<next>() ? 2 : 1; i < reads.size(); ++i)
+        if ((type(i) == dtype::int32) != (first == dtype::int32))
+          reject_types("puts int32 and floats into one tensor; convert one of them with ops.cast");
+      return first;
+    }
+    auto const* elementwise = what.if_is<map>();
+    bool const is_choice = elementwise != nullptr && elementwise->apply == function::select;
+    for (std::size_t i = 0; i < reads.size(); ++i)
+      if (type(i) == dtype::int32 && !(is_choice && i > 0) && !(what.is<scatter_add>() && i == 1))
+        reject_types(
+            "has an operation that computes with floats, but is given elements of the type int32; convert them "
+            "with ops.cast(x, sc::dtype::float32)");
+    if (elementwise != nullptr && is_comparison(elementwise->apply)) return dtype::boolean;
+    return is_choice ? type(1) : dtype::float32;
+  }
   /// Whether gradients end here: at inputs and weights. Constants and random numbers have none.
   static constexpr bool is_source(operation const& what) { return what.is<input>() || what.is<weight>(); }
 };
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/whole_numbers.hpp
+// Conversions between types of elements, and functions of tensors some of which are int32.
+
+namespace stagecraft::operations {
+
+namespace detail {
+
+/// f at each place of one or two tensors of int32, or of floats that f converts.
+constexpr tensor map_whole(whole_function f, tensor a, tensor b = {}) {
+  extents out = a.shape();
+  if (b.list == nullptr) return {a.list, a.list->append(whole_map{f}, out, {a.id})};
+  if (!out.broadcast_with(b.shape())) {
+    a.list->fail("shapes ", out, " and ", b.shape(), " do not broadcast in a function of int32");
+    return a;
+  }
+  return {a.list, a.list->append(whole_map{f}, out, {a.id, b.id})};
+}
+/// The number `value` as int32.
+constexpr tensor int32_number(operation_list& list, int value) {
+  return {&list, list.append(whole_map{whole_function::constant, value}, {})};
+}
+/// The same elements under another type whose values lie in memory as floats, too.
+constexpr tensor with_type(tensor x, dtype type) {
+  tensor const result{x.list, x.list->append(map{function::identity}, x.shape(), {x.id})};
+  result.list->node_of(result.id).type = type;
+  return result;
+}
+/// The function of int32 that a function of floats is; false if there is none.
+constexpr bool whole_function_of(function f, whole_function& found) {
+  switch (f) {
+    case function::negative: found = whole_function::negative; return true;
+    case function::absolute: found = whole_function::absolute; return true;
+    case function::sign: found = whole_function::sign; return true;
+    case function::add: found = whole_function::add; return true;
+    case function::subtract: found = whole_function::subtract; return true;
+    case function::multiply: found = whole_function::multiply; return true;
+    case function::divide: found = whole_function::divide; return true;
+    case function::remainder: found = whole_function::remainder; return true;
+    case function::power: found = whole_function::power; return true;
+    case function::maximum: found = whole_function::maximum; return true;
+    case function::minimum: found = whole_function::minimum; return true;
+    case function::less: found = whole_function::less; return true;
+    case function::less_equal: found = whole_function::less_equal; return true;
+    case function::equal: found = whole_function::equal; return true;
+    default: return false;
+  }
+}
+
+}  // namespace detail
+
+/// x in another type: Keras's `ops.cast`. From float32 to int32 the fraction is cut off, numbers beyond int32 become
+/// its nearest number and NaN becomes 0; to uint8 and int8 whole numbers wrap; to boolean all but 0 is true. E1187 for
+/// another type.
+constexpr tensor cast(tensor x, dtype type) {
+  dtype const from = x.type();
+  if (from == type) return x;
+  switch (type) {
+    case dtype::int32: return detail::map_whole(whole_function::from_float, x);
+    case dtype::float32:
+      return from == dtype::int32 ? detail::map_whole(whole_function::to_float, x) : detail::with_type(x, type);
+    case dtype::boolean:
+      return from == dtype::int32 ? detail::map_whole(whole_function::to_bool, x) : not_equal(x, 0.0F);
+    case dtype::uint8:
+    case dtype::int8:
+      if (from == dtype::boolean) return detail::with_type(x, type);
+      return detail::map_whole(type == dtype::int8 ? whole_function::to_int8 : whole_function::to_uint8,
+                               cast(x, dtype::int32));
+    default:
+      if (x.list->begin_rejection(1187)) {
+        x.list->problem.append("converts a tensor to ");
+        x.list->problem.append(name(type));
+        x.list->problem.append(", but tensors inside of a call are float32, int32, uint8, int8 or bool");
+        x.list->problem.end();
+      }
+      return x;
+  }
+}
+
+constexpr tensor number_beside(tensor a, double value, bool is_integral) {
+  if (a.type() != dtype::int32 || !is_integral) return number(*a.list, static_cast<float>(value));
+  if (value >= -2147483648.0 && value <= 2147483647.0) return detail::int32_number(*a.list, static_cast<int>(value));
+  if (a.list->begin_rejection(1188)) {
+    a.list->problem.append("computes with a tensor of int32 and a number that int32 does not have");
+    a.list->problem.end();
+  }
+  return detail::int32_number(*a.list, 0);
+}
+
+/// Where all operands are whole numbers, a function that int32 has is that of int32. In all other cases int32 become
+/// float32 first, as in Keras. A choice has the type of the two tensors that it chooses from.
+constexpr tensor apply_to_whole(function f, std::initializer_list<tensor> of) {
+  tensor in[3]{};
+  int count = 0;
+  for (tensor const each : of) in[count++] = each;
+  if (f == function::identity || f == function::floor || f == function::round) return in[0];
+  bool const is_choice = f == function::select;
+  bool are_whole = true, some_are_whole = false;
+  for (int i = is_choice ? 1 : 0; i < count; ++i) {
+    are_whole = are_whole && in[i].type() != dtype::float32;
+    some_are_whole = some_are_whole || in[i].type() == dtype::int32;
+  }
+  whole_function found{};
+  bool const is_whole = are_whole && (is_choice || detail::whole_function_of(f, found));
+  if (is_choice) in[0] = cast(in[0], dtype::boolean);
+  for (int i = is_choice ? 1 : 0; i < count && some_are_whole; ++i)
+    in[i] = cast(in[i], is_whole ? dtype::int32 : dtype::float32);
+  if (is_whole && !is_choice) return detail::map_whole(found, in[0], in[1]);
+  if (count == 1) return apply(f, in[0]);
+  if (count == 2) return apply(f, in[0], in[1]);
+  extents out = in[0].shape();
+  if (!out.broadcast_with(in[1].shape()) || !out.broadcast_with(in[2].shape())) {
+    in[0].list->fail("shapes ", in[0].shape(), ", ", in[1].shape(), " and ", in[2].shape(), " do not broadcast in '",
+                     name(f), "'");
+    return in[1];
+  }
+  return {in[0].list, in[0].list->append(map{f}, out, {in[0].id, in[1].id, in[2].id})};
+}
 
 }  // namespace stagecraft::operations
 
@@ -6923,6 +7227,8 @@ struct tensor {
   /// All its extents, the batch among them.
   [[nodiscard]] constexpr extents shape() const { return node().shape; }  // a copy: the list moves when it grows
   [[nodiscard]] constexpr int rank() const { return shape().rank; }
+  /// The type of its elements.
+  [[nodiscard]] constexpr dtype type() const { return node().type; }
   /// Length of an axis, counted from the end if negative. E1070 for one that it does not have.
   [[nodiscard]] constexpr int length(int axis) const {
     if (shape().has(axis)) return shape()[axis];
@@ -6948,12 +7254,18 @@ struct scanned {
 
 /// The number `value`, wherever it is needed.
 constexpr tensor number(operation_list& list, float value) { return {&list, list.append(constant{value}, {})}; }
+/// The number `value` as an operand beside a: int32 if a is, and `value` is written as a whole number; else a float.
+/// E1188 for one that int32 does not have.
+constexpr tensor number_beside(tensor a, double value, bool is_integral);
+/// f of operands some of which are int32: see operations/whole_numbers.hpp.
+constexpr tensor apply_to_whole(function f, std::initializer_list<tensor> of);
 
 /// f at each place. E1070 if the extents do not broadcast.
 template <std::same_as<tensor>... More>
 constexpr tensor apply(function f, tensor a, More... more) {
   extents out = a.shape();
   for (tensor const other : {a, more...}) {
+    if (other.type() == dtype::int32) return apply_to_whole(f, {a, more...});
     if (out.broadcast_with(other.shape())) continue;
     a.list->fail("shapes ", out, " and ", other.shape(), " do not broadcast in '", name(f), "'");
     return a;
@@ -6966,56 +7278,56 @@ constexpr tensor operator-(tensor a) { return apply(function::negative, a); }
 constexpr tensor operator+(tensor a, tensor b) { return apply(function::add, a, b); }
 template <Number N>
 constexpr tensor operator+(tensor a, N b) {
-  return a + number(*a.list, static_cast<float>(b));
+  return a + number_beside(a, static_cast<double>(b), std::is_integral_v<N>);
 }
 template <Number N>
 constexpr tensor operator+(N a, tensor b) {
-  return number(*b.list, static_cast<float>(a)) + b;
+  return number_beside(b, static_cast<double>(a), std::is_integral_v<N>) + b;
 }
 constexpr tensor operator-(tensor a, tensor b) { return apply(function::subtract, a, b); }
 template <Number N>
 constexpr tensor operator-(tensor a, N b) {
-  return a - number(*a.list, static_cast<float>(b));
+  return a - number_beside(a, static_cast<double>(b), std::is_integral_v<N>);
 }
 template <Number N>
 constexpr tensor operator-(N a, tensor b) {
-  return number(*b.list, static_cast<float>(a)) - b;
+  return number_beside(b, static_cast<double>(a), std::is_integral_v<N>) - b;
 }
 constexpr tensor operator*(tensor a, tensor b) { return apply(function::multiply, a, b); }
 template <Number N>
 constexpr tensor operator*(tensor a, N b) {
-  return a * number(*a.list, static_cast<float>(b));
+  return a * number_beside(a, static_cast<double>(b), std::is_integral_v<N>);
 }
 template <Number N>
 constexpr tensor operator*(N a, tensor b) {
-  return number(*b.list, static_cast<float>(a)) * b;
+  return number_beside(b, static_cast<double>(a), std::is_integral_v<N>) * b;
 }
 constexpr tensor operator/(tensor a, tensor b) { return apply(function::divide, a, b); }
 template <Number N>
 constexpr tensor operator/(tensor a, N b) {
-  return a / number(*a.list, static_cast<float>(b));
+  return a / number_beside(a, static_cast<double>(b), std::is_integral_v<N>);
 }
 template <Number N>
 constexpr tensor operator/(N a, tensor b) {
-  return number(*b.list, static_cast<float>(a)) / b;
+  return number_beside(b, static_cast<double>(a), std::is_integral_v<N>) / b;
 }
 constexpr tensor operator<(tensor a, tensor b) { return apply(function::less, a, b); }
 template <Number N>
 constexpr tensor operator<(tensor a, N b) {
-  return a < number(*a.list, static_cast<float>(b));
+  return a < number_beside(a, static_cast<double>(b), std::is_integral_v<N>);
 }
 template <Number N>
 constexpr tensor operator<(N a, tensor b) {
-  return number(*b.list, static_cast<float>(a)) < b;
+  return number_beside(b, static_cast<double>(a), std::is_integral_v<N>) < b;
 }
 constexpr tensor operator<=(tensor a, tensor b) { return apply(function::less_equal, a, b); }
 template <Number N>
 constexpr tensor operator<=(tensor a, N b) {
-  return a <= number(*a.list, static_cast<float>(b));
+  return a <= number_beside(a, static_cast<double>(b), std::is_integral_v<N>);
 }
 template <Number N>
 constexpr tensor operator<=(N a, tensor b) {
-  return number(*b.list, static_cast<float>(a)) <= b;
+  return number_beside(b, static_cast<double>(a), std::is_integral_v<N>) <= b;
 }
 constexpr tensor operator>(tensor a, tensor b) { return b < a; }
 template <Number N>
@@ -7057,15 +7369,31 @@ constexpr tensor& operator/=(tensor& a, N b) {
 }
 
 constexpr tensor equal(tensor a, tensor b) { return apply(function::equal, a, b); }
+template <std::integral N>
+constexpr tensor equal(tensor a, N b) {
+  return equal(a, number_beside(a, static_cast<double>(b), true));
+}
 constexpr tensor equal(tensor a, float b) { return equal(a, number(*a.list, b)); }
 constexpr tensor not_equal(tensor a, tensor b) { return equal(equal(a, b), 0.0F); }
+template <std::integral N>
+constexpr tensor not_equal(tensor a, N b) {
+  return not_equal(a, number_beside(a, static_cast<double>(b), true));
+}
 constexpr tensor not_equal(tensor a, float b) { return not_equal(a, number(*a.list, b)); }
 /// The larger of two, element by element; NaN if one of them is NaN.
 constexpr tensor maximum(tensor a, tensor b) { return apply(function::maximum, a, b); }
+template <std::integral N>
+constexpr tensor maximum(tensor a, N b) {
+  return maximum(a, number_beside(a, static_cast<double>(b), true));
+}
 constexpr tensor maximum(tensor a, float b) { return maximum(a, number(*a.list, b)); }
 constexpr tensor maximum(float a, tensor b) { return maximum(number(*b.list, a), b); }
 /// The smaller of two, element by element; NaN if one of them is NaN.
 constexpr tensor minimum(tensor a, tensor b) { return apply(function::minimum, a, b); }
+template <std::integral N>
+constexpr tensor minimum(tensor a, N b) {
+  return minimum(a, number_beside(a, static_cast<double>(b), true));
+}
 constexpr tensor minimum(tensor a, float b) { return minimum(a, number(*a.list, b)); }
 constexpr tensor minimum(float a, tensor b) { return minimum(number(*b.list, a), b); }
 constexpr tensor pow(tensor a, tensor b) { return apply(function::power, a, b); }
@@ -7106,6 +7434,11 @@ constexpr tensor stop_gradient(tensor a) {
   return result;
 }
 
+/// Options of `ops.gradient`.
+struct gradient_options {
+  tensor upstream{};  ///< gradient of y, of its shape: the result is that of the sum of `upstream * y`. Default: ones
+};
+
 }  // namespace stagecraft::operations
 
 namespace stagecraft {
@@ -7115,6 +7448,135 @@ using operations::maximum;
 using operations::minimum;
 
 }  // namespace stagecraft
+
+// ---- stagecraft/operations/composed/composed_words.hpp
+// Declares the words of `ops` that <stagecraft/operations/words.hpp> defines. Programs that do not include it pay for
+// the declarations alone.
+
+namespace stagecraft::operations {
+
+class tracer;
+struct found_elements;
+
+/// What stands outside of a tensor where it is padded.
+enum class pad_mode : unsigned char {
+  edge,       ///< the element at the end
+  reflect,    ///< the elements before it, from the last but one on
+  symmetric,  ///< the elements before it, from the last on
+  wrap,       ///< the elements from the other end on
+};
+
+/// Where the places of a resized axis lie on the old one.
+enum class resize_places : unsigned char {
+  half_pixel,     ///< place i is (i + 0.5) old / new - 0.5: Keras's
+  align_corners,  ///< place i is i (old - 1) / (new - 1)
+  asymmetric,     ///< place i is i old / new
+};
+
+/// A base of `tracer`: words that are made of its other operations, so that gradients, costs and tasks of tiles follow
+/// from these. Arguments that do not fit are E1070, as there. Include <stagecraft/operations/words.hpp> to use them.
+class composed_words {
+ public:
+  /// x as elements of another type: Keras's `cast`; see operations/whole_numbers.hpp. E1187.
+  static constexpr tensor cast(tensor x, dtype type) { return operations::cast(x, type); }
+
+  /// The product over axes. Its gradient is right where elements are 0. Makes log2(n) products of halves.
+  constexpr tensor prod(tensor x, axis_list const& axes);
+  /// log(sum(exp(x))) over axes, without overflow.
+  constexpr tensor logsumexp(tensor x, axis_list const& axes);
+  /// The sum of sizes over axes: ONNX's ReduceL1.
+  constexpr tensor l1_norm(tensor x, axis_list const& axes);
+  /// The root of the sum of squares over axes: ONNX's ReduceL2. Its gradient at 0 is NaN, as TensorFlow's.
+  constexpr tensor l2_norm(tensor x, axis_list const& axes);
+  /// The place of the largest element of an axis: of the first one, or of the last. It has no gradient. An axis with
+  /// NaN has no such place; the result is its length, or -1 for the last.
+  constexpr tensor argmax(tensor x, int axis = -1, bool last = false);
+  /// The place of the smallest element of an axis, as `argmax`.
+  constexpr tensor argmin(tensor x, int axis = -1, bool last = false);
+  /// Element i is the sum of the elements up to i, or of those before i if `exclusive`; from the end if `reverse`.
+  /// Makes log2(n) sums of the whole tensor.
+  constexpr tensor cumsum(tensor x, int axis, bool exclusive = false, bool reverse = false);
+  /// Element i is the product of the elements up to i, as `cumsum`.
+  constexpr tensor cumprod(tensor x, int axis, bool exclusive = false, bool reverse = false);
+  /// x / (bias + alpha / size s)^beta, where s is the sum of squares in a window of `size` places of an axis around
+  /// each: ONNX's LRN, of AlexNet and GoogLeNet. TensorFlow's `alpha` is ONNX's alpha / size.
+  constexpr tensor local_response_normalization(tensor x, int size, float alpha = 1e-4F, float beta = 0.75F,
+                                                float bias = 1, int axis = -1);
+  /// A new axis of length 1.
+  constexpr tensor expand_dims(tensor x, int axis);
+  /// The tensor without an axis of length 1.
+  constexpr tensor squeeze(tensor x, int axis);
+  /// An axis in another place; the others keep their order.
+  constexpr tensor moveaxis(tensor x, int from, int to);
+  /// The whole tensor counts[i] times along axis i, the last axes if there are fewer counts.
+  constexpr tensor tile(tensor x, extents const& counts);
+  /// As many parts of an axis as there are lengths, which make its length together.
+  constexpr tracing::growing_array<tensor> split(tensor x, std::initializer_list<int> lengths, int axis = -1);
+  /// `count` equal parts of an axis.
+  constexpr tracing::growing_array<tensor> split(tensor x, int count, int axis = -1);
+  /// Tensors of one shape along a new axis.
+  constexpr tensor stack(tracing::array_view<tensor const> parts, int axis = 0);
+  /// The elements of an axis, `shift` places on; those at the end come to the begin.
+  constexpr tensor roll(tensor x, int shift, int axis);
+  /// `value`, `before` and `after` x along an axis.
+  constexpr tensor pad(tensor x, int axis, int before, int after, float value);
+  /// Elements of x, `before` and `after` it along an axis. Only `edge` and `wrap` take more than the axis has.
+  constexpr tensor pad(tensor x, int axis, int before, int after, pad_mode mode);
+  /// 0 above diagonal k of the matrices of the last two axes.
+  constexpr tensor tril(tensor x, int k = 0);
+  /// 0 below diagonal k of the matrices of the last two axes.
+  constexpr tensor triu(tensor x, int k = 0);
+  /// (batch, rows, columns, channels): squares of block x block places become channels, the places of a square first
+  /// or, without `places_first`, the old channels first.
+  constexpr tensor space_to_depth(tensor x, int block, bool places_first = true);
+  /// The inverse of `space_to_depth`: ONNX's DCR, or CRD without `places_first`, which is PyTorch's pixel_shuffle.
+  constexpr tensor depth_to_space(tensor x, int block, bool places_first = true);
+  constexpr tensor stack(std::initializer_list<tensor> parts, int axis = 0);
+  /// The places of an axis that constant indices name, in their order. Each run of indices with one step is a slice.
+  constexpr tensor take(tensor x, tracing::array_view<int const> indices, int axis);
+  /// The places of an axis that indices name; the axis becomes the indices' axes. Negative indices count from the end;
+  /// those outside of the axis return 0, as in all words with indices.
+  constexpr tensor take(tensor x, tensor indices, int axis);
+  /// The element of an axis that the index at each place names: NumPy's, and ONNX's GatherElements. Other axes of x and
+  /// the indices are equally long. E1160 for x of more than 2^24 elements, which floats cannot count.
+  constexpr tensor take_along_axis(tensor x, tensor indices, int axis);
+  /// x with `values` at the places of an axis that the indices name: ONNX's ScatterElements. Values for one place are
+  /// added up. With `adds`, they are added to x as well. E1160 as `take_along_axis`.
+  constexpr tensor put_along_axis(tensor x, tensor indices, tensor values, int axis, bool adds = false);
+  /// The rows of x at the places that rows of indices name, (..., k): places of the first k axes of x or, of each
+  /// sample by itself, of those after `batch_axes` axes that both have: ONNX's GatherND. E1160 for more than 2^24
+  /// places.
+  constexpr tensor gather_nd(tensor x, tensor indices, int batch_axes = 0);
+  /// x with rows of `values` at the places that rows of indices name, as `gather_nd`: ONNX's ScatterND. Values for one
+  /// place are added up. With `adds`, they are added to x as well. E1160 as there.
+  constexpr tensor scatter_nd(tensor x, tensor indices, tensor values, bool adds = false);
+  /// 1 at the place that an index names along a new axis of length `depth`, else 0.
+  constexpr tensor one_hot(tensor indices, int depth, int axis = -1);
+  /// The k largest elements of an axis, or the smallest, in order; equal ones keep their order. The values have a
+  /// gradient. Makes k passes over the axis, so that a sort of a long one is slow: 1.4 ms for 1,000 elements. NaN has
+  /// no place in the order: an axis with one has no result. E1160 for x of more than 2^24 elements.
+  constexpr found_elements top_k(tensor x, int k, int axis = -1, bool largest = true);
+  /// The elements of an axis in rising order, or in falling order: `top_k` of all.
+  constexpr tensor sort(tensor x, int axis = -1, bool falling = false);
+  /// The places of an axis's elements in `sort`.
+  constexpr tensor argsort(tensor x, int axis = -1, bool falling = false);
+  constexpr tensor take(tensor x, std::initializer_list<int> indices, int axis);
+  /// Sums of products as Einstein writes them: `einsum("bij,bjk->bik", {a, b})`. One or two tensors; a letter stands at
+  /// most once for each tensor and in the result. E1161 for what is written otherwise.
+  constexpr tensor einsum(std::string_view formula, std::initializer_list<tensor> of);
+  /// An axis with another length, whose elements are the nearest ones of x; of two, the earlier one. With `earlier`
+  /// always the one at or before the place: PyTorch's nearest, which is `asymmetric`.
+  constexpr tensor resize_nearest(tensor x, int axis, int length, resize_places places = resize_places::half_pixel,
+                                  bool earlier = false);
+  /// An axis with another length, whose elements are interpolated between two of x. New lengths that are multiples of
+  /// the old one are sums of neighbours, others products with a matrix.
+  constexpr tensor resize_linear(tensor x, int axis, int length, resize_places places = resize_places::half_pixel);
+
+ private:
+  constexpr tracer& ops();
+};
+
+}  // namespace stagecraft::operations
 
 // ---- stagecraft/operations/composed/refusal.hpp
 // What a word of `ops` says of a tensor that does not fit.
@@ -7160,1059 +7622,6 @@ constexpr tensor refused(tensor x, std::string_view what, std::initializer_list<
 }
 
 }  // namespace stagecraft::operations::detail
-
-// ---- stagecraft/operations/functions.hpp
-// Functions of numbers that are made of those of a `map`. Their gradients, costs and vertices follow from these.
-// Errors are in units in the last place of the correctly rounded result, measured with AVX-512 and SSE2 on random
-// numbers of each function's domain.
-
-namespace stagecraft::operations {
-
-/// `tensor`: functions of it are templates, so that programs without them do not pay for them.
-template <class T>
-concept OneTensor = std::same_as<T, tensor>;
-
-// Comparisons and logic: results are 1 and 0; any number but 0 is true, NaN as well.
-template <OneTensor Tensor>
-constexpr Tensor logical_not(Tensor a) {
-  return equal(a, 0.0F);
-}
-template <OneTensor Tensor>
-constexpr Tensor logical_and(Tensor a, Tensor b) {
-  return where(a, not_equal(b, 0.0F), 0.0F);
-}
-template <OneTensor Tensor>
-constexpr Tensor logical_or(Tensor a, Tensor b) {
-  return where(a, 1.0F, not_equal(b, 0.0F));
-}
-template <OneTensor Tensor>
-constexpr Tensor logical_xor(Tensor a, Tensor b) {
-  return not_equal(logical_not(a), logical_not(b));
-}
-/// 1 for NaN, else 0.
-template <OneTensor Tensor>
-constexpr Tensor isnan(Tensor a) {
-  return logical_not(equal(a, a));
-}
-/// 1 for an infinite number of a sign that counts, else 0.
-template <OneTensor Tensor>
-constexpr Tensor isinf(Tensor a, bool positive = true, bool negative = true) {
-  if (positive && negative) return equal(abs(a), __builtin_inff());
-  return positive || negative ? equal(a, positive ? __builtin_inff() : -__builtin_inff()) : a < -__builtin_inff();
-}
-/// 1 for a number that is neither infinite nor NaN, else 0.
-template <OneTensor Tensor>
-constexpr Tensor isfinite(Tensor a) {
-  return abs(a) < __builtin_inff();
-}
-
-// Whole numbers. The results are exact.
-template <OneTensor Tensor>
-constexpr Tensor ceil(Tensor a) {
-  return -floor(-a);
-}
-/// The number without its fraction: rounded towards 0.
-template <OneTensor Tensor>
-constexpr Tensor trunc(Tensor a) {
-  return where(a < 0.0F, ceil(a), floor(a));
-}
-/// a - b floor(a / b), with the sign of b: Python's `%`, and Keras's `mod`.
-template <OneTensor Tensor>
-constexpr Tensor mod(Tensor a, Tensor b) {
-  Tensor const rest = fmod(a, b);
-  return where(equal(rest < 0.0F, b < 0.0F), rest, where(rest, rest + b, rest));
-}
-template <OneTensor Tensor>
-constexpr Tensor mod(Tensor a, float b) {
-  return mod(a, number(*a.list, b));
-}
-
-/// minimum(maximum(a, least), most): `most` where the bounds are in the wrong order.
-template <OneTensor Tensor>
-constexpr Tensor clip(Tensor a, Tensor least, Tensor most) {
-  return minimum(maximum(a, least), most);
-}
-template <OneTensor Tensor>
-constexpr Tensor clip(Tensor a, float least, float most) {
-  return minimum(maximum(a, least), most);
-}
-template <OneTensor Tensor>
-constexpr Tensor reciprocal(Tensor a) {
-  return 1.0F / a;
-}
-
-namespace detail {
-
-/// |a|, whose gradient at 0 is 1: of odd functions that are computed from the size of a number.
-template <OneTensor Tensor>
-constexpr Tensor size_of_odd(Tensor a) {
-  return maximum(a, -a);
-}
-/// `value`, an odd function of |a|, with the sign of a.
-template <OneTensor Tensor>
-constexpr Tensor with_sign(Tensor a, Tensor value) {
-  return where(a < 0.0F, -value, value);
-}
-inline constexpr float ln2 = 0.693147181F;
-/// A number from which on the root of a^2 + 1 or a^2 - 1 is a.
-inline constexpr float large = 1e10F;
-
-}  // namespace detail
-
-/// e^a - 1, without a loss of digits near 0. Error: at most 2.9 ulp.
-template <OneTensor Tensor>
-constexpr Tensor expm1(Tensor a) {
-  return tanh(a * 0.5F) * (exp(a) + 1.0F);
-}
-
-/// sin(a) / cos(a). Error: at most 3 ulp.
-template <OneTensor Tensor>
-constexpr Tensor tan(Tensor a) {
-  return sin(a) / cos(a);
-}
-/// The angle in [-pi / 2, pi / 2] whose sine is a; NaN outside of [-1, 1]. Error: at most 3.1 ulp. The gradient at -1
-/// and 1 is not finite.
-template <OneTensor Tensor>
-constexpr Tensor asin(Tensor a) {
-  return atan(a / sqrt((1.0F - a) * (1.0F + a)));
-}
-/// The angle in [0, pi] whose cosine is a; NaN outside of [-1, 1]. Error: at most 3 ulp. The gradient at -1 and 1 is
-/// not finite.
-template <OneTensor Tensor>
-constexpr Tensor acos(Tensor a) {
-  return atan(sqrt((1.0F - a) / (1.0F + a))) * 2.0F;
-}
-
-/// The hyperbolic cosine. Error: at most 3.1 ulp.
-template <OneTensor Tensor>
-constexpr Tensor cosh(Tensor a) {
-  Tensor const root = exp(abs(a) * 0.5F);  // its square may overflow where half of the square does not
-  return root * 0.5F * root + 0.5F / (root * root);
-}
-/// The hyperbolic sine. Error: at most 3.7 ulp.
-template <OneTensor Tensor>
-constexpr Tensor sinh(Tensor a) {
-  return tanh(a) * cosh(a);
-}
-/// The inverse of `sinh`. Error: at most 1.7 ulp.
-template <OneTensor Tensor>
-constexpr Tensor asinh(Tensor a) {
-  Tensor const size = detail::size_of_odd(a), near = minimum(size, detail::large);
-  Tensor const of_near = log1p(near + near * (near / (sqrt(near * near + 1.0F) + 1.0F)));
-  return detail::with_sign(a, where(size < detail::large, of_near, log(maximum(size, detail::large)) + detail::ln2));
-}
-/// The inverse of `cosh`; NaN below 1. Error: at most 2.6 ulp.
-template <OneTensor Tensor>
-constexpr Tensor acosh(Tensor a) {
-  Tensor const above_one = minimum(a, detail::large) - 1.0F;
-  Tensor const of_near = log1p(above_one + sqrt(above_one) * sqrt(above_one + 2.0F));
-  return where(a > detail::large, log(a) + detail::ln2, of_near);
-}
-/// The inverse of `tanh`; NaN outside of [-1, 1]. Error: at most 2 ulp.
-template <OneTensor Tensor>
-constexpr Tensor atanh(Tensor a) {
-  Tensor const size = detail::size_of_odd(a);
-  return detail::with_sign(a, log1p(size * 2.0F / (1.0F - size)) * 0.5F);
-}
-
-// Activations with parameters of ONNX and PyTorch. Those of Keras are `sc::relu(x)` and its like.
-/// clip(alpha a + beta, 0, 1). Keras 2's has 0.2 and 0.5, Keras 3's 1/6 and 0.5.
-template <OneTensor Tensor>
-constexpr Tensor hard_sigmoid(Tensor a, float alpha, float beta = 0.5F) {
-  return clip(a * alpha + beta, 0.0F, 1.0F);
-}
-/// a times its hard_sigmoid of slope 1/6.
-template <OneTensor Tensor>
-constexpr Tensor hard_swish(Tensor a) {
-  return a * hard_sigmoid(a, 1.0F / 6.0F);
-}
-/// a where it is positive, else alpha (e^a - 1).
-template <OneTensor Tensor>
-constexpr Tensor elu(Tensor a, float alpha) {
-  return where(a > 0.0F, a, expm1(minimum(a, 0.0F)) * alpha);
-}
-/// a where it is positive, else alpha (e^(a / alpha) - 1).
-template <OneTensor Tensor>
-constexpr Tensor celu(Tensor a, float alpha = 1) {
-  return where(a > 0.0F, a, expm1(minimum(a, 0.0F) * (1.0F / alpha)) * alpha);
-}
-/// gamma times the elu of slope alpha.
-template <OneTensor Tensor>
-constexpr Tensor selu(Tensor a, float alpha, float gamma) {
-  return elu(a, alpha) * gamma;
-}
-/// a tanh(softplus(a)).
-template <OneTensor Tensor>
-constexpr Tensor mish(Tensor a) {
-  return a * tanh(softplus(a));
-}
-/// a where it is larger than alpha, else 0.
-template <OneTensor Tensor>
-constexpr Tensor thresholded_relu(Tensor a, float alpha = 1) {
-  return where(a > alpha, a, 0.0F);
-}
-/// a, moved towards 0 by `bias`, where |a| is larger than lambda; else 0: ONNX's Shrink.
-template <OneTensor Tensor>
-constexpr Tensor shrink(Tensor a, float lambda = 0.5F, float bias = 0) {
-  return where(a < -lambda, a + bias, where(a > lambda, a - bias, 0.0F));
-}
-/// log(sigmoid(a)).
-template <OneTensor Tensor>
-constexpr Tensor log_sigmoid(Tensor a) {
-  return -softplus(-a);
-}
-
-}  // namespace stagecraft::operations
-
-// ---- stagecraft/operations/composed/choice_words.hpp
-// Words of `ops` for elements that indices choose, and for elements in order. They are made of
-// other operations: gradients, costs and tasks of tiles follow from these. Counterparts: keras.ops, NumPy, ONNX.
-
-namespace stagecraft::operations {
-
-namespace detail {
-
-/// Indices from the front: those below 0 count from the end.
-constexpr tensor from_front(tensor indices, int length) {
-  return where(indices < 0.0F, indices + static_cast<float>(length), indices);
-}
-
-}  // namespace detail
-
-/// The largest elements of an axis and where they stand.
-struct found_elements {
-  tensor values;   ///< in order, the first one first
-  tensor indices;  ///< their places, which have no gradient
-};
-
-/// A base of `tracer`, which is `Ops`. Arguments that do not fit are E1070, as there. A template, so that programs
-/// without these words do not pay for them.
-template <class Ops, class Tensor>
-class choice_words {
- public:
-  /// The places of an axis that constant indices name, in their order. Each run of indices with one step is a slice.
-  constexpr Tensor take(Tensor x, tracing::array_view<int const> indices, int axis) {
-    if (!x.shape().has(axis) || indices.empty())
-      return detail::refused(x, "has no places to take along axis #", {axis});
-    auto const length = x.length(axis), count = static_cast<int>(indices.size());
-    tracing::growing_array<int> at;
-    for (int const index : indices) {
-      if (index < -length || index >= length) return detail::refused(x, "has no place # along axis #", {index, axis});
-      at.push_back(index < 0 ? index + length : index);
-    }
-    // Each index several times: as one repetition, not one for each index.
-    int each = 1;
-    while (each < count && at[each] == at[0]) ++each;
-    bool is_repetition = each > 1 && each < count && count % each == 0;
-    for (int i = 0; i < count && is_repetition; ++i) is_repetition = at[i] == at[i / each * each];
-    if (is_repetition && x.rank() < extents::max_rank) {
-      tracing::growing_array<int> once;
-      for (int i = 0; i < count; i += each) once.push_back(at[i]);
-      return ops().repeat(take(x, tracing::array_view<int const>(once), axis), each, axis);
-    }
-    tracing::growing_array<Tensor> parts;
-    for (int i = 0; i < count;) {
-      int end = i + 1;
-      int const step = end < count ? at[end] - at[i] : 1;
-      while (end < count && at[end] - at[end - 1] == step) ++end;
-      // A run of two is as good as two runs, unless a longer one begins at its second place.
-      if (end == i + 2 && end < count && (step == 0 || step > 1 || step < -1)) end = i + 1;
-      if (step == 0 && end > i + 1) {
-        auto wide = x.shape();
-        wide[axis] = end - i;
-        parts.push_back(ops().broadcast(ops().slice(x, axis, at[i], 1), wide));
-      } else {
-        parts.push_back(ops().slice(x, axis, at[i], end - i, end == i + 1 ? 1 : step));
-      }
-      i = end;
-    }
-    return ops().concatenate(parts, axis);
-  }
-  /// The places of an axis that indices name; the axis becomes the indices' axes. Negative indices count from the end;
-  /// those outside of the axis return 0, as in all words with indices.
-  constexpr Tensor take(Tensor x, Tensor indices, int axis) {
-    if (!x.shape().has(axis) || x.rank() - 1 + indices.rank() > extents::max_rank)
-      return detail::refused(x, "has no places to take by indices of shape @ along axis #", {axis}, {indices.shape()});
-    auto const along = x.shape().from_front(axis), count = indices.rank();
-    Tensor const rows =
-        ops().take(ops().moveaxis(x, along, 0), detail::from_front(stop_gradient(indices), x.length(along)));
-    if (along == 0 || count == 0) return rows;
-    axis_list order = axis_list::none();  // the axes before, then those of the indices, then the ones after
-    order.count = rows.rank();
-    for (int i = 0; i < order.count; ++i) order.axes[i] = i < along ? count + i : i < along + count ? i - along : i;
-    return ops().transpose(rows, order);
-  }
-  /// The element of an axis that the index at each place names: NumPy's, and ONNX's GatherElements. Other axes of x and
-  /// the indices are equally long. E1160 for x of more than 2^24 elements, which floats cannot count.
-  constexpr Tensor take_along_axis(Tensor x, Tensor indices, int axis) {
-    auto expected = x.shape();
-    if (expected.has(axis) && indices.rank() == expected.rank) expected[axis] = indices.shape()[axis];
-    if (!x.shape().has(axis) || indices.shape() != expected)
-      return detail::refused(x, "has no elements for indices of shape @ along axis #", {axis}, {indices.shape()});
-    if (!can_be_counted(x)) return x;
-    auto const size = static_cast<int>(x.shape().size()), count = static_cast<int>(expected.size());
-    Tensor const places = ops().reshape(flat_places(indices, x.shape(), axis), {count});
-    return ops().reshape(ops().take(ops().reshape(x, {size, 1}), places), expected);
-  }
-  /// x with `values` at the places of an axis that the indices name: ONNX's ScatterElements. Values for one place are
-  /// added up. With `adds`, they are added to x as well. E1160 as `take_along_axis`.
-  constexpr Tensor put_along_axis(Tensor x, Tensor indices, Tensor values, int axis, bool adds = false) {
-    auto expected = x.shape();
-    if (expected.has(axis) && indices.rank() == expected.rank) expected[axis] = indices.shape()[axis];
-    if (!x.shape().has(axis) || indices.shape() != expected || values.shape() != expected)
-      return detail::refused(x, "has no places for values of shape @ by indices of shape @ along axis #", {axis},
-                             {values.shape(), indices.shape()});
-    if (!can_be_counted(x)) return x;
-    auto const size = static_cast<int>(x.shape().size()), count = static_cast<int>(expected.size());
-    Tensor const places = ops().reshape(flat_places(indices, x.shape(), axis), {count});
-    auto const summed = [&](Tensor rows) {
-      return ops().reshape(ops().append(scatter_add{}, {size, 1}, {rows.id, places.id}), x.shape());
-    };
-    Tensor const put = summed(ops().reshape(values, {count, 1}));
-    return adds ? x + put : where(summed(ops().full({count, 1}, 1)), put, x);
-  }
-  /// The rows of x at the places that rows of indices name, (..., k): places of the first k axes of x or, of each
-  /// sample by itself, of those after `batch_axes` axes that both have: ONNX's GatherND. E1160 for more than 2^24
-  /// places.
-  constexpr Tensor gather_nd(Tensor x, Tensor indices, int batch_axes = 0) {
-    places_of_rows const where_to(x.shape(), indices.shape(), batch_axes);
-    if (!where_to.fits)
-      return detail::refused(x, "has no rows at places of shape @ after # axes", {batch_axes}, {indices.shape()});
-    if (!can_be_counted(x, where_to.table[0])) return x;
-    return ops().reshape(ops().take(ops().reshape(x, where_to.table), flat_rows(indices, x.shape(), batch_axes)),
-                         where_to.result);
-  }
-  /// x with rows of `values` at the places that rows of indices name, as `gather_nd`: ONNX's ScatterND. Values for one
-  /// place are added up. With `adds`, they are added to x as well. E1160 as there.
-  constexpr Tensor scatter_nd(Tensor x, Tensor indices, Tensor values, bool adds = false) {
-    places_of_rows const where_to(x.shape(), indices.shape(), 0);
-    if (!where_to.fits || values.shape() != where_to.result)
-      return detail::refused(x, "has no rows for values of shape @ at places of shape @", {},
-                             {values.shape(), indices.shape()});
-    if (!can_be_counted(x, where_to.table[0])) return x;
-    Tensor const places = flat_rows(indices, x.shape(), 0);
-    auto const summed = [&](Tensor rows) {
-      return ops().append(scatter_add{}, {where_to.table[0], rows.length(-1)}, {rows.id, places.id});
-    };
-    int const count = places.length(0);
-    Tensor const put = summed(ops().reshape(values, {count, where_to.table[1]}));
-    if (adds) return x + ops().reshape(put, x.shape());
-    Tensor const is_put = summed(ops().full({count, 1}, 1));
-    return ops().reshape(where(is_put, put, ops().reshape(x, where_to.table)), x.shape());
-  }
-  /// 1 at the place that an index names along a new axis of length `depth`, else 0.
-  constexpr Tensor one_hot(Tensor indices, int depth, int axis = -1) {
-    auto const rank = indices.rank() + 1;
-    if (depth < 1 || axis < -rank || axis >= rank || rank > extents::max_rank)
-      return detail::refused(indices, "are no indices of # places along a new axis #", {depth, axis});
-    extents row;
-    for (int i = 0; i < rank; ++i) row.push_back(1);
-    row[axis] = depth;
-    return equal(ops().expand_dims(detail::from_front(stop_gradient(indices), depth), axis), ops().iota(row, axis));
-  }
-  /// The k largest elements of an axis, or the smallest, in order; equal ones keep their order. The values have a
-  /// gradient. Makes k passes over the axis, so that a sort of a long one is slow: 1.4 ms for 1,000 elements. NaN has
-  /// no place in the order: an axis with one has no result. E1160 for x of more than 2^24 elements.
-  constexpr found_elements top_k(Tensor x, int k, int axis = -1, bool largest = true) {
-    if (!x.shape().has(axis) || k < 1 || k > x.shape()[axis] || x.rank() == extents::max_rank) {
-      detail::refused(x, "has no # elements along axis #", {k, axis});
-      return {x, x};
-    }
-    if (!can_be_counted(x)) return {x, x};
-    auto const along = x.shape().from_front(axis), length = x.length(along);
-    auto const trips = x.rank() > 1 ? 1 : 0;  // the axis of the trips: after the batch, so that samples stay apart
-    Tensor const of = largest ? stop_gradient(x) : -stop_gradient(x);
-    extents row, one = x.shape(), counted;
-    for (int i = 0; i < x.rank(); ++i) row.push_back(1);
-    row[along] = length;
-    one[along] = 1;
-    for (int i = 0; i <= trips; ++i) counted.push_back(i == trips ? k : 1);
-    Tensor const places = ops().iota(row, along);
-    // Each trip of a scan finds the largest element that no trip before has found.
-    auto const find = [&](Tensor, std::array<Tensor, 2> const& before) {
-      Tensor const is_found = before[0];
-      Tensor const left = where(is_found, -__builtin_inff(), of);
-      Tensor const is_largest = where(is_found, 0.0F, equal(left, ops().max(left, along)));
-      Tensor const place = ops().min(where(is_largest, places, static_cast<float>(length)), along);
-      return std::array{where(equal(places, place), 1.0F, is_found), place};
-    };
-    std::array const first{ops().full(x.shape(), 0), ops().full(one, 0)};
-    Tensor const all = ops().scan(ops().iota(counted, trips), trips, first, find).all[1];
-    // (batch, k, axes..., 1 for this one, axes...), or (k, 1, ...) where the axis of the trips is the first.
-    auto shape = x.shape();
-    shape[along] = k;
-    bool const is_before = along < trips;
-    Tensor const moved =
-        ops().moveaxis(ops().squeeze(all, is_before ? along : along + 1), is_before ? 0 : trips, along);
-    Tensor const indices = stop_gradient(ops().reshape(moved, shape));
-    return {take_along_axis(x, indices, axis), indices};
-  }
-  /// The elements of an axis in rising order, or in falling order: `top_k` of all.
-  constexpr Tensor sort(Tensor x, int axis = -1, bool falling = false) {
-    return top_k(x, x.shape().has(axis) ? x.length(axis) : 1, axis, falling).values;
-  }
-  /// The places of an axis's elements in `sort`.
-  constexpr Tensor argsort(Tensor x, int axis = -1, bool falling = false) {
-    return top_k(x, x.shape().has(axis) ? x.length(axis) : 1, axis, falling).indices;
-  }
-  constexpr Tensor take(Tensor x, std::initializer_list<int> indices, int axis) {
-    return take(x, tracing::array_view<int const>(indices.begin(), indices.size()), axis);
-  }
-
- private:
-  constexpr Ops& ops() { return static_cast<Ops&>(*this); }
-  /// Rows of a tensor at places of its first axes.
-  struct places_of_rows {
-    extents table, result;  ///< (places, elements of a row); the shape of the rows that indices name
-    bool fits = false;
-
-    constexpr places_of_rows(extents const& x, extents const& indices, int batch_axes) {
-      int const named = indices.rank > 0 ? batch_axes + indices[-1] : 0;
-      if (batch_axes < 0 || indices.rank <= batch_axes || named > x.rank || indices[-1] < 1 ||
-          indices.rank - 1 + x.rank - named > extents::max_rank)
-        return;
-      long long places = 1, row = 1;
-      for (int i = 0; i + 1 < indices.rank; ++i) result.push_back(indices[i]);
-      for (int i = 0; i < x.rank; ++i) (i < named ? places : row) *= x[i];
-      for (int i = named; i < x.rank; ++i) result.push_back(x[i]);
-      table = {places, row};
-      fits = true;
-      for (int i = 0; i < batch_axes; ++i) fits = fits && x[i] == indices[i];
-    }
-  };
-  /// The numbers of the places that rows of indices name, in one axis; -1 for a place that there is not.
-  constexpr Tensor flat_rows(Tensor indices, extents const& of, int batch_axes) {
-    auto const last = indices.rank() - 1;
-    Tensor place, is_there;
-    long long stride = 1;
-    for (int i = batch_axes + indices.length(last); i-- > 0; stride *= of[i]) {
-      Tensor index;
-      if (i < batch_axes) {
-        extents axis;
-        for (int k = 0; k <= last; ++k) axis.push_back(k == i ? of[i] : 1);
-        index = ops().iota(axis, i);
-      } else {
-        index = detail::from_front(stop_gradient(ops().slice(indices, last, i - batch_axes, 1)), of[i]);
-        Tensor const here = logical_and(index >= 0.0F, index < static_cast<float>(of[i]));
-        is_there = is_there.list == nullptr ? here : is_there * here;
-      }
-      index = index * static_cast<float>(stride);
-      place = place.list == nullptr ? index : place + index;
-    }
-    auto const count = static_cast<int>(indices.shape().size()) / indices.length(last);
-    return ops().reshape(where(is_there, place, -1.0F), {count});
-  }
-  /// Reports that floats cannot count the elements of x: E1160.
-  constexpr bool can_be_counted(Tensor x) { return can_be_counted(x, x.shape().size()); }
-  constexpr bool can_be_counted(Tensor x, long long places) {
-    constexpr long long most = 1LL << 24;
-    if (places <= most) return true;
-    if (x.list->begin_rejection(1160)) {
-      x.list->problem.append("chooses single elements of a tensor of shape ");
-      x.list->problem.append(x.shape());
-      x.list->problem.append(", which has more than 2^24: indices are floats; split the tensor or the batch");
-      x.list->problem.end();
-    }
-    return false;
-  }
-  /// The places that indices along an axis of a tensor of extents `of` name, among all its elements; -1 for none.
-  constexpr Tensor flat_places(Tensor indices, extents const& of, int axis) {
-    auto const along = of.from_front(axis);
-    auto const length = static_cast<float>(of[along]);
-    Tensor const index = detail::from_front(stop_gradient(indices), of[along]);
-    long long stride = 1;
-    Tensor place;
-    for (int i = of.rank - 1; i >= 0; stride *= of[i--]) {
-      extents row;
-      for (int k = 0; k < of.rank; ++k) row.push_back(1);
-      row[i] = indices.shape()[i];
-      if (i != along && row[i] == 1) continue;
-      Tensor const step = (i == along ? index : ops().iota(row, i)) * static_cast<float>(stride);
-      place = place.list == nullptr ? step : place + step;
-    }
-    return where(logical_and(index >= 0.0F, index < length), ops().broadcast(place, indices.shape()), -1.0F);
-  }
-};
-
-}  // namespace stagecraft::operations
-
-// ---- stagecraft/operations/composed/movement_words.hpp
-// Words of `ops` that move whole axes: tiles, parts, borders, triangles, and squares of images that become channels.
-// They are made of other operations: gradients, costs and tasks of tiles follow from these. Counterparts: keras.ops,
-// NumPy, ONNX.
-
-namespace stagecraft::operations {
-
-/// What stands outside of a tensor where it is padded.
-enum class pad_mode : unsigned char {
-  edge,       ///< the element at the end
-  reflect,    ///< the elements before it, from the last but one on
-  symmetric,  ///< the elements before it, from the last on
-  wrap,       ///< the elements from the other end on
-};
-
-/// A base of `tracer`, which is `Ops`. Arguments that do not fit are E1070, as there. A template, so that programs
-/// without these words do not pay for them.
-template <class Ops, class Tensor>
-class movement_words {
- public:
-  /// A new axis of length 1.
-  constexpr Tensor expand_dims(Tensor x, int axis) {
-    auto const rank = x.rank() + 1;
-    if (axis < -rank || axis >= rank || rank > extents::max_rank)
-      return detail::refused(x, "has no place for an axis #", {axis});
-    auto shape = x.shape();
-    shape.insert(axis < 0 ? axis + rank : axis, 1);
-    return ops().reshape(x, shape);
-  }
-  /// The tensor without an axis of length 1.
-  constexpr Tensor squeeze(Tensor x, int axis) {
-    auto shape = x.shape();
-    if (!shape.has(axis) || shape[axis] != 1) return detail::refused(x, "has no axis # of length 1", {axis});
-    shape.erase(shape.from_front(axis));
-    return ops().reshape(x, shape);
-  }
-  /// An axis in another place; the others keep their order.
-  constexpr Tensor moveaxis(Tensor x, int from, int to) {
-    if (!x.shape().has(from) || !x.shape().has(to)) return detail::refused(x, "has no axes # and #", {from, to});
-    auto const begin = x.shape().from_front(from), end = x.shape().from_front(to);
-    if (begin == end) return x;
-    axis_list order = axis_list::none();
-    order.count = x.rank();
-    for (int i = 0, next = 0; i < x.rank(); ++i) {
-      if (next == begin) ++next;
-      order.axes[i] = i == end ? begin : next++;
-    }
-    return ops().transpose(x, order);
-  }
-  /// The whole tensor counts[i] times along axis i, the last axes if there are fewer counts.
-  constexpr Tensor tile(Tensor x, extents const& counts) {
-    if (counts.rank > x.rank()) {
-      auto wider = x.shape();
-      while (wider.rank < counts.rank) wider.insert(0, 1);
-      x = ops().reshape(x, wider);
-    }
-    for (int axis = 0; axis < x.rank(); ++axis) {
-      auto const count = counts.aligned(axis, x.rank());
-      auto apart = x.shape(), all = apart;
-      if (count < 1 || apart.rank == extents::max_rank || 1LL * count * apart[axis] > __INT_MAX__)
-        return detail::refused(x, "cannot be repeated # times along axis #", {count, axis});
-      if (count == 1) continue;
-      all[axis] *= count;
-      apart.insert(axis, 1);
-      Tensor const one = ops().reshape(x, apart);
-      apart[axis] = count;
-      x = ops().reshape(ops().broadcast(one, apart), all);
-    }
-    return x;
-  }
-  /// As many parts of an axis as there are lengths, which make its length together.
-  constexpr tracing::growing_array<Tensor> split(Tensor x, std::initializer_list<int> lengths, int axis = -1) {
-    tracing::growing_array<Tensor> parts;
-    long long begin = 0;
-    for (int const length : lengths) begin += length;
-    bool const fits = x.shape().has(axis) && begin == x.shape()[axis];
-    if (!fits) detail::refused(x, "has no parts of # places in all along axis #", {static_cast<int>(begin), axis});
-    begin = 0;
-    for (int const length : lengths) {
-      parts.push_back(fits ? ops().slice(x, axis, static_cast<int>(begin), length) : x);
-      begin += length;
-    }
-    return parts;
-  }
-  /// `count` equal parts of an axis.
-  constexpr tracing::growing_array<Tensor> split(Tensor x, int count, int axis = -1) {
-    tracing::growing_array<Tensor> parts;
-    bool const fits = x.shape().has(axis) && count > 0 && x.shape()[axis] % count == 0;
-    if (!fits) detail::refused(x, "has no # equal parts along axis #", {count, axis});
-    for (int i = 0; i < count; ++i) {
-      auto const length = fits ? x.shape()[axis] / count : 0;
-      parts.push_back(fits ? ops().slice(x, axis, i * length, length) : x);
-    }
-    return parts;
-  }
-  /// Tensors of one shape along a new axis.
-  constexpr Tensor stack(tracing::array_view<Tensor const> parts, int axis = 0) {
-    tracing::growing_array<Tensor> wider;
-    for (Tensor const part : parts) {
-      if (part.shape() != parts[0].shape())
-        return detail::refused(parts[0], "cannot be stacked with @", {}, {part.shape()});
-      wider.push_back(expand_dims(part, axis));
-    }
-    return ops().concatenate(wider, axis);
-  }
-  /// The elements of an axis, `shift` places on; those at the end come to the begin.
-  constexpr Tensor roll(Tensor x, int shift, int axis) {
-    if (!x.shape().has(axis)) return detail::refused(x, "has no axis #", {axis});
-    auto const length = x.length(axis), begin = (shift % length + length) % length;
-    if (begin == 0) return x;
-    return ops().concatenate({ops().slice(x, axis, length - begin, begin), ops().slice(x, axis, 0, length - begin)},
-                             axis);
-  }
-  /// `value`, `before` and `after` x along an axis.
-  constexpr Tensor pad(Tensor x, int axis, int before, int after, float value) {
-    if (value == 0) return ops().pad(x, axis, before, after);
-    if (!x.shape().has(axis) || before < 0 || after < 0 || 1LL * before + after > __INT_MAX__ - x.length(axis))
-      return detail::refused(x, "cannot be padded by # and # along axis #", {before, after, axis});
-    tracing::growing_array<Tensor> parts;
-    auto border = x.shape();
-    border[axis] = before;
-    if (before > 0) parts.push_back(ops().full(border, value));
-    parts.push_back(x);
-    border[axis] = after;
-    if (after > 0) parts.push_back(ops().full(border, value));
-    return ops().concatenate(parts, axis);
-  }
-  /// Elements of x, `before` and `after` it along an axis. Only `edge` and `wrap` take more than the axis has.
-  constexpr Tensor pad(Tensor x, int axis, int before, int after, pad_mode mode) {
-    auto const length = x.shape().has(axis) ? x.length(axis) : 0;
-    int const most = mode == pad_mode::reflect     ? length - 1
-                     : mode == pad_mode::symmetric ? length
-                                                   : __INT_MAX__ - length;
-    if (length < 1 || before < 0 || after < 0 || before > most || after > most || 1LL * before + after > most * 2LL)
-      return detail::refused(x, "cannot be padded by # and # along axis #", {before, after, axis});
-    tracing::growing_array<int> indices;
-    for (int i = -before; i < length + after; ++i) {
-      bool const is_before = i < 0, is_inside = i >= 0 && i < length;
-      int from = i;
-      if (mode == pad_mode::edge && !is_inside) from = is_before ? 0 : length - 1;
-      if (mode == pad_mode::reflect && !is_inside) from = is_before ? -i : 2 * length - 2 - i;
-      if (mode == pad_mode::symmetric && !is_inside) from = is_before ? -1 - i : 2 * length - 1 - i;
-      if (mode == pad_mode::wrap) from = (i % length + length) % length;
-      indices.push_back(from);
-    }
-    return ops().take(x, tracing::array_view<int const>(indices), axis);
-  }
-  /// 0 above diagonal k of the matrices of the last two axes.
-  constexpr Tensor tril(Tensor x, int k = 0) { return triangle(x, k, 1); }
-  /// 0 below diagonal k of the matrices of the last two axes.
-  constexpr Tensor triu(Tensor x, int k = 0) { return triangle(x, k, -1); }
-  /// (batch, rows, columns, channels): squares of block x block places become channels, the places of a square first
-  /// or, without `places_first`, the old channels first.
-  constexpr Tensor space_to_depth(Tensor x, int block, bool places_first = true) {
-    auto const s = x.shape();
-    if (s.rank != 4 || block < 1 || s[1] % block != 0 || s[2] % block != 0)
-      return detail::refused(x, "has no squares of # x # places", {block, block});
-    Tensor const apart = ops().reshape(x, {s[0], s[1] / block, block, s[2] / block, block, s[3]});
-    Tensor const moved =
-        places_first ? ops().transpose(apart, {0, 1, 3, 2, 4, 5}) : ops().transpose(apart, {0, 1, 3, 5, 2, 4});
-    return ops().reshape(moved, {s[0], s[1] / block, s[2] / block, s[3] * block * block});
-  }
-  /// The inverse of `space_to_depth`: ONNX's DCR, or CRD without `places_first`, which is PyTorch's pixel_shuffle.
-  constexpr Tensor depth_to_space(Tensor x, int block, bool places_first = true) {
-    auto const s = x.shape();
-    if (s.rank != 4 || block < 1 || s[3] % (block * block) != 0)
-      return detail::refused(x, "has no channels for squares of # x # places", {block, block});
-    int const channels = s[3] / (block * block);
-    Tensor const apart = places_first ? ops().reshape(x, {s[0], s[1], s[2], block, block, channels})
-                                      : ops().reshape(x, {s[0], s[1], s[2], channels, block, block});
-    Tensor const moved =
-        places_first ? ops().transpose(apart, {0, 1, 3, 2, 4, 5}) : ops().transpose(apart, {0, 1, 4, 2, 5, 3});
-    return ops().reshape(moved, {s[0], s[1] * block, s[2] * block, channels});
-  }
-  constexpr Tensor stack(std::initializer_list<Tensor> parts, int axis = 0) {
-    return stack(tracing::array_view<Tensor const>(parts.begin(), parts.size()), axis);
-  }
-
- private:
-  constexpr Ops& ops() { return static_cast<Ops&>(*this); }
-  /// x where the place of a column is at most k after that of its row (`sign` 1), or at least k (-1); else 0.
-  constexpr Tensor triangle(Tensor x, int k, int sign) {
-    if (x.rank() < 2) return detail::refused(x, "has no matrices");
-    auto const rows = x.length(-2), columns = x.length(-1);
-    Tensor const after = ops().iota({1, columns}, 1) - ops().iota({rows, 1}, 0);
-    auto const edge = static_cast<float>(k);
-    return where(sign > 0 ? after <= edge : after >= edge, x, 0.0F);
-  }
-};
-
-}  // namespace stagecraft::operations
-
-// ---- stagecraft/operations/composed/notation_words.hpp
-// Words of `ops` for sums of products by Einstein's notation, and for axes of another length. They are made of
-// other operations: gradients, costs and tasks of tiles follow from these. Counterparts: keras.ops, NumPy, ONNX.
-
-namespace stagecraft::operations {
-
-/// Where the places of a resized axis lie on the old one.
-enum class resize_places : unsigned char {
-  half_pixel,     ///< place i is (i + 0.5) old / new - 0.5: Keras's
-  align_corners,  ///< place i is i (old - 1) / (new - 1)
-  asymmetric,     ///< place i is i old / new
-};
-
-namespace detail {
-
-/// Letters of a tensor's axes in an einsum.
-struct axis_letters {
-  char of[extents::max_rank]{};
-  int count = 0;
-
-  [[nodiscard]] constexpr int find(char letter) const {
-    for (int i = 0; i < count; ++i)
-      if (of[i] == letter) return i;
-    return -1;
-  }
-  /// Appends letters up to `end`, which is where it begins to read; false for what is no letter, or comes twice.
-  constexpr bool read(std::string_view formula, std::size_t begin, std::size_t end) {
-    for (; begin < end; ++begin) {
-      char const letter = formula[begin];
-      if (letter == ' ') continue;
-      bool const is_letter = (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z');
-      if (!is_letter || find(letter) >= 0 || count == extents::max_rank) return false;
-      of[count++] = letter;
-    }
-    return true;
-  }
-  constexpr void push_back(char letter) { of[count++] = letter; }
-};
-
-/// "ab,bc->ac": the letters of one or two tensors and of the result.
-struct einsum_letters {
-  axis_letters in[2], out;
-  int count = 0;
-
-  constexpr bool read(std::string_view formula) {
-    std::size_t const arrow = formula.find("->");
-    if (arrow == std::string_view::npos) return false;
-    std::size_t const comma = formula.find(',');
-    count = comma < arrow ? 2 : 1;
-    if (!in[0].read(formula, 0, count == 2 ? comma : arrow)) return false;
-    if (count == 2 && !in[1].read(formula, comma + 1, arrow)) return false;
-    if (!out.read(formula, arrow + 2, formula.size())) return false;
-    for (int i = 0; i < out.count; ++i)
-      if (in[0].find(out.of[i]) < 0 && in[1].find(out.of[i]) < 0) return false;
-    return true;
-  }
-};
-
-/// A tensor whose axes have letters.
-struct lettered_tensor {
-  tensor value;
-  axis_letters letters;
-
-  [[nodiscard]] constexpr int length(char letter) const { return value.length(letters.find(letter)); }
-};
-
-}  // namespace detail
-
-namespace detail {
-
-/// The place on an axis of `old` places on which place `i` of `length` lies.
-constexpr double place_before(int i, int old, int length, resize_places places) {
-  switch (places) {
-    case resize_places::align_corners: return length > 1 ? static_cast<double>(i) * (old - 1) / (length - 1) : 0;
-    case resize_places::asymmetric: return static_cast<double>(i) * old / length;
-    default: return (i + 0.5) * old / length - 0.5;
-  }
-}
-
-}  // namespace detail
-
-/// A base of `tracer`, which is `Ops`. Arguments that do not fit are E1070, as there. A template, so that programs
-/// without these words do not pay for them.
-template <class Ops, class Tensor>
-class notation_words {
- public:
-  /// Sums of products as Einstein writes them: `einsum("bij,bjk->bik", {a, b})`. One or two tensors; a letter stands at
-  /// most once for each tensor and in the result. E1161 for what is written otherwise.
-  constexpr Tensor einsum(std::string_view formula, std::initializer_list<Tensor> of) {
-    Tensor const first = *of.begin();
-    detail::einsum_letters letters;
-    if (!letters.read(formula) || static_cast<std::size_t>(letters.count) != of.size()) {
-      if (first.list->begin_rejection(1161)) {
-        first.list->problem.append("computes einsum(\"");
-        first.list->problem.append(formula);
-        first.list->problem.append("\") of ");
-        first.list->problem.append(static_cast<int>(of.size()));
-        first.list->problem.append(
-            " tensors; write letters for one or two tensors and the result, each at most once for a tensor: "
-            "\"bij,bjk->bik\"");
-        first.list->problem.end();
-      }
-      return first;
-    }
-    detail::lettered_tensor in[2];
-    for (int i = 0; i < letters.count; ++i) {
-      in[i] = {of.begin()[i], letters.in[i]};
-      if (in[i].value.rank() != letters.in[i].count)
-        return detail::refused(in[i].value, "has not as many axes as letters in an einsum");
-    }
-    for (int i = 0; i < letters.in[0].count && letters.count == 2; ++i) {
-      char const letter = letters.in[0].of[i];
-      if (letters.in[1].find(letter) >= 0 && in[0].length(letter) != in[1].length(letter))
-        return detail::refused(first, "cannot be multiplied by @ in an einsum", {}, {in[1].value.shape()});
-    }
-    // Axes of one tensor that the result lacks are summed first.
-    for (int i = 0; i < letters.count; ++i) {
-      axis_list summed = axis_list::none();
-      detail::axis_letters kept;
-      extents shape;
-      for (int axis = 0; axis < in[i].letters.count; ++axis) {
-        char const letter = in[i].letters.of[axis];
-        bool const is_alone =
-            letters.out.find(letter) < 0 && (letters.count == 1 || in[1 - i].letters.find(letter) < 0);
-        if (is_alone) {
-          summed.axes[summed.count++] = axis;
-        } else {
-          kept.push_back(letter);
-          shape.push_back(in[i].value.length(axis));
-        }
-      }
-      if (summed.count == 0) continue;
-      in[i] = {ops().reshape(ops().sum(in[i].value, summed), shape), kept};
-    }
-    if (letters.count == 1) return ordered(in[0].value, in[0].letters, letters.out);
-
-    // (both, rows, inner) times (both, inner, columns).
-    detail::axis_letters both, rows, inner, columns;
-    for (int i = 0; i < letters.out.count; ++i) {
-      char const letter = letters.out.of[i];
-      bool const in_first = in[0].letters.find(letter) >= 0, in_second = in[1].letters.find(letter) >= 0;
-      (in_first && in_second ? both : in_first ? rows : columns).push_back(letter);
-    }
-    for (int i = 0; i < in[0].letters.count; ++i)
-      if (letters.out.find(in[0].letters.of[i]) < 0) inner.push_back(in[0].letters.of[i]);
-    detail::axis_letters of_first = both, of_second = both, of_result = both;
-    extents first_shape, second_shape, shape;
-    int counts[3]{1, 1, 1};
-    for (int i = 0; i < both.count; ++i) {
-      first_shape.push_back(in[0].length(both.of[i]));
-      second_shape.push_back(in[0].length(both.of[i]));
-      shape.push_back(in[0].length(both.of[i]));
-    }
-    for (int i = 0; i < rows.count; ++i) {
-      of_first.push_back(rows.of[i]);
-      of_result.push_back(rows.of[i]);
-      counts[0] *= in[0].length(rows.of[i]);
-      shape.push_back(in[0].length(rows.of[i]));
-    }
-    for (int i = 0; i < inner.count; ++i) {
-      of_first.push_back(inner.of[i]);
-      of_second.push_back(inner.of[i]);
-      counts[1] *= in[0].length(inner.of[i]);
-    }
-    for (int i = 0; i < columns.count; ++i) {
-      of_second.push_back(columns.of[i]);
-      of_result.push_back(columns.of[i]);
-      counts[2] *= in[1].length(columns.of[i]);
-      shape.push_back(in[1].length(columns.of[i]));
-    }
-    if (both.count + 2 > extents::max_rank) return detail::refused(first, "has too many axes for an einsum");
-    first_shape.push_back(counts[0]);
-    first_shape.push_back(counts[1]);
-    second_shape.push_back(counts[1]);
-    second_shape.push_back(counts[2]);
-    Tensor const left = ops().reshape(ordered(in[0].value, in[0].letters, of_first), first_shape);
-    Tensor const right = ops().reshape(ordered(in[1].value, in[1].letters, of_second), second_shape);
-    return ordered(ops().reshape(ops().matmul(left, right), shape), of_result, letters.out);
-  }
-  /// An axis with another length, whose elements are the nearest ones of x; of two, the earlier one. With `earlier`
-  /// always the one at or before the place: PyTorch's nearest, which is `asymmetric`.
-  constexpr Tensor resize_nearest(Tensor x, int axis, int length, resize_places places = resize_places::half_pixel,
-                                  bool earlier = false) {
-    if (!x.shape().has(axis) || length < 1)
-      return detail::refused(x, "cannot be resized to # along axis #", {length, axis});
-    auto const old = x.length(axis);
-    tracing::growing_array<int> indices;
-    for (int i = 0; i < length; ++i) {
-      double const place = detail::place_before(i, old, length, places);
-      int const below = place < 0 ? 0 : static_cast<int>(place);
-      int const nearest = !earlier && place - below > 0.5 ? below + 1 : below;
-      indices.push_back(nearest < old ? nearest : old - 1);
-    }
-    return ops().take(x, tracing::array_view<int const>(indices), axis);
-  }
-  /// An axis with another length, whose elements are interpolated between two of x. New lengths that are multiples of
-  /// the old one are sums of neighbours, others products with a matrix.
-  constexpr Tensor resize_linear(Tensor x, int axis, int length, resize_places places = resize_places::half_pixel) {
-    if (!x.shape().has(axis) || length < 1 || x.rank() == extents::max_rank)
-      return detail::refused(x, "cannot be resized to # along axis #", {length, axis});
-    auto const along = x.shape().from_front(axis), old = x.length(along), times = length / old;
-    if (length == old || old == 1) return old == length ? x : ops().repeat(x, length, along);
-    if (times * old == length && times <= 8 && places != resize_places::align_corners) {
-      // Between the same two neighbours lie the places of each old one, so that each of them is a sum of whole tensors.
-      Tensor const before = ops().pad(ops().slice(x, along, 0, old - 1), along, 1, 0, pad_mode::edge);
-      Tensor const after = ops().pad(ops().slice(x, along, 1, old - 1), along, 0, 1, pad_mode::edge);
-      tracing::growing_array<Tensor> parts;
-      for (int i = 0; i < times; ++i) {
-        auto const share = static_cast<float>(detail::place_before(i, old, length, places));
-        if (share == 0)
-          parts.push_back(x);
-        else
-          parts.push_back(share < 0 ? before * -share + x * (1 + share) : after * share + x * (1 - share));
-      }
-      auto shape = x.shape();
-      shape[along] = length;
-      return ops().reshape(ops().stack(tracing::array_view<Tensor const>(parts), along + 1), shape);
-    }
-    // Row i of the matrix is 1 less the distance of its place from each old place, where that is below 1.
-    bool const is_last = along == x.rank() - 1;
-    extents rows{is_last ? 1 : length, is_last ? length : 1}, columns{is_last ? old : 1, is_last ? 1 : old};
-    bool const is_centred = places == resize_places::half_pixel;
-    double const step = places != resize_places::align_corners ? static_cast<double>(old) / length
-                        : length > 1                           ? (old - 1.0) / (length - 1)
-                                                               : 0;
-    Tensor place = ops().iota(rows, is_last ? 1 : 0) * static_cast<float>(step);
-    if (is_centred) place = place + static_cast<float>(step / 2 - 0.5);
-    Tensor const matrix = maximum(
-        1.0F - abs(clip(place, 0.0F, static_cast<float>(old - 1)) - ops().iota(columns, is_last ? 0 : 1)), 0.0F);
-    if (is_last)
-      return x.rank() > 1 ? ops().matmul(x, matrix) : ops().squeeze(ops().matmul(ops().expand_dims(x, 0), matrix), 0);
-    extents together, shape = x.shape();
-    int inner = 1;
-    for (int i = along + 1; i < x.rank(); ++i) inner *= shape[i];
-    for (int i = 0; i <= along; ++i) together.push_back(shape[i]);
-    together.push_back(inner);
-    shape[along] = length;
-    return ops().reshape(ops().matmul(matrix, ops().reshape(x, together)), shape);
-  }
-
- private:
-  constexpr Ops& ops() { return static_cast<Ops&>(*this); }
-  /// The tensor with its axes in the order of `letters`.
-  constexpr Tensor ordered(Tensor x, detail::axis_letters const& has, detail::axis_letters const& letters) {
-    axis_list order = axis_list::none();
-    order.count = letters.count;
-    bool is_same = true;
-    for (int i = 0; i < letters.count; ++i) {
-      order.axes[i] = has.find(letters.of[i]);
-      is_same = is_same && order.axes[i] == i;
-    }
-    return is_same ? x : ops().transpose(x, order);
-  }
-};
-
-}  // namespace stagecraft::operations
-
-// ---- stagecraft/operations/composed/reduction_words.hpp
-// Words of `ops` for reductions, running sums, softmax and dropout. They are made of
-// other operations: gradients, costs and tasks of tiles follow from these. Counterparts: keras.ops, NumPy, ONNX.
-
-namespace stagecraft::operations {
-
-class composite_gradient;
-constexpr void softmax_rule(composite_gradient&);
-constexpr void dropout_rule(composite_gradient&);
-
-/// A base of `tracer`, which is `Ops`. Arguments that do not fit are E1070, as there. A template, so that programs
-/// without these words do not pay for them.
-template <class Ops, class Tensor>
-class reduction_words {
- public:
-  /// The product over axes. Its gradient is right where elements are 0. Makes log2(n) products of halves.
-  constexpr Tensor prod(Tensor x, axis_list const& axes) {
-    for (int const axis : axes) {
-      if (!x.shape().has(axis)) return detail::refused(x, "has no axis #", {axis});
-      Tensor rest;  // the element that no half has
-      for (int count = x.length(axis); count > 1; count /= 2) {
-        int const half = count / 2;
-        if (count % 2 != 0) {
-          Tensor const last = ops().slice(x, axis, count - 1, 1);
-          rest = rest.list == nullptr ? last : rest * last;
-        }
-        x = ops().slice(x, axis, 0, half) * ops().slice(x, axis, half, half);
-      }
-      if (rest.list != nullptr) x = x * rest;
-    }
-    return x;
-  }
-  /// log(sum(exp(x))) over axes, without overflow.
-  constexpr Tensor logsumexp(Tensor x, axis_list const& axes) {
-    Tensor const largest = stop_gradient(ops().max(x, axes));
-    Tensor const finite = where(isfinite(largest), largest, 0.0F);
-    return log(ops().sum(exp(x - finite), axes)) + finite;
-  }
-  /// The sum of sizes over axes: ONNX's ReduceL1.
-  constexpr Tensor l1_norm(Tensor x, axis_list const& axes) { return ops().sum(abs(x), axes); }
-  /// The root of the sum of squares over axes: ONNX's ReduceL2. Its gradient at 0 is NaN, as TensorFlow's.
-  constexpr Tensor l2_norm(Tensor x, axis_list const& axes) { return sqrt(ops().sum(square(x), axes)); }
-  /// The place of the largest element of an axis: of the first one, or of the last. It has no gradient. An axis with
-  /// NaN has no such place; the result is its length, or -1 for the last.
-  constexpr Tensor argmax(Tensor x, int axis = -1, bool last = false) {
-    return places_of_extreme(stop_gradient(x), axis, last);
-  }
-  /// The place of the smallest element of an axis, as `argmax`.
-  constexpr Tensor argmin(Tensor x, int axis = -1, bool last = false) {
-    return places_of_extreme(-stop_gradient(x), axis, last);
-  }
-  /// Element i is the sum of the elements up to i, or of those before i if `exclusive`; from the end if `reverse`.
-  /// Makes log2(n) sums of the whole tensor.
-  constexpr Tensor cumsum(Tensor x, int axis, bool exclusive = false, bool reverse = false) {
-    return accumulated(x, axis, exclusive, reverse, 0);
-  }
-  /// Element i is the product of the elements up to i, as `cumsum`.
-  constexpr Tensor cumprod(Tensor x, int axis, bool exclusive = false, bool reverse = false) {
-    return accumulated(x, axis, exclusive, reverse, 1);
-  }
-  /// x / (bias + alpha / size s)^beta, where s is the sum of squares in a window of `size` places of an axis around
-  /// each: ONNX's LRN, of AlexNet and GoogLeNet. TensorFlow's `alpha` is ONNX's alpha / size.
-  constexpr Tensor local_response_normalization(Tensor x, int size, float alpha = 1e-4F, float beta = 0.75F,
-                                                float bias = 1, int axis = -1) {
-    if (!x.shape().has(axis) || size < 1)
-      return detail::refused(x, "has no windows of # places along axis #", {size, axis});
-    auto const length = x.length(axis), before = (size - 1) / 2;
-    Tensor const padded = ops().pad(square(x), axis, before, size - 1 - before);
-    Tensor sum = ops().slice(padded, axis, 0, length);
-    for (int i = 1; i < size; ++i) sum = sum + ops().slice(padded, axis, i, length);
-    return x * exp(log(sum * (alpha / static_cast<float>(size)) + bias) * -beta);
-  }
-  /// exp(x) / sum(exp(x)) along an axis, computed from x less its largest element.
-  constexpr Tensor softmax(Tensor x, int axis = -1) {
-    if (!x.shape().has(axis)) return detail::refused(x, "has no axis #", {axis});
-    auto const along = static_cast<float>(x.shape().from_front(axis));
-    auto const inside = [&] {
-      Tensor const e = exp(x - stop_gradient(ops().max(x, axis)));
-      return e / ops().sum(e, axis);
-    };
-    return ops().composite("softmax", {x}, inside, softmax_rule, {along});
-  }
-  /// x / (1 - rate), or 0 where a random number is below the rate. There is a random number for each element of
-  /// `drawn`, which is broadcast.
-  constexpr Tensor dropout(Tensor x, extents const& drawn, float rate, std::uint64_t seed = 0) {
-    return dropout(x, ops().uniform(drawn, seed), rate);
-  }
-  constexpr Tensor dropout(Tensor x, Tensor drawn, float rate, bool is_gradient = false) {
-    auto const inside = [&] { return where(drawn >= rate, x * (1.0F / (1.0F - rate)), 0.0F); };
-    return ops().composite("dropout", {drawn, x}, inside, dropout_rule, {rate}, is_gradient);
-  }
-
- private:
-  constexpr Ops& ops() { return static_cast<Ops&>(*this); }
-  /// The first or last place of an axis where `x` is its largest element.
-  constexpr Tensor places_of_extreme(Tensor x, int axis, bool last) {
-    if (!x.shape().has(axis)) return detail::refused(x, "has no axis #", {axis});
-    auto const length = x.length(axis);
-    extents row;
-    for (int i = 0; i < x.rank(); ++i) row.push_back(1);
-    row[axis] = length;
-    Tensor const places = ops().iota(row, axis), is_largest = equal(x, stop_gradient(ops().max(x, axis)));
-    return last ? ops().max(where(is_largest, places, -1.0F), axis)
-                : ops().min(where(is_largest, places, static_cast<float>(length)), axis);
-  }
-  /// Each pass adds the results that stand 1, 2, 4, ... places before.
-  constexpr Tensor accumulated(Tensor x, int axis, bool exclusive, bool reverse, float neutral) {
-    if (!x.shape().has(axis)) return detail::refused(x, "has no axis #", {axis});
-    auto const length = x.length(axis);
-    auto const moved = [&](Tensor of, int places) {
-      auto ends = x.shape();
-      ends[axis] = places;
-      Tensor const kept = ops().slice(of, axis, reverse ? places : 0, length - places);
-      if (neutral == 0) return ops().pad(kept, axis, reverse ? 0 : places, reverse ? places : 0);
-      Tensor const end = ops().full(ends, neutral);
-      return reverse ? ops().concatenate({kept, end}, axis) : ops().concatenate({end, kept}, axis);
-    };
-    if (exclusive && length == 1) return ops().full(x.shape(), neutral);
-    Tensor result = exclusive ? moved(x, 1) : x;
-    for (int places = 1; places < length; places *= 2) {
-      Tensor const before = moved(result, places);
-      result = neutral == 0 ? result + before : result * before;
-    }
-    return result;
-  }
-};
-
-}  // namespace stagecraft::operations
 
 // ---- stagecraft/operations/loop_products.hpp
 // The products of a loop's step, which are kept so that the gradient does not compute them again.
@@ -8261,14 +7670,11 @@ namespace stagecraft::operations {
 
 /// Appends operations to a list, in Keras's words (keras.ops), wherever an operation has options. Arguments that do not
 /// fit are E1070, and the tensor is returned unchanged. Costs nothing at run time: it exists while the compiler traces.
-class tracer : public choice_words<tracer, tensor>,
-               public movement_words<tracer, tensor>,
-               public notation_words<tracer, tensor>,
-               public reduction_words<tracer, tensor> {
+class tracer : public composed_words {
  public:
-  using choice_words::take;
-  using movement_words::pad;
-  using movement_words::stack;
+  using composed_words::pad;
+  using composed_words::stack;
+  using composed_words::take;
 
   constexpr tracer(operation_list& list, tracing::growing_array<parameter>& weights, bool training = true)
       : list_(&list), weights_(&weights), training_(training) {}
@@ -8276,19 +7682,17 @@ class tracer : public choice_words<tracer, tensor>,
   /// Whether the step trains: dropout and batch normalization differ.
   [[nodiscard]] constexpr bool training() const noexcept { return training_; }
 
-  // Leaves.
-  /// A weight of the layer: Keras's `add_weight`, in the order of the calls. Both compilers evaluate a sum from left to
-  /// right in constant evaluation; C++ does not say so, and a statement for each weight does.
+  /// A weight of the layer: Keras's `add_weight`, in the order of the calls. Write a statement for each weight.
   constexpr tensor weight(parameter const& described) {
+    if (list_->weight_of_step != nullptr) return list_->weight_of_step(*this, described);
     if (list_->open_loops > 0)
       list_->fail("weight '", described.name.view(), "' is made inside a scan; make it before the scan");
     weights_->push_back(described);
     if (!scope_.empty()) weights_->back().name = fixed_name(scope_).append('/').append(described.name.view());
     return append(operations::weight{static_cast<int>(weights_->size()) - 1}, extents::of(described.shape));
   }
-  /// State of each sample that a layer keeps from batch to batch, (batch, ...): 0 at first, then the value of `update`
-  /// in any step. It has no gradient, or a `captured` one, which replaces it in updates. E1087 no batch size; E1070
-  /// many axes.
+  /// State of each sample that a layer keeps from batch to batch, (batch, ...): 0 at first, then the value of `update`.
+  /// It has no gradient, or a `captured` one, which replaces it in updates. E1087 no batch size; E1070 many axes.
   constexpr tensor state(std::string_view name, extents const& shape, bool captured = false) {
     parameter described{.name = name, .shape = {}, .trainable = captured, .between_batches = true};
     for (int const length : shape) described.shape.push_back(length);
@@ -8320,7 +7724,6 @@ class tracer : public choice_words<tracer, tensor>,
   constexpr tensor normal(extents const& shape, std::uint64_t seed = 0) {
     return drawn({random_distribution::normal, seed}, shape);
   }
-
   /// The elements of x in another shape.
   constexpr tensor reshape(tensor x, extents const& shape) {
     if (x.shape() == shape) return x;
@@ -8479,8 +7882,7 @@ class tracer : public choice_words<tracer, tensor>,
     }
     return concatenate(rows);
   }
-  /// Adds the mean of a tensor, over its elements and the batch, to the loss: Keras's `add_loss` of a layer. Its first
-  /// axis is the batch.
+  /// Adds the mean of a tensor, whose first axis is the batch, over all elements to the loss: Keras's `add_loss`.
   constexpr void add_loss(tensor value) {
     if (list_->open_loops > 0) list_->fail("a loss is added inside a scan; add what the scan gives behind it");
     list_->losses.push_back(value.id);
@@ -8501,6 +7903,21 @@ class tracer : public choice_words<tracer, tensor>,
     for (int i = 0; float const number : numbers) what.numbers[i++] = number;
     return {list_, list_->append(what, result.shape(), ids)};
   }
+  /// exp(x) / sum(exp(x)) along an axis, computed from x less its largest element.
+  constexpr tensor softmax(tensor x, int axis = -1);
+  /// x / (1 - rate), or 0 where a random number is below the rate. There is a random number for each element of
+  /// `drawn`, which is broadcast.
+  constexpr tensor dropout(tensor x, extents const& drawn, float rate, std::uint64_t seed = 0);
+  constexpr tensor dropout(tensor x, tensor drawn, float rate, bool is_gradient = false);
+  /// The gradient of the sum of y by x, a value as any other: see operations/gradients.hpp. E1195, E1196, E1197.
+  constexpr tensor gradient(tensor y, tensor x, gradient_options const& options = {});
+  /// The gradients by several tensors: `auto const [a, b] = ops.gradient(y, {x, w});`.
+  template <std::size_t Count>
+  constexpr std::array<tensor, Count> gradient(tensor y, tensor const (&xs)[Count], gradient_options const& = {});
+  /// The Jacobian of y by x, times v of x's shape, by two gradients.
+  constexpr tensor jvp(tensor y, tensor x, tensor v);
+  /// The value of x; no gradient flows through it.
+  static constexpr tensor stop_gradient(tensor x) { return operations::stop_gradient(x); }
   /// Losses of labels that have no places in time, (batch, 1): see operations/ctc_loss.hpp.
   constexpr tensor ctc_loss(tensor target, tensor output, tensor target_length, tensor output_length = {},
                             int mask_index = 0);
@@ -8527,10 +7944,10 @@ class tracer : public choice_words<tracer, tensor>,
     shape.insert(where.axis, trips_of(loop));
     return append(where, shape, {loop.id, x.id});
   }
-  constexpr tensor begin_loop(int trips) {
+  constexpr tensor begin_loop(int trips, int stacks_of_states) {
     if (++list_->open_loops > loop::most_nested)
       list_->fail("more than ", loop::most_nested, " scans stand within each other");
-    return append(loop{trips}, {});
+    return append(loop{trips, stacks_of_states}, {});
   }
   constexpr void end_loop(tensor loop) {
     --list_->open_loops;
@@ -8560,7 +7977,7 @@ class tracer : public choice_words<tracer, tensor>,
     if (!x.shape().has(axis))
       return detail::refused(x, "has no axis # to scan", {axis}), scanned<States>{initial, initial};
     int const along = x.shape().from_front(axis);
-    tensor const loop = begin_loop(x.shape()[along]);
+    tensor const loop = begin_loop(x.shape()[along], 2 * static_cast<int>(States));
     std::array<tensor, States> before{};
     scanned<States> result;
     for (std::size_t i = 0; i < States; ++i) before[i] = carry(loop, initial[i]);
@@ -8596,15 +8013,16 @@ class tracer : public choice_words<tracer, tensor>,
     return {list_, list_->append(what, shape, reads)};
   }
   [[nodiscard]] constexpr operation_list& list() const noexcept { return *list_; }
+  [[nodiscard]] constexpr tracing::growing_array<parameter>& weights() const noexcept { return *weights_; }
 
  private:
   static constexpr tensor refused_order(tensor x, axis_list const& order) {
     x.list->fail("a tensor of shape ", x.shape(), " cannot be transposed to ", order);
     return x;
   }
-  /// E1070 in a loop, since its gradient runs the step again and would draw other numbers.
   constexpr tensor drawn(random const& from, extents const& shape) {
-    if (list_->open_loops > 0) list_->fail("random numbers are drawn inside a scan; draw them before the scan");
+    if (list_->open_loops > 0)  // its gradient runs the step again and would draw other numbers
+      list_->fail("random numbers are drawn inside a scan; draw them before the scan");
     return append(from, shape);
   }
   constexpr tensor reduced(tensor x, reduction by, axis_list const& axes) {
@@ -8628,6 +8046,8 @@ class tracer : public choice_words<tracer, tensor>,
   fixed_name scope_;  ///< prefix of the weights' names
   bool training_;
 };
+
+constexpr tracer& composed_words::ops() { return static_cast<tracer&>(*this); }
 
 }  // namespace stagecraft::operations
 
@@ -8681,6 +8101,23 @@ constexpr void softmax_rule(composite_gradient& of) {
 /// The gradient of dropout drops the elements that were dropped.
 constexpr void dropout_rule(composite_gradient& of) {
   of.give(1, of.ops().dropout(of.gradient(), of.read(0), of.what().numbers[0], true));
+}
+
+constexpr tensor tracer::softmax(tensor x, int axis) {
+  if (!x.shape().has(axis)) return detail::refused(x, "has no axis #", {axis});
+  auto const along = static_cast<float>(x.shape().from_front(axis));
+  auto const inside = [&] {
+    tensor const e = exp(x - stop_gradient(max(x, axis)));
+    return e / sum(e, axis);
+  };
+  return composite("softmax", {x}, inside, softmax_rule, {along});
+}
+constexpr tensor tracer::dropout(tensor x, extents const& drawn, float rate, std::uint64_t seed) {
+  return dropout(x, uniform(drawn, seed), rate);
+}
+constexpr tensor tracer::dropout(tensor x, tensor drawn, float rate, bool is_gradient) {
+  auto const inside = [&] { return where(drawn >= rate, x * (1.0F / (1.0F - rate)), 0.0F); };
+  return composite("dropout", {drawn, x}, inside, dropout_rule, {rate}, is_gradient);
 }
 
 }  // namespace stagecraft::operations
@@ -8803,6 +8240,1028 @@ constexpr operations::tensor activation::operator()(operations::tensor x) const 
 
 }  // namespace stagecraft
 
+// ---- stagecraft/operations/dependents.hpp
+// Which operations depend on some tensors in a way that has a gradient.
+
+namespace stagecraft::operations::detail {
+
+/// Whether an operation depends through one of its operands on those that `depends` has 1 for. An identity without a
+/// gradient is a stop_gradient.
+constexpr bool leads_on(operation_list const& list, int id, tracing::growing_array<char> const& depends) {
+  node const& here = list.node_of(id);
+  if (auto const* elementwise = here.what.if_is<map>())
+    if (!is_differentiable(elementwise->apply) || (elementwise->apply == function::identity && !here.has_gradient))
+      return false;
+  for (int i = 0; i < here.operand_count; ++i)
+    if (depends[list.operand(id, i)] != 0) return true;
+  return false;
+}
+
+/// One number for each operation of [0, end): 1 if it is one of `sources` or depends on one.
+constexpr tracing::growing_array<char> find_dependents(operation_list const& list,
+                                                       tracing::array_view<int const> sources, int end) {
+  tracing::growing_array<char> depends(static_cast<std::size_t>(end), 0);
+  for (int const id : sources)
+    if (id < end) depends[id] = 1;
+  for (bool changed = true; changed;) {  // a state of a loop depends on what it becomes after a trip
+    changed = false;
+    for (int id = 0; id < end; ++id) {
+      if (depends[id] == 0 && leads_on(list, id, depends)) depends[id] = 1;
+      if (!list.node_of(id).what.is<next>() || depends[list.operand(id, 2)] == 0) continue;
+      char& state = depends[list.operand(id, 1)];
+      changed = changed || state == 0;
+      state = 1;
+    }
+  }
+  return depends;
+}
+
+}  // namespace stagecraft::operations::detail
+
+// ---- stagecraft/operations/loop_sums.hpp
+// What belongs to a loop and what its step reads from outside; and the sums of what its trips return, computed after
+// the loop: the gradients of weights.
+
+namespace stagecraft::operations::detail {
+
+/// Operations that belong to a loop, those of loops inside it excluded, and tensors that its step reads from outside.
+struct loop_parts {
+  tracing::growing_array<int> carries, nexts, reads, stacks, outside;
+
+  /// `wanted(id)` says whether the gradient of an operation is needed.
+  template <class Wanted>
+  constexpr loop_parts(operation_list const& list, int begin, int end, Wanted const& wanted) {
+    for (int id = begin + 1; id < end; ++id) {
+      auto const& here = list.node_of(id);
+      bool const is_own = here.operand_count > 0 && list.operand(id, 0) == begin;
+      if (is_own && here.what.is<carry>()) carries.push_back(id);
+      if (is_own && here.what.is<next>()) nexts.push_back(id);
+      if (is_own && here.what.is<at>()) reads.push_back(id);
+      if (is_own && here.what.is<stack>()) stacks.push_back(id);
+      if (is_own) continue;
+      for (int i = 0; i < here.operand_count; ++i) note_outside(list.operand(id, i), begin, wanted);
+    }
+    for (int const id : nexts) note_outside(list.operand(id, 2), begin, wanted);
+    for (int const id : stacks) note_outside(list.operand(id, 1), begin, wanted);
+  }
+
+ private:
+  template <class Wanted>
+  constexpr void note_outside(int id, int begin, Wanted const& wanted) {
+    if (id >= begin || !wanted(id)) return;
+    for (int const known : outside)
+      if (known == id) return;
+    outside.push_back(id);
+  }
+};
+
+/// The sums over the trips of a loop, computed after the loop: the gradients of weights. Where each trip adds a product
+/// over its samples, or a sum over them, one product or sum over those of all trips costs less, and leaves trips that
+/// work on each sample for itself. Its operands are stacked meanwhile.
+class loop_sums {
+ public:
+  /// How the operands are stacked: (samples, trips, ...), the first trip last.
+  static constexpr operations::stack where{1, true};
+
+  constexpr loop_sums(tracer& ops, tensor loop) : ops_(&ops), loop_(loop) {}
+
+  /// Called inside the loop: whether the sum of `id` over all trips can be computed after it. If so, `sum(id)` may
+  /// follow.
+  constexpr bool prepare(int id) {
+    if (!is_possible(id)) return false;
+    stack_operands(id);
+    return true;
+  }
+  /// Called inside the loop: x of all trips.
+  constexpr tensor stacked(tensor x) {
+    for (auto const& [of, known] : stacks_)
+      if (of == x.id) return {x.list, known};
+    auto const* read = x.node().what.if_is<operations::at>();
+    bool const is_stacked = read != nullptr && x.list->operand(x.id, 0) == loop_.id && read->axis == where.axis &&
+                            read->reversed == where.reversed;
+    tensor all{x.list, -1};
+    all.id = is_stacked ? x.list->operand(x.id, 1) : ops_->stack(loop_, x, where).id;
+    stacks_.push_back({x.id, all.id});
+    return all;
+  }
+  /// Called after the loop: the sum of `id` over all trips.
+  constexpr tensor sum(int id) {
+    node const here = list().node_of(id);  // a copy: the list grows
+    if (here.what.is<product>())
+      return ops_->append(here.what, here.shape, {rows_of(operand(id, 0)).id, rows_of(operand(id, 1)).id});
+    if (auto const* what = here.what.if_is<reduce>()) {
+      tensor const all = stacked(operand(id, 0));
+      reduce over{what->by, 3U};  // samples and trips; later axes are one further
+      for (int axis = 1; axis < here.shape.rank; ++axis)
+        if (what->has(axis)) over.axes |= 2U << axis;
+      return ops_->reshape(ops_->append(over, over.out(all.shape()), {all.id}), here.shape);
+    }
+    tracing::growing_array<int> sums;
+    for (int i = 0; i < here.operand_count; ++i) sums.push_back(sum(list().operand(id, i)).id);
+    return {&list(), list().append(here.what, here.shape, sums)};
+  }
+
+ private:
+  struct known_stack {
+    int of, stack;
+  };
+
+  [[nodiscard]] constexpr operation_list& list() const { return ops_->list(); }
+  [[nodiscard]] constexpr tensor operand(int id, int index) const { return {&list(), list().operand(id, index)}; }
+  [[nodiscard]] constexpr bool is_inside(tensor x) const { return x.id > loop_.id; }
+  [[nodiscard]] constexpr bool is_possible(int id) const {
+    if (id <= loop_.id) return false;
+    node const& here = list().node_of(id);
+    if (auto const* what = here.what.if_is<product>())
+      return here.shape.rank == 2 && what->transpose_a && !what->transpose_b && is_inside(operand(id, 0)) &&
+             is_inside(operand(id, 1));
+    if (auto const* what = here.what.if_is<reduce>())
+      return what->by == reduction::sum && what->has(0) && here.shape.rank < extents::max_rank &&
+             is_inside(operand(id, 0));
+    if (auto const* what = here.what.if_is<map>())
+      return what->apply == function::add && operand(id, 0).shape() == here.shape &&
+             operand(id, 1).shape() == here.shape && is_possible(list().operand(id, 0)) &&
+             is_possible(list().operand(id, 1));
+    bool is_moved = here.what.is<reshape>() || here.what.is<transpose>() || here.what.is<slice>() ||
+                    here.what.is<pad>() || here.what.is<broadcast>() || here.what.is<concatenate>();
+    for (int i = 0; i < here.operand_count; ++i) is_moved = is_moved && is_possible(list().operand(id, i));
+    return is_moved;
+  }
+  constexpr void stack_operands(int id) {
+    node const here = list().node_of(id);
+    bool const is_sum = here.what.is<product>() || here.what.is<reduce>();
+    for (int i = 0; i < here.operand_count; ++i)
+      if (is_sum)
+        stacked(operand(id, i));
+      else
+        stack_operands(list().operand(id, i));
+  }
+  /// The rows of all trips.
+  constexpr tensor rows_of(tensor x) {
+    tensor const all = stacked(x);
+    extents const shape = all.shape();
+    return ops_->reshape(all, {shape[0] * shape[1], shape[2]});
+  }
+
+  tracer* ops_;
+  tensor loop_;
+  tracing::growing_array<known_stack> stacks_;
+};
+
+}  // namespace stagecraft::operations::detail
+
+// ---- stagecraft/operations/pooling_choice.hpp
+// What the elements that a max pooling has chosen have in another tensor: the gradient of a max pooling's gradient.
+
+namespace stagecraft::operations::detail {
+
+/// The element of `other`, a tensor of x's shape, at the place of the first largest element of each window of x. `y` is
+/// the pooling of x. One slice for each place of a window.
+class largest_of_windows {
+ public:
+  constexpr largest_of_windows(tracer& ops, windows const& over, extents const& of_pooling)
+      : ops_(&ops), over_(over), of_pooling_(of_pooling) {
+    for (int i = 0; i < over.count; ++i) is_padded_ = is_padded_ || over[i].before != 0 || over[i].after != 0;
+  }
+
+  constexpr tensor choose(tensor x, tensor y, tensor other) const {
+    tensor const values = padded(x), others = padded(other);
+    tensor is_there, left, result;
+    if (is_padded_) {
+      extents places = x.shape();
+      places[0] = places[-1] = 1;
+      is_there = padded(ops_->full(places, 1));
+    }
+    for (long long tap = 0; tap < over_.size(); ++tap) {
+      tensor is_largest = equal(sliced(values, tap), y);
+      if (is_padded_) is_largest = is_largest * sliced(is_there, tap);
+      tensor const is_first = tap == 0 ? is_largest : is_largest * left;
+      tensor const chosen = where(is_first, sliced(others, tap), 0.0F);
+      left = tap == 0 ? 1.0F - is_first : left - is_first;
+      result = tap == 0 ? chosen : result + chosen;
+    }
+    return result;
+  }
+
+ private:
+  constexpr tensor padded(tensor x) const {
+    for (int i = 0; i < over_.count; ++i)
+      if (over_[i].before != 0 || over_[i].after != 0) x = ops_->pad(x, i + 1, over_[i].before, over_[i].after);
+    return x;
+  }
+  /// What place number `tap` of each window has, counted from the last axis on as the pooling does.
+  constexpr tensor sliced(tensor x, long long tap) const {
+    for (int i = over_.count; i-- > 0;) {
+      window const& along = over_[i];
+      int const place = static_cast<int>(tap % along.size) * along.dilation;
+      tap /= along.size;
+      x = ops_->slice(x, i + 1, place, of_pooling_[i + 1], along.stride);
+    }
+    return x;
+  }
+
+  tracer* ops_;
+  windows over_;
+  extents of_pooling_;
+  bool is_padded_ = false;
+};
+
+constexpr tensor of_largest(tracer& ops, windows const& over, tensor x, tensor y, tensor other) {
+  return largest_of_windows(ops, over, y.shape()).choose(x, y, other);
+}
+
+}  // namespace stagecraft::operations::detail
+
+// ---- stagecraft/operations/slice_gradients.hpp
+// The gradients of slices of one tensor, put together: a tensor that is cut into parts, such as the gates of a
+// recurrent layer, gets their gradients side by side and not as sums of tensors of zeros.
+
+namespace stagecraft::operations::detail {
+
+class slice_gradients {
+ public:
+  /// Adds the gradient of places [where.begin, ...) of an axis of tensor `id`.
+  constexpr void add(int id, slice const& where, tensor gradient) { parts_.push_back({id, where, gradient.id}); }
+
+  /// The gradient of tensor x by all its slices, which are forgotten; its id is -1 if there are none.
+  constexpr tensor take(tracer& ops, tensor x) {
+    tracing::growing_array<part> own;
+    std::size_t kept = 0;
+    for (part const& each : parts_)
+      if (each.id == x.id)
+        own.push_back(each);
+      else
+        parts_[kept++] = each;
+    if (own.empty()) return {x.list, -1};
+    while (parts_.size() > kept) parts_.pop_back();
+    for (std::size_t i = 1; i < own.size(); ++i)
+      for (std::size_t k = i; k > 0 && own[k].where.begin < own[k - 1].where.begin; --k) std::swap(own[k], own[k - 1]);
+    return are_whole(own, x) ? joined(ops, own, x) : summed(ops, own, x);
+  }
+
+ private:
+  struct part {
+    int id;
+    slice where;
+    int gradient;
+  };
+
+  /// Whether the parts cover x, and no element twice.
+  static constexpr bool are_whole(tracing::growing_array<part> const& parts, tensor x) {
+    int end = 0;
+    for (part const& each : parts) {
+      if (each.where.axis != parts[0].where.axis || each.where.step != 1 || each.where.begin != end) return false;
+      end += x.list->node_of(each.gradient).shape[each.where.axis];
+    }
+    return end == x.shape()[parts[0].where.axis];
+  }
+  static constexpr tensor joined(tracer& ops, tracing::growing_array<part> const& parts, tensor x) {
+    if (parts.size() == 1) return {x.list, parts[0].gradient};
+    tracing::growing_array<int> reads;
+    for (part const& each : parts) reads.push_back(each.gradient);
+    return {x.list, ops.list().append(concatenate{parts[0].where.axis}, x.shape(), reads)};
+  }
+  static constexpr tensor summed(tracer& ops, tracing::growing_array<part> const& parts, tensor x) {
+    tensor sum{x.list, -1};
+    for (part const& each : parts) {
+      pad const where{each.where.axis, each.where.begin, each.where.step};
+      tensor const wide = ops.scattered({x.list, each.gradient}, where, x.shape());
+      sum = sum.id < 0 ? wide : sum + wide;
+    }
+    return sum;
+  }
+
+  tracing::growing_array<part> parts_;
+};
+
+}  // namespace stagecraft::operations::detail
+
+// ---- stagecraft/operations/ctc_loss.hpp
+// Connectionist temporal classification: the probability of a sequence of labels, whatever steps they stand at.
+// Keras counterpart: keras.ops.ctc_loss, and tf.keras.backend.ctc_batch_cost.
+
+namespace stagecraft::operations {
+
+/// - `target`: (batch, labels), class numbers, of which the first `target_length` of a sample count;
+/// - `output`: (batch, steps, classes), logits;
+/// - `target_length`: (batch, 1); `output_length`: (batch, 1), the steps that count, or nothing: all of them;
+/// - `mask_index`: the class that stands for no label, from the end if negative.
+///
+/// Returns (batch, 1): -log of the sum, over all ways to place the labels in their order on the steps, each for one
+/// step or several, with the blank class elsewhere and between equal labels, of the product of the steps'
+/// probabilities. A sample whose labels need more steps than it has returns infinity and a gradient of 0; TensorFlow
+/// returns a number above 700. `ctc_batch_cost(y_true, y_pred, input_length, label_length)` of probabilities is
+/// `ops.ctc_loss(y_true, log(y_pred + 1e-7F), label_length, input_length, -1)`. Errors: E1070.
+///
+/// Alpha of Graves's paper, in logarithms: one trip of a scan for each step, and a state for each label and each blank
+/// before, between and after them.
+constexpr tensor tracer::ctc_loss(tensor target, tensor output, tensor target_length, tensor output_length,
+                                  int mask_index) {
+  if (target.rank() != 2 || output.rank() != 3 || target.length(0) != output.length(0))
+    return detail::refused(output, "are no logits (batch, steps, classes) of labels @", {}, {target.shape()});
+  int const batch = output.length(0), steps = output.length(1), classes = output.length(2), labels = target.length(1);
+  int const states = 2 * labels + 1, blank = mask_index < 0 ? mask_index + classes : mask_index;
+  if (blank < 0 || blank >= classes) return detail::refused(output, "has no class #, the mask index", {mask_index});
+  extents const column{batch, 1}, row{batch, states};
+  if (target_length.shape() != column || (output_length.list != nullptr && output_length.shape() != column))
+    return detail::refused(output, "has lengths of another shape than @", {}, {column});
+
+  // The logarithm of 0: far below that of any product of probabilities, and finite, so that differences are numbers.
+  constexpr float none = -1e30F;
+  tensor const shifted = output - stop_gradient(max(output, -1));
+  tensor const logarithms = maximum(shifted - log(sum(exp(shifted), -1)), none);
+
+  tensor const pairs =
+      concatenate({full({batch, labels, 1}, static_cast<float>(blank)), reshape(target, {batch, labels, 1})});
+  tensor const class_of_state =
+      concatenate({reshape(pairs, {batch, 2 * labels}), full(column, static_cast<float>(blank))});
+  tensor const table = reshape(transpose(logarithms, {0, 2, 1}), {batch * classes, steps});
+  tensor const emitted =
+      take(table, batch == 1 ? class_of_state : class_of_state + iota(column, 0) * static_cast<float>(classes));
+
+  // A label follows the one before it without a blank, if they differ.
+  tensor const two_before =
+      concatenate({full({batch, 2}, static_cast<float>(blank)), slice(class_of_state, 1, 0, states - 2)});
+  tensor const is_other = 1.0F - equal(class_of_state, two_before);
+  tensor const skips = is_other * (1.0F - equal(class_of_state, static_cast<float>(blank)));
+  auto const after = [&](tensor x, int count) {
+    return concatenate({full({batch, count}, none), slice(x, 1, 0, states - count)});
+  };
+  auto const step = [&](tensor here, std::array<tensor, 1> const& before) {
+    tensor const same = before[0], next = after(same, 1), skipped = where(skips, after(same, 2), none);
+    tensor const most = stop_gradient(maximum(maximum(same, next), skipped));
+    tensor const paths = exp(same - most) + exp(next - most) + exp(skipped - most);
+    return std::array{most + log(paths) + here};
+  };
+  tensor const number = iota(row);
+  tensor counts;
+  if (output_length.list != nullptr) counts = reshape(iota({batch, steps}) < output_length, {batch, 1, steps});
+  auto const scanned = scan(emitted, 2, std::array{where(number < 0.5F, 0.0F, none)}, step, false, counts);
+
+  // Paths end with the last label, or with the blank after it.
+  tensor const last = target_length * 2.0F;
+  tensor const ends = where(equal(number, last) + equal(number, last - 1.0F), scanned.last[0], none);
+  tensor const most = stop_gradient(max(ends, -1));
+  tensor const loss = -(most + log(sum(exp(ends - most), -1)));
+  return where(loss > -none / 2, std::numeric_limits<float>::infinity(), loss);
+}
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/trace.hpp
+// A whole computation while it exists in constant evaluation: a `call` that was traced, with room for its gradients
+// (differentiation.hpp).
+
+namespace stagecraft::operations {
+
+/// Operations, the weights that they read, and which of them are results.
+struct trace {
+  operation_list list;
+  tracing::growing_array<parameter> weights;
+  tracing::growing_array<int> inputs;  ///< an input of the list for each argument of `call`
+  tracing::growing_array<int> outputs;
+  int forward_count = 0;                  ///< operations before the first one of the gradients
+  tracing::growing_array<int> seeds;      ///< inputs of the list: the gradient of each output
+  tracing::growing_array<int> gradients;  ///< gradients of the inputs, then of the weights; -1 where there is none
+};
+
+/// Traces `call(ops, inputs)`, where `inputs` is a span of tensors; `call` returns one tensor or an array of them.
+template <class Call>
+constexpr trace trace_call(Call const& call, tracing::array_view<extents const> shapes, bool training = true,
+                           std::string_view layer_name = {}) {
+  trace result;
+  result.list.layer_name = layer_name;
+  tracer ops(result.list, result.weights, training);
+  tracing::growing_array<tensor> inputs;
+  for (extents const& shape : shapes) {
+    inputs.push_back(ops.append(input{static_cast<int>(inputs.size())}, shape));
+    result.inputs.push_back(inputs.back().id);
+  }
+  auto const outputs = call(ops, tracing::array_view<tensor const>(inputs));
+  if constexpr (std::convertible_to<decltype(outputs), tensor>)
+    result.outputs.push_back(outputs.id);
+  else
+    for (tensor const output : outputs) result.outputs.push_back(output.id);
+  result.forward_count = result.list.size();
+  return result;
+}
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/differentiation.hpp
+// Reverse-mode differentiation of a list of operations: one rule for each kind, each appends to the same list.
+
+namespace stagecraft::operations {
+
+/// Appends the gradients of operations. Begin with `add`, the gradient of a result; then `run`; then ask for `of`.
+class differentiation {
+  // Operations without operands or without a gradient: nothing flows on. Before its caller: see tracer.
+  template <class What>
+  constexpr void rule(What const&, int, tensor) {}
+
+ public:
+  /// Follows the operations that training differentiates: those that depend on inputs or weights.
+  constexpr explicit differentiation(tracer& ops) : ops_(&ops) {}
+  /// Follows the operations [0, end) that depend on one of `sources`. What it appends can be differentiated again.
+  constexpr differentiation(tracer& ops, tracing::array_view<int const> sources, int end)
+      : ops_(&ops), follows_sources_(true), depends_(detail::find_dependents(ops.list(), sources, end)) {}
+
+  /// The gradient of operation `id`, once all operations that read it have added to it; the id of the result is -1 if
+  /// there is none.
+  [[nodiscard]] constexpr tensor of(int id) {
+    if (tensor const slices = slices_.take(*ops_, {&list(), id}); slices.id >= 0) add(id, slices);
+    return known(id);
+  }
+  [[nodiscard]] constexpr bool has(int id) { return of(id).id >= 0; }
+
+  /// Takes the gradient of operation `computed` as that of `id`, which has the same value.
+  constexpr void hand_on(int id, int computed) { read_instead_.emplace_back(id, computed); }
+
+  /// Adds to the gradient of operation `id`. An operand that was broadcast gets the sum over the places that read it.
+  constexpr void add(int id, tensor gradient) {
+    if (!wanted(id)) return;
+    auto const index = static_cast<std::size_t>(id);
+    if (gradients_.size() <= index) gradients_.resize(index + 1, -1);
+    gradient = sum_to(gradient, list().node_of(id).shape);
+    gradients_[index] = gradients_[index] < 0 ? gradient.id : (known(id) + gradient).id;
+  }
+
+  /// Appends the gradients of the operands of all operations [first, end).
+  constexpr void run(int first, int end) {
+    for (int id = end - 1; id >= first; --id) {
+      node const at_id = list().node_of(id);  // a copy: the list grows
+      if (at_id.what.is<loop_end>()) {
+        int const begin = list().operand(id, 0);
+        differentiate_loop(begin, id);
+        id = begin;
+      } else if (has(id) && wanted(id)) {
+        if (auto const* group = at_id.what.if_is<composite>(); group && group->rule) {
+          composite_gradient of_group(*ops_, id, of(id));
+          group->rule(of_group);
+          for (int i = 0; i + 1 < at_id.operand_count; ++i)
+            if (auto const given = of_group.given()[i]; given.id >= 0) add(list().operand(id, i + 1), given);
+          id = group->first;
+        } else {
+          at_id.what.visit([&](auto const& what) { rule(what, id, of(id)); });
+        }
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] constexpr operation_list& list() const noexcept { return ops_->list(); }
+  [[nodiscard]] constexpr tensor operand(int id, int index) const { return {&list(), list().operand(id, index)}; }
+  [[nodiscard]] constexpr tensor known(int id) const {
+    auto const index = static_cast<std::size_t>(id);
+    return {&list(), index < gradients_.size() ? gradients_[index] : -1};
+  }
+  [[nodiscard]] constexpr bool wanted(int id) const {
+    if (!follows_sources_) return list().node_of(id).has_gradient;
+    return static_cast<std::size_t>(id) < depends_.size() && depends_[id] != 0;
+  }
+  /// Follows operation `copy` if it follows `id`, whose value it has.
+  constexpr void follow(int copy, bool follows) {
+    if (!follows_sources_) return;
+    if (depends_.size() <= static_cast<std::size_t>(copy)) depends_.resize(static_cast<std::size_t>(copy) + 1, 0);
+    depends_[copy] = follows;
+  }
+  [[nodiscard]] constexpr bool wanted(tensor x) const { return wanted(x.id); }
+
+  constexpr tensor sum_to(tensor gradient, extents shape) const {
+    extents const wide = gradient.shape();
+    if (wide == shape) return gradient;
+    reduce over{reduction::sum};
+    for (int i = 0; i < wide.rank; ++i)
+      if (shape.aligned(i, wide.rank) == 1 && wide[i] > 1) over.axes |= 1U << i;
+    if (over.axes != 0) gradient = ops_->append(over, over.out(wide), {gradient.id});
+    return ops_->reshape(gradient, shape);
+  }
+
+  constexpr void rule(map const& what, int id, tensor dy) {
+    tensor const y{&list(), id}, a = operand(id, 0);
+    switch (what.apply) {
+      case function::identity: return add(a.id, dy);
+      case function::negative: return add(a.id, -dy);
+      case function::absolute: return add(a.id, dy * sign(a));
+      case function::exp: return add(a.id, dy * y);
+      case function::log: return add(a.id, dy / a);
+      case function::log1p: return add(a.id, dy / (a + 1.0F));
+      case function::softplus: return add(a.id, dy * sigmoid(a));
+      case function::sqrt: return add(a.id, dy * 0.5F / y);
+      case function::rsqrt: return add(a.id, dy * (y * y * y * -0.5F));
+      case function::sin: return add(a.id, dy * cos(a));
+      case function::cos: return add(a.id, -(dy * sin(a)));
+      case function::atan: return add(a.id, dy / (a * a + 1.0F));
+      case function::tanh: return add(a.id, dy * (1.0F - y * y));
+      case function::sigmoid: return add(a.id, dy * (y * (1.0F - y)));
+      case function::erf: return add(a.id, dy * (exp(-(a * a)) * 1.12837917F));  // 2 / sqrt(pi)
+      case function::sign:
+      case function::floor:
+      case function::round:
+      case function::less:
+      case function::less_equal:
+      case function::equal: return;
+      default: return rule_of_several(what.apply, id, y, dy);
+    }
+  }
+  constexpr void rule_of_several(function apply, int id, tensor y, tensor dy) {
+    tensor const a = operand(id, 0), b = operand(id, 1);
+    bool const of_a = wanted(a), of_b = wanted(b);
+    switch (apply) {
+      case function::add: add(a.id, dy); return add(b.id, dy);
+      case function::subtract:
+        add(a.id, dy);
+        if (of_b) add(b.id, -dy);
+        return;
+      case function::multiply:
+        if (a.id == b.id) return add(a.id, dy * (a * 2.0F));
+        if (of_a) add(a.id, dy * b);
+        if (of_b) add(b.id, dy * a);
+        return;
+      case function::divide:
+        if (of_a) add(a.id, dy / b);
+        if (of_b) add(b.id, -(dy * y) / b);
+        return;
+      case function::power:
+        if (of_a) add(a.id, dy * b * pow(a, b - 1.0F));
+        if (of_b) add(b.id, dy * y * log(a));
+        return;
+      case function::remainder:  // a - b n for a whole number n
+        add(a.id, dy);
+        if (of_b) add(b.id, dy * round((y - a) / b));
+        return;
+      // If both are equal, or one is NaN, the first is the result.
+      case function::maximum: return choose(b, a, a < b, dy);
+      case function::minimum: return choose(b, a, b < a, dy);
+      case function::select: return choose(b, operand(id, 2), a, dy);
+      default: break;
+    }
+    if (tensor const c = operand(id, 2); wanted(c)) add(c.id, apply == function::multiply_subtract ? -dy : dy);
+    tensor const of_product = apply == function::negative_multiply_add ? -dy : dy;
+    if (of_a) add(a.id, of_product * b);
+    if (of_b) add(b.id, of_product * a);
+  }
+  /// Adds the gradients of a result that is a where `condition` holds, else b.
+  constexpr void choose(tensor a, tensor b, tensor condition, tensor dy) {
+    if (wanted(a)) add(a.id, where(condition, dy, 0.0F));
+    if (wanted(b)) add(b.id, where(condition, 0.0F, dy));
+  }
+  constexpr void rule(reduce const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0);
+    if (what.by == reduction::sum) return add(x.id, ops_->broadcast(dy, x.shape()));
+    // Equal largest elements share the gradient, as in TensorFlow.
+    tensor const is_largest = equal(x, tensor{&list(), id});
+    tensor const count = ops_->append(reduce{reduction::sum, what.axes}, what.out(x.shape()), {is_largest.id});
+    add(x.id, is_largest * (dy / count));
+  }
+  constexpr void rule(product const& what, int id, tensor dy) {
+    tensor const a = operand(id, 0), b = operand(id, 1);
+    bool const ta = what.transpose_a, tb = what.transpose_b;
+    if (wanted(a)) add(a.id, ta ? ops_->matmul(b, dy, {tb, true}) : ops_->matmul(dy, b, {false, !tb}));
+    if (wanted(b)) add(b.id, tb ? ops_->matmul(dy, a, {true, ta}) : ops_->matmul(a, dy, {!ta, false}));
+  }
+  // A convolution and its two gradients are each linear in both operands, and gradients of one another.
+  constexpr void rule(convolution const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0), filter = operand(id, 1);
+    if (wanted(x)) add(x.id, input_gradient(what, dy, filter, x.shape()));
+    if (wanted(filter)) add(filter.id, filter_gradient(what, x, dy));
+  }
+  constexpr void rule(convolution_input_gradient const& what, int id, tensor dy) {
+    tensor const gradient = operand(id, 0), filter = operand(id, 1);
+    convolution const forward{what.windows, what.groups};
+    if (wanted(gradient)) add(gradient.id, ops_->conv(dy, filter, what.windows, what.groups));
+    if (wanted(filter)) add(filter.id, filter_gradient(forward, dy, gradient));
+  }
+  constexpr void rule(convolution_filter_gradient const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0), gradient = operand(id, 1);
+    if (wanted(x)) add(x.id, input_gradient({what.windows, what.groups}, gradient, dy, x.shape()));
+    if (wanted(gradient)) add(gradient.id, ops_->conv(x, dy, what.windows, what.groups));
+  }
+  constexpr tensor input_gradient(convolution const& of, tensor dy, tensor filter, extents const& shape) {
+    return ops_->append(convolution_input_gradient{of.windows, of.groups}, shape, {dy.id, filter.id});
+  }
+  constexpr tensor filter_gradient(convolution const& of, tensor x, tensor dy) {
+    extents shape;
+    for (int i = 0; i < of.windows.count; ++i) shape.push_back(of.windows[i].size);
+    shape.push_back(x.shape()[-1] / of.groups);
+    shape.push_back(dy.shape()[-1]);
+    return ops_->append(convolution_filter_gradient{of.windows, of.groups}, shape, {x.id, dy.id});
+  }
+  constexpr void rule(pooling const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0);
+    add(x.id, ops_->append(pooling_gradient{what.kind, what.windows}, x.shape(), {x.id, id, dy.id}));
+  }
+  // It is linear in the gradient of the output; the choice of the largest element has no gradient.
+  constexpr void rule(pooling_gradient const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0), y = operand(id, 1);
+    add(list().operand(id, 2), what.kind == pooling_kind::max ? detail::of_largest(*ops_, what.windows, x, y, dy)
+                                                              : ops_->average_pool(dy, what.windows));
+  }
+
+  constexpr void rule(reshape const&, int id, tensor dy) {
+    tensor const x = operand(id, 0);
+    add(x.id, ops_->reshape(dy, x.shape()));
+  }
+  constexpr void rule(broadcast const&, int id, tensor dy) { add(list().operand(id, 0), dy); }
+  constexpr void rule(transpose const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0);
+    add(x.id, ops_->append(what.inverse(x.rank()), x.shape(), {dy.id}));
+  }
+  constexpr void rule(slice const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0);
+    if (wanted(x)) slices_.add(x.id, what, dy);
+  }
+  constexpr void rule(pad const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0);
+    add(x.id, ops_->append(slice{what.axis, what.begin, what.step}, x.shape(), {dy.id}));
+  }
+  constexpr void rule(concatenate const& what, int id, tensor dy) {
+    int begin = 0;
+    for (int i = 0; i < list().node_of(id).operand_count; ++i) {
+      tensor const part = operand(id, i);
+      int const count = part.shape()[what.axis];
+      if (wanted(part)) add(part.id, ops_->slice(dy, what.axis, begin, count));
+      begin += count;
+    }
+  }
+  constexpr void rule(gather const&, int id, tensor dy) {
+    tensor const table = operand(id, 0), indices = operand(id, 1);
+    add(table.id, ops_->append(scatter_add{}, table.shape(), {dy.id, indices.id}));
+  }
+  constexpr void rule(scatter_add const&, int id, tensor dy) {
+    tensor const rows = operand(id, 0), indices = operand(id, 1);
+    add(rows.id, ops_->append(gather{}, rows.shape(), {dy.id, indices.id}));
+  }
+  /// The gradient of a state after the last trip belongs to the state itself, where the loop reads it.
+  constexpr void rule(last const&, int id, tensor dy) { add(list().operand(id, 1), dy); }
+  constexpr void rule(composite const&, int id, tensor dy) { add(list().operand(id, 0), dy); }
+  constexpr void rule(operations::at const&, int id, tensor dy) {
+    for (auto const& [read, computed] : read_instead_)
+      if (read == id) add(computed, dy);
+  }
+
+  constexpr void differentiate_loop(int begin, int end);
+
+  tracer* ops_;
+  bool follows_sources_ = false;
+  tracing::growing_array<char> depends_;  // on the sources
+  tracing::growing_array<int> gradients_;
+  tracing::growing_array<std::pair<int, int>> read_instead_;
+  detail::slice_gradients slices_;
+};
+
+/// The gradient of a loop is a loop from the end: a trip computes the step again from the states and the products that
+/// were kept, then the gradients of the step. The loop carries the gradients of the states, and the sums of the
+/// gradients of tensors that the step reads from outside, unless these sums are computed after the loop.
+constexpr void differentiation::differentiate_loop(int begin, int end) {
+  detail::loop_parts const parts(list(), begin, end, [&](int id) { return wanted(id); });
+  auto const shape_of = [&](int id) { return list().node_of(id).shape; };
+  bool reaches = false;
+  for (int const id : parts.carries) reaches |= has(id);
+  for (int const id : parts.stacks) reaches |= has(id);
+  if (!reaches) return;
+
+  tracing::growing_array<tensor> first_values;
+  for (int const id : parts.carries) first_values.push_back(has(id) ? of(id) : ops_->full(shape_of(id), 0));
+  for (int const id : parts.outside) first_values.push_back(ops_->full(shape_of(id), 0));
+  tensor const loop = ops_->begin_loop(tracer::trips_of({&list(), begin}),
+                                       follows_sources_ ? static_cast<int>(first_values.size()) : 0);
+  tracing::growing_array<tensor> states;
+  for (tensor const first : first_values) states.push_back(ops_->carry(loop, first));
+  if (follows_sources_)
+    for (tensor const state : states) ops_->stack(loop, state, {0});
+
+  // Repeats the step. A loop has stacks of states, first of those that its trips begin with, then of products.
+  auto const stack_of = [&](int id) {
+    auto const first = static_cast<std::size_t>(list().node_of(begin).what.as<operations::loop>().stacks_of_states);
+    for (std::size_t i = first; i < parts.stacks.size(); ++i)
+      if (list().operand(parts.stacks[i], 1) == id) return parts.stacks[i];
+    return -1;
+  };
+  auto const from_stack = [&](int stack) {
+    auto const where = list().node_of(stack).what.as<operations::stack>();
+    return ops_->at(loop, {&list(), stack}, {where.axis, !where.reversed});
+  };
+  differentiation inner(*ops_);
+  inner.follows_sources_ = follows_sources_;
+  if (follows_sources_) inner.depends_ = depends_;  // of the operations before the loop
+  tracing::growing_array<int> copies(static_cast<std::size_t>(end) + 1, -1);
+  copies[begin] = loop.id;
+  auto const copy_of = [&](int id) { return id < begin ? id : copies[id]; };
+  auto const make = [&](int id, tensor copy) {
+    copies[id] = copy.id;
+    inner.follow(copy.id, wanted(id));
+  };
+  auto const is_own = [&](int id) { return list().node_of(id).operand_count > 0 && list().operand(id, 0) == begin; };
+  int const body = list().size();
+  std::size_t state = 0;
+  for (int id = begin + 1; id < end; ++id) {
+    node const original = list().node_of(id);
+    if (is_own(id) && original.what.is<carry>()) {
+      make(id, from_stack(parts.stacks[state++]));
+    } else if (is_own(id) && original.what.is<operations::at>()) {
+      auto const where = original.what.as<operations::at>();
+      make(id, ops_->at(loop, operand(id, 1), {where.axis, !where.reversed}));
+    } else if (!is_own(id)) {
+      tracing::growing_array<int> reads;
+      for (int i = 0; i < original.operand_count; ++i) reads.push_back(copy_of(list().operand(id, i)));
+      operation what = original.what;
+      if (auto* group = what.if_is<composite>()) group->first = copy_of(group->first);
+      make(id, {&list(), list().append(what, original.shape, reads)});
+      list().node_of(list().size() - 1).has_gradient = original.has_gradient;
+      if (int const kept = stack_of(id); kept >= 0) {
+        tensor const read = from_stack(kept);
+        inner.hand_on(read.id, copy_of(id));
+        make(id, read);
+        list().node_of(read.id).has_gradient = original.has_gradient;
+      }
+    }
+  }
+  int const body_end = list().size();
+
+  for (int const id : parts.nexts)
+    for (std::size_t i = 0; i < parts.carries.size(); ++i)
+      if (parts.carries[i] == list().operand(id, 1)) inner.add(copy_of(list().operand(id, 2)), states[i]);
+  for (int const id : parts.stacks)
+    if (has(id)) {
+      auto const where = list().node_of(id).what.as<operations::stack>();
+      inner.add(copy_of(list().operand(id, 1)), ops_->at(loop, of(id), {where.axis, !where.reversed}));
+    }
+  inner.run(body, body_end);
+
+  for (std::size_t i = 0; i < parts.carries.size(); ++i) {
+    tensor const gradient = inner.of(copy_of(parts.carries[i]));
+    ops_->next(loop, states[i], gradient.id >= 0 ? gradient : ops_->full(shape_of(parts.carries[i]), 0));
+  }
+  detail::loop_sums behind(*ops_, loop);
+  tracing::growing_array<char> is_behind;  // whether the sum is computed after the loop; its state is not used then
+  for (std::size_t i = 0; i < parts.outside.size(); ++i) {
+    tensor const sum = states[parts.carries.size() + i], gradient = inner.of(parts.outside[i]);
+    is_behind.push_back(gradient.id >= 0 && behind.prepare(gradient.id));
+    if (is_behind.back() == 0) ops_->next(loop, sum, gradient.id >= 0 ? sum + gradient : sum);
+  }
+  tracing::growing_array<std::pair<int, tensor>> of_reads;
+  for (int const id : parts.reads)
+    if (tensor const gradient = inner.of(copy_of(id)); gradient.id >= 0) {
+      auto const where = list().node_of(id).what.as<operations::at>();
+      bool const is_alike = where.axis == behind.where.axis && where.reversed != behind.where.reversed;
+      of_reads.emplace_back(list().operand(id, 1), is_alike
+                                                       ? behind.stacked(gradient)
+                                                       : ops_->stack(loop, gradient, {where.axis, !where.reversed}));
+    }
+  ops_->end_loop(loop);
+  for (auto const& [id, gradient] : of_reads) add(id, gradient);
+  for (std::size_t i = 0; i < parts.carries.size(); ++i)
+    add(list().operand(parts.carries[i], 1), ops_->last(loop, states[i]));
+  for (std::size_t i = 0; i < parts.outside.size(); ++i)
+    add(parts.outside[i], is_behind[i] != 0 ? behind.sum(inner.of(parts.outside[i]).id)
+                                            : ops_->last(loop, states[parts.carries.size() + i]));
+}
+
+/// Appends the gradients of a traced computation, of all its inputs and weights.
+constexpr void differentiate(trace& traced) {
+  tracer ops(traced.list, traced.weights);
+  differentiation gradients(ops);
+  for (int const output : traced.outputs) {
+    tensor const seed = ops.append(input{static_cast<int>(traced.inputs.size() + traced.seeds.size())},
+                                   traced.list.node_of(output).shape);
+    traced.seeds.push_back(seed.id);
+    gradients.add(output, seed);
+  }
+  gradients.run(0, traced.forward_count);
+  for (int const id : traced.inputs) traced.gradients.push_back(gradients.of(id).id);
+  for (std::size_t weight = 0; weight < traced.weights.size(); ++weight)
+    for (int id = 0; id < traced.forward_count; ++id)
+      if (auto const* read = traced.list.node_of(id).what.if_is<operations::weight>();
+          read && read->index == static_cast<int>(weight))
+        traced.gradients.push_back(traced.list.problem.failed() ? -1 : gradients.of(id).id);
+}
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/formula.hpp
+// A function of a few numbers at each place of an array, as a constant: the step of an optimizer, for example.
+
+namespace stagecraft::operations {
+
+/// Where a number of a formula comes from.
+enum class formula_source : unsigned char {
+  place,       ///< an argument that differs from place to place
+  everywhere,  ///< an argument that is the same at all places
+  constant,
+  function  ///< a function of earlier numbers
+};
+
+/// A number of a formula.
+struct formula_step {
+  formula_source from = formula_source::constant;
+  function apply = function::identity;
+  bool is_uniform = true;  ///< whether it is the same at all places
+  int operands[3]{};       ///< earlier numbers
+  int index = 0;           ///< number of the argument
+  float value = 0;         ///< value of a constant
+};
+
+struct formula_sizes {
+  std::size_t steps = 0, results = 0;
+};
+
+template <formula_sizes Sizes>
+struct frozen_formula;
+
+/// A formula while the compiler writes it down; `frozen_formula` is its constant.
+///
+/// It is traced as a list of maps of numbers, in groups or not: an `input` is given at each place, a `weight` once for
+/// all of them. Only
+/// what results need stays, and a product that is used once, by a sum or difference, becomes one step with it, which
+/// rounds once: so that all compilers and machines compute the same.
+class formula {
+ public:
+  static constexpr formula_sizes usual_sizes{24, 4};
+  template <formula_sizes Sizes>
+  using frozen = frozen_formula<Sizes>;
+
+  tracing::growing_array<formula_step> steps;
+  tracing::growing_array<int> results;
+  diagnostics::diagnostic problem;
+
+  /// A number of the list that is an argument at each place, like the inputs.
+  struct given_number {
+    int id, index;
+  };
+
+  constexpr formula(operation_list const& list, tracing::growing_array<int> const& wanted,
+                    given_number const& given = {-1, 0})
+      : problem(list.problem), given_{source_of(list, given.id), given.index} {
+    tracing::growing_array<int> uses(list.nodes.size(), 0), numbers(list.nodes.size(), -1);
+    for (int const id : wanted) ++uses[source_of(list, id)];
+    for (int id = list.size(); id-- > 0;)
+      if (uses[id] > 0)
+        for (int i = 0; i < operands_of(list, id); ++i) ++uses[operand(list, id, i)];
+
+    tracing::growing_array<char> is_uniform(list.nodes.size(), 0);
+    for (int id = 0; id < list.size(); ++id) {
+      bool same = !list.node_of(id).what.is<input>() && id != given_.id;
+      for (int i = 0; i < operands_of(list, id); ++i) same = same && is_uniform[operand(list, id, i)];
+      is_uniform[id] = same;
+    }
+    // The operand of a sum or difference that is computed together with it, or -1.
+    tracing::growing_array<char> is_part(list.nodes.size(), 0);
+    tracing::growing_array<int> product_of(list.nodes.size(), -1);
+    for (int id = 0; id < list.size(); ++id) {
+      auto const* what = list.node_of(id).what.if_is<map>();
+      if (uses[id] == 0 || is_uniform[id] || what == nullptr || id == given_.id ||
+          (what->apply != function::add && what->apply != function::subtract))
+        continue;
+      for (int const side : {1, 0}) {
+        int const factors = operand(list, id, side);
+        auto const* product = list.node_of(factors).what.if_is<map>();
+        if (product == nullptr || product->apply != function::multiply || uses[factors] != 1 || is_uniform[factors] ||
+            factors == given_.id)
+          continue;
+        product_of[id] = side;
+        is_part[factors] = 1;
+        break;
+      }
+    }
+    for (int id = 0; id < list.size(); ++id) {
+      if (uses[id] == 0 || is_part[id]) continue;
+      formula_step step{.is_uniform = is_uniform[id] != 0};
+      node const& here = list.node_of(id);
+      if (id == given_.id) {
+        step.from = formula_source::place;
+        step.index = given_.index;
+      } else if (auto const* from_outside = here.what.if_is<input>()) {
+        step.from = formula_source::place;
+        step.index = from_outside->index;
+      } else if (auto const* same = here.what.if_is<weight>()) {
+        step.from = formula_source::everywhere;
+        step.index = same->index;
+      } else if (auto const* value = here.what.if_is<constant>()) {
+        step.value = value->value;
+      } else {
+        step.from = formula_source::function;
+        step.apply = here.what.as<map>().apply;
+        for (int i = 0; i < here.operand_count; ++i) step.operands[i] = numbers[operand(list, id, i)];
+        if (int const side = product_of[id]; side >= 0) {
+          int const product = operand(list, id, side), other = operand(list, id, 1 - side);
+          step.apply = step.apply == function::add ? function::multiply_add
+                       : side == 1                 ? function::negative_multiply_add
+                                                   : function::multiply_subtract;
+          step.operands[0] = numbers[operand(list, product, 0)];
+          step.operands[1] = numbers[operand(list, product, 1)];
+          step.operands[2] = numbers[other];
+        }
+      }
+      numbers[id] = static_cast<int>(steps.size());
+      steps.push_back(step);
+    }
+    for (int const id : wanted) results.push_back(numbers[source_of(list, id)]);
+  }
+
+  [[nodiscard]] constexpr formula_sizes sizes() const { return {steps.size(), results.size()}; }
+
+ private:
+  /// The operation that computes a number; for groups and copies that of their first operand.
+  static constexpr int source_of(operation_list const& list, int id) {
+    while (id >= 0 && (is_alias(list.node_of(id).what) || list.node_of(id).what.is<broadcast>()))
+      id = list.operand(id, 0);
+    return id;
+  }
+  static constexpr int operand(operation_list const& list, int id, int index) {
+    return source_of(list, list.operand(id, index));
+  }
+  [[nodiscard]] constexpr int operands_of(operation_list const& list, int id) const {
+    return id == given_.id ? 0 : list.node_of(id).operand_count;
+  }
+
+  given_number given_;
+};
+
+/// A formula as a constant.
+template <formula_sizes Sizes>
+struct frozen_formula {
+  std::array<formula_step, Sizes.steps> steps;
+  std::array<int, Sizes.results> results;
+
+  /// Copies a type with `steps` and `results`: a formula, or a frozen one of other lengths.
+  constexpr explicit frozen_formula(auto const& from)
+      : steps(stagecraft::detail::array_of<Sizes.steps>(from.steps)),
+        results(stagecraft::detail::array_of<Sizes.results>(from.results)) {}
+};
+
+/// A view of a formula, whose type does not depend on lengths.
+struct formula_view {
+  static constexpr std::size_t most_steps = 128;
+
+  tracing::array_view<formula_step const> steps;
+  tracing::array_view<int const> results;
+};
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/activations/activation_formula.hpp
+// An elementwise activation and its gradient as formulas, traced from its operations.
+
+namespace stagecraft::activations::detail {
+
+/// The formula of f(x), or with `gradient` that of f'(x) dy; its arguments are then dy and x.
+constexpr operations::formula trace_activation(activation const& function, bool gradient) {
+  using namespace operations;
+  operation_list list;
+  growing_array<parameter> weights;
+  tracer ops(list, weights);
+  tensor const dy = gradient ? ops.append(operations::input{0}, {}) : tensor{};
+  tensor const x = ops.append(operations::input{gradient ? 1 : 0}, {});
+  tensor const y = function(x);
+  if (!gradient) return {list, {y.id}};
+  int const count = list.size();
+  differentiation gradients(ops);
+  gradients.add(y.id, dy);
+  gradients.run(0, count);
+  return {list, {gradients.has(x.id) ? gradients.of(x.id).id : number(list, 0).id}};
+}
+
+template <activation Function, bool Gradient>
+struct activation_formula {
+  constexpr operations::formula operator()() const { return trace_activation(Function, Gradient); }
+};
+
+template <activation Function, bool Gradient>
+inline constexpr auto const& formula_of_activation = frozen<activation_formula<Function, Gradient>>;
+template <activation Function, bool Gradient>
+inline constexpr operations::formula_view view_of_activation{formula_of_activation<Function, Gradient>.steps,
+                                                             formula_of_activation<Function, Gradient>.results};
+
+/// Reports E1083 for an activation of the user's own that takes too many operations.
+constexpr void check_formula(activation const& function, diagnostic& problem) {
+  auto const gradient = trace_activation(function, true);
+  if (gradient.problem.failed() && !problem.failed()) problem = gradient.problem;
+  if (auto const count = gradient.steps.size(); count > operations::formula_view::most_steps)
+    problem.report(1083, "activation '", function.name(), "' takes ", static_cast<int>(count),
+                   " operations with its gradient; there are at most ",
+                   static_cast<int>(operations::formula_view::most_steps));
+}
+template <activation Function>
+inline constexpr diagnostic activation_formula_problem = [] {
+  diagnostic problem;
+  check_formula(Function, problem);
+  return problem;
+}();
+
+/// The formula of the user's own activation; null for others, which machines know by their kind.
+template <activation Function, bool Gradient>
+constexpr operations::formula_view const* own_formula() {
+  if constexpr (Function.kind == activation_kind::own) {
+    static_assert(report<activation_formula_problem<Function>>());
+    return &view_of_activation<Function, Gradient>;
+  } else {
+    return nullptr;
+  }
+}
+
+}  // namespace stagecraft::activations::detail
+
 // ---- stagecraft/operations/flops.hpp
 // Floating-point operations of a list of operations.
 
@@ -8827,6 +9286,7 @@ template <class List>
   if (what.is<convolution_filter_gradient>()) return convolution::flops(out, in(1));
   if (auto const* of = what.if_is<pooling>()) return of->flops(out);
   if (auto const* of = what.if_is<pooling_gradient>()) return pooling{of->kind, of->windows}.flops(in(1));
+  if (what.is<whole_map>()) return whole_map::flops(out);
   return what.is<scatter_add>() ? in(0).size() : 0;
 }
 
@@ -8992,118 +9452,6 @@ class shape_tracer {
 
 }  // namespace stagecraft::operations
 
-// ---- stagecraft/operations/ctc_loss.hpp
-// Connectionist temporal classification: the probability of a sequence of labels, whatever steps they stand at.
-// Keras counterpart: keras.ops.ctc_loss, and tf.keras.backend.ctc_batch_cost.
-
-namespace stagecraft::operations {
-
-/// - `target`: (batch, labels), class numbers, of which the first `target_length` of a sample count;
-/// - `output`: (batch, steps, classes), logits;
-/// - `target_length`: (batch, 1); `output_length`: (batch, 1), the steps that count, or nothing: all of them;
-/// - `mask_index`: the class that stands for no label, from the end if negative.
-///
-/// Returns (batch, 1): -log of the sum, over all ways to place the labels in their order on the steps, each for one
-/// step or several, with the blank class elsewhere and between equal labels, of the product of the steps'
-/// probabilities. A sample whose labels need more steps than it has returns infinity and a gradient of 0; TensorFlow
-/// returns a number above 700. `ctc_batch_cost(y_true, y_pred, input_length, label_length)` of probabilities is
-/// `ops.ctc_loss(y_true, log(y_pred + 1e-7F), label_length, input_length, -1)`. Errors: E1070.
-///
-/// Alpha of Graves's paper, in logarithms: one trip of a scan for each step, and a state for each label and each blank
-/// before, between and after them.
-constexpr tensor tracer::ctc_loss(tensor target, tensor output, tensor target_length, tensor output_length,
-                                  int mask_index) {
-  if (target.rank() != 2 || output.rank() != 3 || target.length(0) != output.length(0))
-    return detail::refused(output, "are no logits (batch, steps, classes) of labels @", {}, {target.shape()});
-  int const batch = output.length(0), steps = output.length(1), classes = output.length(2), labels = target.length(1);
-  int const states = 2 * labels + 1, blank = mask_index < 0 ? mask_index + classes : mask_index;
-  if (blank < 0 || blank >= classes) return detail::refused(output, "has no class #, the mask index", {mask_index});
-  extents const column{batch, 1}, row{batch, states};
-  if (target_length.shape() != column || (output_length.list != nullptr && output_length.shape() != column))
-    return detail::refused(output, "has lengths of another shape than @", {}, {column});
-
-  // The logarithm of 0: far below that of any product of probabilities, and finite, so that differences are numbers.
-  constexpr float none = -1e30F;
-  tensor const shifted = output - stop_gradient(max(output, -1));
-  tensor const logarithms = maximum(shifted - log(sum(exp(shifted), -1)), none);
-
-  tensor const pairs =
-      concatenate({full({batch, labels, 1}, static_cast<float>(blank)), reshape(target, {batch, labels, 1})});
-  tensor const class_of_state =
-      concatenate({reshape(pairs, {batch, 2 * labels}), full(column, static_cast<float>(blank))});
-  tensor const table = reshape(transpose(logarithms, {0, 2, 1}), {batch * classes, steps});
-  tensor const emitted =
-      take(table, batch == 1 ? class_of_state : class_of_state + iota(column, 0) * static_cast<float>(classes));
-
-  // A label follows the one before it without a blank, if they differ.
-  tensor const two_before =
-      concatenate({full({batch, 2}, static_cast<float>(blank)), slice(class_of_state, 1, 0, states - 2)});
-  tensor const is_other = 1.0F - equal(class_of_state, two_before);
-  tensor const skips = is_other * (1.0F - equal(class_of_state, static_cast<float>(blank)));
-  auto const after = [&](tensor x, int count) {
-    return concatenate({full({batch, count}, none), slice(x, 1, 0, states - count)});
-  };
-  auto const step = [&](tensor here, std::array<tensor, 1> const& before) {
-    tensor const same = before[0], next = after(same, 1), skipped = where(skips, after(same, 2), none);
-    tensor const most = stop_gradient(maximum(maximum(same, next), skipped));
-    tensor const paths = exp(same - most) + exp(next - most) + exp(skipped - most);
-    return std::array{most + log(paths) + here};
-  };
-  tensor const number = iota(row);
-  tensor counts;
-  if (output_length.list != nullptr) counts = reshape(iota({batch, steps}) < output_length, {batch, 1, steps});
-  auto const scanned = scan(emitted, 2, std::array{where(number < 0.5F, 0.0F, none)}, step, false, counts);
-
-  // Paths end with the last label, or with the blank after it.
-  tensor const last = target_length * 2.0F;
-  tensor const ends = where(equal(number, last) + equal(number, last - 1.0F), scanned.last[0], none);
-  tensor const most = stop_gradient(max(ends, -1));
-  tensor const loss = -(most + log(sum(exp(ends - most), -1)));
-  return where(loss > -none / 2, std::numeric_limits<float>::infinity(), loss);
-}
-
-}  // namespace stagecraft::operations
-
-// ---- stagecraft/operations/trace.hpp
-// A whole computation while it exists in constant evaluation: a `call` that was traced, with room for its gradients
-// (differentiation.hpp).
-
-namespace stagecraft::operations {
-
-/// Operations, the weights that they read, and which of them are results.
-struct trace {
-  operation_list list;
-  tracing::growing_array<parameter> weights;
-  tracing::growing_array<int> inputs;  ///< an input of the list for each argument of `call`
-  tracing::growing_array<int> outputs;
-  int forward_count = 0;                  ///< operations before the first one of the gradients
-  tracing::growing_array<int> seeds;      ///< inputs of the list: the gradient of each output
-  tracing::growing_array<int> gradients;  ///< gradients of the inputs, then of the weights; -1 where there is none
-};
-
-/// Traces `call(ops, inputs)`, where `inputs` is a span of tensors; `call` returns one tensor or an array of them.
-template <class Call>
-constexpr trace trace_call(Call const& call, tracing::array_view<extents const> shapes, bool training = true,
-                           std::string_view layer_name = {}) {
-  trace result;
-  result.list.layer_name = layer_name;
-  tracer ops(result.list, result.weights, training);
-  tracing::growing_array<tensor> inputs;
-  for (extents const& shape : shapes) {
-    inputs.push_back(ops.append(input{static_cast<int>(inputs.size())}, shape));
-    result.inputs.push_back(inputs.back().id);
-  }
-  auto const outputs = call(ops, tracing::array_view<tensor const>(inputs));
-  if constexpr (std::convertible_to<decltype(outputs), tensor>)
-    result.outputs.push_back(outputs.id);
-  else
-    for (tensor const output : outputs) result.outputs.push_back(output.id);
-  result.forward_count = result.list.size();
-  return result;
-}
-
-}  // namespace stagecraft::operations
-
 // ---- stagecraft/layers/traced_call.hpp
 // The rules that follow from a layer's `call`: its output's shape, its weights and its cost.
 
@@ -9197,10 +9545,15 @@ struct open_trace {
       : ops(traced.list, traced.weights, training) {
     traced.list.layer_name = name;
     traced.inputs.reserve(shapes.size());
-    for (shape const& sample : shapes)
+    for (shape const& sample : shapes) {
       traced.inputs.push_back(ops.append(operations::input{static_cast<int>(traced.inputs.size())},
                                          operations::extents::of_batch(batch, sample))
                                   .id);
+      if (!sample.is_whole) continue;
+      auto& node = traced.list.node_of(traced.inputs.back());
+      node.type = dtype::int32;
+      node.has_gradient = false;
+    }
   }
   open_trace(open_trace const&) = delete;
   open_trace& operator=(open_trace const&) = delete;
@@ -9314,6 +9667,7 @@ struct rules_of_trace {
         return;
       }
     output = sample_of(result);
+    output.is_whole = traced.list.node_of(traced.outputs[0]).type == dtype::int32;
     for (operations::extents const& part : traced.list.packed) parts.push_back(sample_of(part));
     losses = static_cast<int>(traced.list.losses.size());
     for (parameter const& weight : traced.weights) weights.add(weight);
@@ -9339,6 +9693,7 @@ struct rules_of_layer : rules_of_trace {
       is_valid = moves_only = !problem.failed();
       if constexpr (requires { layer.parameters(in, weights); })
         if (is_valid) layer.parameters(in, weights);
+      check_floats(in);
     } else if constexpr (requires { L::steps_by; } || requires { L::follows_shapes; }) {
       if (!in.expect_count(1, 1)) return;
       operations::shape_tracer ops(in, weights);
@@ -9347,6 +9702,8 @@ struct rules_of_layer : rules_of_trace {
       output = sample_shape(result);
       flops = ops.flops();
       moves_only = flops == 0 && weights.count == 0;
+      output.is_whole = moves_only && in[0].is_whole;
+      if (!moves_only) check_floats(in);
     } else {
       input_counts<L> const counts(layer);
       if (counts.are_known && !in.expect_count(counts.least, counts.most)) return;
@@ -9364,6 +9721,13 @@ struct rules_of_layer : rules_of_trace {
   }
 
  private:
+  /// Checks that a layer whose loops read floats is given no int32: E1185.
+  static constexpr void check_floats(layer_inputs const& in) {
+    if (in.has_whole_numbers())
+      in.error(1185,
+               "computes with floats, but is given a tensor of the type int32; a layer before it converts the "
+               "tensor, such as rescaling{1}, or the input has another type");
+  }
   /// Checks sizes: E1127.
   constexpr void check_sizes(layer_inputs const& in, parameter_list const& weights) const {
     if (output.is_too_large())
@@ -9468,6 +9832,25 @@ concept Layer = std::derived_from<L, tracing::layer_base> && requires(L const& l
 }  // namespace stagecraft
 
 namespace stagecraft::layers::detail {
+
+struct loop_names {
+  int forward, backward;
+};
+template <class L>
+struct with_loop_names : L, loop_names {};
+
+/// Which loops a layer without a `call` lacks, by their names alone: those of a layer are templates.
+template <class L>
+constexpr missing_loops find_missing_loops() {
+  if constexpr (kernel_of<L> != layer_kernel::none || requires { L::is_view; } || std::is_final_v<L>)
+    return missing_loops::none;
+  else if constexpr (requires { &with_loop_names<L>::forward; })  // else the name is ambiguous
+    return missing_loops::forward;
+  else if constexpr (requires { &with_loop_names<L>::backward; })
+    return missing_loops::backward;
+  else
+    return missing_loops::none;
+}
 
 /// The class name of a layer, or a text in its place.
 template <class L>
@@ -9668,6 +10051,7 @@ struct layer_call {
     detail::add_wrapped_names(self, record.wrapped);
     record.type = tracing::tag_of<L>;
     record.kernel = runs_by_operations(self) ? layer_kernel::none : kernel_of<L>;
+    if constexpr (!detail::HasCall<L>) record.lacks = detail::find_missing_loops<L>();
     record.inputs = given;
     record.shape = given[0].shape();
     record.type_of_output = given[0].type();
@@ -9678,9 +10062,12 @@ struct layer_call {
     weights.count = 0;
     if (auto const* known = model.known_shape(); known != nullptr) {
       record.shape = *known;
+      if (known->is_whole) record.type_of_output = dtype::int32;
       record.parameters = &weights;
       return model.add_call(record);
     }
+    if constexpr (requires { self.activation.rules; })
+      if (self.activation.rules != nullptr) activations::detail::check_formula(self.activation, model.problem);
     // After a broken rule shapes may be anything, so no further rule is checked.
     if (!model.problem.failed()) find_rules(self, model, in, record, weights);
     if (!model.problem.failed()) {
@@ -9746,23 +10133,9 @@ inline constexpr diagnostic wrong_call_problem = [] {
   return problem;
 }();
 
-#ifdef __clang__
-struct no_options {};
-
-/// Between layer_base and `layer` with Clang: the constructor for options in braces that the layer does not have,
-/// without an argument before them, which Clang matches with `...` only. Clang prefers the default constructor of
-/// `layer`, a template, to an inherited `...`, but not to one in the same class.
-template <class Derived>
-struct clang_layer_base : tracing::layer_base {
-  template <class L = Derived>
-  constexpr explicit clang_layer_base(...) {
-    static_assert(report<wrong_options_problem<L>>());
-  }
-
- protected:
-  constexpr explicit clang_layer_base(no_options) {}
-};
-#endif
+/// True. As a constraint it prefers a template to another with the same parameters.
+template <class>
+inline constexpr bool is_preferred = true;
 
 }  // namespace stagecraft::layers::detail
 
@@ -9785,16 +10158,19 @@ namespace stagecraft {
 /// Options are public members, so that a layer can be a template argument of `sequential`. Called as a named variable,
 /// a layer keeps its weights from call to call; called as a temporary, it is a new one each time.
 template <class Derived>
-#ifdef __clang__
-struct layer : layers::detail::clang_layer_base<Derived> {
-  template <class L = Derived>
-  constexpr layer() : layers::detail::clang_layer_base<Derived>(layers::detail::no_options{}) {}
-  using layers::detail::clang_layer_base<Derived>::clang_layer_base;
-#else
 struct layer : tracing::layer_base {
   // A template: otherwise it would be a better match for `dense{}` than dense's own, which reports E1025.
   template <class L = Derived>
+    requires layers::detail::is_preferred<L>
   constexpr layer() {}
+#ifdef __clang__
+  /// Options in braces that the layer does not have, without an argument before them: Clang matches them with `...`
+  /// only.
+  template <class L = Derived>
+  constexpr explicit layer(...) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+#else
   /// Options in braces that the layer does not have, after up to three other arguments; layers of the library inherit
   /// this with `using layer::layer`. GCC names the option at its line, then prints E1025. Clang takes such options for
   /// `...` only, and lists without designators for these; it has the likely ones, as each costs all layers something.
@@ -12052,723 +12428,6 @@ constexpr bool is_on_host(Graph const& graph, int call) {
 
 }  // namespace stagecraft::jobs
 
-// ---- stagecraft/operations/loop_sums.hpp
-// What belongs to a loop and what its step reads from outside; and the sums of what its trips return, computed after
-// the loop: the gradients of weights.
-
-namespace stagecraft::operations::detail {
-
-/// Operations that belong to a loop, those of loops inside it excluded, and tensors that its step reads from outside.
-struct loop_parts {
-  tracing::growing_array<int> carries, nexts, reads, stacks, outside;
-
-  constexpr loop_parts(operation_list const& list, int begin, int end) {
-    for (int id = begin + 1; id < end; ++id) {
-      auto const& here = list.node_of(id);
-      bool const is_own = here.operand_count > 0 && list.operand(id, 0) == begin;
-      if (is_own && here.what.is<carry>()) carries.push_back(id);
-      if (is_own && here.what.is<next>()) nexts.push_back(id);
-      if (is_own && here.what.is<at>()) reads.push_back(id);
-      if (is_own && here.what.is<stack>()) stacks.push_back(id);
-      if (is_own) continue;
-      for (int i = 0; i < here.operand_count; ++i) note_outside(list, list.operand(id, i), begin);
-    }
-    for (int const id : nexts) note_outside(list, list.operand(id, 2), begin);
-    for (int const id : stacks) note_outside(list, list.operand(id, 1), begin);
-  }
-
- private:
-  constexpr void note_outside(operation_list const& list, int id, int begin) {
-    if (id >= begin || !list.node_of(id).has_gradient) return;
-    for (int const known : outside)
-      if (known == id) return;
-    outside.push_back(id);
-  }
-};
-
-/// The sums over the trips of a loop, computed after the loop: the gradients of weights. Where each trip adds a product
-/// over its samples, or a sum over them, one product or sum over those of all trips costs less, and leaves trips that
-/// work on each sample for itself. Its operands are stacked meanwhile.
-class loop_sums {
- public:
-  /// How the operands are stacked: (samples, trips, ...), the first trip last.
-  static constexpr operations::stack where{1, true};
-
-  constexpr loop_sums(tracer& ops, tensor loop) : ops_(&ops), loop_(loop) {}
-
-  /// Called inside the loop: whether the sum of `id` over all trips can be computed after it. If so, `sum(id)` may
-  /// follow.
-  constexpr bool prepare(int id) {
-    if (!is_possible(id)) return false;
-    stack_operands(id);
-    return true;
-  }
-  /// Called inside the loop: x of all trips.
-  constexpr tensor stacked(tensor x) {
-    for (auto const& [of, known] : stacks_)
-      if (of == x.id) return {x.list, known};
-    auto const* read = x.node().what.if_is<operations::at>();
-    bool const is_stacked = read != nullptr && x.list->operand(x.id, 0) == loop_.id && read->axis == where.axis &&
-                            read->reversed == where.reversed;
-    tensor all{x.list, -1};
-    all.id = is_stacked ? x.list->operand(x.id, 1) : ops_->stack(loop_, x, where).id;
-    stacks_.push_back({x.id, all.id});
-    return all;
-  }
-  /// Called after the loop: the sum of `id` over all trips.
-  constexpr tensor sum(int id) {
-    node const here = list().node_of(id);  // a copy: the list grows
-    if (here.what.is<product>())
-      return ops_->append(here.what, here.shape, {rows_of(operand(id, 0)).id, rows_of(operand(id, 1)).id});
-    if (auto const* what = here.what.if_is<reduce>()) {
-      tensor const all = stacked(operand(id, 0));
-      reduce over{what->by, 3U};  // samples and trips; later axes are one further
-      for (int axis = 1; axis < here.shape.rank; ++axis)
-        if (what->has(axis)) over.axes |= 2U << axis;
-      return ops_->reshape(ops_->append(over, over.out(all.shape()), {all.id}), here.shape);
-    }
-    tracing::growing_array<int> sums;
-    for (int i = 0; i < here.operand_count; ++i) sums.push_back(sum(list().operand(id, i)).id);
-    return {&list(), list().append(here.what, here.shape, sums)};
-  }
-
- private:
-  struct known_stack {
-    int of, stack;
-  };
-
-  [[nodiscard]] constexpr operation_list& list() const { return ops_->list(); }
-  [[nodiscard]] constexpr tensor operand(int id, int index) const { return {&list(), list().operand(id, index)}; }
-  [[nodiscard]] constexpr bool is_inside(tensor x) const { return x.id > loop_.id; }
-  [[nodiscard]] constexpr bool is_possible(int id) const {
-    if (id <= loop_.id) return false;
-    node const& here = list().node_of(id);
-    if (auto const* what = here.what.if_is<product>())
-      return here.shape.rank == 2 && what->transpose_a && !what->transpose_b && is_inside(operand(id, 0)) &&
-             is_inside(operand(id, 1));
-    if (auto const* what = here.what.if_is<reduce>())
-      return what->by == reduction::sum && what->has(0) && here.shape.rank < extents::max_rank &&
-             is_inside(operand(id, 0));
-    if (auto const* what = here.what.if_is<map>())
-      return what->apply == function::add && operand(id, 0).shape() == here.shape &&
-             operand(id, 1).shape() == here.shape && is_possible(list().operand(id, 0)) &&
-             is_possible(list().operand(id, 1));
-    bool is_moved = here.what.is<reshape>() || here.what.is<transpose>() || here.what.is<slice>() ||
-                    here.what.is<pad>() || here.what.is<broadcast>() || here.what.is<concatenate>();
-    for (int i = 0; i < here.operand_count; ++i) is_moved = is_moved && is_possible(list().operand(id, i));
-    return is_moved;
-  }
-  constexpr void stack_operands(int id) {
-    node const here = list().node_of(id);
-    bool const is_sum = here.what.is<product>() || here.what.is<reduce>();
-    for (int i = 0; i < here.operand_count; ++i)
-      if (is_sum)
-        stacked(operand(id, i));
-      else
-        stack_operands(list().operand(id, i));
-  }
-  /// The rows of all trips.
-  constexpr tensor rows_of(tensor x) {
-    tensor const all = stacked(x);
-    extents const shape = all.shape();
-    return ops_->reshape(all, {shape[0] * shape[1], shape[2]});
-  }
-
-  tracer* ops_;
-  tensor loop_;
-  tracing::growing_array<known_stack> stacks_;
-};
-
-}  // namespace stagecraft::operations::detail
-
-// ---- stagecraft/operations/slice_gradients.hpp
-// The gradients of slices of one tensor, put together: a tensor that is cut into parts, such as the gates of a
-// recurrent layer, gets their gradients side by side and not as sums of tensors of zeros.
-
-namespace stagecraft::operations::detail {
-
-class slice_gradients {
- public:
-  /// Adds the gradient of places [where.begin, ...) of an axis of tensor `id`.
-  constexpr void add(int id, slice const& where, tensor gradient) { parts_.push_back({id, where, gradient.id}); }
-
-  /// The gradient of tensor x by all its slices, which are forgotten; its id is -1 if there are none.
-  constexpr tensor take(tracer& ops, tensor x) {
-    tracing::growing_array<part> own;
-    std::size_t kept = 0;
-    for (part const& each : parts_)
-      if (each.id == x.id)
-        own.push_back(each);
-      else
-        parts_[kept++] = each;
-    if (own.empty()) return {x.list, -1};
-    while (parts_.size() > kept) parts_.pop_back();
-    for (std::size_t i = 1; i < own.size(); ++i)
-      for (std::size_t k = i; k > 0 && own[k].where.begin < own[k - 1].where.begin; --k) std::swap(own[k], own[k - 1]);
-    return are_whole(own, x) ? joined(ops, own, x) : summed(ops, own, x);
-  }
-
- private:
-  struct part {
-    int id;
-    slice where;
-    int gradient;
-  };
-
-  /// Whether the parts cover x, and no element twice.
-  static constexpr bool are_whole(tracing::growing_array<part> const& parts, tensor x) {
-    int end = 0;
-    for (part const& each : parts) {
-      if (each.where.axis != parts[0].where.axis || each.where.step != 1 || each.where.begin != end) return false;
-      end += x.list->node_of(each.gradient).shape[each.where.axis];
-    }
-    return end == x.shape()[parts[0].where.axis];
-  }
-  static constexpr tensor joined(tracer& ops, tracing::growing_array<part> const& parts, tensor x) {
-    if (parts.size() == 1) return {x.list, parts[0].gradient};
-    tracing::growing_array<int> reads;
-    for (part const& each : parts) reads.push_back(each.gradient);
-    return {x.list, ops.list().append(concatenate{parts[0].where.axis}, x.shape(), reads)};
-  }
-  static constexpr tensor summed(tracer& ops, tracing::growing_array<part> const& parts, tensor x) {
-    tensor sum{x.list, -1};
-    for (part const& each : parts) {
-      pad const where{each.where.axis, each.where.begin, each.where.step};
-      tensor const wide = ops.scattered({x.list, each.gradient}, where, x.shape());
-      sum = sum.id < 0 ? wide : sum + wide;
-    }
-    return sum;
-  }
-
-  tracing::growing_array<part> parts_;
-};
-
-}  // namespace stagecraft::operations::detail
-
-// ---- stagecraft/operations/differentiation.hpp
-// Reverse-mode differentiation of a list of operations: one rule for each kind, each appends to the same list.
-
-namespace stagecraft::operations {
-
-/// Appends the gradients of operations. Begin with `add`, the gradient of a result; then `run`; then ask for `of`.
-class differentiation {
-  // Operations without operands or without a gradient: nothing flows on. Before its caller: see tracer.
-  template <class What>
-  constexpr void rule(What const&, int, tensor) {}
-
- public:
-  constexpr explicit differentiation(tracer& ops) : ops_(&ops) {}
-
-  /// The gradient of operation `id`, once all operations that read it have added to it; the id of the result is -1 if
-  /// there is none.
-  [[nodiscard]] constexpr tensor of(int id) {
-    if (tensor const slices = slices_.take(*ops_, {&list(), id}); slices.id >= 0) add(id, slices);
-    return known(id);
-  }
-  [[nodiscard]] constexpr bool has(int id) { return of(id).id >= 0; }
-
-  /// Takes the gradient of operation `computed` as that of `id`, which has the same value.
-  constexpr void hand_on(int id, int computed) { read_instead_.emplace_back(id, computed); }
-
-  /// Adds to the gradient of operation `id`. An operand that was broadcast gets the sum over the places that read it.
-  constexpr void add(int id, tensor gradient) {
-    if (!wanted(id)) return;
-    auto const index = static_cast<std::size_t>(id);
-    if (gradients_.size() <= index) gradients_.resize(index + 1, -1);
-    gradient = sum_to(gradient, list().node_of(id).shape);
-    gradients_[index] = gradients_[index] < 0 ? gradient.id : (known(id) + gradient).id;
-  }
-
-  /// Appends the gradients of the operands of all operations [first, end).
-  constexpr void run(int first, int end) {
-    for (int id = end - 1; id >= first; --id) {
-      node const at_id = list().node_of(id);  // a copy: the list grows
-      if (at_id.what.is<loop_end>()) {
-        int const begin = list().operand(id, 0);
-        differentiate_loop(begin, id);
-        id = begin;
-      } else if (has(id) && at_id.has_gradient) {
-        if (auto const* group = at_id.what.if_is<composite>(); group && group->rule) {
-          composite_gradient of_group(*ops_, id, of(id));
-          group->rule(of_group);
-          for (int i = 0; i + 1 < at_id.operand_count; ++i)
-            if (auto const given = of_group.given()[i]; given.id >= 0) add(list().operand(id, i + 1), given);
-          id = group->first;
-        } else {
-          at_id.what.visit([&](auto const& what) { rule(what, id, of(id)); });
-        }
-      }
-    }
-  }
-
- private:
-  [[nodiscard]] constexpr operation_list& list() const noexcept { return ops_->list(); }
-  [[nodiscard]] constexpr tensor operand(int id, int index) const { return {&list(), list().operand(id, index)}; }
-  [[nodiscard]] constexpr tensor known(int id) const {
-    auto const index = static_cast<std::size_t>(id);
-    return {&list(), index < gradients_.size() ? gradients_[index] : -1};
-  }
-  [[nodiscard]] constexpr bool wanted(int id) const { return list().node_of(id).has_gradient; }
-  [[nodiscard]] constexpr bool wanted(tensor x) const { return wanted(x.id); }
-
-  constexpr tensor sum_to(tensor gradient, extents shape) const {
-    extents const wide = gradient.shape();
-    if (wide == shape) return gradient;
-    reduce over{reduction::sum};
-    for (int i = 0; i < wide.rank; ++i)
-      if (shape.aligned(i, wide.rank) == 1 && wide[i] > 1) over.axes |= 1U << i;
-    if (over.axes != 0) gradient = ops_->append(over, over.out(wide), {gradient.id});
-    return ops_->reshape(gradient, shape);
-  }
-
-  constexpr void rule(map const& what, int id, tensor dy) {
-    tensor const y{&list(), id}, a = operand(id, 0);
-    switch (what.apply) {
-      case function::identity: return add(a.id, dy);
-      case function::negative: return add(a.id, -dy);
-      case function::absolute: return add(a.id, dy * sign(a));
-      case function::exp: return add(a.id, dy * y);
-      case function::log: return add(a.id, dy / a);
-      case function::log1p: return add(a.id, dy / (a + 1.0F));
-      case function::softplus: return add(a.id, dy * sigmoid(a));
-      case function::sqrt: return add(a.id, dy * 0.5F / y);
-      case function::rsqrt: return add(a.id, dy * (y * y * y * -0.5F));
-      case function::sin: return add(a.id, dy * cos(a));
-      case function::cos: return add(a.id, -(dy * sin(a)));
-      case function::atan: return add(a.id, dy / (a * a + 1.0F));
-      case function::tanh: return add(a.id, dy * (1.0F - y * y));
-      case function::sigmoid: return add(a.id, dy * (y * (1.0F - y)));
-      case function::erf: return add(a.id, dy * (exp(-(a * a)) * 1.12837917F));  // 2 / sqrt(pi)
-      case function::sign:
-      case function::floor:
-      case function::round:
-      case function::less:
-      case function::less_equal:
-      case function::equal: return;
-      default: return rule_of_several(what.apply, id, y, dy);
-    }
-  }
-  constexpr void rule_of_several(function apply, int id, tensor y, tensor dy) {
-    tensor const a = operand(id, 0), b = operand(id, 1);
-    bool const of_a = wanted(a), of_b = wanted(b);
-    switch (apply) {
-      case function::add: add(a.id, dy); return add(b.id, dy);
-      case function::subtract:
-        add(a.id, dy);
-        if (of_b) add(b.id, -dy);
-        return;
-      case function::multiply:
-        if (a.id == b.id) return add(a.id, dy * (a * 2.0F));
-        if (of_a) add(a.id, dy * b);
-        if (of_b) add(b.id, dy * a);
-        return;
-      case function::divide:
-        if (of_a) add(a.id, dy / b);
-        if (of_b) add(b.id, -(dy * y) / b);
-        return;
-      case function::power:
-        if (of_a) add(a.id, dy * b * pow(a, b - 1.0F));
-        if (of_b) add(b.id, dy * y * log(a));
-        return;
-      case function::remainder:  // a - b n for a whole number n
-        add(a.id, dy);
-        if (of_b) add(b.id, dy * round((y - a) / b));
-        return;
-      // If both are equal, or one is NaN, the first is the result.
-      case function::maximum: return choose(b, a, a < b, dy);
-      case function::minimum: return choose(b, a, b < a, dy);
-      case function::select: return choose(b, operand(id, 2), a, dy);
-      default: break;
-    }
-    if (tensor const c = operand(id, 2); wanted(c)) add(c.id, apply == function::multiply_subtract ? -dy : dy);
-    tensor const of_product = apply == function::negative_multiply_add ? -dy : dy;
-    if (of_a) add(a.id, of_product * b);
-    if (of_b) add(b.id, of_product * a);
-  }
-  /// Adds the gradients of a result that is a where `condition` holds, else b.
-  constexpr void choose(tensor a, tensor b, tensor condition, tensor dy) {
-    if (wanted(a)) add(a.id, where(condition, dy, 0.0F));
-    if (wanted(b)) add(b.id, where(condition, 0.0F, dy));
-  }
-  constexpr void rule(reduce const& what, int id, tensor dy) {
-    tensor const x = operand(id, 0);
-    if (what.by == reduction::sum) return add(x.id, ops_->broadcast(dy, x.shape()));
-    // Equal largest elements share the gradient, as in TensorFlow.
-    tensor const is_largest = equal(x, tensor{&list(), id});
-    tensor const count = ops_->append(reduce{reduction::sum, what.axes}, what.out(x.shape()), {is_largest.id});
-    add(x.id, is_largest * (dy / count));
-  }
-  constexpr void rule(product const& what, int id, tensor dy) {
-    tensor const a = operand(id, 0), b = operand(id, 1);
-    bool const ta = what.transpose_a, tb = what.transpose_b;
-    if (wanted(a)) add(a.id, ta ? ops_->matmul(b, dy, {tb, true}) : ops_->matmul(dy, b, {false, !tb}));
-    if (wanted(b)) add(b.id, tb ? ops_->matmul(dy, a, {true, ta}) : ops_->matmul(a, dy, {!ta, false}));
-  }
-  // A convolution and its two gradients are each linear in both operands, and gradients of one another.
-  constexpr void rule(convolution const& what, int id, tensor dy) {
-    tensor const x = operand(id, 0), filter = operand(id, 1);
-    if (wanted(x)) add(x.id, input_gradient(what, dy, filter, x.shape()));
-    if (wanted(filter)) add(filter.id, filter_gradient(what, x, dy));
-  }
-  constexpr void rule(convolution_input_gradient const& what, int id, tensor dy) {
-    tensor const gradient = operand(id, 0), filter = operand(id, 1);
-    convolution const forward{what.windows, what.groups};
-    if (wanted(gradient)) add(gradient.id, ops_->conv(dy, filter, what.windows, what.groups));
-    if (wanted(filter)) add(filter.id, filter_gradient(forward, dy, gradient));
-  }
-  constexpr void rule(convolution_filter_gradient const& what, int id, tensor dy) {
-    tensor const x = operand(id, 0), gradient = operand(id, 1);
-    if (wanted(x)) add(x.id, input_gradient({what.windows, what.groups}, gradient, dy, x.shape()));
-    if (wanted(gradient)) add(gradient.id, ops_->conv(x, dy, what.windows, what.groups));
-  }
-  constexpr tensor input_gradient(convolution const& of, tensor dy, tensor filter, extents const& shape) {
-    return ops_->append(convolution_input_gradient{of.windows, of.groups}, shape, {dy.id, filter.id});
-  }
-  constexpr tensor filter_gradient(convolution const& of, tensor x, tensor dy) {
-    extents shape;
-    for (int i = 0; i < of.windows.count; ++i) shape.push_back(of.windows[i].size);
-    shape.push_back(x.shape()[-1] / of.groups);
-    shape.push_back(dy.shape()[-1]);
-    return ops_->append(convolution_filter_gradient{of.windows, of.groups}, shape, {x.id, dy.id});
-  }
-  constexpr void rule(pooling const& what, int id, tensor dy) {
-    tensor const x = operand(id, 0);
-    add(x.id, ops_->append(pooling_gradient{what.kind, what.windows}, x.shape(), {x.id, id, dy.id}));
-  }
-  constexpr void rule(pooling_gradient const&, int, tensor) {
-    list().fail("the gradient of a pooling has no gradient of its own");
-  }
-
-  constexpr void rule(reshape const&, int id, tensor dy) {
-    tensor const x = operand(id, 0);
-    add(x.id, ops_->reshape(dy, x.shape()));
-  }
-  constexpr void rule(broadcast const&, int id, tensor dy) { add(list().operand(id, 0), dy); }
-  constexpr void rule(transpose const& what, int id, tensor dy) {
-    tensor const x = operand(id, 0);
-    add(x.id, ops_->append(what.inverse(x.rank()), x.shape(), {dy.id}));
-  }
-  constexpr void rule(slice const& what, int id, tensor dy) {
-    tensor const x = operand(id, 0);
-    if (wanted(x)) slices_.add(x.id, what, dy);
-  }
-  constexpr void rule(pad const& what, int id, tensor dy) {
-    tensor const x = operand(id, 0);
-    add(x.id, ops_->append(slice{what.axis, what.begin, what.step}, x.shape(), {dy.id}));
-  }
-  constexpr void rule(concatenate const& what, int id, tensor dy) {
-    int begin = 0;
-    for (int i = 0; i < list().node_of(id).operand_count; ++i) {
-      tensor const part = operand(id, i);
-      int const count = part.shape()[what.axis];
-      if (wanted(part)) add(part.id, ops_->slice(dy, what.axis, begin, count));
-      begin += count;
-    }
-  }
-  constexpr void rule(gather const&, int id, tensor dy) {
-    tensor const table = operand(id, 0), indices = operand(id, 1);
-    add(table.id, ops_->append(scatter_add{}, table.shape(), {dy.id, indices.id}));
-  }
-  constexpr void rule(scatter_add const&, int id, tensor dy) {
-    tensor const rows = operand(id, 0), indices = operand(id, 1);
-    add(rows.id, ops_->append(gather{}, rows.shape(), {dy.id, indices.id}));
-  }
-  /// The gradient of a state after the last trip belongs to the state itself, where the loop reads it.
-  constexpr void rule(last const&, int id, tensor dy) { add(list().operand(id, 1), dy); }
-  constexpr void rule(composite const&, int id, tensor dy) { add(list().operand(id, 0), dy); }
-  constexpr void rule(operations::at const&, int id, tensor dy) {
-    for (auto const& [read, computed] : read_instead_)
-      if (read == id) add(computed, dy);
-  }
-
-  constexpr void differentiate_loop(int begin, int end);
-
-  tracer* ops_;
-  tracing::growing_array<int> gradients_;
-  tracing::growing_array<std::pair<int, int>> read_instead_;
-  detail::slice_gradients slices_;
-};
-
-/// The gradient of a loop is a loop from the end: a trip computes the step again from the states and the products that
-/// were kept, then the gradients of the step. The loop carries the gradients of the states, and the sums of the
-/// gradients of tensors that the step reads from outside, unless these sums are computed after the loop.
-constexpr void differentiation::differentiate_loop(int begin, int end) {
-  detail::loop_parts const parts(list(), begin, end);
-  auto const shape_of = [&](int id) { return list().node_of(id).shape; };
-  bool reaches = false;
-  for (int const id : parts.carries) reaches |= has(id);
-  for (int const id : parts.stacks) reaches |= has(id);
-  if (!reaches) return;
-
-  tracing::growing_array<tensor> first_values;
-  for (int const id : parts.carries) first_values.push_back(has(id) ? of(id) : ops_->full(shape_of(id), 0));
-  for (int const id : parts.outside) first_values.push_back(ops_->full(shape_of(id), 0));
-  tensor const loop = ops_->begin_loop(tracer::trips_of({&list(), begin}));
-  tracing::growing_array<tensor> states;
-  for (tensor const first : first_values) states.push_back(ops_->carry(loop, first));
-
-  // Repeats the step. A loop has stacks of the states that its trips begin with, of the states that they end with, and
-  // of products.
-  auto const stack_of = [&](int id) {
-    for (std::size_t i = 2 * parts.carries.size(); i < parts.stacks.size(); ++i)
-      if (list().operand(parts.stacks[i], 1) == id) return parts.stacks[i];
-    return -1;
-  };
-  auto const from_stack = [&](int stack) {
-    auto const where = list().node_of(stack).what.as<operations::stack>();
-    return ops_->at(loop, {&list(), stack}, {where.axis, !where.reversed});
-  };
-  differentiation inner(*ops_);
-  tracing::growing_array<int> copies(static_cast<std::size_t>(end) + 1, -1);
-  copies[begin] = loop.id;
-  auto const copy_of = [&](int id) { return id < begin ? id : copies[id]; };
-  auto const make = [&](int id, tensor copy) { copies[id] = copy.id; };
-  auto const is_own = [&](int id) { return list().node_of(id).operand_count > 0 && list().operand(id, 0) == begin; };
-  int const body = list().size();
-  std::size_t state = 0;
-  for (int id = begin + 1; id < end; ++id) {
-    node const original = list().node_of(id);
-    if (is_own(id) && original.what.is<carry>()) {
-      make(id, from_stack(parts.stacks[state++]));
-    } else if (is_own(id) && original.what.is<operations::at>()) {
-      auto const where = original.what.as<operations::at>();
-      make(id, ops_->at(loop, operand(id, 1), {where.axis, !where.reversed}));
-    } else if (!is_own(id)) {
-      tracing::growing_array<int> reads;
-      for (int i = 0; i < original.operand_count; ++i) reads.push_back(copy_of(list().operand(id, i)));
-      operation what = original.what;
-      if (auto* group = what.if_is<composite>()) group->first = copy_of(group->first);
-      make(id, {&list(), list().append(what, original.shape, reads)});
-      list().node_of(list().size() - 1).has_gradient = original.has_gradient;
-      if (int const kept = stack_of(id); kept >= 0) {
-        tensor const read = from_stack(kept);
-        inner.hand_on(read.id, copy_of(id));
-        make(id, read);
-        list().node_of(read.id).has_gradient = original.has_gradient;
-      }
-    }
-  }
-  int const body_end = list().size();
-
-  for (std::size_t i = 0; i < parts.nexts.size(); ++i) inner.add(copy_of(list().operand(parts.nexts[i], 2)), states[i]);
-  for (int const id : parts.stacks)
-    if (has(id)) {
-      auto const where = list().node_of(id).what.as<operations::stack>();
-      inner.add(copy_of(list().operand(id, 1)), ops_->at(loop, of(id), {where.axis, !where.reversed}));
-    }
-  inner.run(body, body_end);
-
-  for (std::size_t i = 0; i < parts.carries.size(); ++i) {
-    tensor const gradient = inner.of(copy_of(parts.carries[i]));
-    ops_->next(loop, states[i], gradient.id >= 0 ? gradient : ops_->full(shape_of(parts.carries[i]), 0));
-  }
-  detail::loop_sums behind(*ops_, loop);
-  tracing::growing_array<char> is_behind;  // whether the sum is computed after the loop; its state is not used then
-  for (std::size_t i = 0; i < parts.outside.size(); ++i) {
-    tensor const sum = states[parts.carries.size() + i], gradient = inner.of(parts.outside[i]);
-    is_behind.push_back(gradient.id >= 0 && behind.prepare(gradient.id));
-    if (is_behind.back() == 0) ops_->next(loop, sum, gradient.id >= 0 ? sum + gradient : sum);
-  }
-  tracing::growing_array<std::pair<int, tensor>> of_reads;
-  for (int const id : parts.reads)
-    if (tensor const gradient = inner.of(copy_of(id)); gradient.id >= 0) {
-      auto const where = list().node_of(id).what.as<operations::at>();
-      bool const is_alike = where.axis == behind.where.axis && where.reversed != behind.where.reversed;
-      of_reads.emplace_back(list().operand(id, 1), is_alike
-                                                       ? behind.stacked(gradient)
-                                                       : ops_->stack(loop, gradient, {where.axis, !where.reversed}));
-    }
-  ops_->end_loop(loop);
-  for (auto const& [id, gradient] : of_reads) add(id, gradient);
-  for (std::size_t i = 0; i < parts.carries.size(); ++i)
-    add(list().operand(parts.carries[i], 1), ops_->last(loop, states[i]));
-  for (std::size_t i = 0; i < parts.outside.size(); ++i)
-    add(parts.outside[i], is_behind[i] != 0 ? behind.sum(inner.of(parts.outside[i]).id)
-                                            : ops_->last(loop, states[parts.carries.size() + i]));
-}
-
-/// Appends the gradients of a traced computation, of all its inputs and weights.
-constexpr void differentiate(trace& traced) {
-  tracer ops(traced.list, traced.weights);
-  differentiation gradients(ops);
-  for (int const output : traced.outputs) {
-    tensor const seed = ops.append(input{static_cast<int>(traced.inputs.size() + traced.seeds.size())},
-                                   traced.list.node_of(output).shape);
-    traced.seeds.push_back(seed.id);
-    gradients.add(output, seed);
-  }
-  gradients.run(0, traced.forward_count);
-  for (int const id : traced.inputs) traced.gradients.push_back(gradients.of(id).id);
-  for (std::size_t weight = 0; weight < traced.weights.size(); ++weight)
-    for (int id = 0; id < traced.forward_count; ++id)
-      if (auto const* read = traced.list.node_of(id).what.if_is<operations::weight>();
-          read && read->index == static_cast<int>(weight))
-        traced.gradients.push_back(traced.list.problem.failed() ? -1 : gradients.of(id).id);
-}
-
-}  // namespace stagecraft::operations
-
-// ---- stagecraft/operations/formula.hpp
-// A function of a few numbers at each place of an array, as a constant: the step of an optimizer, for example.
-
-namespace stagecraft::operations {
-
-/// Where a number of a formula comes from.
-enum class formula_source : unsigned char {
-  place,       ///< an argument that differs from place to place
-  everywhere,  ///< an argument that is the same at all places
-  constant,
-  function  ///< a function of earlier numbers
-};
-
-/// A number of a formula.
-struct formula_step {
-  formula_source from = formula_source::constant;
-  function apply = function::identity;
-  bool is_uniform = true;  ///< whether it is the same at all places
-  int operands[3]{};       ///< earlier numbers
-  int index = 0;           ///< number of the argument
-  float value = 0;         ///< value of a constant
-};
-
-struct formula_sizes {
-  std::size_t steps = 0, results = 0;
-};
-
-template <formula_sizes Sizes>
-struct frozen_formula;
-
-/// A formula while the compiler writes it down; `frozen_formula` is its constant.
-///
-/// It is traced as a list of maps of numbers, in groups or not: an `input` is given at each place, a `weight` once for
-/// all of them. Only
-/// what results need stays, and a product that is used once, by a sum or difference, becomes one step with it, which
-/// rounds once: so that all compilers and machines compute the same.
-class formula {
- public:
-  static constexpr formula_sizes usual_sizes{24, 4};
-  template <formula_sizes Sizes>
-  using frozen = frozen_formula<Sizes>;
-
-  tracing::growing_array<formula_step> steps;
-  tracing::growing_array<int> results;
-  diagnostics::diagnostic problem;
-
-  /// A number of the list that is an argument at each place, like the inputs.
-  struct given_number {
-    int id, index;
-  };
-
-  constexpr formula(operation_list const& list, tracing::growing_array<int> const& wanted,
-                    given_number const& given = {-1, 0})
-      : problem(list.problem), given_{source_of(list, given.id), given.index} {
-    tracing::growing_array<int> uses(list.nodes.size(), 0), numbers(list.nodes.size(), -1);
-    for (int const id : wanted) ++uses[source_of(list, id)];
-    for (int id = list.size(); id-- > 0;)
-      if (uses[id] > 0)
-        for (int i = 0; i < operands_of(list, id); ++i) ++uses[operand(list, id, i)];
-
-    tracing::growing_array<char> is_uniform(list.nodes.size(), 0);
-    for (int id = 0; id < list.size(); ++id) {
-      bool same = !list.node_of(id).what.is<input>() && id != given_.id;
-      for (int i = 0; i < operands_of(list, id); ++i) same = same && is_uniform[operand(list, id, i)];
-      is_uniform[id] = same;
-    }
-    // The operand of a sum or difference that is computed together with it, or -1.
-    tracing::growing_array<char> is_part(list.nodes.size(), 0);
-    tracing::growing_array<int> product_of(list.nodes.size(), -1);
-    for (int id = 0; id < list.size(); ++id) {
-      auto const* what = list.node_of(id).what.if_is<map>();
-      if (uses[id] == 0 || is_uniform[id] || what == nullptr || id == given_.id ||
-          (what->apply != function::add && what->apply != function::subtract))
-        continue;
-      for (int const side : {1, 0}) {
-        int const factors = operand(list, id, side);
-        auto const* product = list.node_of(factors).what.if_is<map>();
-        if (product == nullptr || product->apply != function::multiply || uses[factors] != 1 || is_uniform[factors] ||
-            factors == given_.id)
-          continue;
-        product_of[id] = side;
-        is_part[factors] = 1;
-        break;
-      }
-    }
-    for (int id = 0; id < list.size(); ++id) {
-      if (uses[id] == 0 || is_part[id]) continue;
-      formula_step step{.is_uniform = is_uniform[id] != 0};
-      node const& here = list.node_of(id);
-      if (id == given_.id) {
-        step.from = formula_source::place;
-        step.index = given_.index;
-      } else if (auto const* from_outside = here.what.if_is<input>()) {
-        step.from = formula_source::place;
-        step.index = from_outside->index;
-      } else if (auto const* same = here.what.if_is<weight>()) {
-        step.from = formula_source::everywhere;
-        step.index = same->index;
-      } else if (auto const* value = here.what.if_is<constant>()) {
-        step.value = value->value;
-      } else {
-        step.from = formula_source::function;
-        step.apply = here.what.as<map>().apply;
-        for (int i = 0; i < here.operand_count; ++i) step.operands[i] = numbers[operand(list, id, i)];
-        if (int const side = product_of[id]; side >= 0) {
-          int const product = operand(list, id, side), other = operand(list, id, 1 - side);
-          step.apply = step.apply == function::add ? function::multiply_add
-                       : side == 1                 ? function::negative_multiply_add
-                                                   : function::multiply_subtract;
-          step.operands[0] = numbers[operand(list, product, 0)];
-          step.operands[1] = numbers[operand(list, product, 1)];
-          step.operands[2] = numbers[other];
-        }
-      }
-      numbers[id] = static_cast<int>(steps.size());
-      steps.push_back(step);
-    }
-    for (int const id : wanted) results.push_back(numbers[source_of(list, id)]);
-  }
-
-  [[nodiscard]] constexpr formula_sizes sizes() const { return {steps.size(), results.size()}; }
-
- private:
-  /// The operation that computes a number; for groups and copies that of their first operand.
-  static constexpr int source_of(operation_list const& list, int id) {
-    while (id >= 0 && (is_alias(list.node_of(id).what) || list.node_of(id).what.is<broadcast>()))
-      id = list.operand(id, 0);
-    return id;
-  }
-  static constexpr int operand(operation_list const& list, int id, int index) {
-    return source_of(list, list.operand(id, index));
-  }
-  [[nodiscard]] constexpr int operands_of(operation_list const& list, int id) const {
-    return id == given_.id ? 0 : list.node_of(id).operand_count;
-  }
-
-  given_number given_;
-};
-
-/// A formula as a constant.
-template <formula_sizes Sizes>
-struct frozen_formula {
-  std::array<formula_step, Sizes.steps> steps;
-  std::array<int, Sizes.results> results;
-
-  /// Copies a type with `steps` and `results`: a formula, or a frozen one of other lengths.
-  constexpr explicit frozen_formula(auto const& from)
-      : steps(stagecraft::detail::array_of<Sizes.steps>(from.steps)),
-        results(stagecraft::detail::array_of<Sizes.results>(from.results)) {}
-};
-
-/// A view of a formula, whose type does not depend on lengths.
-struct formula_view {
-  static constexpr std::size_t most_steps = 128;
-
-  tracing::array_view<formula_step const> steps;
-  tracing::array_view<int const> results;
-};
-
-}  // namespace stagecraft::operations
-
 // ---- stagecraft/operations/elementwise.hpp
 // A computation whose result at each place follows from its inputs at that place: as formulas of numbers.
 
@@ -13295,6 +12954,7 @@ class step_segments {
   // Whether samples stay apart, if axis 0 of the operands and of the result is made of them.
   [[nodiscard]] constexpr bool keeps_samples(random const&, int) const { return true; }
   [[nodiscard]] constexpr bool keeps_samples(map const&, int) const { return true; }
+  [[nodiscard]] constexpr bool keeps_samples(whole_map const&, int) const { return true; }
   [[nodiscard]] constexpr bool keeps_samples(broadcast const&, int) const { return true; }
   [[nodiscard]] constexpr bool keeps_samples(convolution const&, int) const { return true; }
   [[nodiscard]] constexpr bool keeps_samples(convolution_input_gradient const&, int) const { return true; }
@@ -13405,7 +13065,7 @@ class product_joins {
   }
 
  private:
-  /// `behind`: the operations after the product in its segment.
+  /// `behind` lists the operations after the product in its segment.
   template <class IsFree>
   constexpr void join(int id, tracing::array_view<int const> behind, IsFree const& is_free) {
     product_join made{id};
@@ -13445,6 +13105,91 @@ class product_joins {
   operation_list const* list_;
   tracing::growing_array<int> readers_, positions_;
 };
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/gradients.hpp
+// Gradients inside of a traced call, as values: `ops.gradient(y, x)`, tf.GradientTape's `gradient`.
+
+namespace stagecraft::operations {
+
+namespace detail {
+
+/// The first operation of the innermost loop that is open at the end of the list; 0 if none is.
+constexpr int begin_of_open_loop(operation_list const& list) {
+  int closed = 0;
+  for (int id = list.size(); id-- > 0;) {
+    auto const& what = list.node_of(id).what;
+    if (what.is<loop_end>()) ++closed;
+    if (what.is<loop>() && closed-- == 0) return id;
+  }
+  return 0;
+}
+
+/// Whether a gradient of y by the tensor `x` can be found; if not, it is reported.
+constexpr bool can_differentiate(tracer& ops, tensor y, tensor x, gradient_options const& options) {
+  if (options.upstream.list != nullptr && options.upstream.shape() != y.shape())
+    return ops.error(1197, "asks for a gradient of a tensor of shape ", y.shape(), " with upstream values of shape ",
+                     options.upstream.shape(), "; they have the shape of the tensor"),
+           false;
+  if (y.type() == dtype::int32 || x.type() == dtype::int32)
+    return ops.error(1189, "asks for the gradient of a tensor of type ", name(y.type()), " by one of type ",
+                     name(x.type()), "; whole numbers have no gradients"),
+           false;
+  if (x.id < begin_of_open_loop(ops.list()))
+    return ops.error(1196, "asks inside a scan for a gradient by a tensor from outside of it, of shape ", x.shape(),
+                     "; ask after the scan, of what it gives"),
+           false;
+  return true;
+}
+
+/// Appends the gradients of y by each of `xs`, whose places they take. In case of a mistake these stay as they are.
+constexpr void find_gradients(tracer& ops, tensor y, tracing::array_view<tensor> xs, gradient_options const& options) {
+  tracing::growing_array<int> sources;
+  int const end = ops.list().size();  // results of loops stand before the loops' ends
+  int first = end;
+  for (tensor const x : xs) {
+    if (!can_differentiate(ops, y, x, options)) return;
+    sources.push_back(x.id);
+    if (x.id < first) first = x.id;
+  }
+  tensor const seed = options.upstream.list != nullptr ? options.upstream : ops.full(y.shape(), 1);
+  differentiation gradients(ops, sources, end);
+  gradients.add(y.id, seed);
+  gradients.run(first + 1, end);
+  for (tensor& x : xs) {
+    if (!gradients.has(x.id))
+      return ops.error(1195, "asks for the gradient of a tensor of shape ", y.shape(), " by one of shape ", x.shape(),
+                       " that does not lead to it: the first depends on the second by comparisons or by a "
+                       "stop_gradient alone, or not at all");
+    x = gradients.of(x.id);
+  }
+}
+
+}  // namespace detail
+
+/// Works on any value that the call has computed, and on weights and inputs. Operations between x and y are followed
+/// whether or not training would differentiate by x; `stop_gradient` ends the way. The gradient of an operation is made
+/// of operations, so that a loss with a gradient in it trains, and gradients of gradients have any order. Where a
+/// function has no derivative, such as `abs` and `sqrt` at 0, the gradient is that of training: 0 and infinity.
+constexpr tensor tracer::gradient(tensor y, tensor x, gradient_options const& options) {
+  detail::find_gradients(*this, y, {&x, 1}, options);
+  return x;
+}
+template <std::size_t Count>
+constexpr std::array<tensor, Count> tracer::gradient(tensor y, tensor const (&xs)[Count],
+                                                     gradient_options const& options) {
+  std::array<tensor, Count> result{};
+  for (std::size_t i = 0; i < Count; ++i) result[i] = xs[i];
+  detail::find_gradients(*this, y, result, options);
+  return result;
+}
+/// The gradient of x by y is linear in its upstream values: its own gradient by these, times v, is the Jacobian times
+/// v.
+constexpr tensor tracer::jvp(tensor y, tensor x, tensor v) {
+  tensor const any = full(y.shape(), 1);
+  return gradient(gradient(y, x, {any}), any, {v});
+}
 
 }  // namespace stagecraft::operations
 
@@ -20899,6 +20644,151 @@ inline constexpr regularizer penalty_of_update = [] {
 
 }  // namespace stagecraft::jobs
 
+// ---- stagecraft/kernels/simd/parts_of_registers.hpp
+// Parts of a register whose number of lanes is a constant, for code that keeps few numbers in registers, and blocks of
+// a few registers of channels whose last one is such a part, for kernels that do the same at each position of a sample.
+
+namespace stagecraft::kernels::detail {
+
+/// Calls `function.operator()<Vectors, Last>(first)` for blocks of channels: Vectors registers, of which the last one
+/// holds Last channels.
+template <int Channels, class Arch, class Function>
+[[gnu::always_inline]] inline void for_channel_blocks(Function const& function) {
+  constexpr int width = lanes<Arch>;
+  constexpr int block = 4 * width;
+  constexpr int blocks = Channels / block;
+  constexpr int rest = Channels - blocks * block;
+  for (int i = 0; i < blocks; ++i) function.template operator()<4, width>(i * block);
+  if constexpr (rest > 0) {
+    constexpr int vectors = (rest + width - 1) / width;
+    function.template operator()<vectors, rest - (vectors - 1) * width>(blocks * block);
+  }
+}
+
+/// Vectors registers of channels at p, the last of which holds Last channels.
+template <int Vectors, int Last, class Arch>
+struct channel_block {
+  batch<Arch> values[Vectors];
+
+  [[nodiscard]] static channel_block load(float const* p) {
+    channel_block block;
+#pragma GCC unroll 4
+    for (int i = 0; i + 1 < Vectors; ++i) block.values[i] = batch<Arch>::load_unaligned(p + i * lanes<Arch>);
+    block.values[Vectors - 1] = load_lanes<Last, Arch>(p + (Vectors - 1) * lanes<Arch>);
+    return block;
+  }
+  [[nodiscard]] static channel_block of(float value) {
+    channel_block block;
+#pragma GCC unroll 4
+    for (auto& each : block.values) each = batch<Arch>(value);
+    return block;
+  }
+  void store(float* p) const {
+#pragma GCC unroll 4
+    for (int i = 0; i + 1 < Vectors; ++i) values[i].store_unaligned(p + i * lanes<Arch>);
+    store_lanes<Last>(values[Vectors - 1], p + (Vectors - 1) * lanes<Arch>);
+  }
+  /// values[i] = function(values[i], other.values[i]...)
+  template <class Function, class... Other>
+  void combine(Function const& function, Other const&... other) {
+#pragma GCC unroll 4
+    for (int i = 0; i < Vectors; ++i) values[i] = function(values[i], other.values[i]...);
+  }
+};
+
+}  // namespace stagecraft::kernels::detail
+
+// GCC 12 warns of the undefined operand inside its own AVX-512 intrinsics, where they are inlined (see simd.hpp).
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
+namespace stagecraft::kernels {
+
+namespace detail {
+
+#if defined(__AVX2__) && defined(__FMA__)
+/// True for the instruction sets of eight lanes that fuse products and sums.
+template <class Arch>
+inline constexpr bool halves_eight_lanes = has_avx2<Arch> && std::is_base_of_v<xsimd::fma3<xsimd::avx2>, Arch>;
+
+/// Four floats, whose products and sums are fused as those of eight are.
+struct four_floats {
+  __m128 data;
+
+  four_floats() = default;
+  [[gnu::always_inline]] inline explicit four_floats(__m128 of) : data(of) {}
+  [[gnu::always_inline]] inline explicit four_floats(float of) : data(_mm_set1_ps(of)) {}
+  [[nodiscard, gnu::always_inline]] static inline four_floats load_unaligned(float const* p) {
+    return four_floats(_mm_loadu_ps(p));
+  }
+  [[nodiscard, gnu::always_inline]] friend inline four_floats operator+(four_floats const& a, four_floats const& b) {
+    return four_floats(_mm_add_ps(a.data, b.data));
+  }
+};
+
+template <class Arch>
+using half_register_of = std::conditional_t<has_avx512<Arch>, batch<xsimd::fma3<xsimd::avx2>>,
+                                            std::conditional_t<halves_eight_lanes<Arch>, four_floats, batch<Arch>>>;
+#else
+template <class Arch>
+using half_register_of = batch<Arch>;
+#endif
+
+}  // namespace detail
+
+#if defined(__AVX2__) && defined(__FMA__)
+/// Returns a * b + c, rounded once.
+[[nodiscard, gnu::always_inline]] inline detail::four_floats fused_multiply_add(detail::four_floats const& a,
+                                                                                detail::four_floats const& b,
+                                                                                detail::four_floats const& c) {
+  return detail::four_floats(_mm_fmadd_ps(a.data, b.data, c.data));
+}
+#endif
+
+/// Half a register; a whole one where the instruction set has no halves.
+template <class Arch>
+using half_register = detail::half_register_of<Arch>;
+
+/// True if few lanes fit into half a register: that takes half the bytes of weights, and no mask.
+template <class Arch>
+inline constexpr bool has_half_registers = !std::is_same_v<half_register<Arch>, batch<Arch>>;
+
+/// A register with the lanes of half a register; the other lanes are unspecified.
+template <class Arch>
+[[nodiscard, gnu::always_inline]] inline batch<Arch> widened(half_register<Arch> const& x) {
+#if defined(__AVX512F__)
+  if constexpr (has_avx512<Arch>)
+    return _mm512_castps256_ps512(x);
+  else
+#endif
+#if defined(__AVX2__) && defined(__FMA__)
+      if constexpr (detail::halves_eight_lanes<Arch>)
+    return _mm256_castps128_ps256(x.data);
+  else
+#endif
+    return x;
+}
+
+/// Copies Count floats that have just been stored in registers of Arch. Loads of the same width read them from those
+/// stores; wider ones, as std::copy may have, wait until all of them are in the cache.
+template <class Arch, long long Count>
+[[gnu::always_inline]] inline void copy_stored(float const* from, float* to) {
+  constexpr int width = lanes<Arch>;
+  constexpr long long whole = Count / width * width;
+  for (long long i = 0; i < whole; i += width) batch<Arch>::load_unaligned(from + i).store_unaligned(to + i);
+  if constexpr (constexpr int rest = static_cast<int>(Count - whole); rest > 0)
+    store_lanes<rest>(load_lanes<rest, Arch>(from + whole), to + whole);
+}
+
+}  // namespace stagecraft::kernels
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
 // ---- stagecraft/kernels/product/register_tile.hpp
 // The micro-kernel of every matrix product: a tile of the result that stays in registers while the products are summed,
 // and the choice of its height and width. Private to the kernels.
@@ -21050,9 +20940,9 @@ template <class Arch>
 
 /// The registers' worth of floats at p, as a value that the compiler cannot read again. Without the barrier GCC 12
 /// (-mtune=znver3) turns each use of a loaded row into a load of its own, which costs more than a fifth of the speed.
-template <class Arch>
-[[nodiscard]] inline batch<Arch> load_once(float const* p) {
-  batch<Arch> const loaded = batch<Arch>::load_unaligned(p);
+template <class Arch, class Register = batch<Arch>>
+[[nodiscard]] inline Register load_once(float const* p) {
+  Register const loaded = Register::load_unaligned(p);
 #if defined(__GNUC__) && !defined(__clang__) && defined(__SSE2__)
   auto value = loaded.data;
 #if defined(__AVX512F__)
@@ -21060,7 +20950,7 @@ template <class Arch>
 #else
   asm("" : "+x"(value));
 #endif
-  return batch<Arch>(value);
+  return Register(value);
 #else
   return loaded;
 #endif
@@ -21068,10 +20958,9 @@ template <class Arch>
 
 /// The terms of a sum: products of single floats.
 struct float_terms {
-  template <class Arch>
-  [[nodiscard, gnu::always_inline]] static inline xsimd::batch<float, Arch> add(xsimd::batch<float, Arch> const& left,
-                                                                                xsimd::batch<float, Arch> const& right,
-                                                                                xsimd::batch<float, Arch> const& sum) {
+  template <class Register>
+  [[nodiscard, gnu::always_inline]] static inline Register add(Register const& left, Register const& right,
+                                                               Register const& sum) {
     return fused_multiply_add(left, right, sum);
   }
 };
@@ -21087,9 +20976,10 @@ struct no_other_work {
 /// lanes ...]; for a transposed left factor, left[i + s * left_stride]. With Ahead > 0 the right factor is prefetched
 /// Ahead floats ahead: where a tile has one row, reading it is all the work. Calls finish(i, j, sum[i][j]) for every i
 /// in [0, Rows) and j in [0, Vectors). If OtherWork::every > 0, other() is called after each OtherWork::every steps,
-/// and other.finish() after the last: work that the processor can do beside the products.
+/// and other.finish() after the last: work that the processor can do beside the products. A `Register` that is half
+/// as wide has the columns of a narrow tile.
 template <int Rows, int Vectors, bool IsLeftTransposed, int RightStep, int Ahead, class Arch, class Terms = float_terms,
-          class Stride, class Finish, class OtherWork = no_other_work>
+          class Register = batch<Arch>, class Stride, class Finish, class OtherWork = no_other_work>
 inline void multiply_tile(float const* left, Stride left_stride, float const* right, int steps, Finish finish,
                           OtherWork other = {}) {
   std::int64_t const left_row = IsLeftTransposed ? 1 : std::int64_t{left_stride};
@@ -21097,27 +20987,27 @@ inline void multiply_tile(float const* left, Stride left_stride, float const* ri
   constexpr int width = lanes<Arch>;
   constexpr int sums = interleaved_sums<Arch>(Rows, Vectors);
   constexpr int of_line = width < 16 ? 16 / width : 1;  // registers that a cache line fills
-  batch<Arch> sum[sums][Rows][Vectors];
+  Register sum[sums][Rows][Vectors];
 #pragma GCC unroll 8
   for (int part = 0; part < sums; ++part)
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i)
 #pragma GCC unroll 4
-      for (int j = 0; j < Vectors; ++j) sum[part][i][j] = batch<Arch>(0.0F);
+      for (int j = 0; j < Vectors; ++j) sum[part][i][j] = Register(0.0F);
 
   int s = 0;
   auto const next_steps = [&]() __attribute__((always_inline)) {
 #pragma GCC unroll 8
     for (int part = 0; part < sums; ++part) {
-      batch<Arch> row[Vectors];
+      Register row[Vectors];
       if constexpr (Ahead > 0)
 #pragma GCC unroll 4
         for (int j = 0; j < Vectors; j += of_line) __builtin_prefetch(right + part * RightStep + j * width + Ahead);
 #pragma GCC unroll 4
-      for (int j = 0; j < Vectors; ++j) row[j] = load_once<Arch>(right + part * RightStep + j * width);
+      for (int j = 0; j < Vectors; ++j) row[j] = load_once<Arch, Register>(right + part * RightStep + j * width);
 #pragma GCC unroll 16
       for (int i = 0; i < Rows; ++i) {
-        batch<Arch> const element(left[i * left_row + part * left_step]);
+        Register const element(left[i * left_row + part * left_step]);
 #pragma GCC unroll 4
         for (int j = 0; j < Vectors; ++j) sum[part][i][j] = Terms::add(element, row[j], sum[part][i][j]);
       }
@@ -21142,7 +21032,7 @@ inline void multiply_tile(float const* left, Stride left_stride, float const* ri
 #pragma GCC unroll 4
         for (int j = 0; j < Vectors; ++j)
           sum[0][i][j] =
-              Terms::add(batch<Arch>(left[i * left_row]), batch<Arch>::load_unaligned(right + j * width), sum[0][i][j]);
+              Terms::add(Register(left[i * left_row]), Register::load_unaligned(right + j * width), sum[0][i][j]);
 #pragma GCC unroll 8
     for (int distance = sums / 2; distance > 0; distance /= 2)
 #pragma GCC unroll 8
@@ -21156,7 +21046,7 @@ inline void multiply_tile(float const* left, Stride left_stride, float const* ri
   // A fold of copies, inlined always: the sums stay in registers only if nothing takes their address, and have constant
   // indices even where the body is too large for GCC to unroll early.
   [&]<int... Index>(std::integer_sequence<int, Index...>) __attribute__((always_inline)) {
-    (finish(Index / Vectors, Index % Vectors, batch<Arch>(sum[0][Index / Vectors][Index % Vectors])), ...);
+    (finish(Index / Vectors, Index % Vectors, Register(sum[0][Index / Vectors][Index % Vectors])), ...);
   }(std::make_integer_sequence<int, Rows * Vectors>());
 }
 
@@ -21170,13 +21060,13 @@ using known_stride = std::integral_constant<std::int64_t, Stride>;
 }
 
 /// A tile as a function of its own, which all products of such tiles share, whatever their shapes are.
-template <int Rows, int Vectors, bool IsLeftTransposed, int RightStep, int Ahead, class Arch, class Terms, class Finish,
-          class OtherWork>
+template <int Rows, int Vectors, bool IsLeftTransposed, int RightStep, int Ahead, class Arch, class Terms,
+          class Register = batch<Arch>, class Finish, class OtherWork>
 [[gnu::noinline, gnu::flatten]] void multiply_tile_of_any(float const* left, std::int64_t left_stride,
                                                           float const* right, int steps, Finish finish,
                                                           OtherWork other) {
-  multiply_tile<Rows, Vectors, IsLeftTransposed, RightStep, Ahead, Arch, Terms>(left, left_stride, right, steps, finish,
-                                                                                other);
+  multiply_tile<Rows, Vectors, IsLeftTransposed, RightStep, Ahead, Arch, Terms, Register>(left, left_stride, right,
+                                                                                          steps, finish, other);
 }
 
 /// True if a tile is such a function: it has many sums, which leave registers for its strides, and so many steps that a
@@ -21815,8 +21705,8 @@ struct host_call {
   [[nodiscard]] static constexpr bool adds_input_gradient(int index) {
     return Plan::adds_input_gradient(Plan::graph.call(Call).first_input + index);
   }
-  /// The activation behind an input whose gradient the backward step of this call applies to the gradient of the input;
-  /// `linear` if there is none. Such an input's gradient is written, not added to.
+  /// The activation that made an input, if the backward step of this call multiplies the gradient of the input by its
+  /// derivative; else `linear`. Such an input's gradient is written, not added to.
   [[nodiscard]] static constexpr activation applied_activation(int index) {
     auto const& source = Plan::model_plan.calls[input_call(index)];
     return source.activation_in_consumer ? source.needs.output_activation : linear;
@@ -21871,8 +21761,8 @@ struct host_call {
     return Plan::weights.offset[first_parameter + index];
   }
 
-  /// The samples of this step, which come first in the batch: what is behind them in a partial batch repeats one of
-  /// them and has no part in the loss, so no gradient comes from there.
+  /// The samples of this step, which come first in the batch. The rest of a partial batch repeats one of them and has
+  /// no part in the loss, so no gradient comes from there.
   [[nodiscard]] int valid_samples() const { return memory.valid_samples; }
 
   /// The part of the work that this call is for: all of it, but for the parts of `divide` and in operations that are
@@ -22081,64 +21971,6 @@ template <class Call>
 }
 
 }  // namespace stagecraft::cpu
-
-// ---- stagecraft/activations/activation_formula.hpp
-// An elementwise activation and its gradient as formulas, traced from its operations.
-
-namespace stagecraft::activations::detail {
-
-/// The formula of f(x), or with `gradient` that of f'(x) dy; its arguments are then dy and x.
-constexpr operations::formula trace_activation(activation const& function, bool gradient) {
-  using namespace operations;
-  operation_list list;
-  growing_array<parameter> weights;
-  tracer ops(list, weights);
-  tensor const dy = gradient ? ops.append(operations::input{0}, {}) : tensor{};
-  tensor const x = ops.append(operations::input{gradient ? 1 : 0}, {});
-  tensor const y = function(x);
-  if (!gradient) return {list, {y.id}};
-  int const count = list.size();
-  differentiation gradients(ops);
-  gradients.add(y.id, dy);
-  gradients.run(0, count);
-  return {list, {gradients.has(x.id) ? gradients.of(x.id).id : number(list, 0).id}};
-}
-
-template <activation Function, bool Gradient>
-struct activation_formula {
-  constexpr operations::formula operator()() const { return trace_activation(Function, Gradient); }
-};
-
-template <activation Function, bool Gradient>
-inline constexpr auto const& formula_of_activation = frozen<activation_formula<Function, Gradient>>;
-template <activation Function, bool Gradient>
-inline constexpr operations::formula_view view_of_activation{formula_of_activation<Function, Gradient>.steps,
-                                                             formula_of_activation<Function, Gradient>.results};
-
-/// E1083: an activation of the user's own that takes too many operations.
-template <activation Function>
-inline constexpr diagnostic activation_formula_problem = [] {
-  auto const gradient = trace_activation(Function, true);
-  diagnostic problem = gradient.problem;
-  if (auto const count = gradient.steps.size(); count > operations::formula_view::most_steps)
-    problem.report(1083, "activation '", Function.name(), "' takes ", static_cast<int>(count),
-                   " operations with its gradient; there are at most ",
-                   static_cast<int>(operations::formula_view::most_steps));
-  return problem;
-}();
-
-/// The formula of the user's own activation; null for others, which machines know by their kind.
-template <activation Function, bool Gradient>
-constexpr operations::formula_view const* own_formula() {
-  if constexpr (Function.kind == activation_kind::own) {
-    static_assert(report<activation_formula_problem<Function>>());
-    return &view_of_activation<Function, Gradient>;
-  } else {
-    return nullptr;
-  }
-}
-
-}  // namespace stagecraft::activations::detail
 
 // ---- stagecraft/kernels/simd/simd_float_parts.hpp
 // The parts of floats for elementary functions: rounding, exponent, mantissa and sign of a batch, and tables in
@@ -26774,7 +26606,7 @@ inline void max_pooling_gradient(pooling_position<Shape> const* positions, float
 
 namespace stagecraft::cpu {
 
-/// How a pooling or the gradient of one is carried out for so many samples; null if there is no kernel for it.
+/// The kernels of a pooling and of its gradient, for `samples` samples; null if there is no kernel for it.
 struct pooling_kernel {
   void (*forward)(float const* x, float* y, int samples) = nullptr;
   /// `workspace`: floats for a sample's outputs and the places of its maxima.
@@ -26878,10 +26710,15 @@ struct table_indices {
 
   float const* indices = nullptr;
   std::int64_t count = 0, rows = 0, width = 1;
+  bool are_whole = false;  ///< whether the indices are int32, by their bits
 
   /// The row that index k names; -1 if there is none with this number.
   [[nodiscard]] std::int64_t row(std::int64_t k) const {
     float const index = indices[k];
+    if (are_whole) {
+      auto const whole = std::bit_cast<std::int32_t>(index);
+      return whole >= 0 && whole < rows ? whole : -1;
+    }
     return index >= 0 && index < static_cast<float>(rows) ? static_cast<std::int64_t>(index) : -1;
   }
   /// Prefetches the row of `table` that index k names, which is read or (if `Writes`) changed soon.
@@ -26926,6 +26763,80 @@ inline void read_rows(table_indices const& of, float const* table, float* y) {
     }
     if (i < width) std::memcpy(y + i, x + i, static_cast<std::size_t>(width - i) * sizeof(float));
   }
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/elementwise/whole.hpp
+// Functions of int32 over rows of memory that is declared as floats: the bits of an int32 lie where a float would.
+
+namespace stagecraft::kernels {
+
+/// A float as int32: the fraction is cut off; numbers beyond int32 are its nearest number, and NaN is 0.
+[[nodiscard]] constexpr std::int32_t whole_of_float(float x) noexcept {
+  if (x >= 2147483648.0F) return 0x7fffffff;
+  if (x < -2147483648.0F) return -0x7fffffff - 1;
+  return x != x ? 0 : static_cast<std::int32_t>(x);
+}
+
+/// base to the power of an exponent that is not negative, modulo 2^32.
+[[nodiscard]] constexpr std::uint32_t wrapped_power(std::uint32_t base, std::uint32_t exponent) noexcept {
+  std::uint32_t result = 1;
+  for (; exponent != 0; exponent >>= 1U, base *= base)
+    if ((exponent & 1U) != 0) result *= base;
+  return result;
+}
+
+/// A function of int32, as what lies in memory for its result. `a` is a float's bits for `from_float`.
+[[nodiscard]] constexpr float whole_value(operations::whole_function f, float in_a, float in_b) noexcept {
+  using enum operations::whole_function;
+  auto const a = std::bit_cast<std::int32_t>(in_a), b = std::bit_cast<std::int32_t>(in_b);
+  auto const bits_a = static_cast<std::uint32_t>(a), bits_b = static_cast<std::uint32_t>(b);
+  auto const whole = [](std::uint32_t bits) { return std::bit_cast<float>(bits); };
+  auto const truth = [](bool is) { return is ? 1.0F : 0.0F; };
+  // The dividend and the divisor as int64, in which no quotient is too large.
+  std::int64_t const dividend = a, divisor = b == 0 ? 1 : b;
+  std::int64_t const quotient = dividend / divisor, rest = dividend % divisor;
+  bool const rounds_down = rest != 0 && (rest < 0) != (divisor < 0);
+  switch (f) {
+    case constant: return in_a;
+    case from_float: return whole(static_cast<std::uint32_t>(whole_of_float(in_a)));
+    case to_float: return static_cast<float>(a);
+    case to_bool: return truth(a != 0);
+    case to_uint8: return static_cast<float>(bits_a & 0xffU);
+    case to_int8: return static_cast<float>(static_cast<std::int32_t>((bits_a + 128U) & 0xffU) - 128);
+    case negative: return whole(0U - bits_a);
+    case absolute: return whole(a < 0 ? 0U - bits_a : bits_a);
+    case sign: return whole(a > 0 ? 1U : a < 0 ? ~0U : 0U);
+    case bitwise_not: return whole(~bits_a);
+    case add: return whole(bits_a + bits_b);
+    case subtract: return whole(bits_a - bits_b);
+    case multiply: return whole(bits_a * bits_b);
+    case divide: return whole(b == 0 ? 0U : static_cast<std::uint32_t>(quotient));
+    case remainder: return whole(b == 0 ? 0U : static_cast<std::uint32_t>(rest));
+    case floor_divide: return whole(b == 0 ? 0U : static_cast<std::uint32_t>(quotient - (rounds_down ? 1 : 0)));
+    case modulo: return whole(b == 0 ? 0U : static_cast<std::uint32_t>(rest + (rounds_down ? divisor : 0)));
+    case power:
+      if (b >= 0) return whole(wrapped_power(bits_a, bits_b));
+      return whole(a == 1 ? 1U : a == -1 ? ((bits_b & 1U) != 0 ? ~0U : 1U) : 0U);
+    case maximum: return whole(a < b ? bits_b : bits_a);
+    case minimum: return whole(b < a ? bits_b : bits_a);
+    case bitwise_and: return whole(bits_a & bits_b);
+    case bitwise_or: return whole(bits_a | bits_b);
+    case bitwise_xor: return whole(bits_a ^ bits_b);
+    case left_shift: return whole(bits_b < 32U ? bits_a << bits_b : 0U);
+    case right_shift: return whole(static_cast<std::uint32_t>(a >> (bits_b < 32U ? bits_b : 31U)));
+    case less: return truth(a < b);
+    case less_equal: return truth(a <= b);
+    case equal: return truth(a == b);
+  }
+  return 0;
+}
+
+/// y = f(a, b) for `count` places, which are `step` floats apart.
+inline void whole_row(operations::whole_function f, std::int64_t count, float* y, std::int64_t step_y, float const* a,
+                      std::int64_t step_a, float const* b, std::int64_t step_b) noexcept {
+  for (std::int64_t i = 0; i < count; ++i) y[i * step_y] = whole_value(f, a[i * step_a], b[i * step_b]);
 }
 
 }  // namespace stagecraft::kernels
@@ -27063,6 +26974,25 @@ class list_runner : list_rows<Arch> {
   }
   void step(operations::map const& what) {
     if (what.apply == operations::function::identity) return;
+    int const operands = here().operand_count;
+    kernels::map_function<Arch>(what.apply, axes_of_map(), y(),
+                                {x(0), x(operands > 1 ? 1 : 0), x(operands > 2 ? 2 : 0)});
+  }
+  void step(operations::whole_map const& what) {
+    if (what.apply == operations::whole_function::constant) {
+      y()[0] = std::bit_cast<float>(what.value);
+      return;
+    }
+    auto const axes = axes_of_map();
+    auto const strides = axes.row_strides();
+    float const *const a = x(0), *const b = x(here().operand_count > 1 ? 1 : 0);
+    axes.for_each_row([&](auto const& at) {
+      kernels::whole_row(what.apply, axes.row_length(), y() + at[0], strides[0], a + at[1], strides[1], b + at[2],
+                         strides[2]);
+    });
+  }
+  /// The axes of a map's result, and of up to three operands.
+  [[nodiscard]] kernels::strided_axes<4, Arch> axes_of_map() const {
     kernels::strided_axes<4, Arch> axes;
     int const operands = here().operand_count, rank = shape().rank;
     for (int axis = 0; axis < rank; ++axis) {
@@ -27070,7 +27000,7 @@ class list_runner : list_rows<Arch> {
       for (int i = 0; i < 3; ++i) strides[i + 1] = repeating_stride(shape_of(i < operands ? i : 0), axis, rank);
       axes.add(shape()[axis], strides);
     }
-    kernels::map_function<Arch>(what.apply, axes, y(), {x(0), x(operands > 1 ? 1 : 0), x(operands > 2 ? 2 : 0)});
+    return axes;
   }
   void step(operations::reduce const& what) {
     kernels::strided_axes<2, Arch> axes;
@@ -27221,7 +27151,7 @@ class list_runner : list_rows<Arch> {
         kernels::scaled_add<true, Arch>(1.0F, x(0) + k * named.width, y() + row * named.width, named.width);
   }
   [[nodiscard]] kernels::table_indices indices(extents const& table) const {
-    return {x(1), size(shape_of(1)), table[0], stride(table, 0)};
+    return {x(1), size(shape_of(1)), table[0], stride(table, 0), nodes_[read(1)].type == dtype::int32};
   }
 
   // Loops.
@@ -27661,7 +27591,14 @@ struct tile_store {
       store_lanes<Lanes>(sum, y + element);
   }
 
-  void operator()(int i, int j, batch<Arch> const& sum) const {
+  template <class Register>
+  void operator()(int i, int j, Register const& sums) const {
+    batch<Arch> const sum = [&] {
+      if constexpr (std::is_same_v<Register, batch<Arch>>)
+        return sums;
+      else
+        return widened<Arch>(sums);
+    }();
     std::int64_t const element = first + i * stride + j * lanes<Arch>;
     int const at = column + j * lanes<Arch>;
     if (LastLanes == lanes<Arch> || j + 1 < Vectors)
@@ -27672,13 +27609,17 @@ struct tile_store {
 };
 
 /// The tiles `first_tile` to `last_tile` of y (+)= left * right, through `output`: M rows of left, one panel of right
-/// with Columns valid columns, the first of them y's `column`. `steps` products are summed.
+/// with Columns valid columns, the first of them y's `column`. `steps` products are summed, in half registers where the
+/// columns fit into them.
 template <int M, int LeftStride, int PanelColumns, int Columns, int Stride, class Arch, class Terms = float_terms,
           class Output>
 inline void multiply_panel(int first_tile, int last_tile, float const* left, float const* right, int steps, float* y,
                            int column, bool add, bool last, Output const& output) {
   constexpr int vectors = (Columns + lanes<Arch> - 1) / lanes<Arch>;
   constexpr int last_lanes = Columns - (vectors - 1) * lanes<Arch>;
+  constexpr bool is_half =
+      vectors == 1 && has_half_registers<Arch> && 2 * Columns <= lanes<Arch> && std::is_same_v<Terms, float_terms>;
+  using sums = std::conditional_t<is_half, half_register<Arch>, batch<Arch>>;
   constexpr int ahead = M == 1 && LeftStride * PanelColumns > 8192 ? read_ahead : 0;
   for_each_tile<cut_rows<Arch>(M, vectors)>(first_tile, last_tile, [&]<int Height>(int row) {
     float const* const first = left + std::int64_t{row} * LeftStride;
@@ -27687,11 +27628,11 @@ inline void multiply_panel(int first_tile, int last_tile, float const* left, flo
           y, stride, std::int64_t{row} * Stride + column, column, add, last, output};
     };
     if constexpr (is_shared_tile<Arch>(Height, vectors, LeftStride))
-      multiply_tile_of_any<Height, vectors, false, PanelColumns, ahead, Arch, Terms>(
+      multiply_tile_of_any<Height, vectors, false, PanelColumns, ahead, Arch, Terms, sums>(
           first, any_stride(LeftStride), right, steps, store(any_stride(Stride)), no_other_work{});
     else
-      multiply_tile<Height, vectors, false, PanelColumns, ahead, Arch, Terms>(first, known_stride<LeftStride>{}, right,
-                                                                              steps, store(known_stride<Stride>{}));
+      multiply_tile<Height, vectors, false, PanelColumns, ahead, Arch, Terms, sums>(
+          first, known_stride<LeftStride>{}, right, steps, store(known_stride<Stride>{}));
   });
 }
 
@@ -28740,8 +28681,8 @@ inline void weight_gradient_of_pairs(float const* x, float const* dy, float* dw,
 
 namespace stagecraft::cpu {
 
-/// Where the next of what a step makes of factors begins, behind so many floats: in a cache line of its own, with room
-/// to read on.
+/// The offset of the next packed factor after one of `floats` floats: it begins in a cache line of its own, and a
+/// kernel may read past the end of the one before.
 [[nodiscard]] constexpr long long behind_factor(long long floats) { return floats / 16 * 16 + 80; }
 
 /// Whether a call computes in bfloat16 on a processor that multiplies pairs of them.
@@ -28755,8 +28696,8 @@ inline constexpr bool multiplies_bfloat16 = [] {
     return false;
 }();
 
-/// The kernel of a layer. In place of its floats stand pairs of its rows, of a convolution those of each tap by
-/// themselves (pack_pairs_of_runs), those of each group behind the others.
+/// The kernel of a layer, stored as pairs of its rows in place of floats. A convolution's taps have pairs of their own
+/// (pack_pairs_of_runs), and its groups follow each other.
 template <class Plan, int Layer>
 struct bfloat16_kernel {
   using architecture = typename Plan::architecture;
@@ -28865,109 +28806,6 @@ struct gradients_of_pairs {
 };
 
 }  // namespace stagecraft::cpu
-
-// ---- stagecraft/kernels/simd/parts_of_registers.hpp
-// Parts of a register whose number of lanes is a constant, for code that keeps few numbers in registers, and blocks of
-// a few registers of channels whose last one is such a part, for kernels that do the same at each position of a sample.
-
-namespace stagecraft::kernels::detail {
-
-/// Calls `function.operator()<Vectors, Last>(first)` for blocks of channels: Vectors registers, of which the last one
-/// holds Last channels.
-template <int Channels, class Arch, class Function>
-[[gnu::always_inline]] inline void for_channel_blocks(Function const& function) {
-  constexpr int width = lanes<Arch>;
-  constexpr int block = 4 * width;
-  constexpr int blocks = Channels / block;
-  constexpr int rest = Channels - blocks * block;
-  for (int i = 0; i < blocks; ++i) function.template operator()<4, width>(i * block);
-  if constexpr (rest > 0) {
-    constexpr int vectors = (rest + width - 1) / width;
-    function.template operator()<vectors, rest - (vectors - 1) * width>(blocks * block);
-  }
-}
-
-/// Vectors registers of channels at p, the last of which holds Last channels.
-template <int Vectors, int Last, class Arch>
-struct channel_block {
-  batch<Arch> values[Vectors];
-
-  [[nodiscard]] static channel_block load(float const* p) {
-    channel_block block;
-#pragma GCC unroll 4
-    for (int i = 0; i + 1 < Vectors; ++i) block.values[i] = batch<Arch>::load_unaligned(p + i * lanes<Arch>);
-    block.values[Vectors - 1] = load_lanes<Last, Arch>(p + (Vectors - 1) * lanes<Arch>);
-    return block;
-  }
-  [[nodiscard]] static channel_block of(float value) {
-    channel_block block;
-#pragma GCC unroll 4
-    for (auto& each : block.values) each = batch<Arch>(value);
-    return block;
-  }
-  void store(float* p) const {
-#pragma GCC unroll 4
-    for (int i = 0; i + 1 < Vectors; ++i) values[i].store_unaligned(p + i * lanes<Arch>);
-    store_lanes<Last>(values[Vectors - 1], p + (Vectors - 1) * lanes<Arch>);
-  }
-  /// values[i] = function(values[i], other.values[i]...)
-  template <class Function, class... Other>
-  void combine(Function const& function, Other const&... other) {
-#pragma GCC unroll 4
-    for (int i = 0; i < Vectors; ++i) values[i] = function(values[i], other.values[i]...);
-  }
-};
-
-}  // namespace stagecraft::kernels::detail
-
-// GCC 12 warns of the undefined operand inside its own AVX-512 intrinsics, where they are inlined (see simd.hpp).
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-
-namespace stagecraft::kernels {
-
-#if defined(__AVX512F__)
-/// True if few lanes fit into half a register: that takes half the bytes of weights, and no mask.
-template <class Arch>
-inline constexpr bool has_half_registers = has_avx512<Arch>;
-/// Half a register.
-using half_register = xsimd::batch<float, xsimd::fma3<xsimd::avx2>>;
-#else
-template <class Arch>
-inline constexpr bool has_half_registers = false;
-using half_register = batch<>;
-#endif
-
-/// A register with the lanes of half a register; the other lanes are unspecified.
-template <class Arch>
-[[nodiscard, gnu::always_inline]] inline batch<Arch> widened(half_register const& x) {
-#if defined(__AVX512F__)
-  if constexpr (has_half_registers<Arch>)
-    return _mm512_castps256_ps512(x);
-  else
-#endif
-    return batch<Arch>(x.get(0));
-}
-
-/// Copies Count floats that have just been stored in registers of Arch. Loads of the same width read them from those
-/// stores; wider ones, as std::copy may have, wait until all of them are in the cache.
-template <class Arch, long long Count>
-[[gnu::always_inline]] inline void copy_stored(float const* from, float* to) {
-  constexpr int width = lanes<Arch>;
-  constexpr long long whole = Count / width * width;
-  for (long long i = 0; i < whole; i += width) batch<Arch>::load_unaligned(from + i).store_unaligned(to + i);
-  if constexpr (constexpr int rest = static_cast<int>(Count - whole); rest > 0)
-    store_lanes<rest>(load_lanes<rest, Arch>(from + whole), to + whole);
-}
-
-}  // namespace stagecraft::kernels
-
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
 
 // ---- stagecraft/host/steps/row_layout.hpp
 // Where the columns of a row lie in registers, and in which order the weights of a product of rows are packed.
@@ -29291,7 +29129,9 @@ class plan_of_layer {
         wanted[i] = (Wanted >> i & 1U) != 0;
         written[i] = (Written >> i & 1U) != 0;
       }
-      return operations::traced_plan(std::move(traced), Trains, wanted, Batch, written);
+      // Some layers are carried out for the whole batch at once: their plan takes compilers less.
+      constexpr bool is_divided = !requires { Layer::value.sees_whole_batches; };
+      return operations::traced_plan(std::move(traced), Trains, wanted, is_divided ? Batch : 1, written);
     }
   };
 
@@ -29396,7 +29236,7 @@ struct rows_of_plan {
     return -1;
   }
 
-  // Rings: the steps that a layer keeps from call to call, and those of the call behind them.
+  // A ring holds the steps that a layer keeps from call to call, followed by those of the call.
 
   /// The value that an operation, if it is a state, is updated to; -1 if none.
   static constexpr int next_state(int id) {
@@ -29443,7 +29283,7 @@ struct rows_of_plan {
   }
   /// Whether an operation is the product of the rows under a window with a matrix, or with one for each group.
   static constexpr bool is_window_product(int id) { return is_window(id) && !is_window_map(id); }
-  /// Products of parts of a row, one behind the other.
+  /// The number of products of parts of a row, which follow each other in it.
   static constexpr int groups_of(int id) { return is_window_product(id) ? as<operations::convolution>(id).groups : 1; }
 };
 
@@ -29453,6 +29293,17 @@ struct rows_of_plan {
 // Which lists of operations are compiled to inlined code, and where their values lie in registers.
 
 namespace stagecraft::cpu {
+
+/// Which lists that can be inlined are: those for which it is faster, as measured; all; or none. Tests of kernels force
+/// it with -DSTAGECRAFT_INLINED_LISTS=1 (all) and =0 (none), for a whole program.
+enum class inlined_lists : unsigned char { none, all, as_measured };
+#if !defined(STAGECRAFT_INLINED_LISTS)
+inline constexpr auto which_are_inlined = inlined_lists::as_measured;
+#elif STAGECRAFT_INLINED_LISTS
+inline constexpr auto which_are_inlined = inlined_lists::all;
+#else
+inline constexpr auto which_are_inlined = inlined_lists::none;
+#endif
 
 /// The forward plan of a call, seen as rows: each operation of a sample is a row of columns, or a row for each trip of
 /// its one loop. `Call`: a host_call.
@@ -29502,11 +29353,12 @@ struct inlined_plan : rows_of_plan<Call> {
     return false;
   }();
 
-  /// Whether the product of all trips' rows is made before the loop, by the kernel for products: weights of so many
-  /// floats would come from far away in each trip. (An LSTM of 256 units reads 128 columns in 14 us a trip this way,
-  /// and in 20 us in the trip; below, the trip is faster.)
+  /// Whether the kernel for products multiplies the rows of all trips before the loop: weights of more than
+  /// `most_near_floats` would leave the near caches between trips. (An LSTM of 256 units reads 128 columns in 14 us a
+  /// trip this way, and in 20 us in the trip; below, the trip is faster.)
   static constexpr bool is_at_once(int id) {
     constexpr int most_near_floats = 8192;
+    if (which_are_inlined == inlined_lists::all) return false;
     return loop_position >= 0 && is<operations::product>(id) && trips >= 4 && rows(id) == trips &&
            is<operations::input>(source(operand(id, 0))) && is<operations::weight>(source(operand(id, 1))) &&
            columns(operand(id, 0)) * columns(id) > most_near_floats;
@@ -29592,7 +29444,7 @@ struct inlined_plan : rows_of_plan<Call> {
   }
   /// Floats that the call's products have packed, once until weights change.
   static constexpr int packed_floats = packed_place(-1);
-  /// Where a ring lies behind them, and the end of all rings.
+  /// The place of a ring after them; that of no ring is the end of all rings.
   static constexpr int ring_place(int id) {
     int sum = packed_floats;
     for (int const other : plan.forward) {
@@ -29731,12 +29583,13 @@ struct inlined_plan : rows_of_plan<Call> {
   }
 
   // Longer rows, and more of them, are left to kernels: what is unrolled for each register takes long to compile.
-  static constexpr int most_columns = 1024, most_registers = 1024;
+  static constexpr int most_columns = which_are_inlined == inlined_lists::all ? 4096 : 1024,
+                       most_registers = most_columns;
 
  public:
   /// Whether all operations are known, with at most one loop, and few enough.
   static constexpr bool holds = [] {
-    if (Call::batch != 1) return false;
+    if (Call::batch != 1 || which_are_inlined == inlined_lists::none) return false;
     int loops = 0;
     for (int i = 0; i < count; ++i) {
       loops += is<operations::loop>(plan.forward[i]) ? 1 : 0;
@@ -29766,7 +29619,7 @@ class inlined_product {
   using arch = typename Plan::arch;
   using layout = typename Plan::layout;
   using value = kernels::batch<arch>;
-  using half = kernels::half_register;
+  using half = kernels::half_register<arch>;
   static constexpr layout of = Plan::layout_of_product(Id);
   static constexpr int inner = Plan::inner(Id), chains = Plan::chains(Id);
   static constexpr int row_floats = Plan::columns(Plan::operand(Id, 0)), length = row_floats / Plan::groups_of(Id);
@@ -29938,6 +29791,8 @@ class inlined_list {
   /// Whether the states in `packed` are ahead of the stored ones after a step.
   static constexpr bool keeps_rings = of_call::has_rings;
   static constexpr long long workspace = of_call::workspace;
+  /// Bytes of the values of a row.
+  static constexpr long long local_bytes() { return static_cast<long long>(sizeof(values)); }
 
   /// Packs what the products multiply by, in the order in which they read it, and fills the rings.
   static void pack(Call const& call, float* packed) {
@@ -30131,7 +29986,7 @@ class inlined_list {
     } else if constexpr (of_call::is_ring(Id)) {
       constexpr int own = operand(Id, 1);
       row_ring const rows = ring_of<Id>(all);
-      // Not by registers: what a mask has stored is read back late.
+      // Not through registers, since reading back what a masked store has written takes long.
       float const* const from = numbers<own>(all, row);
       std::memcpy(rows.first_place(), from, sizeof(float) * columns_of<own>);
       std::memcpy(rows.second_place(), from, sizeof(float) * columns_of<own>);
@@ -31326,6 +31181,13 @@ class traced_layer {
     else
       return 0;
   }
+  /// Bytes of the forward step's large local variables.
+  static constexpr long long local_bytes() {
+    if constexpr (is_inlined<Call>)
+      return inlined_list<Call>::local_bytes();
+    else
+      return static_cast<long long>(sizeof(runner) + sizeof(std::array<float*, plan.nodes.size()>));
+  }
   static void prepare([[maybe_unused]] Call const& call, [[maybe_unused]] float* to) {
     if constexpr (is_inlined<Call>) inlined_list<Call>::pack(call, to);
   }
@@ -31904,7 +31766,8 @@ class unit_transfer {
     return axis;
   }();
   static constexpr operations::transfer_axis innermost() {
-    return last_written < 0 ? operations::transfer_axis{} : part.axes[last_written];
+    // An index that is in the array even where it is not used, which Clang warns of.
+    return last_written < 0 ? operations::transfer_axis{} : part.axes[last_written < 0 ? 0 : last_written];
   }
 
  public:
@@ -32159,7 +32022,7 @@ template <class Call, std::size_t... Input>
 transfers_of_layer<decltype(layer_of_plan(static_cast<Call const*>(nullptr))), Call::batch,
                    !leaves_out_penalties<typename Call::plan::job>, Call::plan::trains, Call::input_shape(Input)...>
     transfers_type(std::index_sequence<Input...>);
-/// The walks of a host_call, or of what has its interface.
+/// The walks of a host_call, or of a type with its interface.
 template <class Call>
 using transfers_of_call = decltype(transfers_type<Call>(std::make_index_sequence<Call::input_count>{}));
 
@@ -32226,7 +32089,7 @@ class layer_call {
     check("an input", index, Call::input_count);
     return {call_.input(index), input_floats(index)};
   }
-  /// Written by `forward`, read by `backward`.
+  /// The output, which `forward` writes and `backward` reads.
   [[nodiscard]] std::span<float> output() const { return {call_.output(), output_floats}; }
   /// A weight, in the order of `parameters`; one whose layout is `matrix` as a kernels::packed_matrix.
   [[nodiscard]] std::span<float const> weight(int index = 0) const {
@@ -32352,6 +32215,14 @@ struct call_steps {
       return 0;
     else
       return traced_layer<Call>::prepared_floats();
+  }
+  /// Bytes of a forward step's large local variables.
+  template <class Call>
+  static constexpr long long local_bytes() {
+    if constexpr (is_elementwise<Call> || transfers_of_call<Call>::holds)
+      return 0;
+    else
+      return traced_layer<Call>::local_bytes();
   }
   template <class Call>
   static void prepare(Call const& call, float* to) {
@@ -34834,6 +34705,7 @@ struct convolution_layer : layer<Derived> {
   using layer<Derived>::layer;
   /// No argument: E1025.
   template <class L = Derived>
+    requires detail::is_preferred<L>
   constexpr convolution_layer() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
@@ -35019,8 +34891,8 @@ struct convolution_operation {
     using arch = typename Call::architecture;
     using epilogue =
         activation_epilogue<rows, convolution.filters, Call::layer.activation, Call::layer.options.use_bias, arch>;
-    /// Products of pairs of bfloat16: of channels, of filters for the gradient of the input, and of samples for that of
-    /// the filters, if there are two. What is made of factors lies behind each other, where threads share it.
+    /// Products multiply pairs of bfloat16: of channels; of filters for the gradient of the input; of samples, if there
+    /// are two, for the gradient of the filters. Packed factors lie one after the other in memory that threads share.
     static constexpr bool multiplies_pairs = bfloat16_kernel_of_call<typename Call::plan, Call::call>::multiplies_pairs;
     static constexpr int channels = convolution.group_channels(), filters = convolution.group_filters(),
                          input_rows = batch * convolution.height * convolution.width * convolution.groups,
@@ -35148,8 +35020,8 @@ struct kernel_steps<layer_kernel::transposed_convolution, L> {
     static constexpr int rows = Call::batch * out[0] * out[1];
     using arch = typename Call::architecture;
     using epilogue = activation_epilogue<rows, filters, Call::layer.activation, Call::layer.options.use_bias, arch>;
-    /// Products of pairs of bfloat16: of the input's channels, of filters for its gradient, and of samples for that of
-    /// the kernel. What is made of factors lies behind each other, where threads share it.
+    /// Products multiply pairs of bfloat16: of the input's channels; of filters for the gradient of the input; of
+    /// samples for the gradient of the kernel. Packed factors lie one after the other in memory that threads share.
     static constexpr int batch = Call::batch, channels = in[2], input_rows = batch * in[0] * in[1];
     static constexpr bool multiplies_pairs = bfloat16_kernel_of_call<typename Call::plan, Call::call>::multiplies_pairs;
     static constexpr bool pads_inputs = multiplies_pairs && channels % 2 != 0;
@@ -37190,8 +37062,8 @@ struct separable_convolution_operation {
     using arch = typename Call::architecture;
     using epilogue = activation_epilogue<rows, filters, Call::layer.activation, Call::layer.options.use_bias, arch>;
 
-    /// Products of pairs of bfloat16, if they are faster. What is made of factors lies where threads share it: the
-    /// pointwise kernel's pairs of rows, and behind them the rows of the forward step, or what the gradients need.
+    /// Products multiply pairs of bfloat16, if that is faster. Packed factors lie in memory that threads share: the
+    /// pointwise kernel's pairs of rows, then the rows of the forward step, or what the gradients need.
     static constexpr bool multiplies_pairs =
         multiplies_bfloat16<Call> && kernels::gains_by_pairs({rows, between, filters}, false);
     using gradients = gradients_of_pairs<rows, between, filters, arch>;
@@ -37205,7 +37077,7 @@ struct separable_convolution_operation {
                                        Call::plan::trains ? gradients::floats : 0LL);
     }();
 
-    /// What the first step gives; sums + bias stand before it, if they are kept.
+    /// The output of the depthwise step; the sums with their bias stand before it, if they are kept.
     static float* depthwise_output(Call const& call) {
       return call.saved() + Call::layer.kept_sums(in, Call::batch, keeps_sums<Call>);
     }
@@ -37490,6 +37362,7 @@ struct argument_layer : layer<Derived> {
 
   /// No argument, or any other: E1025.
   template <class L = Derived>
+    requires detail::is_preferred<L>
   constexpr argument_layer() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
@@ -38406,7 +38279,7 @@ class narrow_storage {
     });
   }
 
-  /// The loss of an output, which `run(prediction, gradient)` gives.
+  /// The loss of an output, which `run(prediction, gradient)` computes.
   template <std::size_t Output, class Run>
   static float loss(pass_memory const& memory, float const* prediction, loss_gradient const& gradient, Run const& run) {
     constexpr int call = session::ends[Output];
@@ -38494,7 +38367,7 @@ class narrow_storage {
   }
   static constexpr long long floats_of(int call) { return (numbers_of(call) + 15) / 16 * 16; }
   static constexpr bool is_stored_narrow(int call) { return is_half(Plan::model_plan.calls[call].stored); }
-  /// Where a widened output lies in the room, in floats: behind what steps, losses and the infeed need.
+  /// The offset of a widened output in the room, in floats: after what steps, losses and the infeed need.
   template <std::size_t Output>
   static constexpr long long output_offset() {
     long long most = 0, inputs = 0;
@@ -38885,7 +38758,7 @@ struct plan_of_initializer : weight_plan<trace_of_initializer<Initializer, Whole
 /// True if tiles carry out all operations of a plan for a weight: maps, sums and maxima.
 constexpr bool has_weight_lowering(operations::plan_view const& plan) {
   for (int const id : plan.forward) {
-    auto const& [what, shape, first, operands, has_gradient] = plan.nodes[id];
+    auto const& [what, shape, first, operands, has_gradient, type] = plan.nodes[id];
     bool const is_known = is_alias(what) || what.is<operations::map>() || what.is<operations::reduce>() ||
                           what.is<operations::broadcast>() || what.is<operations::input>() ||
                           what.is<operations::constant>();
@@ -39222,8 +39095,10 @@ class weight_functions {
 // Counterpart: cross-replica sums of the IPU (Graphcore Communication Library).
 //
 // A replica's array is given by its address, `replicas[r]`, and all have the same size. Each worker does a range of the
-// elements, or one replica's shard. Sums are taken in the order of the replicas, 0 + 1 + 2..., element by element: the
-// number of workers and their ranges change no bit. The caller lets workers wait for each other where a comment says
+// elements, or one replica's shard. The sum of n replicas is a binary tree, element by element: that of the first 2^k
+// replicas, the largest power of two below n, plus that of the others; (0 + 1) + (2 + 3) of four. So the number of
+// workers and their ranges change no bit, and 2^k replicas whose first number is a multiple of 2^k may be added up
+// elsewhere: the sum of such sums has the same bits. The caller lets workers wait for each other where a comment says
 // so.
 
 namespace stagecraft::kernels {
@@ -39237,36 +39112,90 @@ template <class Arch = default_architecture>
 
 namespace detail {
 
-/// Reduces the elements of a range, and calls store(batch, element, valid lanes) for each batch.
+/// Adds `Registers` registers of each replica from `load(replica, register)`, in the tree's order.
+template <class Arch, int Registers>
+struct replica_sum {
+  using value = batch<Arch>;
+  value registers[Registers];
+
+  template <class Load>
+  [[gnu::always_inline]] static replica_sum of(int count, Load const& load) {
+    replica_sum sums = of_four(0, count, load);
+    if (count <= 4) return sums;
+    // A binary counter of fours: bit k of `fours` says that `waiting[k]` holds the sum of 2^k of them.
+    constexpr int most = 16;
+    replica_sum waiting[most];
+    waiting[0] = sums;
+    unsigned fours = 1;
+    for (int first = 4; first < count; first += 4, ++fours) {
+      sums = of_four(first, count, load);
+      bool const is_last = first + 4 >= count;  // all that waits is added to it
+      int level = 0;
+      for (; is_last ? fours >> level != 0 : (fours >> level & 1U) != 0; ++level)
+        if ((fours >> level & 1U) != 0) sums = waiting[level].plus(sums);
+      waiting[level] = sums;
+    }
+    return sums;
+  }
+
+ private:
+  template <class Load>
+  [[gnu::always_inline]] static replica_sum of_four(int first, int count, Load const& load) {
+    replica_sum result;
+    int const here = count - first;
+#pragma GCC unroll 4
+    for (int k = 0; k < Registers; ++k) {
+      value sum = load(first, k);
+      if (here > 1) sum = sum + load(first + 1, k);
+      if (here == 3) sum = sum + load(first + 2, k);
+      if (here > 3) sum = sum + (load(first + 2, k) + load(first + 3, k));
+      result.registers[k] = sum;
+    }
+    return result;
+  }
+  [[nodiscard]] replica_sum plus(replica_sum const& later) const {
+    replica_sum result;
+#pragma GCC unroll 4
+    for (int k = 0; k < Registers; ++k) result.registers[k] = registers[k] + later.registers[k];
+    return result;
+  }
+};
+
+/// Reduces the elements of a range, and calls store(batch, element, valid lanes) for each batch. Sums are divided by
+/// `divisor` if Mean.
 template <bool Mean, class Arch, class Store>
-inline void reduce_range(float const* const* from, int count, share::range range, Store const& store) {
+inline void reduce_range(float const* const* from, int count, float divided_by, share::range range,
+                         Store const& store) {
   using value = batch<Arch>;
   constexpr int width = lanes<Arch>;
-  value const divisor(static_cast<float>(count));
+  value const divisor(divided_by);
   auto const finished = [&](value const& sum) {
     if constexpr (Mean)
       return sum / divisor;
     else
       return sum;
   };
-  std::int64_t i = range.first;
-  for (; i + 4 * width <= range.last; i += 4 * width) {
-    value sums[4];
+  auto const reduce = [&](auto of) {
+    std::int64_t i = range.first;
+    for (; i + 4 * width <= range.last; i += 4 * width) {
+      auto const sums = replica_sum<Arch, 4>::of(
+          of, [&](int replica, int k) { return value::load_unaligned(from[replica] + i + k * width); });
 #pragma GCC unroll 4
-    for (int k = 0; k < 4; ++k) sums[k] = value::load_unaligned(from[0] + i + k * width);
-    for (int replica = 1; replica < count; ++replica) {
-      float const* const x = from[replica] + i;
-#pragma GCC unroll 4
-      for (int k = 0; k < 4; ++k) sums[k] = sums[k] + value::load_unaligned(x + k * width);
+      for (int k = 0; k < 4; ++k) store(finished(sums.registers[k]), i + k * width, width);
     }
-#pragma GCC unroll 4
-    for (int k = 0; k < 4; ++k) store(finished(sums[k]), i + k * width, width);
-  }
-  for (; i < range.last; i += width) {
-    int const valid = static_cast<int>(range.last - i < width ? range.last - i : width);
-    value sum = load_first<Arch>(from[0] + i, valid);
-    for (int replica = 1; replica < count; ++replica) sum = sum + load_first<Arch>(from[replica] + i, valid);
-    store(finished(sum), i, valid);
+    for (; i < range.last; i += width) {
+      int const valid = static_cast<int>(range.last - i < width ? range.last - i : width);
+      auto const sum =
+          replica_sum<Arch, 1>::of(of, [&](int replica, int) { return load_first<Arch>(from[replica] + i, valid); });
+      store(finished(sum.registers[0]), i, valid);
+    }
+  };
+  switch (count) {  // the loop over replicas of a number that is known has no branches
+    case 2: return reduce(std::integral_constant<int, 2>());
+    case 3: return reduce(std::integral_constant<int, 3>());
+    case 4: return reduce(std::integral_constant<int, 4>());
+    case 8: return reduce(std::integral_constant<int, 8>());
+    default: return reduce(count);
   }
 }
 
@@ -39280,14 +39209,16 @@ inline void store_part(batch<Arch> const& x, float* to, int valid) {
 
 }  // namespace detail
 
-/// to[i] = replicas[0][i] + replicas[1][i] + ..., or their mean if Mean, for the elements i of a range. `to` may be one
-/// of the replicas. With each replica's shard as the range, and the replica itself as `to`, this is a reduce-scatter:
-/// all shards may be done at the same time, and all workers have to wait for each other before the first one.
+/// to[i] = the sum of replicas[0][i] to replicas[count - 1][i], or their mean if Mean, for the elements i of a range.
+/// `to` may be one of the replicas. With each replica's shard as the range, and the replica itself as `to`, this is a
+/// reduce-scatter: all shards may be done at the same time, and all workers have to wait for each other before the
+/// first one. If each of these arrays is a sum of several replicas' already, `mean_of` says how many replicas a mean is
+/// over.
 template <bool Mean = false, class Arch = default_architecture>
-inline void reduce_scatter(float const* const* replicas, int count, float* to, share::range range) {
-  detail::reduce_range<Mean, Arch>(replicas, count, range, [to](batch<Arch> const& sum, std::int64_t i, int valid) {
-    detail::store_part<Arch>(sum, to + i, valid);
-  });
+inline void reduce_scatter(float const* const* replicas, int count, float* to, share::range range, int mean_of = 0) {
+  detail::reduce_range<Mean, Arch>(
+      replicas, count, static_cast<float>(mean_of > 0 ? mean_of : count), range,
+      [to](batch<Arch> const& sum, std::int64_t i, int valid) { detail::store_part<Arch>(sum, to + i, valid); });
 }
 
 /// Replaces every replica's elements of a range by their sum over all replicas, or their mean if Mean. Ranges that do
@@ -39295,7 +39226,7 @@ inline void reduce_scatter(float const* const* replicas, int count, float* to, s
 /// the results are read.
 template <bool Mean = false, class Arch = default_architecture>
 inline void all_reduce(float* const* replicas, int count, share::range range) {
-  detail::reduce_range<Mean, Arch>(replicas, count, range,
+  detail::reduce_range<Mean, Arch>(replicas, count, static_cast<float>(count), range,
                                    [replicas, count](batch<Arch> const& sum, std::int64_t i, int valid) {
                                      for (int replica = 0; replica < count; ++replica)
                                        detail::store_part<Arch>(sum, replicas[replica] + i, valid);
@@ -39540,6 +39471,58 @@ template <int Threads, class Arch, int Devices>
 struct policy_of_machine<host_machine<Threads, Arch, Devices>> {
   using type = cpu::host_policy;
 };
+
+}  // namespace stagecraft::engine
+
+// ---- stagecraft/engine/policy/processes.hpp
+// The processes that train one model together: which replicas are in this one, and what they exchange. The engine asks
+// this; <stagecraft/mpi.hpp> has the answer for MPI's ranks.
+
+namespace stagecraft::engine {
+
+/// The processes of a machine that is one process: all replicas are here.
+///
+/// Where there are several, `is_alone` is false, and these static functions exist. All processes call those of the
+/// second group in the same order, on the thread that has called `fit`; each throws if another process has failed, does
+/// something else, or does not come in time.
+/// - `most`: the highest number of processes, by which the replicas can be divided.
+/// - `replicas_here(replicas)`, `first_replica(replicas)`: the replicas of this process, which are consecutive.
+/// - `add_up<Plan>(gradients, elements)`: adds up the gradients of this process's replicas as far as the tree of all
+///   replicas does, in a range of a weight's elements.
+///
+/// - `agree(round, model, trains)`: compares what the processes do next; if they train, all take over the first one's
+///   learning rate and whether it stops, which is returned.
+/// - `share_weights(session)`: copies the weights of the first process to the others.
+/// - `exchange<Plan>(gradients, floats)`: the rest of the sum over replicas; each replica of this process gets it.
+/// - `gather(values, bytes, replicas)`: `values` has `bytes` bytes for each replica; those of this process's replicas
+///   are copied to all others.
+/// - `send(replica, replicas, data, bytes)`: copies bytes of the process that has this replica to the others.
+struct one_process {
+  static constexpr bool is_alone = true;
+  static constexpr int most = 1;
+};
+
+/// What the processes of a job compare before they carry out something together.
+struct process_round {
+  enum kind : int { training, evaluation, prediction, end_of_epoch, begin_of_fit, end_of_fit, begin_of_trainer };
+
+  int what = training;
+  int first = 0;    ///< first step of an execution, or number of an epoch
+  int steps = 0;    ///< steps of the execution
+  int of = 0;       ///< steps or epochs in all
+  int batches = 0;  ///< batches of all replicas
+  int batch_size = 0;
+
+  friend constexpr bool operator==(process_round const&, process_round const&) = default;
+};
+
+/// The processes of a machine: `type`. A specialisation says it, as that of `policy_of_machine` does.
+template <class Machine>
+struct processes_of_machine {
+  using type = one_process;
+};
+template <class Machine>
+using processes_of = typename processes_of_machine<Machine>::type;
 
 }  // namespace stagecraft::engine
 
@@ -40163,10 +40146,10 @@ constexpr auto const& plan_on_machine() {
     return pass_plan_of<typename Job::planned, Pass>;
 }
 
-/// The devices of all replicas, and the threads of a machine that work on one of them: at most.
+/// The devices of all replicas of a process, and the threads of a machine that work on one of them: at most.
 template <class Job>
-inline constexpr int devices_of_all =
-    Job::replicas * planning_timetable<typename Job::template in<main_mode<Job>>>.devices();
+inline constexpr int devices_of_all = Job::replicas / processes_of<typename Job::machine>::most *
+                                      planning_timetable<typename Job::template in<main_mode<Job>>>.devices();
 template <class Job>
 inline constexpr int threads_of_device = policy_of<typename Job::machine>::devices_have_teams
                                              ? (Job::machine::threads + devices_of_all<Job> - 1) / devices_of_all<Job>
@@ -41554,10 +41537,6 @@ struct unary_op {
     return workers * (overhead + loop_cycles(target, detail::ceil_div(elements, workers))) + 9 +
            detail::elementwise_supervisor_cycles;
   }
-  /// Cycles of one worker that alone works on `rows` separate pieces of `elements` elements: UnaryOp2D.
-  [[nodiscard]] constexpr std::int64_t worker_cycles_2d(ipu_target const& target, std::int64_t rows) const noexcept {
-    return 20 + rows * loop_cycles(target, elements);
-  }
   [[nodiscard]] constexpr std::int64_t flops() const noexcept { return elements; }
 
  private:
@@ -41632,10 +41611,6 @@ struct binary_op {
     int const overhead = in_place ? 58 : type == dtype::float16 ? 26 : 29;
     return workers * (overhead + loop_cycles(target, detail::ceil_div(elements, workers))) +
            detail::elementwise_supervisor_cycles;
-  }
-  /// Cycles of one worker that alone works on `rows` separate pieces of `elements` elements: BinaryOp2D.
-  [[nodiscard]] constexpr std::int64_t worker_cycles_2d(ipu_target const& target, std::int64_t rows) const noexcept {
-    return (in_place ? 20 : 5) + rows * loop_cycles(target, elements);
   }
   [[nodiscard]] constexpr std::int64_t flops() const noexcept { return elements * flops_of(operation); }
 
@@ -44143,6 +44118,7 @@ enum class map_function : std::int64_t {
   iota,                 ///< the place along an axis: (e / s) % n of element e, no operand
   random_uniform,       ///< from [0, 1), no operand
   random_normal,        ///< normal, mean 0 and standard deviation 1, no operand
+  whole,                ///< the operations::whole_function s0 of int32 by their bits; s1 for a constant
   first_of_operations,  ///< from here on: operations::function, some of whose operands are numbers
   add = first_of_operations + static_cast<int>(operations::function::add),
   subtract = first_of_operations + static_cast<int>(operations::function::subtract),
@@ -45036,14 +45012,6 @@ struct non_linearity {
     std::int64_t const rest = elements % target.vector_width(data);
     return 9 + workers * (20 + gradient_of_vectors(vectors) + (is_half() ? 6 : 4) + gradient_of_rest(rest));
   }
-  /// Cycles of one worker that alone works on `rows` separate pieces of `elements` elements.
-  [[nodiscard]] constexpr std::int64_t worker_cycles_2d(ipu_target const& target, std::int64_t rows) const noexcept {
-    std::int64_t const vectors = elements / target.vector_width(data);
-    std::int64_t const rest = elements % target.vector_width(data);
-    // Swish in place: the source's sum leaves out the other terms.
-    return 5 + (shared_branch() != 0 ? 1 : 9) +
-           rows * (5 + (is_half() ? 5 : 2) + 2 + of_vectors(vectors) + (is_half() ? 4 : 2) + of_rest(rest) + 1);
-  }
 
   [[nodiscard]] constexpr std::int64_t flops() const noexcept {
     switch (type) {
@@ -45420,6 +45388,46 @@ constexpr void add_operation(map_work& work, map_task const& what, operations::f
     work.scalar(vertices::binary_operation::add);
 }
 
+/// A function of int32. A conversion is popops' Cast; other functions cost what float32's cost, and those that float32
+/// does not have, such as shifts, as an addition.
+constexpr void add_whole(map_work& work, map_task const& what, map_read const* reads, int count) noexcept {
+  using enum operations::whole_function;
+  if (count == 0) return work.fill();
+  work.expand(reads[0]);
+  auto const apply = static_cast<operations::whole_function>(static_cast<int>(what.scalars[0]));
+  switch (apply) {
+    case from_float: return work.add(vertices::cast{dtype::float32, dtype::int32, work.elements});
+    case to_float:
+    case to_bool:
+    case to_uint8:
+    case to_int8: return work.add(vertices::cast{dtype::int32, dtype::float32, work.elements});
+    case negative:
+    case bitwise_not: return work.unary(vertices::unary_operation::negate, false);
+    case absolute: return work.unary(vertices::unary_operation::absolute, false);
+    case sign: return work.unary(vertices::unary_operation::signum, false);
+    default: break;
+  }
+  auto const operation = [&] {
+    using operations::function;
+    switch (apply) {
+      case subtract: return binary_of(function::subtract);
+      case multiply: return binary_of(function::multiply);
+      case divide:
+      case floor_divide: return binary_of(function::divide);
+      case remainder:
+      case modulo: return binary_of(function::remainder);
+      case power: return binary_of(function::power);
+      case maximum: return binary_of(function::maximum);
+      case minimum: return binary_of(function::minimum);
+      case less: return binary_of(function::less);
+      case less_equal: return binary_of(function::less_equal);
+      case equal: return binary_of(function::equal);
+      default: return binary_of(function::add);
+    }
+  }();
+  work.binary(operation, reads[1], false);
+}
+
 /// A formula; operands that are repeated are written out first.
 constexpr void add_formula(map_work& work, task const& task, map_read const* reads) {
   dtype types[task::most_inputs + 1]{};
@@ -45471,6 +45479,7 @@ constexpr void add_formula(map_work& work, task const& task, map_read const* rea
     case map_function::iota:  // no vertex is published: as if it were filled
     case map_function::fill: work.fill(); break;
     case map_function::random_uniform: work.random(elements); break;
+    case map_function::whole: add_whole(work, what, reads, count); break;
     case map_function::random_normal: work.random(2 * elements); break;
     case map_function::scaled_add:
       if (!first()) work.copy(work.type);
@@ -47794,6 +47803,7 @@ class value_types {
   }
   [[nodiscard]] constexpr dtype rule(operations::weight const&) const { return options_.variable_type; }
   [[nodiscard]] constexpr dtype rule(operations::iota const&) const { return dtype::float32; }
+  [[nodiscard]] constexpr dtype rule(operations::whole_map const&) const { return dtype::float32; }
   [[nodiscard]] constexpr dtype rule(operations::reduce const&) const { return dtype::float32; }
   [[nodiscard]] constexpr dtype rule(operations::map const&) const {
     bool is_wide = false, is_of_numbers = true;
@@ -48514,6 +48524,24 @@ constexpr void lower_traced(Builder& builder, operations::map const& what, int i
   lower_map(builder, what, id);
 }
 
+template <class Builder>
+constexpr void lower_traced(Builder& builder, operations::whole_map const& what, int id) {
+  operations::node const node = builder.node_of(id);
+  map_operand tensors[2]{};
+  for (int i = 0; i < node.operand_count; ++i) tensors[i] = operand_of_map(builder, builder.operand(id, i), node.shape);
+  int const result = builder.result(id);
+  builder.add([&](lowered_step& step) {
+    auto& task = append_map(step, map_function::whole, result, {});
+    auto& map = task.what.as<map_task>();
+    for (int i = 0; i < node.operand_count; ++i) {
+      map.reads[i] = tensors[i].read;
+      task.inputs[task.input_count++] = tensors[i].tensor;
+    }
+    map.scalars[0] = static_cast<double>(what.apply);
+    map.scalars[1] = static_cast<double>(what.value);
+  });
+}
+
 /// Axes that stand side by side are reduced at once, the innermost first.
 template <class Builder>
 constexpr void lower_traced(Builder& builder, operations::reduce const& what, int id) {
@@ -49149,8 +49177,10 @@ template <class Builder>
 constexpr void add_table(Builder& builder, table_function function, int id, operations::extents const& table) {
   int const in = builder.tensor_of(builder.operand(id, 0), builder.options.type);
   int const numbers = builder.tensor_of(builder.operand(id, 1)), result = builder.result(id);
+  bool const are_whole = builder.node_of(builder.operand(id, 1)).type == dtype::int32;
+  dtype const index_type = are_whole ? dtype::int32 : builder.type_of(numbers);
   builder.add([&](lowered_step& step) {
-    append_table(step, function, in, numbers, result, builder.options.type, builder.type_of(numbers), table[0],
+    append_table(step, function, in, numbers, result, builder.options.type, index_type, table[0],
                  elements_of_axes(table, 1, table.rank), builder.node_of(builder.operand(id, 1)).shape.size(),
                  builder.target());
   });
@@ -53209,6 +53239,7 @@ class map_values {
       case map_function::dropout_gradient: return drawn(element) >= s ? in[0] * (1.0F / (1.0F - s)) : 0.0F;
       case map_function::iota: return static_cast<float>(element / what_.iota_inner % what_.iota_count);
       case map_function::random_uniform: return kernels::random_uniform(key_, random_number(element));
+      case map_function::whole: return whole_number(in);
       case map_function::random_normal: return kernels::box_muller(key_, random_number(2 * element));
       default: return in[0];
     }
@@ -53228,6 +53259,12 @@ class map_values {
   }
   [[nodiscard]] std::uint64_t random_number(std::int64_t element) const {
     return what_.first_random + static_cast<std::uint64_t>(element);
+  }
+  [[nodiscard]] float whole_number(float const* in) const {
+    auto const apply = static_cast<operations::whole_function>(static_cast<int>(what_.scalars[0]));
+    if (apply == operations::whole_function::constant)
+      return std::bit_cast<float>(static_cast<std::int32_t>(what_.scalars[1]));
+    return kernels::whole_value(apply, in[0], in[1]);
   }
   /// Tensors and numbers in the order of the function's operands.
   [[nodiscard]] float value_of_operation(float const* in) const {
@@ -54130,8 +54167,9 @@ class tile_table {
     for (std::int64_t i = 0; i < own.made.size(); ++i) own.made.set(i, 0);
     for (std::int64_t k = 0; k < of_.numbers; ++k) {
       float const number = own.numbers[k];
-      if (!(number >= 0 && number < static_cast<float>(of_.rows))) continue;
-      auto const row = static_cast<std::int64_t>(number) - of_.first_row(tile);
+      auto const named = kernels::table_indices{&number, 1, of_.rows, 1, of_.index_type == dtype::int32}.row(0);
+      if (named < 0) continue;
+      auto const row = named - of_.first_row(tile);
       if (row < 0 || row >= of_.rows_of(tile)) continue;
       for (std::int64_t c = 0; c < columns; ++c)
         if (of_.is_gather())
@@ -60182,15 +60220,17 @@ namespace layers {
 struct output_part : layer<output_part> {
   static constexpr std::string_view class_name = "OutputPart";
 
-  int index = 0;            ///< number of the output
-  int first = 0;            ///< offset of its elements in a sample
-  shape of;                 ///< its shape, without the batch
-  bool is_penalty = false;  ///< whether it is added to the loss, and no output (operations::tracer::add_loss)
+  int index = 0;              ///< number of the output
+  int first = 0;              ///< offset of its elements in a sample
+  shape of;                   ///< its shape, without the batch
+  bool is_penalty = false;    ///< whether it is added to the loss, and no output (operations::tracer::add_loss)
+  bool is_converted = false;  ///< whether it is an int32 output of the model, which users get as float32
 
-  constexpr output_part(int index_, int first_, shape const& of_, bool is_penalty_ = false)
-      : index(index_), first(first_), of(of_), is_penalty(is_penalty_) {}
+  constexpr output_part(int index_, int first_, shape const& of_, bool is_penalty_ = false, bool is_converted_ = false)
+      : index(index_), first(first_), of(of_), is_penalty(is_penalty_), is_converted(is_converted_) {}
 
   constexpr auto call(auto& ops, auto x) const {
+    if (is_converted) return ops.cast(x, dtype::float32);
     return ops.reshape(ops.slice(x, 1, first, of.size()), operations::extents::of_batch(x.length(0), of));
   }
 };
@@ -60746,14 +60786,10 @@ struct multi_head_attention : layer<multi_head_attention> {
     take_base_options(options);
   }
 
+  using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = multi_head_attention>
-  constexpr multi_head_attention() : multi_head_attention(1, 1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer::layer;
-  template <class L = multi_head_attention>
-  constexpr explicit multi_head_attention(detail::wrong_options, ...) : multi_head_attention(1, 1) {
+  constexpr explicit multi_head_attention(detail::wrong_options = {}, ...) : multi_head_attention(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -61886,14 +61922,10 @@ struct activation : layer<activation> {
 
   constexpr explicit activation(stagecraft::activation function_) : function(function_) {}
 
+  using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = activation>
-  constexpr activation() : activation(linear) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer::layer;
-  template <class L = activation>
-  constexpr explicit activation(detail::wrong_options, ...) : activation(linear) {
+  constexpr explicit activation(detail::wrong_options = {}, ...) : activation(linear) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -61964,14 +61996,10 @@ struct dense : layer<dense> {
   constexpr dense(detail::whole_number units_, Activation activation_, dense_options const& options_ = {})
       : dense(options_, units_, activation_) {}
 
+  using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = dense>
-  constexpr dense() : dense(1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer::layer;
-  template <class L = dense>
-  constexpr explicit dense(detail::wrong_options, ...) : dense(1) {
+  constexpr explicit dense(detail::wrong_options = {}, ...) : dense(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -62270,7 +62298,8 @@ struct embedding_options {
 };
 
 /// output = the rows of a table that the input names. The input holds whole numbers from 0 to input_dim - 1, in any
-/// element type; a number outside returns zeros (TensorFlow: an error on processors, zeros on graphics cards).
+/// element type; those above 2^24 are exact if the input has the type int32. A number outside is E4157 in an input of
+/// the model, and returns zeros where another layer has computed it.
 ///
 /// Shape: (...) to (..., output_dim). Weights: embeddings (input_dim, output_dim). Cost: none forward.
 /// Errors: E1012 if a dimension is below 1; E1078 if serialization_factor does not divide input_dim; E1041 with
@@ -62292,14 +62321,10 @@ struct embedding : layer<embedding> {
     take_base_options(options);
   }
 
+  using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = embedding>
-  constexpr embedding() : embedding(1, 1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer::layer;
-  template <class L = embedding>
-  constexpr explicit embedding(detail::wrong_options, ...) : embedding(1, 1) {
+  constexpr explicit embedding(detail::wrong_options = {}, ...) : embedding(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -64168,14 +64193,10 @@ struct center_crop : layer<center_crop> {
 
   constexpr center_crop(detail::whole_number height_, detail::whole_number width_) : height(height_), width(width_) {}
 
+  using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = center_crop>
-  constexpr center_crop() : center_crop(1, 1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer::layer;
-  template <class L = center_crop>
-  constexpr explicit center_crop(detail::wrong_options, ...) : center_crop(1, 1) {
+  constexpr explicit center_crop(detail::wrong_options = {}, ...) : center_crop(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -64715,14 +64736,10 @@ struct dropout : layer<dropout> {
   constexpr dropout(double rate_, shape const& noise_shape_, std::uint64_t seed_ = 0)
       : dropout(static_cast<float>(rate_), noise_shape_, seed_) {}
 
+  using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = dropout>
-  constexpr dropout() : dropout(0.5F) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer::layer;
-  template <class L = dropout>
-  constexpr explicit dropout(detail::wrong_options, ...) : dropout(0.5F) {
+  constexpr explicit dropout(detail::wrong_options = {}, ...) : dropout(0.5F) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -64760,14 +64777,10 @@ struct spatial_dropout_layer : layer<Derived> {
   constexpr explicit spatial_dropout_layer(int rate_, std::uint64_t seed_ = 0)
       : spatial_dropout_layer(static_cast<float>(rate_), seed_) {}
 
+  using layer<Derived>::layer;
   /// No argument, or any other: E1025.
   template <class L = Derived>
-  constexpr spatial_dropout_layer() : spatial_dropout_layer(0.5F) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer<Derived>::layer;
-  template <class L = Derived>
-  constexpr explicit spatial_dropout_layer(detail::wrong_options, ...) : spatial_dropout_layer(0.5F) {
+  constexpr explicit spatial_dropout_layer(detail::wrong_options = {}, ...) : spatial_dropout_layer(0.5F) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -64848,14 +64861,10 @@ struct noise_layer : layer<Derived> {
   constexpr explicit noise_layer(int amount_, std::uint64_t seed_ = 0)
       : noise_layer(static_cast<float>(amount_), seed_) {}
 
+  using layer<Derived>::layer;
   /// No argument, or any other: E1025.
   template <class L = Derived>
-  constexpr noise_layer() : noise_layer(0) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer<Derived>::layer;
-  template <class L = Derived>
-  constexpr explicit noise_layer(detail::wrong_options, ...) : noise_layer(0) {
+  constexpr explicit noise_layer(detail::wrong_options = {}, ...) : noise_layer(0) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65176,14 +65185,10 @@ struct reshape : layer<reshape> {
   constexpr explicit reshape(Dimensions... dimension) : target(dimension...) {}
   constexpr explicit reshape(shape const& target_) : target(target_) {}
 
+  using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = reshape>
-  constexpr reshape() : reshape(1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer::layer;
-  template <class L = reshape>
-  constexpr explicit reshape(detail::wrong_options, ...) : reshape(1) {
+  constexpr explicit reshape(detail::wrong_options = {}, ...) : reshape(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65237,14 +65242,10 @@ struct permute : layer<permute> {
     requires(sizeof...(Dims) >= 1)
   constexpr explicit permute(Dims... each) : dims(each...) {}
 
+  using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = permute>
-  constexpr permute() : permute(1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer::layer;
-  template <class L = permute>
-  constexpr explicit permute(detail::wrong_options, ...) : permute(1) {
+  constexpr explicit permute(detail::wrong_options = {}, ...) : permute(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65275,14 +65276,10 @@ struct repeat_vector : layer<repeat_vector> {
 
   constexpr explicit repeat_vector(detail::whole_number n_) : n(n_) {}
 
+  using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = repeat_vector>
-  constexpr repeat_vector() : repeat_vector(1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer::layer;
-  template <class L = repeat_vector>
-  constexpr explicit repeat_vector(detail::wrong_options, ...) : repeat_vector(1) {
+  constexpr explicit repeat_vector(detail::wrong_options = {}, ...) : repeat_vector(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65745,14 +65742,10 @@ struct lstm : recurrent_layer<layer<lstm>, lstm, 2> {
     take_base_options(options);
   }
 
+  using recurrent_layer::recurrent_layer;
   /// No argument, or any other: E1025.
   template <class L = lstm>
-  constexpr lstm() : lstm(1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using recurrent_layer::recurrent_layer;
-  template <class L = lstm>
-  constexpr explicit lstm(detail::wrong_options, ...) : lstm(1) {
+  constexpr explicit lstm(detail::wrong_options = {}, ...) : lstm(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -66105,14 +66098,10 @@ struct gru : recurrent_layer<layer<gru>, gru, 1> {
     take_base_options(options);
   }
 
+  using recurrent_layer::recurrent_layer;
   /// No argument, or any other: E1025.
   template <class L = gru>
-  constexpr gru() : gru(1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using recurrent_layer::recurrent_layer;
-  template <class L = gru>
-  constexpr explicit gru(detail::wrong_options, ...) : gru(1) {
+  constexpr explicit gru(detail::wrong_options = {}, ...) : gru(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -66433,14 +66422,10 @@ struct simple_rnn : recurrent_layer<layer<simple_rnn>, simple_rnn, 1> {
     take_base_options(options);
   }
 
+  using recurrent_layer::recurrent_layer;
   /// No argument, or any other: E1025.
   template <class L = simple_rnn>
-  constexpr simple_rnn() : simple_rnn(1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using recurrent_layer::recurrent_layer;
-  template <class L = simple_rnn>
-  constexpr explicit simple_rnn(detail::wrong_options, ...) : simple_rnn(1) {
+  constexpr explicit simple_rnn(detail::wrong_options = {}, ...) : simple_rnn(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -67055,7 +67040,7 @@ constexpr auto call_members() {
     if constexpr (!definition_problem<M, 0>.failed()) {
       model_builder builder;
       builder.enter(description_of_model<M>(), -1, {});
-      builder.leave(output_tensors(M::call(builder, subclass)));
+      leave(builder, output_tensors(M::call(builder, subclass)));
     }
     return subclass;
   }
@@ -70809,6 +70794,13 @@ class sample_source {
       for (int i = 0; i < sample_size_; ++i) *destination++ = static_cast<std::int32_t>(at(row, i));
   }
 
+  /// Writes the samples with these numbers as int32, whose bits lie where floats would.
+  [[gnu::noinline]] void gather_whole(tracing::array_view<std::int32_t const> rows, float* destination) const {
+    for (std::int32_t const row : rows)
+      for (int i = 0; i < sample_size_; ++i)
+        *destination++ = std::bit_cast<float>(static_cast<std::int32_t>(at(row, i)));
+  }
+
   /// One number of one sample.
   [[nodiscard]] double at(std::ptrdiff_t row, int index = 0) const {
     return reader_->at(numbers_, offset(row) + index);
@@ -72126,6 +72118,59 @@ class infeed_queue {
 
 }  // namespace stagecraft::threads
 
+// ---- stagecraft/training/data/index_checks.hpp
+// Checks of inputs that hold whole numbers, and of those that name rows of an embedding's table.
+//
+//   E4156  a number that is no int32, in an input of this type
+//   E4157  an index that no row of an embedding's table has
+
+namespace stagecraft::trainers {
+
+/// What an input may hold beside any numbers.
+struct index_rule {
+  bool is_whole = false;   ///< whether its type is int32
+  int rows = 0;            ///< rows of the smallest table that it names rows of; 0: it names none
+  std::string_view layer;  ///< the name of the table's layer
+};
+
+/// The rule of an input of a model: embeddings that are called with it, as it is or in another shape, say how many rows
+/// they have.
+[[nodiscard]] constexpr index_rule index_rule_of(auto const& graph, int input) {
+  index_rule result{graph.calls[input].shape.is_whole, 0, {}};
+  for (auto const& call : graph.calls) {
+    if (call.is_input || call.input_count < 1 || graph.inputs[call.first_input] != input) continue;
+    auto const& layer = graph.layers[call.layer];
+    if (layer.class_name != "Embedding" || layer.parameter_count < 1) continue;
+    int const rows = graph.parameters[layer.first_parameter].shape[0];
+    if (result.rows > 0 && result.rows <= rows) continue;
+    result.rows = rows;
+    result.layer = layer.name;
+  }
+  return result;
+}
+
+/// E4156, E4157: each number of an array fits the rule.
+[[gnu::cold]] inline void check_whole_numbers(char const* argument, sample_source const& data, index_rule const& rule) {
+  constexpr double least = -2147483648.0, most = 2147483647.0;
+  for (std::ptrdiff_t sample = 0; sample < data.count(); ++sample)
+    for (int number = 0; number < data.sample_size(); ++number) {
+      double const value = data.at(sample, number);
+      if (rule.is_whole && !(value >= least && value <= most && value == std::trunc(value)))
+        throw_data_error("E4156",
+                         "%s: expected whole numbers of int32, the type of the input, found %s at sample %td, "
+                         "number %d",
+                         argument, diagnostics::general_digits(value, 15).c_str(), sample, number);
+      if (rule.rows > 0 && !(value >= 0 && value < rule.rows))
+        throw_data_error("E4157",
+                         "%s: expected indices from 0 to %d, the rows of the table of layer '%.*s', found %s at "
+                         "sample %td, number %d",
+                         argument, rule.rows - 1, static_cast<int>(rule.layer.size()), rule.layer.data(),
+                         diagnostics::general_digits(value, 15).c_str(), sample, number);
+    }
+}
+
+}  // namespace stagecraft::trainers
+
 // ---- stagecraft/training/data/batch_supply.hpp
 // The interface by which an epoch asks for batches of samples that are not in memory as a whole; the datasets of
 // <stagecraft/data/...> implement it.
@@ -72281,7 +72326,16 @@ struct argument_names {
   char const* sample_weight = "sample_weight";
 };
 
-/// Checks inputs. Throws data_error E4001 to E4003, E4010, E5225.
+/// What the inputs may hold beside any numbers.
+template <class Session>
+[[nodiscard]] constexpr auto index_rules_of() {
+  std::array<index_rule, static_cast<std::size_t>(Session::input_count())> rules;
+  for (std::size_t i = 0; i < rules.size(); ++i)
+    rules[i] = index_rule_of(Session::graph, Session::input_call(static_cast<int>(i)));
+  return rules;
+}
+
+/// Checks inputs. Throws data_error E4001 to E4003, E4010, E4156, E4157, E5225.
 template <class Session>
 [[gnu::noinline]] void check_inputs(sample_set const& x, argument_names const& names = {}) {
   std::array<shape, Session::input_count()> inputs;
@@ -72290,6 +72344,10 @@ template <class Session>
   check_count(names.x, x.count());
   check_lengths(names.x, x, names.x, {});
   check_numbers(names.x, x);
+  constexpr auto rules = index_rules_of<Session>();
+  for (std::size_t i = 0; i < rules.size(); ++i)
+    if (rules[i].is_whole || rules[i].rows > 0)
+      check_whole_numbers(array_name(names.x, static_cast<int>(i), x.size()).text, x[static_cast<int>(i)], rules[i]);
 }
 
 /// Copies these rows of the inputs to a destination, see batch_loader. A session's steps may read a whole batch in
@@ -72299,11 +72357,14 @@ template <class Session, class Destination>
   constexpr auto batch = static_cast<std::size_t>(Session::batch);
   to.set_valid_samples(static_cast<int>(rows.size()));
   if constexpr (requires { to.takes_loans(); })
-    if (to.takes_loans() && rows.size() == batch)
+    if (to.takes_loans() && rows.size() == batch && !Session::input_shape(0).is_whole)
       if (float const* const samples = x[0].in_place(rows)) return to.lend(samples);
   for (int i = 0; i < Session::input_count(); ++i) {
     float* const input = to.input(i);
-    x[i].gather(rows, input);
+    if (Session::input_shape(i).is_whole)
+      x[i].gather_whole(rows, input);
+    else
+      x[i].gather(rows, input);
     auto const size = static_cast<std::size_t>(Session::input_shape(i).size());
     for (std::size_t row = rows.size(); row < batch; ++row)
       std::memcpy(input + row * size, input, size * sizeof(float));
@@ -72486,7 +72547,9 @@ class prepared_batch {
 /// Stands for the absence of a queue or of a background thread.
 struct no_queue {};
 
-/// The batches of a run. Replicas take turns: the first step takes the first batches, one for each replica.
+/// The batches of a run. Replicas take turns: the first step takes the first batches, one for each replica. A process
+/// that has some of the replicas takes and reads their batches alone, which have the numbers that they have in one
+/// process; the queue numbers those.
 ///
 /// With `infeed_queue.prefetch_depth`, a thread of its own prepares that number of batches for each replica while steps
 /// run, and reads the caller's arrays meanwhile; 0 stands for 3 if the model has stages or replicas, and otherwise for
@@ -72494,6 +72557,7 @@ struct no_queue {};
 template <class Session, run_kind Kind>
 class batch_feed {
   using job = typename Session::described;
+  using sizes = typename Session::sizes;
 
  public:
   using loader = batch_loader<Session>;
@@ -72514,7 +72578,7 @@ class batch_feed {
   /// Call it before the first of `steps` steps of each replica. The returned object lives until the last step is done.
   [[nodiscard]] auto start([[maybe_unused]] int steps) {
     if constexpr (prefetch_depth > 0)
-      return queue_.start(number(0, steps), fill_);
+      return queue_.start(std::int64_t{steps} * sizes::replicas_here(), fill_);
     else
       return no_queue{};
   }
@@ -72526,7 +72590,7 @@ class batch_feed {
   /// Copies the batch of a replica's step to `to`.
   template <class Destination>
   void load(Destination& to, int replica, int step) {
-    std::int64_t const batch = number(replica, step);
+    std::int64_t const batch = std::int64_t{step} * sizes::replicas_here() + replica - sizes::first_replica();
     if constexpr (prefetch_depth == 0) {
       fill_(to, batch);
     } else {
@@ -72548,21 +72612,33 @@ class batch_feed {
 
     template <class Destination>
     void operator()(Destination& to, std::int64_t number) const {
-      auto const rows = order.batch(static_cast<int>(std::min<std::int64_t>(number, batches - 1)), batch_size, batches);
+      if constexpr (sizes::processes::is_alone) {
+        load(to, number);
+      } else {  // datasets are read batch after batch, so that those of other processes are passed over
+        int const here = sizes::replicas_here(), first = sizes::first_replica();
+        auto const step = number / here * Session::replicas, replica = first + number % here;
+        for (int other = 0; replica == first && other < first; ++other) static_cast<void>(rows_of(step + other));
+        load(to, step + replica);
+        for (auto other = replica + 1; replica == first + here - 1 && other < Session::replicas; ++other)
+          static_cast<void>(rows_of(step + other));
+      }
+    }
+    [[nodiscard]] auto rows_of(std::int64_t number) const {
+      return order.batch(static_cast<int>(std::min<std::int64_t>(number, batches - 1)), batch_size, batches);
+    }
+    template <class Destination>
+    void load(Destination& to, std::int64_t number) const {
       if constexpr (Kind == run_kind::prediction)
-        data.load_inputs(to, rows);
+        data.load_inputs(to, rows_of(number));
       else
-        data.load(to, rows);
+        data.load(to, rows_of(number));
     }
   };
 
-  [[nodiscard]] static std::int64_t number(int replica, int step) {
-    return std::int64_t{step} * Session::replicas + replica;
-  }
   [[nodiscard]] static auto make_queue([[maybe_unused]] int busy_threads) {
     if constexpr (prefetch_depth > 0)
       return infeed_queue<prepared_batch<Session>>(
-          Session::replicas, prefetch_depth, [] { return prepared_batch<Session>(); }, busy_threads);
+          sizes::replicas_here(), prefetch_depth, [] { return prepared_batch<Session>(); }, busy_threads);
     else
       return no_queue{};
   }
@@ -73470,6 +73546,15 @@ class step_results {
     }
   }
 
+  /// Calls each(part) for all that changes in a run.
+  template <class Each>
+  void for_each_part(Each const& each) {
+    each(losses_);
+    each(gathered_);
+    each(gathered_steps_);
+    for_each_metric([&]<std::size_t Index>() { each(std::get<Index>(metrics_)); });
+  }
+
   [[nodiscard]] values_type values() const {
     values_type result{};
     if constexpr (!accumulates)
@@ -73593,6 +73678,27 @@ class replica_results {
     for (auto& each : replicas_) each.results.begin_execution(steps);
   }
   [[nodiscard]] results_of_one& operator[](int replica) { return replicas_[replica].results; }
+
+  /// Takes over the results of replicas in other processes.
+  void gather()
+    requires(!Session::sizes::processes::is_alone)
+  {
+    std::size_t size = 0;
+    replicas_[0].results.for_each_part([&](auto const& part) { size += sizeof part; });
+    std::vector<std::byte> bytes(size * std::size_t{replicas});
+    auto const copy = [&](bool out) {
+      auto* at = bytes.data();
+      for (auto& each : replicas_)
+        each.results.for_each_part([&](auto& part) {
+          static_assert(std::is_trivially_copyable_v<std::remove_reference_t<decltype(part)>>);
+          out ? std::memcpy(at, &part, sizeof part) : std::memcpy(&part, at, sizeof part);
+          at += sizeof part;
+        });
+    };
+    copy(true);
+    Session::sizes::processes::gather(bytes.data(), size, replicas);
+    copy(false);
+  }
 
   [[nodiscard]] values_of_all values() const {
     values_of_all result;
@@ -73754,6 +73860,7 @@ template <class Trained, run_kind Kind>
 class step_runner {
   using session_type = typename Trained::session_type;
   using job = typename session_type::described;
+  using processes = typename session_type::sizes::processes;
 
  public:
   using feed_type = batch_feed<session_type, Kind>;
@@ -73777,6 +73884,10 @@ class step_runner {
   /// same time.
   template <class Look>
   [[gnu::cold]] void run(results_type& results, logs& values, Look const& look) {
+    if constexpr (!processes::is_alone) {
+      agree(0, 0);
+      processes::share_weights(model_.session());
+    }
     model_.session().begin_run();
     // The order of these objects ensures that callbacks and batches end before the model is at rest again, however the
     // run ends.
@@ -73784,12 +73895,13 @@ class step_runner {
     [[maybe_unused]] auto const calling = begin_callbacks(values);
     [[maybe_unused]] auto const feeding = feed_.start(counts_.steps);
     [[maybe_unused]] logs none;  // logs of hooks before there are results
-    for (int first = 0; first < counts_.steps && !stops(); first += counts_.execution) {
+    for (int first = 0; first < counts_.steps && !stops(first); first += counts_.execution) {
       int const steps = std::min(counts_.execution, counts_.steps - first);
       model_.begin_execution();
       results.begin_execution(steps);
       if constexpr (!is_asynchronous) callbacks_.on_batch_begin(Kind, first, none);
       execute(first, steps, results, look);
+      if constexpr (!processes::is_alone && Kind != run_kind::prediction) results.gather();
       if constexpr (!is_asynchronous) {
         results.write(values);
         callbacks_.on_batch_end(Kind, first + steps - 1, values);
@@ -73859,13 +73971,26 @@ class step_runner {
       session.predict(steps, bring, take);
   }
 
-  [[nodiscard]] bool stops() const {
-    if constexpr (Kind != run_kind::training)
+  [[nodiscard]] bool stops([[maybe_unused]] int first) {
+    if constexpr (!processes::is_alone)
+      return agree(first, std::min(counts_.execution, counts_.steps - first));
+    else if constexpr (Kind != run_kind::training)
       return false;
     else if constexpr (is_asynchronous)
       return asynchronous_->stops();
     else
       return model_.stop_training;
+  }
+
+  /// Whether training stops. All processes are about to carry out these steps.
+  bool agree(int first, int steps) {
+    return processes::agree({.what = static_cast<int>(Kind),
+                             .first = first,
+                             .steps = steps,
+                             .of = counts_.steps,
+                             .batches = feed_.batches(),
+                             .batch_size = feed_.batch_size()},
+                            model_, Kind == run_kind::training);
   }
 
   Trained& model_;
@@ -73905,6 +74030,39 @@ class prediction {
   template <class View>
   void copy(View const& step, std::ptrdiff_t first) {
     [&]<std::size_t... Output>(std::index_sequence<Output...>) { (copy_output<Output>(step, first), ...); }(indices{});
+  }
+
+  /// The rows of a batch.
+  struct place {
+    std::ptrdiff_t first = 0, samples = 0;
+  };
+  /// Places of batches, if processes exchange them.
+  template <bool IsAlone>
+  [[nodiscard]] static auto places([[maybe_unused]] int batches) {
+    if constexpr (IsAlone)
+      return no_queue{};
+    else
+      return std::vector<place>(static_cast<std::size_t>(batches));
+  }
+  /// Takes over the outputs of batches that replicas in other processes have predicted, and the places of these
+  /// batches. Returns the number of samples.
+  template <class Places>
+  std::ptrdiff_t gather(Places& places)
+    requires(!Session::sizes::processes::is_alone)
+  {
+    using processes = typename Session::sizes::processes;
+    for (std::size_t batch = 0; batch < places.size(); ++batch) {
+      auto const replica = static_cast<int>(batch) % Session::replicas;
+      processes::send(replica, Session::replicas, &places[batch], sizeof(place));
+      auto const [first, samples] = places[batch];
+      [&]<std::size_t... Output>(std::index_sequence<Output...>) {
+        (processes::send(replica, Session::replicas,
+                         std::get<Output>(tensors_).data() + first * Session::output_shape(Output).size(),
+                         static_cast<std::size_t>(samples * Session::output_shape(Output).size()) * sizeof(float)),
+         ...);
+      }(indices{});
+    }
+    return places.empty() ? 0 : places.back().first + places.back().samples;
   }
 
   /// Drops all samples from this number on.
@@ -74017,6 +74175,7 @@ auto predict_batches(Trained& model, batch_loader<typename Trained::session_type
                      std::ptrdiff_t samples, int batch_size, int taken, predict_options const& options) {
   using session = typename Trained::session_type;
   constexpr int replicas = session::replicas;
+  constexpr bool is_alone = session::sizes::processes::is_alone;
   callbacks::progbar_logger bar;
   callback_list callbacks(options.callbacks);
   if (needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
@@ -74029,13 +74188,16 @@ auto predict_batches(Trained& model, batch_loader<typename Trained::session_type
   logs none;
   callbacks.on_predict_begin(none);
   std::ptrdiff_t seen = 0;
+  [[maybe_unused]] auto places = prediction<session>::template places<is_alone>(taken);
   predicted.run(nothing, none, [&](auto const& view, int step) {
     int const batch = step * replicas + view.replica();
     if (batch >= taken) return;
     auto const first = order.first_sample(batch, batch_size);
     result.copy(view, first);
+    if constexpr (!is_alone) places[std::size_t(batch)] = {first, view.valid_samples()};
     if (batch == taken - 1) seen = first + view.valid_samples();
   });
+  if constexpr (!session::sizes::processes::is_alone) seen = result.gather(places);
   result.shorten(seen);
   callbacks.on_predict_end(none);
   return result.take();
@@ -74159,6 +74321,20 @@ struct pipeline_sizes : session_shape<typename Job::described> {
   static constexpr auto const& options = Job::options;
   static constexpr auto const& weights = weight_storage_of<model, architecture>;
   static constexpr int replicas = Replicas;
+  using processes = processes_of<machine>;
+  /// The replicas of this process, `first_replica` and those after it.
+  [[nodiscard]] static constexpr int replicas_here() {
+    if constexpr (processes::is_alone)
+      return Replicas;
+    else
+      return processes::replicas_here(Replicas);
+  }
+  [[nodiscard]] static constexpr int first_replica() {
+    if constexpr (processes::is_alone)
+      return 0;
+    else
+      return processes::first_replica(Replicas);
+  }
   static constexpr long long all_targets = shape::has_losses ? shape::target_offset(shape::end_count) : 0;
   static constexpr long long all_scales = shape::has_losses ? shape::scale_offset(shape::end_count) : 0;
   /// What most memory is planned for: training, if it is said how weights are updated.
@@ -74169,7 +74345,7 @@ struct pipeline_sizes : session_shape<typename Job::described> {
   static constexpr int devices = table<main_mode>().devices();
   /// Threads that work on one device: at most; and all of them.
   static constexpr int threads_of_device = detail::threads_of_device<Job>;
-  static constexpr int workers = std::min(machine::threads, replicas* devices);
+  static constexpr int workers = std::min(machine::threads, replicas / processes::most * devices);
   static constexpr int threads = threads_of_device > 1 ? machine::threads : workers;
   /// How many of them work on the devices of a worker.
   [[nodiscard]] static constexpr int threads_of_worker(int worker) {
@@ -75062,19 +75238,28 @@ class pipeline_update {
   }
   static constexpr bool sums_apart = replicas > 1 || have_penalty_gradients<Plan> || norms::rounds > 0;
 
-  /// The gradients of all replicas become one, in the order of the replicas: each replica's device reduces its shard,
-  /// for all of them or, if that is all that it will need, for itself.
+  /// The gradients of all replicas become one, added in a fixed tree (collectives.hpp): each replica's device reduces
+  /// its shard, for all of them or, if that is all that it will need, for itself.
   static bool reduce(job const& what, device_thread const& self) {
     auto const memory = memory_of(what, self);
     return team::alone(memory, [&] {
       for_each_weight(what.device, [&]<std::size_t Parameter>() {
-        auto const shard = kernels::shard_of(Plan::weights.size[Parameter], what.replica, replicas);
+        auto const here = Sizes::replicas_here();
+        auto const shard = kernels::shard_of(Plan::weights.size[Parameter], what.replica, here);
         std::array<float*, static_cast<std::size_t>(replicas)> gradients{};
-        for (std::size_t i = 0; i < gradients.size(); ++i)
-          gradients[i] = gradients_of(*what.all[i]) + Plan::weights.offset[Parameter];
-        policy::template sum_of_replicas<Plan, Parameter>(memory, gradients, what.replica, shard);
+        for (int i = 0; i < here; ++i) gradients[i] = gradients_of(*what.all[i]) + Plan::weights.offset[Parameter];
+        if constexpr (Sizes::processes::is_alone)
+          policy::template sum_of_replicas<Plan, Parameter>(memory, gradients, what.replica, shard);
+        else
+          Sizes::processes::template add_up<Plan>(gradients.data(), shard);
       });
     });
+  }
+  /// The sums of this process's replicas become those of all processes' replicas, in each replica.
+  static void exchange(all_replicas const& all) {
+    std::array<float*, static_cast<std::size_t>(replicas)> here{};
+    for (int i = 0; i < Sizes::replicas_here(); ++i) here[i] = gradients_of(*all[i]);
+    Sizes::processes::template exchange<Plan>(here.data(), Plan::weights.floats);
   }
 
   /// Adds the gradients of the user's own penalties to those of the device's weights, before any weight changes.
@@ -75360,8 +75545,10 @@ class pipeline_run {
   static constexpr bool trains = Mode == execution_mode::training;
   static constexpr int accumulation_steps = sizes::options.accumulation_steps();
   static constexpr std::size_t passes = static_cast<std::size_t>(sizes::template table<Mode>().passes());
-  /// Devices of one thread.
-  static constexpr std::size_t most_devices = workers <= replicas
+  /// Devices of one thread. Where processes may be fewer than they could be, a thread may have all of them.
+  static constexpr bool is_alone = sizes::processes::is_alone;
+  static constexpr std::size_t most_devices = !is_alone ? replicas * devices
+                                              : workers <= replicas
                                                   ? (replicas + workers - 1) / workers * devices
                                                   : (devices + workers / replicas - 1) / (workers / replicas);
   static constexpr bool has_penalties = Session::has_losses && [] {
@@ -75433,8 +75620,12 @@ class pipeline_run {
     bool (*run)(execution_type const&, memory_type&, std::int64_t micro_batch, device_thread const&);
   };
 
+  /// Several threads that work together take passes in one order, whatever each of them sees to be ready. They have
+  /// only one device, or all of a process, where processes are fewer than they could be.
+  static constexpr bool overtakes = most_devices > 1 && sizes::threads_of_device == 1;
+
   /// The passes of a thread's devices, each device's in its order: the earliest, or, while it has to wait, the earliest
-  /// that need not. Several threads have only one device.
+  /// that need not.
   bool run_passes(timetable const& table, int first, device_thread const& self) const {
     static constexpr auto functions = list_passes(std::make_index_sequence<passes>{});
     std::array<replica_device, most_devices> devices_here;
@@ -75453,7 +75644,7 @@ class pipeline_run {
           next = &devices_here[i];
       if (next == nullptr) return true;
       // If none is ready, it waits for the earliest; that cannot last, since the earliest of all threads' is ready.
-      if (most_devices > 1 && all_.team != nullptr && !is_ready(*next)) {
+      if (overtakes && all_.team != nullptr && !is_ready(*next)) {
         replica_device* other = nullptr;
         for (std::size_t i = 0; i < count; ++i)
           if (auto const& cursor = devices_here[i].next; !cursor.at_end() && may_overtake(table, cursor.pass()) &&
@@ -75485,6 +75676,8 @@ class pipeline_run {
       if (!each(update::sum_calls)) return false;
     if constexpr (replicas > 1)
       if (!synchronize(self) || !each(update::reduce) || !synchronize(self)) return false;
+    if constexpr (!is_alone)
+      if (!exchange(self) || !synchronize(self)) return false;
     // A shard of a weight is no weight: its functions wait for all.
     if constexpr (have_penalty_gradients<typename Session::first_plan>)
       if (!each(update::add_penalty_gradients) || !synchronize(self)) return false;
@@ -75496,7 +75689,7 @@ class pipeline_run {
     if (sizes::scales_losses && !each(update::advance_loss_scale)) return false;
     if (all_.record != nullptr && self.leads())
       for_each_device(self.worker, [&](int replica, int device) {
-        all_.record->record({.replica = replica,
+        all_.record->record({.replica = (*memories_)[replica]->replica,
                              .device = device,
                              .worker = self.worker,
                              .kind = pass_kind::weight_update,
@@ -75505,6 +75698,12 @@ class pipeline_run {
       });
     count(self, micro_batches);
     return synchronize(self);
+  }
+  /// The first thread exchanges the sums of this process's replicas for those of all, while the others wait.
+  bool exchange(device_thread const& self) const {
+    if (self.worker > 0) return true;
+    return device_threads<sizes::threads_of_device>::alone({{}, {}, {}, {.member = self.member}},
+                                                           [this] { update::exchange(*memories_); });
   }
   /// What the norms of this and later rounds need.
   template <int Round, class EachDevice>
@@ -75545,22 +75744,24 @@ class pipeline_run {
 
   /// each(replica, device) for the devices of a thread, until it gives false: all of some replicas, or some of one. A
   /// thread with parts of two replicas could wait in one's `feed` or `results` for the other, which waits for it.
+  /// Replicas are numbered within the process.
   template <class Each>
   static bool for_each_device(int worker, Each const& each) {
+    auto const here = sizes::replicas_here();
     auto const goes_on = [&](int replica, int device) {
       if constexpr (std::is_void_v<decltype(each(0, 0))>)
         return each(replica, device), true;
       else
         return each(replica, device);
     };
-    if constexpr (workers <= replicas) {
-      for (int replica = worker * replicas / workers; replica < (worker + 1) * replicas / workers; ++replica)
+    if (workers <= here) {
+      for (int replica = worker * here / workers; replica < (worker + 1) * here / workers; ++replica)
         for (int device = 0; device < devices; ++device)
           if (!goes_on(replica, device)) return false;
     } else {
       int replica = 0;
-      while ((replica + 1) * workers / replicas <= worker) ++replica;
-      int const first = replica * workers / replicas, count = (replica + 1) * workers / replicas - first;
+      while ((replica + 1) * workers / here <= worker) ++replica;
+      int const first = replica * workers / here, count = (replica + 1) * workers / here - first;
       for (int device = (worker - first) * devices / count; device < (worker - first + 1) * devices / count; ++device)
         if (!goes_on(replica, device)) return false;
     }
@@ -75619,9 +75820,9 @@ class session : public session_shape<typename Job::described> {
 
   [[gnu::cold]] explicit session(std::uint64_t seed = first_plan::training.seed)
       : seed_(seed), learning_rate_(sizes::learning_rate) {
-    for (int i = 0; i < replicas; ++i) {
-      replicas_[i] = owned<memory_type>(new memory_type(i, workspace_floats, widened_floats));
-      pointers_[i] = replicas_[i].get();
+    for (int i = 0; i < sizes::replicas_here(); ++i) {
+      pointers_[i] = new memory_type(sizes::first_replica() + i, workspace_floats, widened_floats);
+      replicas_[i] = owned<memory_type>(pointers_[i]);
     }
     initialize_weights(seed);
     begin_run();
@@ -75641,8 +75842,8 @@ class session : public session_shape<typename Job::described> {
                        accumulation_steps, steps);
     auto all = execution(feed, results, true);
     if constexpr (sizes::scales_losses)  // an execution that has failed may have changed some of them
-      for (auto* const replica : pointers_)
-        for (auto& scale : replica->loss_scales.of_device) scale = pointers_[0]->loss_scales.of_device[0];
+      for (int i = 0; i < sizes::replicas_here(); ++i)
+        for (auto& scale : pointers_[i]->loss_scales.of_device) scale = pointers_[0]->loss_scales.of_device[0];
     all.first_step = steps_;
     steps_ += static_cast<std::uint64_t>(steps) * replicas;
     run<execution_mode::training>(all, steps);
@@ -75680,8 +75881,7 @@ class session : public session_shape<typename Job::described> {
     }
   }
 
-  /// Whether `call(x, y)` can run the model: its forward steps alone, on one thread and floats, from one input to one
-  /// output.
+  /// Whether `call(x, y)` can run the model: forward steps on one thread and floats, from one input to one output.
   static constexpr bool calls_alone = [] {
     if constexpr (sizes::stages == 1 && sizes::workers == 1)
       return pipeline_pass<session, execution_mode::inference, 0>::runs_alone;
@@ -75701,9 +75901,10 @@ class session : public session_shape<typename Job::described> {
   /// All replicas get the weights of the first one. Called before the first execution of a run, and by `call`.
   void begin_run() {
     if (!replicas_[0]->weights.is_shared()) policy::template given_weights<first_plan>(replicas_[0]->weights.data());
-    for (int i = 1; i < replicas; ++i)
-      std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
-    for (auto& replica : replicas_) replica->copied.fill(0);
+    for (int i = 0; i < sizes::replicas_here(); ++i) {
+      if (i > 0) std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
+      replicas_[i]->copied.fill(0);
+    }
     if (!std::exchange(weights_changed_, false)) return;
     step_weights_.derive(replicas_[0]->weights.data());
     if constexpr (calls_alone) {
@@ -75722,6 +75923,7 @@ class session : public session_shape<typename Job::described> {
     replicas_[0]->share_weights_of(*other.replicas_[0], graph.is_stateful());
     weights_changed_ = true;
   }
+  [[nodiscard]] aligned_block& memory_of_weights() { return replicas_[0]->weights; }
   /// Forgets micro-batches whose weights have not been updated yet.
   void begin_accumulation() { accumulated_ = 0; }
 
@@ -75875,7 +76077,7 @@ class session : public session_shape<typename Job::described> {
   template <std::size_t Parameter, class Each>
   void for_each_state_part(int slot, Each const& each) const {
     constexpr auto offset = sizes::state_offset(Parameter);
-    for (int i = 0; i < replicas; ++i) {
+    for (int i = 0; i < sizes::replicas_here(); ++i) {
       auto elements = kernels::share::range{0, sizes::weights.size[Parameter]};
       if constexpr (sizes::shards_state) elements = kernels::shard_of(elements.last, i, replicas);
       each(replicas_[i]->state.data() + offset + slot * sizes::all_state_floats, elements);
@@ -75912,8 +76114,8 @@ class session : public session_shape<typename Job::described> {
 
   template <execution_mode Mode>
   void run(execution_type const& all, int steps) {
-    for (auto& replica : replicas_)
-      for (auto& count : replica->done) count.reset();
+    for (int i = 0; i < sizes::replicas_here(); ++i)
+      for (auto& count : replicas_[i]->done) count.reset();
     pipeline_run<session, Mode> const work(all, pointers_, steps, done_);
     try {
       if constexpr (workers > 1) {
@@ -76009,7 +76211,39 @@ Result no_stream() {
   return {};
 }
 
-/// Reports E2060 for a single batch of a model whose weights are updated from several batches, in whole executions.
+/// Reports E4030 for a layer without a `call` that brings no loops to run it.
+constexpr void check_loops(tracing::graph_view const& graph, diagnostic& problem) {
+  for (auto const& layer : graph.layers)
+    if (layer.lacks == missing_loops::forward)
+      problem.report(4030, "layer '", layer.name,
+                     "' has no `call`; without one, a layer that is run needs `void forward(auto const& call) const`, "
+                     "see host/steps/layer_steps.hpp");
+}
+/// Reports E4031 for a layer without a `call` that brings no loop for its gradient, where one of its weights or of the
+/// layers before it is trained.
+constexpr void check_backward_loops(tracing::graph_view const& graph, diagnostic& problem) {
+  tracing::growing_array<int> wants(graph.calls.size());
+  for (std::size_t i = 0; i < graph.calls.size(); ++i) {
+    auto const& layer = graph.layers[graph.calls[i].layer];
+    for (auto const& weight : graph.parameters_of(graph.calls[i].layer)) wants[i] |= weight.trainable ? 1 : 0;
+    for (int const from : graph.inputs_of(static_cast<int>(i))) wants[i] |= wants[static_cast<std::size_t>(from)];
+    if (wants[i] != 0 && layer.lacks == missing_loops::backward)
+      problem.report(4031, "layer '", layer.name,
+                     "' has no `call`; without one, a layer that is trained needs `void backward(auto const& call) "
+                     "const`, see host/steps/layer_steps.hpp");
+  }
+}
+
+/// Why `fit` cannot train a model that can be evaluated: E2022, E2026, E4031.
+template <class M, auto Training>
+inline constexpr diagnostic trained_run_problem = [] {
+  diagnostic problem = fit_problem<job<M, Training>>;
+  check_backward_loops(graph_of<M>, problem);
+  return problem;
+}();
+
+/// Reports E2060 for a single batch of a model whose weights are updated from several batches, in whole executions;
+/// E4031.
 template <class M, auto Training, class Machine>
 inline constexpr diagnostic single_batch_problem = [] {
   diagnostic problem;
@@ -76021,6 +76255,7 @@ inline constexpr diagnostic single_batch_problem = [] {
   if (replicas > 1)
     problem.report(2060, "train_on_batch is called on a model with ", replicas,
                    " replicas, each of which takes a batch of its own; fit gives it to them");
+  check_backward_loops(graph_of<M>, problem);
   return problem;
 }();
 
@@ -76048,14 +76283,15 @@ inline constexpr diagnostic kind_of_description_problem = [] {
   return problem;
 }();
 
-/// Reports E4092 for a machine of which only the description is included.
-template <class Machine>
+/// Reports E4092 for a machine of which only the description is included, and E4030.
+template <class M, class Machine>
 inline constexpr diagnostic execution_problem = [] {
   diagnostic problem;
   if (!is_carried_out<Machine>)
     problem.report(4092,
                    "a model is trained on emulated IPUs, but how they carry out its steps is not included: "
                    "#include <stagecraft/ipu.hpp>");
+  check_loops(graph_of<M>, problem);
   return problem;
 }();
 
@@ -76080,8 +76316,8 @@ constexpr diagnostic const& run_problem() {
     return training_problem<typename job_on<M, Description, Machine>::described>;
   else if constexpr (machine_problem<job_on<M, Description, Machine>>.failed())
     return machine_problem<job_on<M, Description, Machine>>;
-  else if constexpr (execution_problem<Machine>.failed())
-    return execution_problem<Machine>;
+  else if constexpr (execution_problem<M, Machine>.failed())
+    return execution_problem<M, Machine>;
   else
     return policy_of<Machine>::template memory_problem<job_on<model_of_session<M>, Description, Machine>>();
 }
@@ -77441,6 +77677,13 @@ struct epoch_batches {
 
 namespace stagecraft::trainers {
 
+/// What a trainer is on a machine: `type<Trainer>`. A specialisation for several processes says what they agree on.
+template <class Machine>
+struct trainer_on {
+  template <class Trainer>
+  using type = Trainer;
+};
+
 /// The type behind `trainer<...>`.
 template <Model M, class Settings, class Machine>
 class model_trainer : public trained_model<session_of_run<M, Settings::value, Machine>> {
@@ -77485,7 +77728,7 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
   /// that it can only be evaluated. Everything else is checked before anything runs: data_error E4001 to E4008, E4010,
   /// E4011, E4017 to E4019, E4041. Definition: tf.keras.Model.fit.
   [[gnu::cold]] training_history fit(sample_set const& x, sample_set const& y, fit_options const& options = {}) {
-    static_assert(report<fit_problem<job<M, training>>>());
+    static_assert(report<trained_run_problem<M, training>>());
     auto const calling = this->begin_call("fit");
     check_options(options);
     int const batch_size = batch_size_to_use(options.batch_size, training.batch_size);
@@ -77522,7 +77765,7 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
   template <class Data>
     requires requires { typename Data::fit_options; }
   training_history fit(Data const& dataset, typename Data::fit_options const& options = {}) {
-    static_assert(report<fit_problem<job<M, training>>>());
+    static_assert(report<trained_run_problem<M, training>>());
     auto const calling = this->begin_call("fit");
     fit_options const common = options.common();
     check_options(common);
@@ -77655,6 +77898,7 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
 
  private:
   using loader = batch_loader<session_type>;
+  using processes = typename session_type::sizes::processes;
   static constexpr bool keeps_states = session_type::graph.is_stateful();
 
   /// Makes a trainer without a warning.
@@ -77719,12 +77963,15 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
         of.order.begin_epoch(epoch);
       training_results means;
       callbacks.on_epoch_begin(epoch, none);
-      if constexpr (!detail::fit_problem<job<M, training>>.failed()) trained.run(means, step_logs);
+      if constexpr (!trained_run_problem<M, training>.failed()) trained.run(means, step_logs);
       epoch_logs = step_logs;
       if (validation != nullptr && (epoch + 1) % options.validation_freq == 0)
         validator->run().write(epoch_logs, "val_");
       this->end_epoch(epoch);
       callbacks.on_epoch_end(epoch, epoch_logs);
+      if constexpr (!processes::is_alone)
+        processes::agree({.what = engine::process_round::end_of_epoch, .first = epoch, .of = options.epochs}, *this,
+                         true);
     }
     callbacks.on_train_end(epoch_logs);
     return history;
@@ -77756,7 +78003,7 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
     this->session().begin_run();
     auto const bring = [&](auto& to, int, int) { data.load(to, rows); };
     auto const take = [&](auto const& step) {
-      if (step.replica() == 0) means.add(step);
+      if (step.replica() == session_type::sizes::first_replica()) means.add(step);
     };
     if constexpr (Kind == run_kind::evaluation)
       this->session().test(1, bring, take);
@@ -77769,7 +78016,7 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
 template <class M, auto Training, class Machine>
 using trainer_or_stand_in =
     std::conditional_t<run_problem<M, Training, Machine, true>().failed(), invalid_trainer<result_count<Training>()>,
-                       model_trainer<M, settings_of<Training>, Machine>>;
+                       typename trainer_on<Machine>::template type<model_trainer<M, settings_of<Training>, Machine>>>;
 
 }  // namespace stagecraft::trainers
 
@@ -77795,6 +78042,953 @@ using trainer = typename Verdict::template model<detail::trainer_or_stand_in<M, 
 // ---- stagecraft/stagecraft.hpp
 // Models, their checks, training and prediction on the host, data sets. <stagecraft/ipu.hpp> has emulated IPUs, too:
 // their profiles, and training on them.
+
+// ---- stagecraft/operations/functions.hpp
+// Functions of numbers that are made of those of a `map`. Their gradients, costs and vertices follow from these.
+// Errors are in units in the last place of the correctly rounded result, measured with AVX-512 and SSE2 on random
+// numbers of each function's domain.
+
+namespace stagecraft::operations {
+
+/// `tensor`: functions of it are templates, so that programs without them do not pay for them.
+template <class T>
+concept OneTensor = std::same_as<T, tensor>;
+
+// Comparisons and logic: results are 1 and 0; any number but 0 is true, NaN as well.
+template <OneTensor Tensor>
+constexpr Tensor logical_not(Tensor a) {
+  return equal(a, 0.0F);
+}
+template <OneTensor Tensor>
+constexpr Tensor logical_and(Tensor a, Tensor b) {
+  return where(a, not_equal(b, 0.0F), 0.0F);
+}
+template <OneTensor Tensor>
+constexpr Tensor logical_or(Tensor a, Tensor b) {
+  return where(a, 1.0F, not_equal(b, 0.0F));
+}
+template <OneTensor Tensor>
+constexpr Tensor logical_xor(Tensor a, Tensor b) {
+  return not_equal(logical_not(a), logical_not(b));
+}
+/// 1 for NaN, else 0.
+template <OneTensor Tensor>
+constexpr Tensor isnan(Tensor a) {
+  return logical_not(equal(a, a));
+}
+/// 1 for an infinite number of a sign that counts, else 0.
+template <OneTensor Tensor>
+constexpr Tensor isinf(Tensor a, bool positive = true, bool negative = true) {
+  if (positive && negative) return equal(abs(a), __builtin_inff());
+  return positive || negative ? equal(a, positive ? __builtin_inff() : -__builtin_inff()) : a < -__builtin_inff();
+}
+/// 1 for a number that is neither infinite nor NaN, else 0.
+template <OneTensor Tensor>
+constexpr Tensor isfinite(Tensor a) {
+  return abs(a) < __builtin_inff();
+}
+
+// Whole numbers. The results are exact.
+template <OneTensor Tensor>
+constexpr Tensor ceil(Tensor a) {
+  return -floor(-a);
+}
+/// The number without its fraction: rounded towards 0.
+template <OneTensor Tensor>
+constexpr Tensor trunc(Tensor a) {
+  return where(a < 0.0F, ceil(a), floor(a));
+}
+/// a - b floor(a / b), with the sign of b: Python's `%`, and Keras's `mod`.
+template <OneTensor Tensor>
+constexpr Tensor mod(Tensor a, Tensor b) {
+  Tensor const rest = fmod(a, b);
+  return where(equal(rest < 0.0F, b < 0.0F), rest, where(rest, rest + b, rest));
+}
+template <OneTensor Tensor>
+constexpr Tensor mod(Tensor a, float b) {
+  return mod(a, number(*a.list, b));
+}
+
+/// minimum(maximum(a, least), most): `most` where the bounds are in the wrong order.
+template <OneTensor Tensor>
+constexpr Tensor clip(Tensor a, Tensor least, Tensor most) {
+  return minimum(maximum(a, least), most);
+}
+template <OneTensor Tensor>
+constexpr Tensor clip(Tensor a, float least, float most) {
+  return minimum(maximum(a, least), most);
+}
+template <OneTensor Tensor>
+constexpr Tensor reciprocal(Tensor a) {
+  return 1.0F / a;
+}
+
+namespace detail {
+
+/// |a|, whose gradient at 0 is 1: of odd functions that are computed from the size of a number.
+template <OneTensor Tensor>
+constexpr Tensor size_of_odd(Tensor a) {
+  return maximum(a, -a);
+}
+/// `value`, an odd function of |a|, with the sign of a.
+template <OneTensor Tensor>
+constexpr Tensor with_sign(Tensor a, Tensor value) {
+  return where(a < 0.0F, -value, value);
+}
+inline constexpr float ln2 = 0.693147181F;
+/// A number from which on the root of a^2 + 1 or a^2 - 1 is a.
+inline constexpr float large = 1e10F;
+
+}  // namespace detail
+
+/// e^a - 1, without a loss of digits near 0. Error: at most 2.9 ulp.
+template <OneTensor Tensor>
+constexpr Tensor expm1(Tensor a) {
+  return tanh(a * 0.5F) * (exp(a) + 1.0F);
+}
+
+/// sin(a) / cos(a). Error: at most 3 ulp.
+template <OneTensor Tensor>
+constexpr Tensor tan(Tensor a) {
+  return sin(a) / cos(a);
+}
+/// The angle in [-pi / 2, pi / 2] whose sine is a; NaN outside of [-1, 1]. Error: at most 3.1 ulp. The gradient at -1
+/// and 1 is not finite.
+template <OneTensor Tensor>
+constexpr Tensor asin(Tensor a) {
+  return atan(a / sqrt((1.0F - a) * (1.0F + a)));
+}
+/// The angle in [0, pi] whose cosine is a; NaN outside of [-1, 1]. Error: at most 3 ulp. The gradient at -1 and 1 is
+/// not finite.
+template <OneTensor Tensor>
+constexpr Tensor acos(Tensor a) {
+  return atan(sqrt((1.0F - a) / (1.0F + a))) * 2.0F;
+}
+
+/// The hyperbolic cosine. Error: at most 3.1 ulp.
+template <OneTensor Tensor>
+constexpr Tensor cosh(Tensor a) {
+  Tensor const root = exp(abs(a) * 0.5F);  // its square may overflow where half of the square does not
+  return root * 0.5F * root + 0.5F / (root * root);
+}
+/// The hyperbolic sine. Error: at most 3.7 ulp.
+template <OneTensor Tensor>
+constexpr Tensor sinh(Tensor a) {
+  return tanh(a) * cosh(a);
+}
+/// The inverse of `sinh`. Error: at most 1.7 ulp.
+template <OneTensor Tensor>
+constexpr Tensor asinh(Tensor a) {
+  Tensor const size = detail::size_of_odd(a), near = minimum(size, detail::large);
+  Tensor const of_near = log1p(near + near * (near / (sqrt(near * near + 1.0F) + 1.0F)));
+  return detail::with_sign(a, where(size < detail::large, of_near, log(maximum(size, detail::large)) + detail::ln2));
+}
+/// The inverse of `cosh`; NaN below 1. Error: at most 2.6 ulp.
+template <OneTensor Tensor>
+constexpr Tensor acosh(Tensor a) {
+  Tensor const above_one = minimum(a, detail::large) - 1.0F;
+  Tensor const of_near = log1p(above_one + sqrt(above_one) * sqrt(above_one + 2.0F));
+  return where(a > detail::large, log(a) + detail::ln2, of_near);
+}
+/// The inverse of `tanh`; NaN outside of [-1, 1]. Error: at most 2 ulp.
+template <OneTensor Tensor>
+constexpr Tensor atanh(Tensor a) {
+  Tensor const size = detail::size_of_odd(a);
+  return detail::with_sign(a, log1p(size * 2.0F / (1.0F - size)) * 0.5F);
+}
+
+// Activations with parameters of ONNX and PyTorch. Those of Keras are `sc::relu(x)` and its like.
+/// clip(alpha a + beta, 0, 1). Keras 2's has 0.2 and 0.5, Keras 3's 1/6 and 0.5.
+template <OneTensor Tensor>
+constexpr Tensor hard_sigmoid(Tensor a, float alpha, float beta = 0.5F) {
+  return clip(a * alpha + beta, 0.0F, 1.0F);
+}
+/// a times its hard_sigmoid of slope 1/6.
+template <OneTensor Tensor>
+constexpr Tensor hard_swish(Tensor a) {
+  return a * hard_sigmoid(a, 1.0F / 6.0F);
+}
+/// a where it is positive, else alpha (e^a - 1).
+template <OneTensor Tensor>
+constexpr Tensor elu(Tensor a, float alpha) {
+  return where(a > 0.0F, a, expm1(minimum(a, 0.0F)) * alpha);
+}
+/// a where it is positive, else alpha (e^(a / alpha) - 1).
+template <OneTensor Tensor>
+constexpr Tensor celu(Tensor a, float alpha = 1) {
+  return where(a > 0.0F, a, expm1(minimum(a, 0.0F) * (1.0F / alpha)) * alpha);
+}
+/// gamma times the elu of slope alpha.
+template <OneTensor Tensor>
+constexpr Tensor selu(Tensor a, float alpha, float gamma) {
+  return elu(a, alpha) * gamma;
+}
+/// a tanh(softplus(a)).
+template <OneTensor Tensor>
+constexpr Tensor mish(Tensor a) {
+  return a * tanh(softplus(a));
+}
+/// a where it is larger than alpha, else 0.
+template <OneTensor Tensor>
+constexpr Tensor thresholded_relu(Tensor a, float alpha = 1) {
+  return where(a > alpha, a, 0.0F);
+}
+/// a, moved towards 0 by `bias`, where |a| is larger than lambda; else 0: ONNX's Shrink.
+template <OneTensor Tensor>
+constexpr Tensor shrink(Tensor a, float lambda = 0.5F, float bias = 0) {
+  return where(a < -lambda, a + bias, where(a > lambda, a - bias, 0.0F));
+}
+/// log(sigmoid(a)).
+template <OneTensor Tensor>
+constexpr Tensor log_sigmoid(Tensor a) {
+  return -softplus(-a);
+}
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/composed/choice_words.hpp
+// Words of `ops` for elements that indices choose, and for elements in order. They are made of
+// other operations: gradients, costs and tasks of tiles follow from these. Counterparts: keras.ops, NumPy, ONNX.
+
+namespace stagecraft::operations {
+
+namespace detail {
+
+/// Indices from the front: those below 0 count from the end.
+constexpr tensor from_front(tensor indices, int length) {
+  return where(indices < 0.0F, indices + static_cast<float>(length), indices);
+}
+
+}  // namespace detail
+
+/// The largest elements of an axis and where they stand.
+struct found_elements {
+  tensor values;   ///< in order, the first one first
+  tensor indices;  ///< their places, which have no gradient
+};
+
+namespace detail {
+
+/// Rows of a tensor at places of its first axes.
+struct places_of_rows {
+  extents table, result;  ///< (places, elements of a row); the shape of the rows that indices name
+  bool fits = false;
+
+  constexpr places_of_rows(extents const& x, extents const& indices, int batch_axes) {
+    int const named = indices.rank > 0 ? batch_axes + indices[-1] : 0;
+    if (batch_axes < 0 || indices.rank <= batch_axes || named > x.rank || indices[-1] < 1 ||
+        indices.rank - 1 + x.rank - named > extents::max_rank)
+      return;
+    long long places = 1, row = 1;
+    for (int i = 0; i + 1 < indices.rank; ++i) result.push_back(indices[i]);
+    for (int i = 0; i < x.rank; ++i) (i < named ? places : row) *= x[i];
+    for (int i = named; i < x.rank; ++i) result.push_back(x[i]);
+    table = {places, row};
+    fits = true;
+    for (int i = 0; i < batch_axes; ++i) fits = fits && x[i] == indices[i];
+  }
+};
+/// The numbers of the places that rows of indices name, in one axis; -1 for a place that there is not.
+constexpr tensor flat_rows(tracer& ops, tensor indices, extents const& of, int batch_axes) {
+  auto const last = indices.rank() - 1;
+  tensor place, is_there;
+  long long stride = 1;
+  for (int i = batch_axes + indices.length(last); i-- > 0; stride *= of[i]) {
+    tensor index;
+    if (i < batch_axes) {
+      extents axis;
+      for (int k = 0; k <= last; ++k) axis.push_back(k == i ? of[i] : 1);
+      index = ops.iota(axis, i);
+    } else {
+      index = detail::from_front(stop_gradient(ops.slice(indices, last, i - batch_axes, 1)), of[i]);
+      tensor const here = logical_and(index >= 0.0F, index < static_cast<float>(of[i]));
+      is_there = is_there.list == nullptr ? here : is_there * here;
+    }
+    index = index * static_cast<float>(stride);
+    place = place.list == nullptr ? index : place + index;
+  }
+  auto const count = static_cast<int>(indices.shape().size()) / indices.length(last);
+  return ops.reshape(where(is_there, place, -1.0F), {count});
+}
+/// Reports that floats cannot count the elements of x: E1160.
+constexpr bool can_be_counted(tensor x, long long places) {
+  constexpr long long most = 1LL << 24;
+  if (places <= most) return true;
+  if (x.list->begin_rejection(1160)) {
+    x.list->problem.append("chooses single elements of a tensor of shape ");
+    x.list->problem.append(x.shape());
+    x.list->problem.append(", which has more than 2^24: indices are floats; split the tensor or the batch");
+    x.list->problem.end();
+  }
+  return false;
+}
+constexpr bool can_be_counted(tensor x) { return can_be_counted(x, x.shape().size()); }
+/// The places that indices along an axis of a tensor of extents `of` name, among all its elements; -1 for none.
+constexpr tensor flat_places(tracer& ops, tensor indices, extents const& of, int axis) {
+  auto const along = of.from_front(axis);
+  auto const length = static_cast<float>(of[along]);
+  tensor const index = detail::from_front(stop_gradient(indices), of[along]);
+  long long stride = 1;
+  tensor place;
+  for (int i = of.rank - 1; i >= 0; stride *= of[i--]) {
+    extents row;
+    for (int k = 0; k < of.rank; ++k) row.push_back(1);
+    row[i] = indices.shape()[i];
+    if (i != along && row[i] == 1) continue;
+    tensor const step = (i == along ? index : ops.iota(row, i)) * static_cast<float>(stride);
+    place = place.list == nullptr ? step : place + step;
+  }
+  return where(logical_and(index >= 0.0F, index < length), ops.broadcast(place, indices.shape()), -1.0F);
+}
+
+}  // namespace detail
+
+constexpr tensor composed_words::take(tensor x, tracing::array_view<int const> indices, int axis) {
+  if (!x.shape().has(axis) || indices.empty()) return detail::refused(x, "has no places to take along axis #", {axis});
+  auto const length = x.length(axis), count = static_cast<int>(indices.size());
+  tracing::growing_array<int> at;
+  for (int const index : indices) {
+    if (index < -length || index >= length) return detail::refused(x, "has no place # along axis #", {index, axis});
+    at.push_back(index < 0 ? index + length : index);
+  }
+  // Each index several times: as one repetition, not one for each index.
+  int each = 1;
+  while (each < count && at[each] == at[0]) ++each;
+  bool is_repetition = each > 1 && each < count && count % each == 0;
+  for (int i = 0; i < count && is_repetition; ++i) is_repetition = at[i] == at[i / each * each];
+  if (is_repetition && x.rank() < extents::max_rank) {
+    tracing::growing_array<int> once;
+    for (int i = 0; i < count; i += each) once.push_back(at[i]);
+    return ops().repeat(take(x, tracing::array_view<int const>(once), axis), each, axis);
+  }
+  tracing::growing_array<tensor> parts;
+  for (int i = 0; i < count;) {
+    int end = i + 1;
+    int const step = end < count ? at[end] - at[i] : 1;
+    while (end < count && at[end] - at[end - 1] == step) ++end;
+    // A run of two is as good as two runs, unless a longer one begins at its second place.
+    if (end == i + 2 && end < count && (step == 0 || step > 1 || step < -1)) end = i + 1;
+    if (step == 0 && end > i + 1) {
+      auto wide = x.shape();
+      wide[axis] = end - i;
+      parts.push_back(ops().broadcast(ops().slice(x, axis, at[i], 1), wide));
+    } else {
+      parts.push_back(ops().slice(x, axis, at[i], end - i, end == i + 1 ? 1 : step));
+    }
+    i = end;
+  }
+  return ops().concatenate(parts, axis);
+}
+constexpr tensor composed_words::take(tensor x, tensor indices, int axis) {
+  if (!x.shape().has(axis) || x.rank() - 1 + indices.rank() > extents::max_rank)
+    return detail::refused(x, "has no places to take by indices of shape @ along axis #", {axis}, {indices.shape()});
+  auto const along = x.shape().from_front(axis), count = indices.rank();
+  tensor const rows =
+      ops().take(ops().moveaxis(x, along, 0), detail::from_front(stop_gradient(indices), x.length(along)));
+  if (along == 0 || count == 0) return rows;
+  axis_list order = axis_list::none();  // the axes before, then those of the indices, then the ones after
+  order.count = rows.rank();
+  for (int i = 0; i < order.count; ++i) order.axes[i] = i < along ? count + i : i < along + count ? i - along : i;
+  return ops().transpose(rows, order);
+}
+constexpr tensor composed_words::take_along_axis(tensor x, tensor indices, int axis) {
+  auto expected = x.shape();
+  if (expected.has(axis) && indices.rank() == expected.rank) expected[axis] = indices.shape()[axis];
+  if (!x.shape().has(axis) || indices.shape() != expected)
+    return detail::refused(x, "has no elements for indices of shape @ along axis #", {axis}, {indices.shape()});
+  if (!detail::can_be_counted(x)) return x;
+  auto const size = static_cast<int>(x.shape().size()), count = static_cast<int>(expected.size());
+  tensor const places = ops().reshape(detail::flat_places(ops(), indices, x.shape(), axis), {count});
+  return ops().reshape(ops().take(ops().reshape(x, {size, 1}), places), expected);
+}
+constexpr tensor composed_words::put_along_axis(tensor x, tensor indices, tensor values, int axis, bool adds) {
+  auto expected = x.shape();
+  if (expected.has(axis) && indices.rank() == expected.rank) expected[axis] = indices.shape()[axis];
+  if (!x.shape().has(axis) || indices.shape() != expected || values.shape() != expected)
+    return detail::refused(x, "has no places for values of shape @ by indices of shape @ along axis #", {axis},
+                           {values.shape(), indices.shape()});
+  if (!detail::can_be_counted(x)) return x;
+  auto const size = static_cast<int>(x.shape().size()), count = static_cast<int>(expected.size());
+  tensor const places = ops().reshape(detail::flat_places(ops(), indices, x.shape(), axis), {count});
+  auto const summed = [&](tensor rows) {
+    return ops().reshape(ops().append(scatter_add{}, {size, 1}, {rows.id, places.id}), x.shape());
+  };
+  tensor const put = summed(ops().reshape(values, {count, 1}));
+  return adds ? x + put : where(summed(ops().full({count, 1}, 1)), put, x);
+}
+constexpr tensor composed_words::gather_nd(tensor x, tensor indices, int batch_axes) {
+  detail::places_of_rows const where_to(x.shape(), indices.shape(), batch_axes);
+  if (!where_to.fits)
+    return detail::refused(x, "has no rows at places of shape @ after # axes", {batch_axes}, {indices.shape()});
+  if (!detail::can_be_counted(x, where_to.table[0])) return x;
+  return ops().reshape(
+      ops().take(ops().reshape(x, where_to.table), detail::flat_rows(ops(), indices, x.shape(), batch_axes)),
+      where_to.result);
+}
+constexpr tensor composed_words::scatter_nd(tensor x, tensor indices, tensor values, bool adds) {
+  detail::places_of_rows const where_to(x.shape(), indices.shape(), 0);
+  if (!where_to.fits || values.shape() != where_to.result)
+    return detail::refused(x, "has no rows for values of shape @ at places of shape @", {},
+                           {values.shape(), indices.shape()});
+  if (!detail::can_be_counted(x, where_to.table[0])) return x;
+  tensor const places = detail::flat_rows(ops(), indices, x.shape(), 0);
+  auto const summed = [&](tensor rows) {
+    return ops().append(scatter_add{}, {where_to.table[0], rows.length(-1)}, {rows.id, places.id});
+  };
+  int const count = places.length(0);
+  tensor const put = summed(ops().reshape(values, {count, where_to.table[1]}));
+  if (adds) return x + ops().reshape(put, x.shape());
+  tensor const is_put = summed(ops().full({count, 1}, 1));
+  return ops().reshape(where(is_put, put, ops().reshape(x, where_to.table)), x.shape());
+}
+constexpr tensor composed_words::one_hot(tensor indices, int depth, int axis) {
+  auto const rank = indices.rank() + 1;
+  if (depth < 1 || axis < -rank || axis >= rank || rank > extents::max_rank)
+    return detail::refused(indices, "are no indices of # places along a new axis #", {depth, axis});
+  extents row;
+  for (int i = 0; i < rank; ++i) row.push_back(1);
+  row[axis] = depth;
+  return equal(ops().expand_dims(detail::from_front(stop_gradient(indices), depth), axis), ops().iota(row, axis));
+}
+constexpr found_elements composed_words::top_k(tensor x, int k, int axis, bool largest) {
+  if (!x.shape().has(axis) || k < 1 || k > x.shape()[axis] || x.rank() == extents::max_rank) {
+    detail::refused(x, "has no # elements along axis #", {k, axis});
+    return {x, x};
+  }
+  if (!detail::can_be_counted(x)) return {x, x};
+  auto const along = x.shape().from_front(axis), length = x.length(along);
+  auto const trips = x.rank() > 1 ? 1 : 0;  // the axis of the trips: after the batch, so that samples stay apart
+  tensor const of = largest ? stop_gradient(x) : -stop_gradient(x);
+  extents row, one = x.shape(), counted;
+  for (int i = 0; i < x.rank(); ++i) row.push_back(1);
+  row[along] = length;
+  one[along] = 1;
+  for (int i = 0; i <= trips; ++i) counted.push_back(i == trips ? k : 1);
+  tensor const places = ops().iota(row, along);
+  // Each trip of a scan finds the largest element that no trip before has found.
+  auto const find = [&](tensor, std::array<tensor, 2> const& before) {
+    tensor const is_found = before[0];
+    tensor const left = where(is_found, -__builtin_inff(), of);
+    tensor const is_largest = where(is_found, 0.0F, equal(left, ops().max(left, along)));
+    tensor const place = ops().min(where(is_largest, places, static_cast<float>(length)), along);
+    return std::array{where(equal(places, place), 1.0F, is_found), place};
+  };
+  std::array const first{ops().full(x.shape(), 0), ops().full(one, 0)};
+  tensor const all = ops().scan(ops().iota(counted, trips), trips, first, find).all[1];
+  // (batch, k, axes..., 1 for this one, axes...), or (k, 1, ...) where the axis of the trips is the first.
+  auto shape = x.shape();
+  shape[along] = k;
+  bool const is_before = along < trips;
+  tensor const moved = ops().moveaxis(ops().squeeze(all, is_before ? along : along + 1), is_before ? 0 : trips, along);
+  tensor const indices = stop_gradient(ops().reshape(moved, shape));
+  return {take_along_axis(x, indices, axis), indices};
+}
+constexpr tensor composed_words::sort(tensor x, int axis, bool falling) {
+  return top_k(x, x.shape().has(axis) ? x.length(axis) : 1, axis, falling).values;
+}
+constexpr tensor composed_words::argsort(tensor x, int axis, bool falling) {
+  return top_k(x, x.shape().has(axis) ? x.length(axis) : 1, axis, falling).indices;
+}
+constexpr tensor composed_words::take(tensor x, std::initializer_list<int> indices, int axis) {
+  return take(x, tracing::array_view<int const>(indices.begin(), indices.size()), axis);
+}
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/composed/movement_words.hpp
+// Words of `ops` that move whole axes: tiles, parts, borders, triangles, and squares of images that become channels.
+// They are made of other operations: gradients, costs and tasks of tiles follow from these. Counterparts: keras.ops,
+// NumPy, ONNX.
+
+namespace stagecraft::operations {
+
+namespace detail {
+
+/// x where the place of a column is at most k after that of its row (`sign` 1), or at least k (-1); else 0.
+constexpr tensor triangle(tracer& ops, tensor x, int k, int sign) {
+  if (x.rank() < 2) return detail::refused(x, "has no matrices");
+  auto const rows = x.length(-2), columns = x.length(-1);
+  tensor const after = ops.iota({1, columns}, 1) - ops.iota({rows, 1}, 0);
+  auto const edge = static_cast<float>(k);
+  return where(sign > 0 ? after <= edge : after >= edge, x, 0.0F);
+}
+
+}  // namespace detail
+
+constexpr tensor composed_words::expand_dims(tensor x, int axis) {
+  auto const rank = x.rank() + 1;
+  if (axis < -rank || axis >= rank || rank > extents::max_rank)
+    return detail::refused(x, "has no place for an axis #", {axis});
+  auto shape = x.shape();
+  shape.insert(axis < 0 ? axis + rank : axis, 1);
+  return ops().reshape(x, shape);
+}
+constexpr tensor composed_words::squeeze(tensor x, int axis) {
+  auto shape = x.shape();
+  if (!shape.has(axis) || shape[axis] != 1) return detail::refused(x, "has no axis # of length 1", {axis});
+  shape.erase(shape.from_front(axis));
+  return ops().reshape(x, shape);
+}
+constexpr tensor composed_words::moveaxis(tensor x, int from, int to) {
+  if (!x.shape().has(from) || !x.shape().has(to)) return detail::refused(x, "has no axes # and #", {from, to});
+  auto const begin = x.shape().from_front(from), end = x.shape().from_front(to);
+  if (begin == end) return x;
+  axis_list order = axis_list::none();
+  order.count = x.rank();
+  for (int i = 0, next = 0; i < x.rank(); ++i) {
+    if (next == begin) ++next;
+    order.axes[i] = i == end ? begin : next++;
+  }
+  return ops().transpose(x, order);
+}
+constexpr tensor composed_words::tile(tensor x, extents const& counts) {
+  if (counts.rank > x.rank()) {
+    auto wider = x.shape();
+    while (wider.rank < counts.rank) wider.insert(0, 1);
+    x = ops().reshape(x, wider);
+  }
+  for (int axis = 0; axis < x.rank(); ++axis) {
+    auto const count = counts.aligned(axis, x.rank());
+    auto apart = x.shape(), all = apart;
+    if (count < 1 || apart.rank == extents::max_rank || 1LL * count * apart[axis] > __INT_MAX__)
+      return detail::refused(x, "cannot be repeated # times along axis #", {count, axis});
+    if (count == 1) continue;
+    all[axis] *= count;
+    apart.insert(axis, 1);
+    tensor const one = ops().reshape(x, apart);
+    apart[axis] = count;
+    x = ops().reshape(ops().broadcast(one, apart), all);
+  }
+  return x;
+}
+constexpr tracing::growing_array<tensor> composed_words::split(tensor x, std::initializer_list<int> lengths, int axis) {
+  tracing::growing_array<tensor> parts;
+  long long begin = 0;
+  for (int const length : lengths) begin += length;
+  bool const fits = x.shape().has(axis) && begin == x.shape()[axis];
+  if (!fits) detail::refused(x, "has no parts of # places in all along axis #", {static_cast<int>(begin), axis});
+  begin = 0;
+  for (int const length : lengths) {
+    parts.push_back(fits ? ops().slice(x, axis, static_cast<int>(begin), length) : x);
+    begin += length;
+  }
+  return parts;
+}
+constexpr tracing::growing_array<tensor> composed_words::split(tensor x, int count, int axis) {
+  tracing::growing_array<tensor> parts;
+  bool const fits = x.shape().has(axis) && count > 0 && x.shape()[axis] % count == 0;
+  if (!fits) detail::refused(x, "has no # equal parts along axis #", {count, axis});
+  for (int i = 0; i < count; ++i) {
+    auto const length = fits ? x.shape()[axis] / count : 0;
+    parts.push_back(fits ? ops().slice(x, axis, i * length, length) : x);
+  }
+  return parts;
+}
+constexpr tensor composed_words::stack(tracing::array_view<tensor const> parts, int axis) {
+  tracing::growing_array<tensor> wider;
+  for (tensor const part : parts) {
+    if (part.shape() != parts[0].shape())
+      return detail::refused(parts[0], "cannot be stacked with @", {}, {part.shape()});
+    wider.push_back(expand_dims(part, axis));
+  }
+  return ops().concatenate(wider, axis);
+}
+constexpr tensor composed_words::roll(tensor x, int shift, int axis) {
+  if (!x.shape().has(axis)) return detail::refused(x, "has no axis #", {axis});
+  auto const length = x.length(axis), begin = (shift % length + length) % length;
+  if (begin == 0) return x;
+  return ops().concatenate({ops().slice(x, axis, length - begin, begin), ops().slice(x, axis, 0, length - begin)},
+                           axis);
+}
+constexpr tensor composed_words::pad(tensor x, int axis, int before, int after, float value) {
+  if (value == 0) return ops().pad(x, axis, before, after);
+  if (!x.shape().has(axis) || before < 0 || after < 0 || 1LL * before + after > __INT_MAX__ - x.length(axis))
+    return detail::refused(x, "cannot be padded by # and # along axis #", {before, after, axis});
+  tracing::growing_array<tensor> parts;
+  auto border = x.shape();
+  border[axis] = before;
+  if (before > 0) parts.push_back(ops().full(border, value));
+  parts.push_back(x);
+  border[axis] = after;
+  if (after > 0) parts.push_back(ops().full(border, value));
+  return ops().concatenate(parts, axis);
+}
+constexpr tensor composed_words::pad(tensor x, int axis, int before, int after, pad_mode mode) {
+  auto const length = x.shape().has(axis) ? x.length(axis) : 0;
+  int const most = mode == pad_mode::reflect ? length - 1 : mode == pad_mode::symmetric ? length : __INT_MAX__ - length;
+  if (length < 1 || before < 0 || after < 0 || before > most || after > most || 1LL * before + after > most * 2LL)
+    return detail::refused(x, "cannot be padded by # and # along axis #", {before, after, axis});
+  tracing::growing_array<int> indices;
+  for (int i = -before; i < length + after; ++i) {
+    bool const is_before = i < 0, is_inside = i >= 0 && i < length;
+    int from = i;
+    if (mode == pad_mode::edge && !is_inside) from = is_before ? 0 : length - 1;
+    if (mode == pad_mode::reflect && !is_inside) from = is_before ? -i : 2 * length - 2 - i;
+    if (mode == pad_mode::symmetric && !is_inside) from = is_before ? -1 - i : 2 * length - 1 - i;
+    if (mode == pad_mode::wrap) from = (i % length + length) % length;
+    indices.push_back(from);
+  }
+  return ops().take(x, tracing::array_view<int const>(indices), axis);
+}
+constexpr tensor composed_words::tril(tensor x, int k) { return detail::triangle(ops(), x, k, 1); }
+constexpr tensor composed_words::triu(tensor x, int k) { return detail::triangle(ops(), x, k, -1); }
+constexpr tensor composed_words::space_to_depth(tensor x, int block, bool places_first) {
+  auto const s = x.shape();
+  if (s.rank != 4 || block < 1 || s[1] % block != 0 || s[2] % block != 0)
+    return detail::refused(x, "has no squares of # x # places", {block, block});
+  tensor const apart = ops().reshape(x, {s[0], s[1] / block, block, s[2] / block, block, s[3]});
+  tensor const moved =
+      places_first ? ops().transpose(apart, {0, 1, 3, 2, 4, 5}) : ops().transpose(apart, {0, 1, 3, 5, 2, 4});
+  return ops().reshape(moved, {s[0], s[1] / block, s[2] / block, s[3] * block * block});
+}
+constexpr tensor composed_words::depth_to_space(tensor x, int block, bool places_first) {
+  auto const s = x.shape();
+  if (s.rank != 4 || block < 1 || s[3] % (block * block) != 0)
+    return detail::refused(x, "has no channels for squares of # x # places", {block, block});
+  int const channels = s[3] / (block * block);
+  tensor const apart = places_first ? ops().reshape(x, {s[0], s[1], s[2], block, block, channels})
+                                    : ops().reshape(x, {s[0], s[1], s[2], channels, block, block});
+  tensor const moved =
+      places_first ? ops().transpose(apart, {0, 1, 3, 2, 4, 5}) : ops().transpose(apart, {0, 1, 4, 2, 5, 3});
+  return ops().reshape(moved, {s[0], s[1] * block, s[2] * block, channels});
+}
+constexpr tensor composed_words::stack(std::initializer_list<tensor> parts, int axis) {
+  return stack(tracing::array_view<tensor const>(parts.begin(), parts.size()), axis);
+}
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/composed/notation_words.hpp
+// Words of `ops` for sums of products by Einstein's notation, and for axes of another length. They are made of
+// other operations: gradients, costs and tasks of tiles follow from these. Counterparts: keras.ops, NumPy, ONNX.
+
+namespace stagecraft::operations {
+
+namespace detail {
+
+/// Letters of a tensor's axes in an einsum.
+struct axis_letters {
+  char of[extents::max_rank]{};
+  int count = 0;
+
+  [[nodiscard]] constexpr int find(char letter) const {
+    for (int i = 0; i < count; ++i)
+      if (of[i] == letter) return i;
+    return -1;
+  }
+  /// Appends letters up to `end`, which is where it begins to read; false for what is no letter, or comes twice.
+  constexpr bool read(std::string_view formula, std::size_t begin, std::size_t end) {
+    for (; begin < end; ++begin) {
+      char const letter = formula[begin];
+      if (letter == ' ') continue;
+      bool const is_letter = (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z');
+      if (!is_letter || find(letter) >= 0 || count == extents::max_rank) return false;
+      of[count++] = letter;
+    }
+    return true;
+  }
+  constexpr void push_back(char letter) { of[count++] = letter; }
+};
+
+/// "ab,bc->ac": the letters of one or two tensors and of the result.
+struct einsum_letters {
+  axis_letters in[2], out;
+  int count = 0;
+
+  constexpr bool read(std::string_view formula) {
+    std::size_t const arrow = formula.find("->");
+    if (arrow == std::string_view::npos) return false;
+    std::size_t const comma = formula.find(',');
+    count = comma < arrow ? 2 : 1;
+    if (!in[0].read(formula, 0, count == 2 ? comma : arrow)) return false;
+    if (count == 2 && !in[1].read(formula, comma + 1, arrow)) return false;
+    if (!out.read(formula, arrow + 2, formula.size())) return false;
+    for (int i = 0; i < out.count; ++i)
+      if (in[0].find(out.of[i]) < 0 && in[1].find(out.of[i]) < 0) return false;
+    return true;
+  }
+};
+
+/// A tensor whose axes have letters.
+struct lettered_tensor {
+  tensor value;
+  axis_letters letters;
+
+  [[nodiscard]] constexpr int length(char letter) const { return value.length(letters.find(letter)); }
+};
+
+}  // namespace detail
+
+namespace detail {
+
+/// The place on an axis of `old` places on which place `i` of `length` lies.
+constexpr double place_before(int i, int old, int length, resize_places places) {
+  switch (places) {
+    case resize_places::align_corners: return length > 1 ? static_cast<double>(i) * (old - 1) / (length - 1) : 0;
+    case resize_places::asymmetric: return static_cast<double>(i) * old / length;
+    default: return (i + 0.5) * old / length - 0.5;
+  }
+}
+
+}  // namespace detail
+
+namespace detail {
+
+/// The tensor with its axes in the order of `letters`.
+constexpr tensor ordered(tracer& ops, tensor x, detail::axis_letters const& has, detail::axis_letters const& letters) {
+  axis_list order = axis_list::none();
+  order.count = letters.count;
+  bool is_same = true;
+  for (int i = 0; i < letters.count; ++i) {
+    order.axes[i] = has.find(letters.of[i]);
+    is_same = is_same && order.axes[i] == i;
+  }
+  return is_same ? x : ops.transpose(x, order);
+}
+
+}  // namespace detail
+
+constexpr tensor composed_words::einsum(std::string_view formula, std::initializer_list<tensor> of) {
+  tensor const first = *of.begin();
+  detail::einsum_letters letters;
+  if (!letters.read(formula) || static_cast<std::size_t>(letters.count) != of.size()) {
+    if (first.list->begin_rejection(1161)) {
+      first.list->problem.append("computes einsum(\"");
+      first.list->problem.append(formula);
+      first.list->problem.append("\") of ");
+      first.list->problem.append(static_cast<int>(of.size()));
+      first.list->problem.append(
+          " tensors; write letters for one or two tensors and the result, each at most once for a tensor: "
+          "\"bij,bjk->bik\"");
+      first.list->problem.end();
+    }
+    return first;
+  }
+  detail::lettered_tensor in[2];
+  for (int i = 0; i < letters.count; ++i) {
+    in[i] = {of.begin()[i], letters.in[i]};
+    if (in[i].value.rank() != letters.in[i].count)
+      return detail::refused(in[i].value, "has not as many axes as letters in an einsum");
+  }
+  for (int i = 0; i < letters.in[0].count && letters.count == 2; ++i) {
+    char const letter = letters.in[0].of[i];
+    if (letters.in[1].find(letter) >= 0 && in[0].length(letter) != in[1].length(letter))
+      return detail::refused(first, "cannot be multiplied by @ in an einsum", {}, {in[1].value.shape()});
+  }
+  // Axes of one tensor that the result lacks are summed first.
+  for (int i = 0; i < letters.count; ++i) {
+    axis_list summed = axis_list::none();
+    detail::axis_letters kept;
+    extents shape;
+    for (int axis = 0; axis < in[i].letters.count; ++axis) {
+      char const letter = in[i].letters.of[axis];
+      bool const is_alone = letters.out.find(letter) < 0 && (letters.count == 1 || in[1 - i].letters.find(letter) < 0);
+      if (is_alone) {
+        summed.axes[summed.count++] = axis;
+      } else {
+        kept.push_back(letter);
+        shape.push_back(in[i].value.length(axis));
+      }
+    }
+    if (summed.count == 0) continue;
+    in[i] = {ops().reshape(ops().sum(in[i].value, summed), shape), kept};
+  }
+  if (letters.count == 1) return detail::ordered(ops(), in[0].value, in[0].letters, letters.out);
+
+  // (both, rows, inner) times (both, inner, columns).
+  detail::axis_letters both, rows, inner, columns;
+  for (int i = 0; i < letters.out.count; ++i) {
+    char const letter = letters.out.of[i];
+    bool const in_first = in[0].letters.find(letter) >= 0, in_second = in[1].letters.find(letter) >= 0;
+    (in_first && in_second ? both : in_first ? rows : columns).push_back(letter);
+  }
+  for (int i = 0; i < in[0].letters.count; ++i)
+    if (letters.out.find(in[0].letters.of[i]) < 0) inner.push_back(in[0].letters.of[i]);
+  detail::axis_letters of_first = both, of_second = both, of_result = both;
+  extents first_shape, second_shape, shape;
+  int counts[3]{1, 1, 1};
+  for (int i = 0; i < both.count; ++i) {
+    first_shape.push_back(in[0].length(both.of[i]));
+    second_shape.push_back(in[0].length(both.of[i]));
+    shape.push_back(in[0].length(both.of[i]));
+  }
+  for (int i = 0; i < rows.count; ++i) {
+    of_first.push_back(rows.of[i]);
+    of_result.push_back(rows.of[i]);
+    counts[0] *= in[0].length(rows.of[i]);
+    shape.push_back(in[0].length(rows.of[i]));
+  }
+  for (int i = 0; i < inner.count; ++i) {
+    of_first.push_back(inner.of[i]);
+    of_second.push_back(inner.of[i]);
+    counts[1] *= in[0].length(inner.of[i]);
+  }
+  for (int i = 0; i < columns.count; ++i) {
+    of_second.push_back(columns.of[i]);
+    of_result.push_back(columns.of[i]);
+    counts[2] *= in[1].length(columns.of[i]);
+    shape.push_back(in[1].length(columns.of[i]));
+  }
+  if (both.count + 2 > extents::max_rank) return detail::refused(first, "has too many axes for an einsum");
+  first_shape.push_back(counts[0]);
+  first_shape.push_back(counts[1]);
+  second_shape.push_back(counts[1]);
+  second_shape.push_back(counts[2]);
+  tensor const left = ops().reshape(detail::ordered(ops(), in[0].value, in[0].letters, of_first), first_shape);
+  tensor const right = ops().reshape(detail::ordered(ops(), in[1].value, in[1].letters, of_second), second_shape);
+  return detail::ordered(ops(), ops().reshape(ops().matmul(left, right), shape), of_result, letters.out);
+}
+constexpr tensor composed_words::resize_nearest(tensor x, int axis, int length, resize_places places, bool earlier) {
+  if (!x.shape().has(axis) || length < 1)
+    return detail::refused(x, "cannot be resized to # along axis #", {length, axis});
+  auto const old = x.length(axis);
+  tracing::growing_array<int> indices;
+  for (int i = 0; i < length; ++i) {
+    double const place = detail::place_before(i, old, length, places);
+    int const below = place < 0 ? 0 : static_cast<int>(place);
+    int const nearest = !earlier && place - below > 0.5 ? below + 1 : below;
+    indices.push_back(nearest < old ? nearest : old - 1);
+  }
+  return ops().take(x, tracing::array_view<int const>(indices), axis);
+}
+constexpr tensor composed_words::resize_linear(tensor x, int axis, int length, resize_places places) {
+  if (!x.shape().has(axis) || length < 1 || x.rank() == extents::max_rank)
+    return detail::refused(x, "cannot be resized to # along axis #", {length, axis});
+  auto const along = x.shape().from_front(axis), old = x.length(along), times = length / old;
+  if (length == old || old == 1) return old == length ? x : ops().repeat(x, length, along);
+  if (times * old == length && times <= 8 && places != resize_places::align_corners) {
+    // Between the same two neighbours lie the places of each old one, so that each of them is a sum of whole tensors.
+    tensor const before = ops().pad(ops().slice(x, along, 0, old - 1), along, 1, 0, pad_mode::edge);
+    tensor const after = ops().pad(ops().slice(x, along, 1, old - 1), along, 0, 1, pad_mode::edge);
+    tracing::growing_array<tensor> parts;
+    for (int i = 0; i < times; ++i) {
+      auto const share = static_cast<float>(detail::place_before(i, old, length, places));
+      if (share == 0)
+        parts.push_back(x);
+      else
+        parts.push_back(share < 0 ? before * -share + x * (1 + share) : after * share + x * (1 - share));
+    }
+    auto shape = x.shape();
+    shape[along] = length;
+    return ops().reshape(ops().stack(tracing::array_view<tensor const>(parts), along + 1), shape);
+  }
+  // Row i of the matrix is 1 less the distance of its place from each old place, where that is below 1.
+  bool const is_last = along == x.rank() - 1;
+  extents rows{is_last ? 1 : length, is_last ? length : 1}, columns{is_last ? old : 1, is_last ? 1 : old};
+  bool const is_centred = places == resize_places::half_pixel;
+  double const step = places != resize_places::align_corners ? static_cast<double>(old) / length
+                      : length > 1                           ? (old - 1.0) / (length - 1)
+                                                             : 0;
+  tensor place = ops().iota(rows, is_last ? 1 : 0) * static_cast<float>(step);
+  if (is_centred) place = place + static_cast<float>(step / 2 - 0.5);
+  tensor const matrix =
+      maximum(1.0F - abs(clip(place, 0.0F, static_cast<float>(old - 1)) - ops().iota(columns, is_last ? 0 : 1)), 0.0F);
+  if (is_last)
+    return x.rank() > 1 ? ops().matmul(x, matrix) : ops().squeeze(ops().matmul(ops().expand_dims(x, 0), matrix), 0);
+  extents together, shape = x.shape();
+  int inner = 1;
+  for (int i = along + 1; i < x.rank(); ++i) inner *= shape[i];
+  for (int i = 0; i <= along; ++i) together.push_back(shape[i]);
+  together.push_back(inner);
+  shape[along] = length;
+  return ops().reshape(ops().matmul(matrix, ops().reshape(x, together)), shape);
+}
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/composed/reduction_words.hpp
+// Words of `ops` for reductions, running sums, softmax and dropout. They are made of
+// other operations: gradients, costs and tasks of tiles follow from these. Counterparts: keras.ops, NumPy, ONNX.
+
+namespace stagecraft::operations {
+
+namespace detail {
+
+/// The first or last place of an axis where `x` is its largest element.
+constexpr tensor places_of_extreme(tracer& ops, tensor x, int axis, bool last) {
+  if (!x.shape().has(axis)) return detail::refused(x, "has no axis #", {axis});
+  auto const length = x.length(axis);
+  extents row;
+  for (int i = 0; i < x.rank(); ++i) row.push_back(1);
+  row[axis] = length;
+  tensor const places = ops.iota(row, axis), is_largest = equal(x, stop_gradient(ops.max(x, axis)));
+  return last ? ops.max(where(is_largest, places, -1.0F), axis)
+              : ops.min(where(is_largest, places, static_cast<float>(length)), axis);
+}
+/// Each pass adds the results that stand 1, 2, 4, ... places before.
+constexpr tensor accumulated(tracer& ops, tensor x, int axis, bool exclusive, bool reverse, float neutral) {
+  if (!x.shape().has(axis)) return detail::refused(x, "has no axis #", {axis});
+  auto const length = x.length(axis);
+  auto const moved = [&](tensor of, int places) {
+    auto ends = x.shape();
+    ends[axis] = places;
+    tensor const kept = ops.slice(of, axis, reverse ? places : 0, length - places);
+    if (neutral == 0) return ops.pad(kept, axis, reverse ? 0 : places, reverse ? places : 0);
+    tensor const end = ops.full(ends, neutral);
+    return reverse ? ops.concatenate({kept, end}, axis) : ops.concatenate({end, kept}, axis);
+  };
+  if (exclusive && length == 1) return ops.full(x.shape(), neutral);
+  tensor result = exclusive ? moved(x, 1) : x;
+  for (int places = 1; places < length; places *= 2) {
+    tensor const before = moved(result, places);
+    result = neutral == 0 ? result + before : result * before;
+  }
+  return result;
+}
+
+}  // namespace detail
+
+constexpr tensor composed_words::prod(tensor x, axis_list const& axes) {
+  for (int const axis : axes) {
+    if (!x.shape().has(axis)) return detail::refused(x, "has no axis #", {axis});
+    tensor rest;  // the element that no half has
+    for (int count = x.length(axis); count > 1; count /= 2) {
+      int const half = count / 2;
+      if (count % 2 != 0) {
+        tensor const last = ops().slice(x, axis, count - 1, 1);
+        rest = rest.list == nullptr ? last : rest * last;
+      }
+      x = ops().slice(x, axis, 0, half) * ops().slice(x, axis, half, half);
+    }
+    if (rest.list != nullptr) x = x * rest;
+  }
+  return x;
+}
+constexpr tensor composed_words::logsumexp(tensor x, axis_list const& axes) {
+  tensor const largest = stop_gradient(ops().max(x, axes));
+  tensor const finite = where(isfinite(largest), largest, 0.0F);
+  return log(ops().sum(exp(x - finite), axes)) + finite;
+}
+constexpr tensor composed_words::l1_norm(tensor x, axis_list const& axes) { return ops().sum(abs(x), axes); }
+constexpr tensor composed_words::l2_norm(tensor x, axis_list const& axes) { return sqrt(ops().sum(square(x), axes)); }
+constexpr tensor composed_words::argmax(tensor x, int axis, bool last) {
+  return detail::places_of_extreme(ops(), stop_gradient(x), axis, last);
+}
+constexpr tensor composed_words::argmin(tensor x, int axis, bool last) {
+  return detail::places_of_extreme(ops(), -stop_gradient(x), axis, last);
+}
+constexpr tensor composed_words::cumsum(tensor x, int axis, bool exclusive, bool reverse) {
+  return detail::accumulated(ops(), x, axis, exclusive, reverse, 0);
+}
+constexpr tensor composed_words::cumprod(tensor x, int axis, bool exclusive, bool reverse) {
+  return detail::accumulated(ops(), x, axis, exclusive, reverse, 1);
+}
+constexpr tensor composed_words::local_response_normalization(tensor x, int size, float alpha, float beta, float bias,
+                                                              int axis) {
+  if (!x.shape().has(axis) || size < 1)
+    return detail::refused(x, "has no windows of # places along axis #", {size, axis});
+  auto const length = x.length(axis), before = (size - 1) / 2;
+  tensor const padded = ops().pad(square(x), axis, before, size - 1 - before);
+  tensor sum = ops().slice(padded, axis, 0, length);
+  for (int i = 1; i < size; ++i) sum = sum + ops().slice(padded, axis, i, length);
+  return x * exp(log(sum * (alpha / static_cast<float>(size)) + bias) * -beta);
+}
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/words.hpp
+// All words of `ops`, and all functions of tensors: for the `call` of a layer, loss, metric or optimizer of one's own.
+// They stand apart from the entry headers, so that programs without them do not pay for them.
 
 #pragma GCC diagnostic pop
 #pragma pop_macro("check")

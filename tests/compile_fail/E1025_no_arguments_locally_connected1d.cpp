@@ -2,7 +2,6 @@
 // E1025: a layer of windows, of a family with one base, without filters and kernel size.
 // expect-error: layer LocallyConnected1D cannot be made from what its braces hold; write locally_connected1d{filters,
 // expect-error: [E1025]
-// most-characters: 4250 (GCC: the compiler's own error lists the constructors)
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

@@ -3,7 +3,6 @@
 // expect-error: layer 'lstm' keeps its state 'states_0' from batch to batch, but no input says how many samples a batch
 // expect-error: has; write input{...}.of_batch_size(...)
 // expect-error: [E1087]
-// most-characters: 4250 (GCC: the model and its description are named once)
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

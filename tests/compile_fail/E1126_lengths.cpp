@@ -2,6 +2,7 @@
 // E1126: more lengths than a tensor inside a call may have.
 // expect-error: the lengths of a tensor are at most 8, but 9 are given
 // expect-error: [E1126]
+// user-line: 34 (Clang: the call is traced while its model is checked)
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

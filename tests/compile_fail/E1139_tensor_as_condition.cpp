@@ -2,7 +2,6 @@
 // E1139: a layer of one's own asks for the sign of a tensor.
 // expect-error: in place of `?:`, `if` and std::max write where(condition, a, b) and maximum(a, b)
 // expect-error: [E1139]
-// most-characters: 4250 (Clang: the loss is called while the description is checked)
 #include <stagecraft/pipeline.hpp>
 #include <string_view>
 

@@ -3,6 +3,7 @@
 // expect-error: layer 'ranked' chooses single elements of a tensor of shape (2, 10000000), which has more than 2^24: indices
 // expect-error: are floats; split the tensor or the batch
 // expect-error: [E1160]
+#include <stagecraft/operations/words.hpp>
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

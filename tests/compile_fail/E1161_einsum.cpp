@@ -3,6 +3,7 @@
 // expect-error: layer 'trace_of' computes einsum("bii->b") of 1 tensors; write letters for one or two tensors and the result,
 // expect-error: each at most once for a tensor: "bij,bjk->bik"
 // expect-error: [E1161]
+#include <stagecraft/operations/words.hpp>
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E2011: a scope of a pipeline stage is opened inside another one.
 // expect-error: the scope of pipeline stage 1 is opened inside the scope of stage 0; scopes are never nested
-// expect-error: [E2011] (E2011_nested_scopes.cpp:16)
+// expect-error: [E2011] (E2011_nested_scopes.cpp:17)
+// user-line: 34 (Clang: the stages ask for the model's graph)
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

@@ -3,7 +3,6 @@
 // expect-error: the pattern 'dense_[12' of pipeline stage 1 cannot be read as a regular expression
 // expect-error: a '[' has no ']' (character 7)
 // expect-error: [E2052]
-// most-characters: 4250 (GCC: the model and its description are named once)
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

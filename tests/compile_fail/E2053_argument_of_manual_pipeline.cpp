@@ -2,7 +2,6 @@
 // E2053: an argument of manual_pipeline is not the pattern of a stage.
 // expect-error: pipeline stage 1 of manual_pipeline is given as a value of type 'int'
 // expect-error: [E2053]
-// most-characters: 4250 (GCC: the model and its description are named once)
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

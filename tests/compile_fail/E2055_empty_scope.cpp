@@ -2,7 +2,8 @@
 // E2055: nothing is called in the scope of a pipeline stage.
 // expect-error: nothing is called in the scope of pipeline stage 0, so that it assigns nothing
 // expect-error: make them in it with model.layer(dense{8}), to be called later
-// expect-error: [E2055] (E2055_empty_scope.cpp:16)
+// expect-error: [E2055] (E2055_empty_scope.cpp:17)
+// user-line: 34 (Clang: the stages ask for the model's graph)
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

@@ -2,7 +2,8 @@
 // E2056: a model with a device mapping is called inside another one.
 // expect-error: model 'sequential' has a device mapping of its own, but is called inside another model
 // expect-error: give the devices of all stages with the outermost one
-// expect-error: [E2056] (E2056_nested_device_mapping.cpp:19)
+// expect-error: [E2056] (E2056_nested_device_mapping.cpp:20)
+// user-line: 34 (Clang: the stages ask for the model's graph)
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

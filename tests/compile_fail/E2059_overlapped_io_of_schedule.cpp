@@ -4,7 +4,6 @@
 // expect-error: does not receive from and send to the host while stages of model 'sequential'
 // expect-error: compute; choose the grouped one, or leave place_ops_on_io_tiles out
 // expect-error: [E2059]
-// most-characters: 4250 (Clang: the model and its description are named once)
 #include <stagecraft/description/training.hpp>
 #include <stagecraft/ipu/profile/profile.hpp>
 #include <stagecraft/pipeline.hpp>

@@ -2,9 +2,6 @@
 // E4030: a layer of the user's own that is run does not say what it computes.
 // expect-error: a layer that is run needs `void forward(auto const& call) const`
 // expect-error: [E4030]
-// most-characters: 48750 (GCC: the layer is asked for its steps when they are instantiated)
-// text-line: 15 (GCC: the line before is that of the library)
-// most-characters: 21000 (Clang: the layer is asked for its steps when they are instantiated)
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/training/trainer.hpp>
 
@@ -33,4 +30,4 @@ struct twice : sc::layer<twice> {
 using mlp = sc::sequential<input{16}, dense{8}, twice{}, dense{4}>;
 inline constexpr auto training = sc::training{.loss = sc::losses::mean_squared_error{}};
 
-void predict(sc::trainer<mlp, training>& model, xt::xtensor<float, 2> const& x) { model.predict(x); }
+void predict(sc::trainer<mlp, training>& model, xt::xtensor<float, 2> const& x) { model.predict(x); }  // <- here

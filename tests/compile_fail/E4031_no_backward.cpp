@@ -2,9 +2,6 @@
 // E4031: a layer of the user's own that is trained does not say its gradient.
 // expect-error: a layer that is trained needs `void backward(auto const& call) const`
 // expect-error: [E4031]
-// most-characters: 36750 (GCC: the layer is asked for its steps when they are instantiated)
-// text-line: 15 (GCC: the line before is that of the library)
-// most-characters: 17250 (Clang: the layer is asked for its steps when they are instantiated)
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/training/trainer.hpp>
 
@@ -37,5 +34,5 @@ using mlp = sc::sequential<input{16}, dense{8}, twice{}, dense{4}>;
 inline constexpr auto training = sc::training{.loss = sc::losses::mean_squared_error{}};
 
 void train(sc::trainer<mlp, training>& model, xt::xtensor<float, 2> const& x, xt::xtensor<float, 2> const& y) {
-  model.train_on_batch(x, y);
+  model.train_on_batch(x, y);  // <- here
 }

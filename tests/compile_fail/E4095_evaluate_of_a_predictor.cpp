@@ -3,7 +3,6 @@
 // expect-error: evaluate is called on a predictor, which has neither a loss nor an optimizer
 // expect-error: [E4095]
 // most-error-lines: 2 (GCC: it has an error of its own for what it does not match)
-// most-characters: 4250 (GCC: the model and its description are named once)
 // text-line: 6 (GCC: its own error comes first)
 // most-error-lines: 2 (Clang: it has an error of its own for what it does not match)
 #include <stagecraft/pipeline.hpp>

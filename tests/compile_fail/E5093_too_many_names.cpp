@@ -2,7 +2,6 @@
 // E5093: an application has more names than there is room for.
 // expect-error: output_names has 65 names, of which there may be
 // expect-error: [E5093]
-// most-characters: 5750 (GCC: the model and its description are named once)
 #include <stagecraft/serving/application.hpp>
 #include <stagecraft/stagecraft.hpp>
 

@@ -2,8 +2,6 @@
 // E5097: a model whose layers keep their states between batches is served to several callers.
 // expect-error: the model is stateful, and calls share its batches
 // expect-error: [E5097]
-// most-characters: 54250 (GCC: the check is in the servable of the predictor)
-// most-characters: 21750 (Clang: the check is in the servable of the predictor)
 #include <stagecraft/serving/application.hpp>
 #include <stagecraft/stagecraft.hpp>
 

@@ -6,12 +6,14 @@ A case is a C++ file. `#ifdef STAGECRAFT_BAD ... #else ... #endif` holds what is
 that the compiler must name this line. `// expect-source: <text>` is text of the library's source that it must show. With `// expect-warning: <text>` instead, the former compiles, and the compiler
 prints that.
 
-One mistake prints one error and at most MOST_CHARACTERS, with its text within the first MOST_TEXT_LINE lines. A case of
-which a compiler prints more has its own limits, with the compiler and the reason:
+One mistake prints one error and at most MOST_CHARACTERS, with its text within the first MOST_TEXT_LINE lines, and names
+the user's own line within the first MOST_USER_LINE lines. A case of which a compiler prints more has its own limits, with
+the compiler and the reason; a limit that a case does not need is refused:
 
     // most-error-lines: 2 (GCC: the class cannot be constructed, either)
     // most-characters: 9000 (GCC: fit's instantiations)
     // text-line: 5 (Clang: a constant is evaluated before)
+    // user-line: 20 (GCC: the layer's own constructors come first)
 """
 import dataclasses
 import os
@@ -28,10 +30,16 @@ MOST_ERROR_LINES = 1
 MOST_WARNING_LINES = 2
 MOST_CHARACTERS = 4000
 MOST_TEXT_LINE = 3
-LIMITS = {"most-error-lines": MOST_ERROR_LINES, "most-characters": MOST_CHARACTERS, "text-line": MOST_TEXT_LINE}
-LIMIT = re.compile(r"// (most-error-lines|most-characters|text-line): (\d+) \((GCC|Clang): .+\)")
+MOST_USER_LINE = 16  # compilers repeat a line of source and point into it for each step from the text to the user's line
+LIMITS = {"most-error-lines": MOST_ERROR_LINES, "most-characters": MOST_CHARACTERS, "text-line": MOST_TEXT_LINE,
+          "user-line": MOST_USER_LINE}
+LIMIT = re.compile(r"// (most-error-lines|most-characters|text-line|user-line): (\d+) \((GCC|Clang): .+\)")
 HERE = "// <- here"
 EXAMPLE = "example.cpp"  # what a variant is called while it is compiled
+
+
+def name_of(compiler):
+    return "GCC" if precompiled.is_gcc(compiler) else "Clang"
 
 
 @dataclasses.dataclass
@@ -45,7 +53,7 @@ class Case:
     own_limits: dict = dataclasses.field(default_factory=dict)  # by word and compiler
 
     def limit(self, word, compiler):
-        return self.own_limits.get((word, "GCC" if precompiled.is_gcc(compiler) else "Clang"), LIMITS[word])
+        return self.own_limits.get((word, name_of(compiler)), LIMITS[word])
 
     def marked_variant(self, bad):
         """The file's lines with STAGECRAFT_BAD resolved, without the comment at its top, as (number, line, is marked)."""
@@ -162,9 +170,12 @@ def length_problems(case, compiler, output):
     size, found = printed(case, output), []
     for word, number, text in (
             ("most-error-lines", size.errors, "lines with `error:`"), ("most-characters", size.characters, "characters"),
-            ("text-line", size.text_line, "lines up to the error's text")):
+            ("text-line", size.text_line, "lines up to the error's text"),
+            ("user-line", size.user_line, "lines up to the user's own")):
         if number > case.limit(word, compiler):
             found.append(f"the bad variant prints {number} {text}, more than {case.limit(word, compiler)}")
+        elif number <= LIMITS[word] < case.limit(word, compiler):
+            found.append(f"the bad variant needs no `// {word}:` for {name_of(compiler)}: it prints {number} {text}")
     if size.text_line == 0:
         found.append("the bad variant does not print its text")
     return found

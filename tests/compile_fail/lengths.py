@@ -37,7 +37,9 @@ def main():
         over = sum(size.characters > compile_case.MOST_CHARACTERS for _, size in sizes)
         print(f"{compiler}: {over} of {len(sizes)} print more than {compile_case.MOST_CHARACTERS} characters, "
               f"{sum(size.errors > 1 for _, size in sizes)} more than one error, "
-              f"{sum(size.text_line > compile_case.MOST_TEXT_LINE for _, size in sizes)} their text too late")
+              f"{sum(size.text_line > compile_case.MOST_TEXT_LINE for _, size in sizes)} their text too late, "
+              f"{sum(size.user_line > compile_case.MOST_USER_LINE for _, size in sizes)} the user's "
+              "line too late")
 
 
 if __name__ == "__main__":

@@ -122,6 +122,8 @@ class Runner(unittest.TestCase):
         self.assert_each(self.problems(limits.replace("most-characters: 100", "text-line: 0") + GOOD), "more than 0")
         for compiler, texts in self.problems(MANY_ERRORS + limits.replace("characters: 100", "error-lines: 3")).items():
             self.assertEqual(texts, [], compiler)
+        self.assert_each(self.problems(limits.replace("most-characters: 100", "user-line: 1") + GOOD), "more than 1")
+        self.assert_each(self.problems(limits.replace("most-characters: 100", "text-line: 9") + GOOD), "needs no `// text-line:`")
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "E1999_sample.cpp"
             path.write_text(GOOD, encoding="utf-8")

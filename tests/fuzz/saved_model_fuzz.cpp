@@ -55,7 +55,8 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* bytes, std::size_t siz
     require(fuzz::source_shape(source.view()).is_model());
   } catch (sc::file_error const& error) {
     auto const code = error.code();
-    require(code.substr(0, 4) == "E510" || code == "E5063" || code == "E5064" || code == "E5065" || code == "E5191");
+    require(code.substr(0, 4) == "E510" || code == "E5063" || code == "E5064" || code == "E5065" || code == "E5191" ||
+            code.substr(0, 4) == "E524");
   }
   return 0;
 }

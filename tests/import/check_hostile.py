@@ -250,6 +250,23 @@ def check_onnx():
                 attempt(path, f"{name}.onnx: {old} is {new[:80]}")
 
 
+# The same of TensorFlow's graphs: nodes with their attributes.
+ATTRIBUTE = {1: str, 2: {2: str, 8: {8: str}, 10: {1: str}}}
+GRAPH_DEF = {1: {1: str, 2: str, 3: str, 4: str, 5: ATTRIBUTE}, 2: {1: {1: {1: str, 2: {1: str}, 3: {1: str}}, 3: {1: str, 2: str, 3: str}}}}
+
+
+def check_graph_def():
+    whole = (MODELS / "gates.pb").read_bytes()
+    found = {}
+    with_texts(whole, GRAPH_DEF, lambda text: found.setdefault(text, text))
+    check(len(found) > 20, f"gates.pb has {len(found)} texts")
+    for number, old in enumerate(found if THOROUGH else list(found)[::2]):
+        for new in [each.encode() for each in values_for(number, 2)] + ([b"\xff\xfe"] if number % 8 == 0 else []):
+            path = FOLDER / "hostile.pb"
+            path.write_bytes(with_texts(whole, GRAPH_DEF, lambda text: new if text == old else text))
+            attempt(path, f"gates.pb: {old} is {new[:80]}")
+
+
 def write_bundle(folder, config, shapes):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -377,7 +394,7 @@ def check_types():
 def main():
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir(parents=True)
-    for packed in "models.tar.xz", "onnx_models.tar.xz", "rtneural_models.tar.xz", "saved_models.tar.xz":
+    for packed in "models.tar.xz", "onnx_models.tar.xz", "rtneural_models.tar.xz", "saved_models.tar.xz", "tensorflow_graphs.tar.xz":
         with tarfile.open(HERE / packed) as archive:
             archive.extractall(MODELS)
     check_tfjs()
@@ -385,6 +402,7 @@ def main():
     check_keras()
     check_h5_and_saved_model()
     check_onnx()
+    check_graph_def()
     check_bundles()
     check_file_names()
     check_types()

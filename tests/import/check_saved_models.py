@@ -156,7 +156,7 @@ def check_refusals():
     refused("E5102", "cut off", graph=b"\x0a\x7f")
     refused("E5065", "layer 'dense' has 0 arrays", graph=field(1, b""))
     refused("E5102", "in each other too often", **models_in_each_other(levels=12, width=4))
-    refused("E5102", "no layers", metadata={})
+    refused("E5240", "'serve'", metadata={})
     refused("E5102", "no JSON", metadata={0: "{"})
     refused("E5102", "no JSON", metadata={0: "[" * 100000})
     refused("E5063", "the model is a Mine", metadata={0: '{"class_name": "Mine", "config": {}}'})

@@ -48,3 +48,27 @@ def onnx(nodes, constants=(), opset=17, shape=(None, 4), inputs=("x",), outputs=
               for name, lengths, numbers in constants]
     graph += [(11, value(name)) for name in inputs] + [(12, value(name)) for name in outputs]
     return message((1, 8), (7, message(*graph)), (8, message((1, ""), (2, opset))))
+
+
+def node(kind, name, *inputs, **attributes):
+    """A node of TensorFlow's graphs; an attribute is its kind and its value."""
+    def dimension(length):
+        return (2, message((1, (1 << 64) - 1 if length is None else length)))
+
+    def value(what, of):
+        if what == "real":
+            return b"\x25" + array.array("f", [of]).tobytes()
+        if what == "tensor":
+            content = array.array("f", of).tobytes()
+            return message((8, message((1, 1), (2, message(dimension(len(of)))), (4, content))))
+        if what == "shape":
+            return message((7, message(*map(dimension, of))))
+        if what == "function":
+            return message((10, message((1, of))))
+        return message(({"text": 2, "integer": 3, "truth": 5, "type": 6}[what], int(of) if what == "truth" else of))
+    return message((1, name), (2, kind), *((3, each) for each in inputs), *((5, message((1, key), (2, value(*each)))) for key, each in attributes.items()))
+
+
+def graph_def(*nodes):
+    """A frozen graph."""
+    return message(*((1, each) for each in nodes))

@@ -15,7 +15,7 @@ namespace sc = stagecraft;
 namespace kernels = stagecraft::kernels;
 using namespace stagecraft::initializers;
 
-static_assert(sc::initializer(zeros{}) != sc::initializer{} && !sc::initializer{}.is_random());
+static_assert(sc::initializer(zeros{}) != sc::initializer{});
 static_assert(sc::initializer(glorot_uniform{.seed = 3}).seed == 3);
 static_assert(sc::initializer(random_normal{}).b == 0.05F && sc::initializer(random_uniform{}).a == -0.05F);
 static_assert(sc::initializer(he_normal{}).scale() == 2 && sc::initializer(he_normal{}).fan() == sc::fan_mode::fan_in);
@@ -24,7 +24,6 @@ static_assert(sc::initializer(glorot_normal{}).scale() == 1 &&
 static_assert(sc::initializer(lecun_uniform{}).scale() == 1 &&
               sc::initializer(lecun_uniform{}).fan() == sc::fan_mode::fan_in);
 static_assert(sc::initializer(orthogonal{}).name() == "Orthogonal");
-static_assert(sc::initializer(truncated_normal{}).is_random() && !sc::initializer(identity{}).is_random());
 
 constexpr int convolution_shape[] = {3, 5, 16, 32};
 static_assert(kernels::compute_fans(convolution_shape).in == 240 &&

@@ -3,6 +3,7 @@
 #include "gradient_check.hpp"
 
 #include <stagecraft/operations/differentiation.hpp>
+#include <stagecraft/operations/words.hpp>
 #include <array>
 #include <doctest/doctest.h>
 #include <string>

@@ -40,6 +40,13 @@ class gradient_check {
     return run[traced_.outputs[static_cast<std::size_t>(index)]];
   }
 
+  /// The gradient of an input or, behind them, of a weight.
+  values gradient(std::size_t leaf) {
+    auto run = leaves_;
+    run.run(traced_.list.size());
+    return run[traced_.gradients[leaf]];
+  }
+
   /// Checks each element of each gradient; returns how many there were.
   int check(double tolerance = 1e-7) {
     auto done = leaves_;

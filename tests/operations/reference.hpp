@@ -4,8 +4,11 @@
 #pragma once
 
 #include <stagecraft/kernels/elementwise/function.hpp>
+#include <stagecraft/kernels/elementwise/whole.hpp>
 #include <stagecraft/operations/kinds/operation.hpp>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -37,6 +40,7 @@ class interpreter {
   int read(int index) const { return operands_[static_cast<std::size_t>(here().first_operand + index)]; }
   values const& in(int index) const { return values_[static_cast<std::size_t>(read(index))]; }
   extents const& shape_of(int index) const { return nodes_[static_cast<std::size_t>(read(index))].shape; }
+  dtype type_of(int index) const { return nodes_[static_cast<std::size_t>(read(index))].type; }
 
   static std::size_t offset(extents const& shape, place const& at, int rank) {  // of an operand that may be broadcast
     long long k = 0;
@@ -83,6 +87,25 @@ class interpreter {
       double x[3]{};
       for (int i = 0; i < count; ++i) x[i] = (*given[i])[offset(*shapes[i], at, shape.rank)];
       result[offset(shape, at, shape.rank)] = kernels::function_value(what.apply, x[0], x[1], x[2]);
+    });
+    y = result;
+  }
+  /// Whole numbers up to 2^31 are exact in double.
+  void step(whole_map const& what, values& y) {
+    auto const& shape = here().shape;
+    values result(static_cast<std::size_t>(shape.size()));
+    auto const to_bits = [](double value, dtype type) {
+      return type == dtype::int32 ? std::bit_cast<float>(static_cast<std::int32_t>(value)) : static_cast<float>(value);
+    };
+    for_each_place(shape, [&](place const& at) {
+      float x[2]{};
+      for (int i = 0; i < here().operand_count; ++i)
+        x[i] = to_bits(in(i)[offset(shape_of(i), at, shape.rank)], type_of(i));
+      if (what.apply == whole_function::constant) x[0] = std::bit_cast<float>(what.value);
+      float const found = kernels::whole_value(what.apply, x[0], x[1]);
+      result[offset(shape, at, shape.rank)] = here().type == dtype::int32
+                                                  ? static_cast<double>(std::bit_cast<std::int32_t>(found))
+                                                  : static_cast<double>(found);
     });
     y = result;
   }

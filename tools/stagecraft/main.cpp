@@ -72,18 +72,26 @@ std::terminate_handler other_problems = nullptr;
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app("Models in files: imports Keras's and ONNX's as C++ source, exports them, and shows what is in them.",
-               "stagecraft");
+  CLI::App app(
+      "Models in files: imports those of Keras, ONNX and TensorFlow as C++ source, exports them, and shows what is in "
+      "them.",
+      "stagecraft");
   app.set_version_flag("--version", std::to_string(stagecraft::version_major) + "." +
                                         std::to_string(stagecraft::version_minor) + "." +
                                         std::to_string(stagecraft::version_patch));
   app.require_subcommand(1);
 
-  std::vector<std::string> shapes;
+  std::vector<std::string> shapes, output_nodes;
+  std::string signature;
   auto const add_file = [&](CLI::App& command, std::string& file) {
     auto* const own = command.add_option("file", file,
                                          "A model that Keras has saved, .h5, .keras or a SavedModel's folder, an .onnx "
-                                         "file, TensorFlow.js's model.json, or a folder that save_model has written");
+                                         "file, TensorFlow's frozen graph (.pb), TensorFlow.js's model.json, or a "
+                                         "folder that save_model has written");
+    command.add_option("--signature", signature,
+                       "The signature of a SavedModel whose graph is read; default: Keras's layers if the folder has "
+                       "them, else serving_default");
+    command.add_option("--output-node", output_nodes, "A node that is an output of a frozen graph; once for each");
     command.add_option("--input-shape", shapes,
                        "The shape of an input without the batch, such as 224,224,3, where the file has None; once for "
                        "each input");
@@ -124,6 +132,8 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
     import.options.input_shapes = show.options.input_shapes = shapes_of(shapes);
     import.options.architecture = architecture;
+    import.options.signature = show.options.signature = signature;
+    import.options.output_nodes = show.options.output_nodes = output_nodes;
     if (import_app->parsed()) import.run();
     if (export_app->parsed()) export_.run();
     if (show_app->parsed() && show.file.empty() && signatures->dir.empty()) throw CLI::RequiredError("file, or --dir");

@@ -37,15 +37,19 @@ template <activation Function, bool Gradient>
 inline constexpr operations::formula_view view_of_activation{formula_of_activation<Function, Gradient>.steps,
                                                              formula_of_activation<Function, Gradient>.results};
 
-/// E1083: an activation of the user's own that takes too many operations.
-template <activation Function>
-inline constexpr diagnostic activation_formula_problem = [] {
-  auto const gradient = trace_activation(Function, true);
-  diagnostic problem = gradient.problem;
+/// Reports E1083 for an activation of the user's own that takes too many operations.
+constexpr void check_formula(activation const& function, diagnostic& problem) {
+  auto const gradient = trace_activation(function, true);
+  if (gradient.problem.failed() && !problem.failed()) problem = gradient.problem;
   if (auto const count = gradient.steps.size(); count > operations::formula_view::most_steps)
-    problem.report(1083, "activation '", Function.name(), "' takes ", static_cast<int>(count),
+    problem.report(1083, "activation '", function.name(), "' takes ", static_cast<int>(count),
                    " operations with its gradient; there are at most ",
                    static_cast<int>(operations::formula_view::most_steps));
+}
+template <activation Function>
+inline constexpr diagnostic activation_formula_problem = [] {
+  diagnostic problem;
+  check_formula(Function, problem);
   return problem;
 }();
 

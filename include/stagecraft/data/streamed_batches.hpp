@@ -122,7 +122,6 @@ class streamed_batches : public trainers::batch_supply {
         trainers::sample_source(xt::adapt(+numbers, made.values.size(), xt::no_ownership(), extents)));
   }
   [[nodiscard]] bool has_parts() const noexcept { return !parts_.empty(); }
-  [[nodiscard]] std::size_t part_count() const noexcept { return parts_.size(); }
   /// The memory for the sample of a row; E4065 if its shape is not that of the first sample.
   [[nodiscard]] float* place(std::size_t index, shape const& found, int row) {
     auto& own = *parts_[index];

@@ -105,7 +105,7 @@ struct plan_of_initializer : weight_plan<trace_of_initializer<Initializer, Whole
 /// True if tiles carry out all operations of a plan for a weight: maps, sums and maxima.
 constexpr bool has_weight_lowering(operations::plan_view const& plan) {
   for (int const id : plan.forward) {
-    auto const& [what, shape, first, operands, has_gradient] = plan.nodes[id];
+    auto const& [what, shape, first, operands, has_gradient, type] = plan.nodes[id];
     bool const is_known = is_alias(what) || what.is<operations::map>() || what.is<operations::reduce>() ||
                           what.is<operations::broadcast>() || what.is<operations::input>() ||
                           what.is<operations::constant>();

@@ -107,6 +107,11 @@ namespace stagecraft::serving::detail {
 using namespace reports;
 }  // namespace stagecraft::serving::detail
 
+/// mpi/: several processes as one machine.
+namespace stagecraft::mpi {
+using namespace reports;
+}  // namespace stagecraft::mpi
+
 /// The inner names of all rooms, for code in stagecraft:: and in its vocabularies. Nothing is declared here.
 namespace stagecraft::detail {
 using namespace reports;

@@ -7,6 +7,7 @@
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/engine/policy/execution_policy.hpp>
 #include <stagecraft/engine/policy/pass_memory.hpp>
+#include <stagecraft/engine/policy/processes.hpp>
 #include <stagecraft/engine/step_plan.hpp>
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/kernels/reduction/collectives.hpp>
@@ -102,6 +103,20 @@ struct pipeline_sizes : session_shape<typename Job::described> {
   static constexpr auto const& options = Job::options;
   static constexpr auto const& weights = weight_storage_of<model, architecture>;
   static constexpr int replicas = Replicas;
+  using processes = processes_of<machine>;
+  /// The replicas of this process, `first_replica` and those after it.
+  [[nodiscard]] static constexpr int replicas_here() {
+    if constexpr (processes::is_alone)
+      return Replicas;
+    else
+      return processes::replicas_here(Replicas);
+  }
+  [[nodiscard]] static constexpr int first_replica() {
+    if constexpr (processes::is_alone)
+      return 0;
+    else
+      return processes::first_replica(Replicas);
+  }
   static constexpr long long all_targets = shape::has_losses ? shape::target_offset(shape::end_count) : 0;
   static constexpr long long all_scales = shape::has_losses ? shape::scale_offset(shape::end_count) : 0;
   /// What most memory is planned for: training, if it is said how weights are updated.
@@ -112,7 +127,7 @@ struct pipeline_sizes : session_shape<typename Job::described> {
   static constexpr int devices = table<main_mode>().devices();
   /// Threads that work on one device: at most; and all of them.
   static constexpr int threads_of_device = detail::threads_of_device<Job>;
-  static constexpr int workers = std::min(machine::threads, replicas* devices);
+  static constexpr int workers = std::min(machine::threads, replicas / processes::most * devices);
   static constexpr int threads = threads_of_device > 1 ? machine::threads : workers;
   /// How many of them work on the devices of a worker.
   [[nodiscard]] static constexpr int threads_of_worker(int worker) {

@@ -37,8 +37,10 @@ class pipeline_run {
   static constexpr bool trains = Mode == execution_mode::training;
   static constexpr int accumulation_steps = sizes::options.accumulation_steps();
   static constexpr std::size_t passes = static_cast<std::size_t>(sizes::template table<Mode>().passes());
-  /// Devices of one thread.
-  static constexpr std::size_t most_devices = workers <= replicas
+  /// Devices of one thread. Where processes may be fewer than they could be, a thread may have all of them.
+  static constexpr bool is_alone = sizes::processes::is_alone;
+  static constexpr std::size_t most_devices = !is_alone ? replicas * devices
+                                              : workers <= replicas
                                                   ? (replicas + workers - 1) / workers * devices
                                                   : (devices + workers / replicas - 1) / (workers / replicas);
   static constexpr bool has_penalties = Session::has_losses && [] {
@@ -110,8 +112,12 @@ class pipeline_run {
     bool (*run)(execution_type const&, memory_type&, std::int64_t micro_batch, device_thread const&);
   };
 
+  /// Several threads that work together take passes in one order, whatever each of them sees to be ready. They have
+  /// only one device, or all of a process, where processes are fewer than they could be.
+  static constexpr bool overtakes = most_devices > 1 && sizes::threads_of_device == 1;
+
   /// The passes of a thread's devices, each device's in its order: the earliest, or, while it has to wait, the earliest
-  /// that need not. Several threads have only one device.
+  /// that need not.
   bool run_passes(timetable const& table, int first, device_thread const& self) const {
     static constexpr auto functions = list_passes(std::make_index_sequence<passes>{});
     std::array<replica_device, most_devices> devices_here;
@@ -130,7 +136,7 @@ class pipeline_run {
           next = &devices_here[i];
       if (next == nullptr) return true;
       // If none is ready, it waits for the earliest; that cannot last, since the earliest of all threads' is ready.
-      if (most_devices > 1 && all_.team != nullptr && !is_ready(*next)) {
+      if (overtakes && all_.team != nullptr && !is_ready(*next)) {
         replica_device* other = nullptr;
         for (std::size_t i = 0; i < count; ++i)
           if (auto const& cursor = devices_here[i].next; !cursor.at_end() && may_overtake(table, cursor.pass()) &&
@@ -162,6 +168,8 @@ class pipeline_run {
       if (!each(update::sum_calls)) return false;
     if constexpr (replicas > 1)
       if (!synchronize(self) || !each(update::reduce) || !synchronize(self)) return false;
+    if constexpr (!is_alone)
+      if (!exchange(self) || !synchronize(self)) return false;
     // A shard of a weight is no weight: its functions wait for all.
     if constexpr (have_penalty_gradients<typename Session::first_plan>)
       if (!each(update::add_penalty_gradients) || !synchronize(self)) return false;
@@ -173,7 +181,7 @@ class pipeline_run {
     if (sizes::scales_losses && !each(update::advance_loss_scale)) return false;
     if (all_.record != nullptr && self.leads())
       for_each_device(self.worker, [&](int replica, int device) {
-        all_.record->record({.replica = replica,
+        all_.record->record({.replica = (*memories_)[replica]->replica,
                              .device = device,
                              .worker = self.worker,
                              .kind = pass_kind::weight_update,
@@ -182,6 +190,12 @@ class pipeline_run {
       });
     count(self, micro_batches);
     return synchronize(self);
+  }
+  /// The first thread exchanges the sums of this process's replicas for those of all, while the others wait.
+  bool exchange(device_thread const& self) const {
+    if (self.worker > 0) return true;
+    return device_threads<sizes::threads_of_device>::alone({{}, {}, {}, {.member = self.member}},
+                                                           [this] { update::exchange(*memories_); });
   }
   /// What the norms of this and later rounds need.
   template <int Round, class EachDevice>
@@ -222,22 +236,24 @@ class pipeline_run {
 
   /// each(replica, device) for the devices of a thread, until it gives false: all of some replicas, or some of one. A
   /// thread with parts of two replicas could wait in one's `feed` or `results` for the other, which waits for it.
+  /// Replicas are numbered within the process.
   template <class Each>
   static bool for_each_device(int worker, Each const& each) {
+    auto const here = sizes::replicas_here();
     auto const goes_on = [&](int replica, int device) {
       if constexpr (std::is_void_v<decltype(each(0, 0))>)
         return each(replica, device), true;
       else
         return each(replica, device);
     };
-    if constexpr (workers <= replicas) {
-      for (int replica = worker * replicas / workers; replica < (worker + 1) * replicas / workers; ++replica)
+    if (workers <= here) {
+      for (int replica = worker * here / workers; replica < (worker + 1) * here / workers; ++replica)
         for (int device = 0; device < devices; ++device)
           if (!goes_on(replica, device)) return false;
     } else {
       int replica = 0;
-      while ((replica + 1) * workers / replicas <= worker) ++replica;
-      int const first = replica * workers / replicas, count = (replica + 1) * workers / replicas - first;
+      while ((replica + 1) * workers / here <= worker) ++replica;
+      int const first = replica * workers / here, count = (replica + 1) * workers / here - first;
       for (int device = (worker - first) * devices / count; device < (worker - first + 1) * devices / count; ++device)
         if (!goes_on(replica, device)) return false;
     }

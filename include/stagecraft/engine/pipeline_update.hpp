@@ -64,19 +64,28 @@ class pipeline_update {
   }
   static constexpr bool sums_apart = replicas > 1 || have_penalty_gradients<Plan> || norms::rounds > 0;
 
-  /// The gradients of all replicas become one, in the order of the replicas: each replica's device reduces its shard,
-  /// for all of them or, if that is all that it will need, for itself.
+  /// The gradients of all replicas become one, added in a fixed tree (collectives.hpp): each replica's device reduces
+  /// its shard, for all of them or, if that is all that it will need, for itself.
   static bool reduce(job const& what, device_thread const& self) {
     auto const memory = memory_of(what, self);
     return team::alone(memory, [&] {
       for_each_weight(what.device, [&]<std::size_t Parameter>() {
-        auto const shard = kernels::shard_of(Plan::weights.size[Parameter], what.replica, replicas);
+        auto const here = Sizes::replicas_here();
+        auto const shard = kernels::shard_of(Plan::weights.size[Parameter], what.replica, here);
         std::array<float*, static_cast<std::size_t>(replicas)> gradients{};
-        for (std::size_t i = 0; i < gradients.size(); ++i)
-          gradients[i] = gradients_of(*what.all[i]) + Plan::weights.offset[Parameter];
-        policy::template sum_of_replicas<Plan, Parameter>(memory, gradients, what.replica, shard);
+        for (int i = 0; i < here; ++i) gradients[i] = gradients_of(*what.all[i]) + Plan::weights.offset[Parameter];
+        if constexpr (Sizes::processes::is_alone)
+          policy::template sum_of_replicas<Plan, Parameter>(memory, gradients, what.replica, shard);
+        else
+          Sizes::processes::template add_up<Plan>(gradients.data(), shard);
       });
     });
+  }
+  /// The sums of this process's replicas become those of all processes' replicas, in each replica.
+  static void exchange(all_replicas const& all) {
+    std::array<float*, static_cast<std::size_t>(replicas)> here{};
+    for (int i = 0; i < Sizes::replicas_here(); ++i) here[i] = gradients_of(*all[i]);
+    Sizes::processes::template exchange<Plan>(here.data(), Plan::weights.floats);
   }
 
   /// Adds the gradients of the user's own penalties to those of the device's weights, before any weight changes.

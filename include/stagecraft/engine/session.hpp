@@ -59,9 +59,9 @@ class session : public session_shape<typename Job::described> {
 
   [[gnu::cold]] explicit session(std::uint64_t seed = first_plan::training.seed)
       : seed_(seed), learning_rate_(sizes::learning_rate) {
-    for (int i = 0; i < replicas; ++i) {
-      replicas_[i] = owned<memory_type>(new memory_type(i, workspace_floats, widened_floats));
-      pointers_[i] = replicas_[i].get();
+    for (int i = 0; i < sizes::replicas_here(); ++i) {
+      pointers_[i] = new memory_type(sizes::first_replica() + i, workspace_floats, widened_floats);
+      replicas_[i] = owned<memory_type>(pointers_[i]);
     }
     initialize_weights(seed);
     begin_run();
@@ -81,8 +81,8 @@ class session : public session_shape<typename Job::described> {
                        accumulation_steps, steps);
     auto all = execution(feed, results, true);
     if constexpr (sizes::scales_losses)  // an execution that has failed may have changed some of them
-      for (auto* const replica : pointers_)
-        for (auto& scale : replica->loss_scales.of_device) scale = pointers_[0]->loss_scales.of_device[0];
+      for (int i = 0; i < sizes::replicas_here(); ++i)
+        for (auto& scale : pointers_[i]->loss_scales.of_device) scale = pointers_[0]->loss_scales.of_device[0];
     all.first_step = steps_;
     steps_ += static_cast<std::uint64_t>(steps) * replicas;
     run<execution_mode::training>(all, steps);
@@ -120,8 +120,7 @@ class session : public session_shape<typename Job::described> {
     }
   }
 
-  /// Whether `call(x, y)` can run the model: its forward steps alone, on one thread and floats, from one input to one
-  /// output.
+  /// Whether `call(x, y)` can run the model: forward steps on one thread and floats, from one input to one output.
   static constexpr bool calls_alone = [] {
     if constexpr (sizes::stages == 1 && sizes::workers == 1)
       return pipeline_pass<session, execution_mode::inference, 0>::runs_alone;
@@ -141,9 +140,10 @@ class session : public session_shape<typename Job::described> {
   /// All replicas get the weights of the first one. Called before the first execution of a run, and by `call`.
   void begin_run() {
     if (!replicas_[0]->weights.is_shared()) policy::template given_weights<first_plan>(replicas_[0]->weights.data());
-    for (int i = 1; i < replicas; ++i)
-      std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
-    for (auto& replica : replicas_) replica->copied.fill(0);
+    for (int i = 0; i < sizes::replicas_here(); ++i) {
+      if (i > 0) std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
+      replicas_[i]->copied.fill(0);
+    }
     if (!std::exchange(weights_changed_, false)) return;
     step_weights_.derive(replicas_[0]->weights.data());
     if constexpr (calls_alone) {
@@ -162,6 +162,7 @@ class session : public session_shape<typename Job::described> {
     replicas_[0]->share_weights_of(*other.replicas_[0], graph.is_stateful());
     weights_changed_ = true;
   }
+  [[nodiscard]] aligned_block& memory_of_weights() { return replicas_[0]->weights; }
   /// Forgets micro-batches whose weights have not been updated yet.
   void begin_accumulation() { accumulated_ = 0; }
 
@@ -315,7 +316,7 @@ class session : public session_shape<typename Job::described> {
   template <std::size_t Parameter, class Each>
   void for_each_state_part(int slot, Each const& each) const {
     constexpr auto offset = sizes::state_offset(Parameter);
-    for (int i = 0; i < replicas; ++i) {
+    for (int i = 0; i < sizes::replicas_here(); ++i) {
       auto elements = kernels::share::range{0, sizes::weights.size[Parameter]};
       if constexpr (sizes::shards_state) elements = kernels::shard_of(elements.last, i, replicas);
       each(replicas_[i]->state.data() + offset + slot * sizes::all_state_floats, elements);
@@ -352,8 +353,8 @@ class session : public session_shape<typename Job::described> {
 
   template <execution_mode Mode>
   void run(execution_type const& all, int steps) {
-    for (auto& replica : replicas_)
-      for (auto& count : replica->done) count.reset();
+    for (int i = 0; i < sizes::replicas_here(); ++i)
+      for (auto& count : replicas_[i]->done) count.reset();
     pipeline_run<session, Mode> const work(all, pointers_, steps, done_);
     try {
       if constexpr (workers > 1) {

@@ -6,6 +6,7 @@
 #include <stagecraft/description/replicas.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/policy/execution_policy.hpp>
+#include <stagecraft/engine/policy/processes.hpp>
 #include <stagecraft/engine/policy/weight_storage.hpp>
 #include <stagecraft/optimizers/rests_without_gradient.hpp>
 #include <stagecraft/plan/passes.hpp>
@@ -27,10 +28,10 @@ constexpr auto const& plan_on_machine() {
     return pass_plan_of<typename Job::planned, Pass>;
 }
 
-/// The devices of all replicas, and the threads of a machine that work on one of them: at most.
+/// The devices of all replicas of a process, and the threads of a machine that work on one of them: at most.
 template <class Job>
-inline constexpr int devices_of_all =
-    Job::replicas * planning_timetable<typename Job::template in<main_mode<Job>>>.devices();
+inline constexpr int devices_of_all = Job::replicas / processes_of<typename Job::machine>::most *
+                                      planning_timetable<typename Job::template in<main_mode<Job>>>.devices();
 template <class Job>
 inline constexpr int threads_of_device = policy_of<typename Job::machine>::devices_have_teams
                                              ? (Job::machine::threads + devices_of_all<Job> - 1) / devices_of_all<Job>

@@ -97,7 +97,7 @@ class known_rules {
  public:
   [[nodiscard]] constexpr known_rule const* find(type_tag const* type, rules_key const& key,
                                                  layer_inputs const& in) const {
-    if (!key.is_known) return nullptr;
+    if (!key.is_known || in.has_whole_numbers()) return nullptr;
     for (int i = 0; i < count_; ++i) {
       known_rule const& rule = rules_[i];
       if (rule.input_count == in.size() && rule.inputs[0] == in[0] && (in.size() == 1 || rule.inputs[1] == in[1]) &&
@@ -107,7 +107,8 @@ class known_rules {
     return nullptr;
   }
   constexpr void add(known_rule rule, layer_inputs const& in) {
-    if (count_ == capacity || in.size() > known_rule::most_inputs || !rule.key.is_known) return;
+    if (count_ == capacity || in.size() > known_rule::most_inputs || !rule.key.is_known || in.has_whole_numbers())
+      return;
     rule.input_count = in.size();
     for (int i = 0; i < in.size(); ++i) rule.inputs[i] = in[i];
     rules_[count_++] = rule;
@@ -200,6 +201,7 @@ struct call_record {
   wrapped_names wrapped;          // those of the layers inside it, which have none of their own
   type_tag const* type;
   layer_kernel kernel = layer_kernel::none;
+  missing_loops lacks = missing_loops::none;
   tracing::array_view<symbolic_tensor const> inputs;
   stagecraft::shape shape;
   dtype type_of_output = dtype::float32;
@@ -214,7 +216,7 @@ struct call_record {
   constexpr void take(stagecraft::shape const& output, long long cost, bool moves_only) {
     shape = output;
     flops = cost;
-    if (!moves_only) type_of_output = dtype::float32;
+    if (!moves_only) type_of_output = output.is_whole ? dtype::int32 : dtype::float32;
   }
 };
 

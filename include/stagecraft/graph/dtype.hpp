@@ -6,9 +6,10 @@
 
 namespace stagecraft {
 
-/// Keras's `dtype` argument. The host computes in float32; data of the other types are converted on their way in.
+/// Keras's `dtype` argument. The host computes in float32, and in int32 where values have this type; data of the other
+/// types are converted on their way in.
 /// (bfloat16: the upper half of a float32. of_policy: a layer's type is that of the description's dtype_policy.)
-enum class dtype : unsigned char { float32, float16, int32, uint8, boolean, bfloat16, of_policy };
+enum class dtype : unsigned char { float32, float16, int32, uint8, boolean, bfloat16, of_policy, int8 };
 
 /// Keras's name of the type.
 [[nodiscard]] constexpr std::string_view name(dtype type) noexcept {
@@ -17,6 +18,7 @@ enum class dtype : unsigned char { float32, float16, int32, uint8, boolean, bflo
     case dtype::bfloat16: return "bfloat16";
     case dtype::int32: return "int32";
     case dtype::uint8: return "uint8";
+    case dtype::int8: return "int8";
     case dtype::boolean: return "bool";
     default: return "float32";
   }
@@ -31,6 +33,7 @@ enum class dtype : unsigned char { float32, float16, int32, uint8, boolean, bflo
     case dtype::float16:
     case dtype::bfloat16: return 2;
     case dtype::uint8:
+    case dtype::int8:
     case dtype::boolean: return 1;
     default: return 4;
   }

@@ -17,6 +17,12 @@ class layer_inputs {
   [[nodiscard]] constexpr int size() const noexcept { return count_; }
   constexpr shape const& operator[](int index) const { return shapes_[index]; }
   [[nodiscard]] constexpr shape const* data() const noexcept { return shapes_; }
+  /// True if an input is of type int32.
+  [[nodiscard]] constexpr bool has_whole_numbers() const noexcept {
+    for (int i = 0; i < count_; ++i)
+      if (shapes_[i].is_whole) return true;
+    return false;
+  }
 
   /// Says that the call is not valid: `return in.error(1002, "expects ..., but got ", in[0]);`. The text begins with
   /// the layer's name by itself. Returns a shape that stands in for the missing one.

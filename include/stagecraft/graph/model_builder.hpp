@@ -58,6 +58,7 @@ class model_builder {
     call.is_input = true;
     call.type = type;
     call.shape = dimensions;
+    call.shape.is_whole = type == dtype::int32;
     call.nested_model = current_model();
     return append(call);
   }

@@ -34,6 +34,8 @@ struct shape {
 
   int dimensions[max_rank]{};
   int dimension_count = 0;
+  /// True if the elements are int32, whose bits lie where a float32 would; comparisons of shapes do not look at it.
+  bool is_whole = false;
 
   constexpr shape() = default;
   template <std::integral... Dimensions>

@@ -56,7 +56,7 @@ class narrow_storage {
     });
   }
 
-  /// The loss of an output, which `run(prediction, gradient)` gives.
+  /// The loss of an output, which `run(prediction, gradient)` computes.
   template <std::size_t Output, class Run>
   static float loss(pass_memory const& memory, float const* prediction, loss_gradient const& gradient, Run const& run) {
     constexpr int call = session::ends[Output];
@@ -144,7 +144,7 @@ class narrow_storage {
   }
   static constexpr long long floats_of(int call) { return (numbers_of(call) + 15) / 16 * 16; }
   static constexpr bool is_stored_narrow(int call) { return is_half(Plan::model_plan.calls[call].stored); }
-  /// Where a widened output lies in the room, in floats: behind what steps, losses and the infeed need.
+  /// The offset of a widened output in the room, in floats: after what steps, losses and the infeed need.
   template <std::size_t Output>
   static constexpr long long output_offset() {
     long long most = 0, inputs = 0;

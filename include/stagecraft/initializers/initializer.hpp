@@ -110,12 +110,6 @@ struct initializer {
     bool const is_glorot = kind == initializer_kind::glorot_normal || kind == initializer_kind::glorot_uniform;
     return is_glorot ? fan_mode::fan_avg : mode;
   }
-
-  /// True if the values are drawn, false if they are the same for every seed.
-  [[nodiscard]] constexpr bool is_random() const {
-    return kind != initializer_kind::unsaid && kind != initializer_kind::zeros && kind != initializer_kind::ones &&
-           kind != initializer_kind::constant && kind != initializer_kind::identity;
-  }
 };
 
 /// Base of an initializer of your own: the values that a weight of a shape begins with, in the words of a layer's

@@ -54,23 +54,9 @@ inline constexpr diagnostic wrong_call_problem = [] {
   return problem;
 }();
 
-#ifdef __clang__
-struct no_options {};
-
-/// Between layer_base and `layer` with Clang: the constructor for options in braces that the layer does not have,
-/// without an argument before them, which Clang matches with `...` only. Clang prefers the default constructor of
-/// `layer`, a template, to an inherited `...`, but not to one in the same class.
-template <class Derived>
-struct clang_layer_base : tracing::layer_base {
-  template <class L = Derived>
-  constexpr explicit clang_layer_base(...) {
-    static_assert(report<wrong_options_problem<L>>());
-  }
-
- protected:
-  constexpr explicit clang_layer_base(no_options) {}
-};
-#endif
+/// True. As a constraint it prefers a template to another with the same parameters.
+template <class>
+inline constexpr bool is_preferred = true;
 
 }  // namespace stagecraft::layers::detail
 
@@ -93,16 +79,19 @@ namespace stagecraft {
 /// Options are public members, so that a layer can be a template argument of `sequential`. Called as a named variable,
 /// a layer keeps its weights from call to call; called as a temporary, it is a new one each time.
 template <class Derived>
-#ifdef __clang__
-struct layer : layers::detail::clang_layer_base<Derived> {
-  template <class L = Derived>
-  constexpr layer() : layers::detail::clang_layer_base<Derived>(layers::detail::no_options{}) {}
-  using layers::detail::clang_layer_base<Derived>::clang_layer_base;
-#else
 struct layer : tracing::layer_base {
   // A template: otherwise it would be a better match for `dense{}` than dense's own, which reports E1025.
   template <class L = Derived>
+    requires layers::detail::is_preferred<L>
   constexpr layer() {}
+#ifdef __clang__
+  /// Options in braces that the layer does not have, without an argument before them: Clang matches them with `...`
+  /// only.
+  template <class L = Derived>
+  constexpr explicit layer(...) {
+    static_assert(detail::report<detail::wrong_options_problem<L>>());
+  }
+#else
   /// Options in braces that the layer does not have, after up to three other arguments; layers of the library inherit
   /// this with `using layer::layer`. GCC names the option at its line, then prints E1025. Clang takes such options for
   /// `...` only, and lists without designators for these; it has the likely ones, as each costs all layers something.

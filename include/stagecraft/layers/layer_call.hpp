@@ -2,6 +2,7 @@
 // What a layer's call does: it adds the layer to the model, then the outputs and penalties that follow it.
 #pragma once
 
+#include <stagecraft/activations/activation_formula.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/type_name.hpp>
 #include <stagecraft/graph/array_view.hpp>
@@ -97,6 +98,25 @@ concept Layer = std::derived_from<L, tracing::layer_base> && requires(L const& l
 }  // namespace stagecraft
 
 namespace stagecraft::layers::detail {
+
+struct loop_names {
+  int forward, backward;
+};
+template <class L>
+struct with_loop_names : L, loop_names {};
+
+/// Which loops a layer without a `call` lacks, by their names alone: those of a layer are templates.
+template <class L>
+constexpr missing_loops find_missing_loops() {
+  if constexpr (kernel_of<L> != layer_kernel::none || requires { L::is_view; } || std::is_final_v<L>)
+    return missing_loops::none;
+  else if constexpr (requires { &with_loop_names<L>::forward; })  // else the name is ambiguous
+    return missing_loops::forward;
+  else if constexpr (requires { &with_loop_names<L>::backward; })
+    return missing_loops::backward;
+  else
+    return missing_loops::none;
+}
 
 /// The class name of a layer, or a text in its place.
 template <class L>
@@ -297,6 +317,7 @@ struct layer_call {
     detail::add_wrapped_names(self, record.wrapped);
     record.type = tracing::tag_of<L>;
     record.kernel = runs_by_operations(self) ? layer_kernel::none : kernel_of<L>;
+    if constexpr (!detail::HasCall<L>) record.lacks = detail::find_missing_loops<L>();
     record.inputs = given;
     record.shape = given[0].shape();
     record.type_of_output = given[0].type();
@@ -307,9 +328,12 @@ struct layer_call {
     weights.count = 0;
     if (auto const* known = model.known_shape(); known != nullptr) {
       record.shape = *known;
+      if (known->is_whole) record.type_of_output = dtype::int32;
       record.parameters = &weights;
       return model.add_call(record);
     }
+    if constexpr (requires { self.activation.rules; })
+      if (self.activation.rules != nullptr) activations::detail::check_formula(self.activation, model.problem);
     // After a broken rule shapes may be anything, so no further rule is checked.
     if (!model.problem.failed()) find_rules(self, model, in, record, weights);
     if (!model.problem.failed()) {

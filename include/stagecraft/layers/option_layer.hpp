@@ -68,6 +68,7 @@ struct argument_layer : layer<Derived> {
 
   /// No argument, or any other: E1025.
   template <class L = Derived>
+    requires detail::is_preferred<L>
   constexpr argument_layer() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }

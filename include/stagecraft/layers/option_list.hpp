@@ -35,12 +35,4 @@ constexpr void for_each_option([[maybe_unused]] L const& layer, [[maybe_unused]]
   if constexpr (requires { layer.options; }) detail::for_each_field(layer.options, f);
 }
 
-/// Number of a layer's options.
-template <class L>
-[[nodiscard]] constexpr int option_count(L const& layer) {
-  int count = 0;
-  for_each_option(layer, [&](std::string_view, auto const&) { ++count; });
-  return count;
-}
-
 }  // namespace stagecraft

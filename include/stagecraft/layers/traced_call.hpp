@@ -104,10 +104,15 @@ struct open_trace {
       : ops(traced.list, traced.weights, training) {
     traced.list.layer_name = name;
     traced.inputs.reserve(shapes.size());
-    for (shape const& sample : shapes)
+    for (shape const& sample : shapes) {
       traced.inputs.push_back(ops.append(operations::input{static_cast<int>(traced.inputs.size())},
                                          operations::extents::of_batch(batch, sample))
                                   .id);
+      if (!sample.is_whole) continue;
+      auto& node = traced.list.node_of(traced.inputs.back());
+      node.type = dtype::int32;
+      node.has_gradient = false;
+    }
   }
   open_trace(open_trace const&) = delete;
   open_trace& operator=(open_trace const&) = delete;
@@ -221,6 +226,7 @@ struct rules_of_trace {
         return;
       }
     output = sample_of(result);
+    output.is_whole = traced.list.node_of(traced.outputs[0]).type == dtype::int32;
     for (operations::extents const& part : traced.list.packed) parts.push_back(sample_of(part));
     losses = static_cast<int>(traced.list.losses.size());
     for (parameter const& weight : traced.weights) weights.add(weight);
@@ -246,6 +252,7 @@ struct rules_of_layer : rules_of_trace {
       is_valid = moves_only = !problem.failed();
       if constexpr (requires { layer.parameters(in, weights); })
         if (is_valid) layer.parameters(in, weights);
+      check_floats(in);
     } else if constexpr (requires { L::steps_by; } || requires { L::follows_shapes; }) {
       if (!in.expect_count(1, 1)) return;
       operations::shape_tracer ops(in, weights);
@@ -254,6 +261,8 @@ struct rules_of_layer : rules_of_trace {
       output = sample_shape(result);
       flops = ops.flops();
       moves_only = flops == 0 && weights.count == 0;
+      output.is_whole = moves_only && in[0].is_whole;
+      if (!moves_only) check_floats(in);
     } else {
       input_counts<L> const counts(layer);
       if (counts.are_known && !in.expect_count(counts.least, counts.most)) return;
@@ -271,6 +280,13 @@ struct rules_of_layer : rules_of_trace {
   }
 
  private:
+  /// Checks that a layer whose loops read floats is given no int32: E1185.
+  static constexpr void check_floats(layer_inputs const& in) {
+    if (in.has_whole_numbers())
+      in.error(1185,
+               "computes with floats, but is given a tensor of the type int32; a layer before it converts the "
+               "tensor, such as rescaling{1}, or the input has another type");
+  }
   /// Checks sizes: E1127.
   constexpr void check_sizes(layer_inputs const& in, parameter_list const& weights) const {
     if (output.is_too_large())

@@ -168,7 +168,7 @@ constexpr auto call_members() {
     if constexpr (!definition_problem<M, 0>.failed()) {
       model_builder builder;
       builder.enter(description_of_model<M>(), -1, {});
-      builder.leave(output_tensors(M::call(builder, subclass)));
+      leave(builder, output_tensors(M::call(builder, subclass)));
     }
     return subclass;
   }

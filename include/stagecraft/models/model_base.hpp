@@ -7,12 +7,20 @@
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/type_name.hpp>
+#include <stagecraft/graph/array_view.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/model_builder.hpp>
 #include <array>
 #include <concepts>
 #include <cstddef>
 #include <string_view>
 #include <type_traits>
+
+namespace stagecraft::layers {
+
+struct output_part;  // layers/output_part.hpp
+
+}  // namespace stagecraft::layers
 
 namespace stagecraft::models {
 
@@ -79,6 +87,23 @@ concept Model = std::derived_from<M, models::model_base> && requires {
 }  // namespace stagecraft
 
 namespace stagecraft::models {
+
+/// Ends a model. Outputs of the outermost one that are int32 are converted to float32, which users get.
+template <class Part = layers::output_part>
+constexpr void leave(model_builder& builder, array_view<symbolic_tensor const> outputs) {
+  growing_array<symbolic_tensor> converted;
+  for (auto const& output : outputs) {
+    if (builder.current_model() != 0 || output.model == nullptr || !output.shape().is_whole) continue;
+    if (converted.empty())
+      for (auto const& each : outputs) converted.push_back(each);
+    shape of = output.shape();
+    of.is_whole = false;
+    Part part(0, 0, of, false, true);
+    part.layer_name = builder.name_of(builder.calls[output.call].layer);
+    converted[&output - outputs.begin()] = part(first_tensor(output, nullptr, 0));
+  }
+  builder.leave(converted.empty() ? outputs : array_view<symbolic_tensor const>(converted));
+}
 
 constexpr std::array<symbolic_tensor, 1> output_tensors(symbolic_tensor const& tensor) { return {tensor}; }
 template <std::size_t Count>

@@ -35,7 +35,7 @@ constexpr traced_graph trace_model(layer_collector* collector = nullptr,
   model_builder builder(collector, known);
   builder.enter(description_of_model<M>(), -1, {});
   M m{};
-  builder.leave(output_tensors(m.trace(builder, {})));
+  leave(builder, output_tensors(m.trace(builder, {})));
   return prune(builder);
 }
 

@@ -54,4 +54,21 @@ constexpr void dropout_rule(composite_gradient& of) {
   of.give(1, of.ops().dropout(of.gradient(), of.read(0), of.what().numbers[0], true));
 }
 
+constexpr tensor tracer::softmax(tensor x, int axis) {
+  if (!x.shape().has(axis)) return detail::refused(x, "has no axis #", {axis});
+  auto const along = static_cast<float>(x.shape().from_front(axis));
+  auto const inside = [&] {
+    tensor const e = exp(x - stop_gradient(max(x, axis)));
+    return e / sum(e, axis);
+  };
+  return composite("softmax", {x}, inside, softmax_rule, {along});
+}
+constexpr tensor tracer::dropout(tensor x, extents const& drawn, float rate, std::uint64_t seed) {
+  return dropout(x, uniform(drawn, seed), rate);
+}
+constexpr tensor tracer::dropout(tensor x, tensor drawn, float rate, bool is_gradient) {
+  auto const inside = [&] { return where(drawn >= rate, x * (1.0F / (1.0F - rate)), 0.0F); };
+  return composite("dropout", {drawn, x}, inside, dropout_rule, {rate}, is_gradient);
+}
+
 }  // namespace stagecraft::operations

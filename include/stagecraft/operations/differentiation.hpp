@@ -4,7 +4,9 @@
 
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/operations/composite_gradient.hpp>
+#include <stagecraft/operations/dependents.hpp>
 #include <stagecraft/operations/loop_sums.hpp>
+#include <stagecraft/operations/pooling_choice.hpp>
 #include <stagecraft/operations/slice_gradients.hpp>
 #include <stagecraft/operations/trace.hpp>
 
@@ -17,7 +19,11 @@ class differentiation {
   constexpr void rule(What const&, int, tensor) {}
 
  public:
+  /// Follows the operations that training differentiates: those that depend on inputs or weights.
   constexpr explicit differentiation(tracer& ops) : ops_(&ops) {}
+  /// Follows the operations [0, end) that depend on one of `sources`. What it appends can be differentiated again.
+  constexpr differentiation(tracer& ops, tracing::array_view<int const> sources, int end)
+      : ops_(&ops), follows_sources_(true), depends_(detail::find_dependents(ops.list(), sources, end)) {}
 
   /// The gradient of operation `id`, once all operations that read it have added to it; the id of the result is -1 if
   /// there is none.
@@ -47,7 +53,7 @@ class differentiation {
         int const begin = list().operand(id, 0);
         differentiate_loop(begin, id);
         id = begin;
-      } else if (has(id) && at_id.has_gradient) {
+      } else if (has(id) && wanted(id)) {
         if (auto const* group = at_id.what.if_is<composite>(); group && group->rule) {
           composite_gradient of_group(*ops_, id, of(id));
           group->rule(of_group);
@@ -68,7 +74,16 @@ class differentiation {
     auto const index = static_cast<std::size_t>(id);
     return {&list(), index < gradients_.size() ? gradients_[index] : -1};
   }
-  [[nodiscard]] constexpr bool wanted(int id) const { return list().node_of(id).has_gradient; }
+  [[nodiscard]] constexpr bool wanted(int id) const {
+    if (!follows_sources_) return list().node_of(id).has_gradient;
+    return static_cast<std::size_t>(id) < depends_.size() && depends_[id] != 0;
+  }
+  /// Follows operation `copy` if it follows `id`, whose value it has.
+  constexpr void follow(int copy, bool follows) {
+    if (!follows_sources_) return;
+    if (depends_.size() <= static_cast<std::size_t>(copy)) depends_.resize(static_cast<std::size_t>(copy) + 1, 0);
+    depends_[copy] = follows;
+  }
   [[nodiscard]] constexpr bool wanted(tensor x) const { return wanted(x.id); }
 
   constexpr tensor sum_to(tensor gradient, extents shape) const {
@@ -195,8 +210,11 @@ class differentiation {
     tensor const x = operand(id, 0);
     add(x.id, ops_->append(pooling_gradient{what.kind, what.windows}, x.shape(), {x.id, id, dy.id}));
   }
-  constexpr void rule(pooling_gradient const&, int, tensor) {
-    list().fail("the gradient of a pooling has no gradient of its own");
+  // It is linear in the gradient of the output; the choice of the largest element has no gradient.
+  constexpr void rule(pooling_gradient const& what, int id, tensor dy) {
+    tensor const x = operand(id, 0), y = operand(id, 1);
+    add(list().operand(id, 2), what.kind == pooling_kind::max ? detail::of_largest(*ops_, what.windows, x, y, dy)
+                                                              : ops_->average_pool(dy, what.windows));
   }
 
   constexpr void rule(reshape const&, int id, tensor dy) {
@@ -244,6 +262,8 @@ class differentiation {
   constexpr void differentiate_loop(int begin, int end);
 
   tracer* ops_;
+  bool follows_sources_ = false;
+  tracing::growing_array<char> depends_;  // on the sources
   tracing::growing_array<int> gradients_;
   tracing::growing_array<std::pair<int, int>> read_instead_;
   detail::slice_gradients slices_;
@@ -253,7 +273,7 @@ class differentiation {
 /// were kept, then the gradients of the step. The loop carries the gradients of the states, and the sums of the
 /// gradients of tensors that the step reads from outside, unless these sums are computed after the loop.
 constexpr void differentiation::differentiate_loop(int begin, int end) {
-  detail::loop_parts const parts(list(), begin, end);
+  detail::loop_parts const parts(list(), begin, end, [&](int id) { return wanted(id); });
   auto const shape_of = [&](int id) { return list().node_of(id).shape; };
   bool reaches = false;
   for (int const id : parts.carries) reaches |= has(id);
@@ -263,14 +283,17 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
   tracing::growing_array<tensor> first_values;
   for (int const id : parts.carries) first_values.push_back(has(id) ? of(id) : ops_->full(shape_of(id), 0));
   for (int const id : parts.outside) first_values.push_back(ops_->full(shape_of(id), 0));
-  tensor const loop = ops_->begin_loop(tracer::trips_of({&list(), begin}));
+  tensor const loop = ops_->begin_loop(tracer::trips_of({&list(), begin}),
+                                       follows_sources_ ? static_cast<int>(first_values.size()) : 0);
   tracing::growing_array<tensor> states;
   for (tensor const first : first_values) states.push_back(ops_->carry(loop, first));
+  if (follows_sources_)
+    for (tensor const state : states) ops_->stack(loop, state, {0});
 
-  // Repeats the step. A loop has stacks of the states that its trips begin with, of the states that they end with, and
-  // of products.
+  // Repeats the step. A loop has stacks of states, first of those that its trips begin with, then of products.
   auto const stack_of = [&](int id) {
-    for (std::size_t i = 2 * parts.carries.size(); i < parts.stacks.size(); ++i)
+    auto const first = static_cast<std::size_t>(list().node_of(begin).what.as<operations::loop>().stacks_of_states);
+    for (std::size_t i = first; i < parts.stacks.size(); ++i)
       if (list().operand(parts.stacks[i], 1) == id) return parts.stacks[i];
     return -1;
   };
@@ -279,10 +302,15 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
     return ops_->at(loop, {&list(), stack}, {where.axis, !where.reversed});
   };
   differentiation inner(*ops_);
+  inner.follows_sources_ = follows_sources_;
+  if (follows_sources_) inner.depends_ = depends_;  // of the operations before the loop
   tracing::growing_array<int> copies(static_cast<std::size_t>(end) + 1, -1);
   copies[begin] = loop.id;
   auto const copy_of = [&](int id) { return id < begin ? id : copies[id]; };
-  auto const make = [&](int id, tensor copy) { copies[id] = copy.id; };
+  auto const make = [&](int id, tensor copy) {
+    copies[id] = copy.id;
+    inner.follow(copy.id, wanted(id));
+  };
   auto const is_own = [&](int id) { return list().node_of(id).operand_count > 0 && list().operand(id, 0) == begin; };
   int const body = list().size();
   std::size_t state = 0;
@@ -310,7 +338,9 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
   }
   int const body_end = list().size();
 
-  for (std::size_t i = 0; i < parts.nexts.size(); ++i) inner.add(copy_of(list().operand(parts.nexts[i], 2)), states[i]);
+  for (int const id : parts.nexts)
+    for (std::size_t i = 0; i < parts.carries.size(); ++i)
+      if (parts.carries[i] == list().operand(id, 1)) inner.add(copy_of(list().operand(id, 2)), states[i]);
   for (int const id : parts.stacks)
     if (has(id)) {
       auto const where = list().node_of(id).what.as<operations::stack>();

@@ -25,6 +25,7 @@ template <class List>
   if (what.is<convolution_filter_gradient>()) return convolution::flops(out, in(1));
   if (auto const* of = what.if_is<pooling>()) return of->flops(out);
   if (auto const* of = what.if_is<pooling_gradient>()) return pooling{of->kind, of->windows}.flops(in(1));
+  if (what.is<whole_map>()) return whole_map::flops(out);
   return what.is<scatter_add>() ? in(0).size() : 0;
 }
 

@@ -13,7 +13,9 @@ namespace stagecraft::operations::detail {
 struct loop_parts {
   tracing::growing_array<int> carries, nexts, reads, stacks, outside;
 
-  constexpr loop_parts(operation_list const& list, int begin, int end) {
+  /// `wanted(id)` says whether the gradient of an operation is needed.
+  template <class Wanted>
+  constexpr loop_parts(operation_list const& list, int begin, int end, Wanted const& wanted) {
     for (int id = begin + 1; id < end; ++id) {
       auto const& here = list.node_of(id);
       bool const is_own = here.operand_count > 0 && list.operand(id, 0) == begin;
@@ -22,15 +24,16 @@ struct loop_parts {
       if (is_own && here.what.is<at>()) reads.push_back(id);
       if (is_own && here.what.is<stack>()) stacks.push_back(id);
       if (is_own) continue;
-      for (int i = 0; i < here.operand_count; ++i) note_outside(list, list.operand(id, i), begin);
+      for (int i = 0; i < here.operand_count; ++i) note_outside(list.operand(id, i), begin, wanted);
     }
-    for (int const id : nexts) note_outside(list, list.operand(id, 2), begin);
-    for (int const id : stacks) note_outside(list, list.operand(id, 1), begin);
+    for (int const id : nexts) note_outside(list.operand(id, 2), begin, wanted);
+    for (int const id : stacks) note_outside(list.operand(id, 1), begin, wanted);
   }
 
  private:
-  constexpr void note_outside(operation_list const& list, int id, int begin) {
-    if (id >= begin || !list.node_of(id).has_gradient) return;
+  template <class Wanted>
+  constexpr void note_outside(int id, int begin, Wanted const& wanted) {
+    if (id >= begin || !wanted(id)) return;
     for (int const known : outside)
       if (known == id) return;
     outside.push_back(id);

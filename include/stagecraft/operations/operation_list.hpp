@@ -8,7 +8,17 @@
 #include <stagecraft/operations/kinds/operation.hpp>
 #include <initializer_list>
 
+namespace stagecraft {
+
+struct parameter;
+
+}  // namespace stagecraft
+
 namespace stagecraft::operations {
+
+class tracer;
+struct tensor;
+struct traced_step;  // training/steps/traced_step.hpp
 
 /// A list that grows in constant evaluation; `frozen_plan` is its constant.
 class operation_list {
@@ -20,10 +30,22 @@ class operation_list {
 
   /// Appends an operation and returns its number. Gradients flow through it if they do through one of its operands.
   constexpr int append(operation const& what, extents const& shape, tracing::array_view<int const> reads = {}) {
-    bool has_gradient = is_source(what);
-    for (int const id : reads) has_gradient |= node_of(id).has_gradient;
-    if (auto const* elementwise = what.if_is<map>()) has_gradient &= is_differentiable(elementwise->apply);
-    nodes.push_back({what, shape, static_cast<int>(operands.size()), static_cast<int>(reads.size()), has_gradient});
+    bool has_gradient = is_source(what), has_types = false;
+    for (int const id : reads) {
+      has_gradient |= node_of(id).has_gradient;
+      has_types |= node_of(id).type != dtype::float32;
+    }
+    dtype type = dtype::float32;
+    if (auto const* elementwise = what.if_is<map>(); elementwise && !is_differentiable(elementwise->apply)) {
+      has_gradient = false;
+      if (is_comparison(elementwise->apply)) type = dtype::boolean;
+    }
+    if (has_types || what.is<whole_map>()) {
+      type = type_of(what, reads);
+      has_gradient = has_gradient && type != dtype::int32 && !what.is<whole_map>();
+    }
+    nodes.push_back(
+        {what, shape, static_cast<int>(operands.size()), static_cast<int>(reads.size()), has_gradient, type});
     for (int const id : reads) operands.push_back(id);
     return static_cast<int>(nodes.size()) - 1;
   }
@@ -47,7 +69,8 @@ class operation_list {
   /// Begins what a layer says of its options, "layer 'name' has ..."; false if there is a problem already.
   constexpr bool begin_rejection(int code) {
     if (!problem.begin(code)) return false;
-    problem.append("layer '");
+    problem.append(kind);
+    problem.append(" '");
     problem.append(layer_name);
     problem.append("' ");
     return true;
@@ -61,8 +84,42 @@ class operation_list {
   std::string_view kind = "layer";         ///< kind of the traced object, for errors
   std::string_view layer_name;             ///< its name, for errors
   int open_loops = 0;                      ///< how many loops are open at the end of the list
+  traced_step* step = nullptr;             ///< the training step of the user's own that is being traced, if it is one
+  /// Makes or finds a weight of a model of that step.
+  tensor (*weight_of_step)(tracer&, parameter const&) = nullptr;
 
  private:
+  // This stands above its caller: see tracer.
+  constexpr void reject_types(std::string_view text) {
+    if (!begin_rejection(1186)) return;
+    problem.append(text);
+    problem.end();
+  }
+  /// The type of an operation's result where an operand is no float32. Operations on floats do not take int32: E1186.
+  constexpr dtype type_of(operation const& what, tracing::array_view<int const> reads) {
+    auto const type = [&](std::size_t operand) { return node_of(reads[operand]).type; };
+    if (auto const* of = what.if_is<whole_map>()) return type_of_result(of->apply);
+    if (is_alias(what) || what.is<broadcast>() || what.is<transpose>() || what.is<slice>() || what.is<pad>() ||
+        what.is<gather>())
+      return type(0);
+    if (what.is<carry>() || what.is<at>() || what.is<stack>() || what.is<last>()) return type(1);
+    if (what.is<next>() || what.is<concatenate>()) {
+      dtype const first = type(what.is<next>() ? 1 : 0);
+      for (std::size_t i = what.is<next>() ? 2 : 1; i < reads.size(); ++i)
+        if ((type(i) == dtype::int32) != (first == dtype::int32))
+          reject_types("puts int32 and floats into one tensor; convert one of them with ops.cast");
+      return first;
+    }
+    auto const* elementwise = what.if_is<map>();
+    bool const is_choice = elementwise != nullptr && elementwise->apply == function::select;
+    for (std::size_t i = 0; i < reads.size(); ++i)
+      if (type(i) == dtype::int32 && !(is_choice && i > 0) && !(what.is<scatter_add>() && i == 1))
+        reject_types(
+            "has an operation that computes with floats, but is given elements of the type int32; convert them "
+            "with ops.cast(x, sc::dtype::float32)");
+    if (elementwise != nullptr && is_comparison(elementwise->apply)) return dtype::boolean;
+    return is_choice ? type(1) : dtype::float32;
+  }
   /// Whether gradients end here: at inputs and weights. Constants and random numbers have none.
   static constexpr bool is_source(operation const& what) { return what.is<input>() || what.is<weight>(); }
 };

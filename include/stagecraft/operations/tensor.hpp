@@ -5,6 +5,7 @@
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/operations/operation_list.hpp>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <type_traits>
 
@@ -38,6 +39,8 @@ struct tensor {
   /// All its extents, the batch among them.
   [[nodiscard]] constexpr extents shape() const { return node().shape; }  // a copy: the list moves when it grows
   [[nodiscard]] constexpr int rank() const { return shape().rank; }
+  /// The type of its elements.
+  [[nodiscard]] constexpr dtype type() const { return node().type; }
   /// Length of an axis, counted from the end if negative. E1070 for one that it does not have.
   [[nodiscard]] constexpr int length(int axis) const {
     if (shape().has(axis)) return shape()[axis];
@@ -63,12 +66,18 @@ struct scanned {
 
 /// The number `value`, wherever it is needed.
 constexpr tensor number(operation_list& list, float value) { return {&list, list.append(constant{value}, {})}; }
+/// The number `value` as an operand beside a: int32 if a is, and `value` is written as a whole number; else a float.
+/// E1188 for one that int32 does not have.
+constexpr tensor number_beside(tensor a, double value, bool is_integral);
+/// f of operands some of which are int32: see operations/whole_numbers.hpp.
+constexpr tensor apply_to_whole(function f, std::initializer_list<tensor> of);
 
 /// f at each place. E1070 if the extents do not broadcast.
 template <std::same_as<tensor>... More>
 constexpr tensor apply(function f, tensor a, More... more) {
   extents out = a.shape();
   for (tensor const other : {a, more...}) {
+    if (other.type() == dtype::int32) return apply_to_whole(f, {a, more...});
     if (out.broadcast_with(other.shape())) continue;
     a.list->fail("shapes ", out, " and ", other.shape(), " do not broadcast in '", name(f), "'");
     return a;
@@ -81,56 +90,56 @@ constexpr tensor operator-(tensor a) { return apply(function::negative, a); }
 constexpr tensor operator+(tensor a, tensor b) { return apply(function::add, a, b); }
 template <Number N>
 constexpr tensor operator+(tensor a, N b) {
-  return a + number(*a.list, static_cast<float>(b));
+  return a + number_beside(a, static_cast<double>(b), std::is_integral_v<N>);
 }
 template <Number N>
 constexpr tensor operator+(N a, tensor b) {
-  return number(*b.list, static_cast<float>(a)) + b;
+  return number_beside(b, static_cast<double>(a), std::is_integral_v<N>) + b;
 }
 constexpr tensor operator-(tensor a, tensor b) { return apply(function::subtract, a, b); }
 template <Number N>
 constexpr tensor operator-(tensor a, N b) {
-  return a - number(*a.list, static_cast<float>(b));
+  return a - number_beside(a, static_cast<double>(b), std::is_integral_v<N>);
 }
 template <Number N>
 constexpr tensor operator-(N a, tensor b) {
-  return number(*b.list, static_cast<float>(a)) - b;
+  return number_beside(b, static_cast<double>(a), std::is_integral_v<N>) - b;
 }
 constexpr tensor operator*(tensor a, tensor b) { return apply(function::multiply, a, b); }
 template <Number N>
 constexpr tensor operator*(tensor a, N b) {
-  return a * number(*a.list, static_cast<float>(b));
+  return a * number_beside(a, static_cast<double>(b), std::is_integral_v<N>);
 }
 template <Number N>
 constexpr tensor operator*(N a, tensor b) {
-  return number(*b.list, static_cast<float>(a)) * b;
+  return number_beside(b, static_cast<double>(a), std::is_integral_v<N>) * b;
 }
 constexpr tensor operator/(tensor a, tensor b) { return apply(function::divide, a, b); }
 template <Number N>
 constexpr tensor operator/(tensor a, N b) {
-  return a / number(*a.list, static_cast<float>(b));
+  return a / number_beside(a, static_cast<double>(b), std::is_integral_v<N>);
 }
 template <Number N>
 constexpr tensor operator/(N a, tensor b) {
-  return number(*b.list, static_cast<float>(a)) / b;
+  return number_beside(b, static_cast<double>(a), std::is_integral_v<N>) / b;
 }
 constexpr tensor operator<(tensor a, tensor b) { return apply(function::less, a, b); }
 template <Number N>
 constexpr tensor operator<(tensor a, N b) {
-  return a < number(*a.list, static_cast<float>(b));
+  return a < number_beside(a, static_cast<double>(b), std::is_integral_v<N>);
 }
 template <Number N>
 constexpr tensor operator<(N a, tensor b) {
-  return number(*b.list, static_cast<float>(a)) < b;
+  return number_beside(b, static_cast<double>(a), std::is_integral_v<N>) < b;
 }
 constexpr tensor operator<=(tensor a, tensor b) { return apply(function::less_equal, a, b); }
 template <Number N>
 constexpr tensor operator<=(tensor a, N b) {
-  return a <= number(*a.list, static_cast<float>(b));
+  return a <= number_beside(a, static_cast<double>(b), std::is_integral_v<N>);
 }
 template <Number N>
 constexpr tensor operator<=(N a, tensor b) {
-  return number(*b.list, static_cast<float>(a)) <= b;
+  return number_beside(b, static_cast<double>(a), std::is_integral_v<N>) <= b;
 }
 constexpr tensor operator>(tensor a, tensor b) { return b < a; }
 template <Number N>
@@ -172,15 +181,31 @@ constexpr tensor& operator/=(tensor& a, N b) {
 }
 
 constexpr tensor equal(tensor a, tensor b) { return apply(function::equal, a, b); }
+template <std::integral N>
+constexpr tensor equal(tensor a, N b) {
+  return equal(a, number_beside(a, static_cast<double>(b), true));
+}
 constexpr tensor equal(tensor a, float b) { return equal(a, number(*a.list, b)); }
 constexpr tensor not_equal(tensor a, tensor b) { return equal(equal(a, b), 0.0F); }
+template <std::integral N>
+constexpr tensor not_equal(tensor a, N b) {
+  return not_equal(a, number_beside(a, static_cast<double>(b), true));
+}
 constexpr tensor not_equal(tensor a, float b) { return not_equal(a, number(*a.list, b)); }
 /// The larger of two, element by element; NaN if one of them is NaN.
 constexpr tensor maximum(tensor a, tensor b) { return apply(function::maximum, a, b); }
+template <std::integral N>
+constexpr tensor maximum(tensor a, N b) {
+  return maximum(a, number_beside(a, static_cast<double>(b), true));
+}
 constexpr tensor maximum(tensor a, float b) { return maximum(a, number(*a.list, b)); }
 constexpr tensor maximum(float a, tensor b) { return maximum(number(*b.list, a), b); }
 /// The smaller of two, element by element; NaN if one of them is NaN.
 constexpr tensor minimum(tensor a, tensor b) { return apply(function::minimum, a, b); }
+template <std::integral N>
+constexpr tensor minimum(tensor a, N b) {
+  return minimum(a, number_beside(a, static_cast<double>(b), true));
+}
 constexpr tensor minimum(tensor a, float b) { return minimum(a, number(*a.list, b)); }
 constexpr tensor minimum(float a, tensor b) { return minimum(number(*b.list, a), b); }
 constexpr tensor pow(tensor a, tensor b) { return apply(function::power, a, b); }
@@ -221,7 +246,14 @@ constexpr tensor stop_gradient(tensor a) {
   return result;
 }
 
+/// Options of `ops.gradient`.
+struct gradient_options {
+  tensor upstream{};  ///< gradient of y, of its shape: the result is that of the sum of `upstream * y`. Default: ones
+};
+
 }  // namespace stagecraft::operations
+
+#include <stagecraft/operations/whole_numbers.hpp>
 
 namespace stagecraft {
 

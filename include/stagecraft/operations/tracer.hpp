@@ -6,11 +6,8 @@
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/parameter.hpp>
 #include <stagecraft/graph/shape.hpp>
-#include <stagecraft/operations/composed/choice_words.hpp>
-#include <stagecraft/operations/composed/movement_words.hpp>
-#include <stagecraft/operations/composed/notation_words.hpp>
-#include <stagecraft/operations/composed/reduction_words.hpp>
-#include <stagecraft/operations/functions.hpp>
+#include <stagecraft/operations/composed/composed_words.hpp>
+#include <stagecraft/operations/composed/refusal.hpp>
 #include <stagecraft/operations/kinds/product.hpp>
 #include <stagecraft/operations/loop_products.hpp>
 #include <stagecraft/operations/tensor.hpp>
@@ -19,14 +16,11 @@ namespace stagecraft::operations {
 
 /// Appends operations to a list, in Keras's words (keras.ops), wherever an operation has options. Arguments that do not
 /// fit are E1070, and the tensor is returned unchanged. Costs nothing at run time: it exists while the compiler traces.
-class tracer : public choice_words<tracer, tensor>,
-               public movement_words<tracer, tensor>,
-               public notation_words<tracer, tensor>,
-               public reduction_words<tracer, tensor> {
+class tracer : public composed_words {
  public:
-  using choice_words::take;
-  using movement_words::pad;
-  using movement_words::stack;
+  using composed_words::pad;
+  using composed_words::stack;
+  using composed_words::take;
 
   constexpr tracer(operation_list& list, tracing::growing_array<parameter>& weights, bool training = true)
       : list_(&list), weights_(&weights), training_(training) {}
@@ -34,19 +28,17 @@ class tracer : public choice_words<tracer, tensor>,
   /// Whether the step trains: dropout and batch normalization differ.
   [[nodiscard]] constexpr bool training() const noexcept { return training_; }
 
-  // Leaves.
-  /// A weight of the layer: Keras's `add_weight`, in the order of the calls. Both compilers evaluate a sum from left to
-  /// right in constant evaluation; C++ does not say so, and a statement for each weight does.
+  /// A weight of the layer: Keras's `add_weight`, in the order of the calls. Write a statement for each weight.
   constexpr tensor weight(parameter const& described) {
+    if (list_->weight_of_step != nullptr) return list_->weight_of_step(*this, described);
     if (list_->open_loops > 0)
       list_->fail("weight '", described.name.view(), "' is made inside a scan; make it before the scan");
     weights_->push_back(described);
     if (!scope_.empty()) weights_->back().name = fixed_name(scope_).append('/').append(described.name.view());
     return append(operations::weight{static_cast<int>(weights_->size()) - 1}, extents::of(described.shape));
   }
-  /// State of each sample that a layer keeps from batch to batch, (batch, ...): 0 at first, then the value of `update`
-  /// in any step. It has no gradient, or a `captured` one, which replaces it in updates. E1087 no batch size; E1070
-  /// many axes.
+  /// State of each sample that a layer keeps from batch to batch, (batch, ...): 0 at first, then the value of `update`.
+  /// It has no gradient, or a `captured` one, which replaces it in updates. E1087 no batch size; E1070 many axes.
   constexpr tensor state(std::string_view name, extents const& shape, bool captured = false) {
     parameter described{.name = name, .shape = {}, .trainable = captured, .between_batches = true};
     for (int const length : shape) described.shape.push_back(length);
@@ -78,7 +70,6 @@ class tracer : public choice_words<tracer, tensor>,
   constexpr tensor normal(extents const& shape, std::uint64_t seed = 0) {
     return drawn({random_distribution::normal, seed}, shape);
   }
-
   /// The elements of x in another shape.
   constexpr tensor reshape(tensor x, extents const& shape) {
     if (x.shape() == shape) return x;
@@ -237,8 +228,7 @@ class tracer : public choice_words<tracer, tensor>,
     }
     return concatenate(rows);
   }
-  /// Adds the mean of a tensor, over its elements and the batch, to the loss: Keras's `add_loss` of a layer. Its first
-  /// axis is the batch.
+  /// Adds the mean of a tensor, whose first axis is the batch, over all elements to the loss: Keras's `add_loss`.
   constexpr void add_loss(tensor value) {
     if (list_->open_loops > 0) list_->fail("a loss is added inside a scan; add what the scan gives behind it");
     list_->losses.push_back(value.id);
@@ -259,6 +249,21 @@ class tracer : public choice_words<tracer, tensor>,
     for (int i = 0; float const number : numbers) what.numbers[i++] = number;
     return {list_, list_->append(what, result.shape(), ids)};
   }
+  /// exp(x) / sum(exp(x)) along an axis, computed from x less its largest element.
+  constexpr tensor softmax(tensor x, int axis = -1);
+  /// x / (1 - rate), or 0 where a random number is below the rate. There is a random number for each element of
+  /// `drawn`, which is broadcast.
+  constexpr tensor dropout(tensor x, extents const& drawn, float rate, std::uint64_t seed = 0);
+  constexpr tensor dropout(tensor x, tensor drawn, float rate, bool is_gradient = false);
+  /// The gradient of the sum of y by x, a value as any other: see operations/gradients.hpp. E1195, E1196, E1197.
+  constexpr tensor gradient(tensor y, tensor x, gradient_options const& options = {});
+  /// The gradients by several tensors: `auto const [a, b] = ops.gradient(y, {x, w});`.
+  template <std::size_t Count>
+  constexpr std::array<tensor, Count> gradient(tensor y, tensor const (&xs)[Count], gradient_options const& = {});
+  /// The Jacobian of y by x, times v of x's shape, by two gradients.
+  constexpr tensor jvp(tensor y, tensor x, tensor v);
+  /// The value of x; no gradient flows through it.
+  static constexpr tensor stop_gradient(tensor x) { return operations::stop_gradient(x); }
   /// Losses of labels that have no places in time, (batch, 1): see operations/ctc_loss.hpp.
   constexpr tensor ctc_loss(tensor target, tensor output, tensor target_length, tensor output_length = {},
                             int mask_index = 0);
@@ -285,10 +290,10 @@ class tracer : public choice_words<tracer, tensor>,
     shape.insert(where.axis, trips_of(loop));
     return append(where, shape, {loop.id, x.id});
   }
-  constexpr tensor begin_loop(int trips) {
+  constexpr tensor begin_loop(int trips, int stacks_of_states) {
     if (++list_->open_loops > loop::most_nested)
       list_->fail("more than ", loop::most_nested, " scans stand within each other");
-    return append(loop{trips}, {});
+    return append(loop{trips, stacks_of_states}, {});
   }
   constexpr void end_loop(tensor loop) {
     --list_->open_loops;
@@ -318,7 +323,7 @@ class tracer : public choice_words<tracer, tensor>,
     if (!x.shape().has(axis))
       return detail::refused(x, "has no axis # to scan", {axis}), scanned<States>{initial, initial};
     int const along = x.shape().from_front(axis);
-    tensor const loop = begin_loop(x.shape()[along]);
+    tensor const loop = begin_loop(x.shape()[along], 2 * static_cast<int>(States));
     std::array<tensor, States> before{};
     scanned<States> result;
     for (std::size_t i = 0; i < States; ++i) before[i] = carry(loop, initial[i]);
@@ -354,15 +359,16 @@ class tracer : public choice_words<tracer, tensor>,
     return {list_, list_->append(what, shape, reads)};
   }
   [[nodiscard]] constexpr operation_list& list() const noexcept { return *list_; }
+  [[nodiscard]] constexpr tracing::growing_array<parameter>& weights() const noexcept { return *weights_; }
 
  private:
   static constexpr tensor refused_order(tensor x, axis_list const& order) {
     x.list->fail("a tensor of shape ", x.shape(), " cannot be transposed to ", order);
     return x;
   }
-  /// E1070 in a loop, since its gradient runs the step again and would draw other numbers.
   constexpr tensor drawn(random const& from, extents const& shape) {
-    if (list_->open_loops > 0) list_->fail("random numbers are drawn inside a scan; draw them before the scan");
+    if (list_->open_loops > 0)  // its gradient runs the step again and would draw other numbers
+      list_->fail("random numbers are drawn inside a scan; draw them before the scan");
     return append(from, shape);
   }
   constexpr tensor reduced(tensor x, reduction by, axis_list const& axes) {
@@ -386,6 +392,8 @@ class tracer : public choice_words<tracer, tensor>,
   fixed_name scope_;  ///< prefix of the weights' names
   bool training_;
 };
+
+constexpr tracer& composed_words::ops() { return static_cast<tracer&>(*this); }
 
 }  // namespace stagecraft::operations
 

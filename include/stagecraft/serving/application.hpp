@@ -112,6 +112,27 @@ inline constexpr diagnostics::diagnostic application_problem = [] {
   return problem;
 }();
 
+/// An application's options. Clang 19 reads members of template arguments from wrong offsets, but not of a copy.
+template <auto Options>
+inline constexpr auto application_options_of = Options;
+
+/// The first rule that an application breaks, its predictor's rules before its own.
+template <class M, auto Inference, auto Options, class Machine>
+constexpr diagnostics::diagnostic const& first_application_problem() {
+  auto const& options = application_options_of<Options>;
+  if constexpr (stagecraft::detail::run_problem<M, Inference, Machine, false>().failed()) {
+    return stagecraft::detail::run_problem<M, Inference, Machine, false>();
+  } else {
+    using session_type = typename predictor<M, Inference, Machine>::session_type;
+    if constexpr (states_between_callers<session_type>.failed())
+      return states_between_callers<session_type>;
+    else if constexpr (application_problem<session_type, application_options_of<Options>>.failed())
+      return application_problem<session_type, application_options_of<Options>>;
+    else
+      return batch_sizes_problem<session_type, options.allowed_batch_sizes>;
+  }
+}
+
 /// Adapts a feed of the C interface to servable_feed.
 class interface_feed final : public servable_feed {
  public:
@@ -167,6 +188,104 @@ class interface_specs {
   std::vector<stagecraft_tensor> tensors_;
 };
 
+/// The type that `application<...>` names.
+template <Model M, auto Inference, auto Options, class Machine>
+class model_application {
+  using predictor_type = predictor<M, Inference, Machine>;
+  using session_type = typename predictor_type::session_type;
+  static constexpr auto const& options = application_options_of<Options>;
+  using preprocessing = std::remove_cvref_t<decltype(options.preprocessing_step)>;
+  using postprocessing = std::remove_cvref_t<decltype(options.postprocessing_step)>;
+  static constexpr auto sizes = options.allowed_batch_sizes;
+
+ public:
+  /// The table that `stagecraft_get_application` returns.
+  [[nodiscard]] static stagecraft_application const* table() noexcept {
+    // The lowest version of the interface that suffices, so that older programs can load it.
+    constexpr int version = sizes.count == 0 ? 1 : stagecraft_interface_version;
+    [[gnu::used]] static constexpr marked_application result{
+        {version, describe, create, run, destroy},
+        {application_marker::magic, static_cast<std::uint32_t>(version), kernels::compiled_instruction_sets}};
+    return &result.table;
+  }
+
+ private:
+  [[nodiscard]] static std::vector<tensor_spec> input_specs(servable_description const& known) {
+    if constexpr (std::is_same_v<preprocessing, no_processing>)
+      return known.inputs;
+    else
+      return signature_facts<typename preprocessing::preprocessing_step_signature>::specs();
+  }
+  [[nodiscard]] static std::vector<tensor_spec> output_specs(servable_description known) {
+    auto result = std::move(known.outputs);
+    if constexpr (!std::is_same_v<postprocessing, no_processing>) {
+      using spans = decltype(spans_of<postprocessing>());
+      result.clear();
+      for (int i = 0; i < spans::written; ++i) {
+        auto const size = std::int64_t{spans::sizes[static_cast<std::size_t>(spans::read + i)]};
+        result.push_back({"output_" + std::to_string(i), {}});
+        if (size > 1) result.back().shape.push_back(size);
+      }
+    }
+    for (std::size_t i = 0; auto const& name : options.output_names.kept()) result[i++].name = std::string(name.view());
+    return result;
+  }
+  /// The description that callers see.
+  [[nodiscard]] static servable_description known_description() {
+    auto result = describe_session<session_type>(std::string(graph_of<typename session_type::described::model>.name()));
+    result.inputs = input_specs(result);
+    result.outputs = output_specs(result);
+    return result;
+  }
+  [[nodiscard]] static std::unique_ptr<serving::servable> make_servable(predictor_type model) {
+    auto known = known_description();
+    auto const wrap = [&]<class Each>(Each&& each) -> std::unique_ptr<serving::servable> {
+      return std::make_unique<processed_servable<Each, preprocessing, postprocessing>>(std::move(each), known);
+    };
+    if constexpr (sizes.count == 0) {
+      return wrap(std::move(model));
+    } else {
+      known.iterations = 1;
+      return make_batch_sizes_servable<sizes>(std::move(model), wrap);
+    }
+  }
+
+  static stagecraft_description const* describe() noexcept {
+    static auto const known = known_description();
+    static interface_specs const inputs(known.inputs), outputs(known.outputs);
+    static std::string const version =
+        std::to_string(version_major) + "." + std::to_string(version_minor) + "." + std::to_string(version_patch);
+    static stagecraft_description const result{known.name.c_str(), known.batch_size, known.iterations, known.stages,
+                                               known.replicas,     inputs.count(),   inputs.tensors(), outputs.count(),
+                                               outputs.tensors(),  version.c_str(),  sizes.count,      sizes.sizes};
+    return &result;
+  }
+  static int create(char const* weights, stagecraft_program** made, stagecraft_message* message) noexcept {
+    return guarded(message, [&] {
+      predictor_type model;
+      model.load_weights(weights);
+      *made = reinterpret_cast<stagecraft_program*>(make_servable(std::move(model)).release());
+    });
+  }
+  static int run(stagecraft_program* own, stagecraft_feed const* feed, stagecraft_message* message) noexcept {
+    return guarded(message, [&] {
+      interface_feed outer(*feed);
+      reinterpret_cast<serving::servable*>(own)->run(outer);
+    });
+  }
+  static void destroy(stagecraft_program* own) noexcept { delete reinterpret_cast<serving::servable*>(own); }
+};
+
+/// Stands in for an application that had its compile error.
+struct refused_application {
+  [[nodiscard]] static stagecraft_application const* table() noexcept { return nullptr; }
+};
+
+template <class M, auto Inference, auto Options, class Machine>
+using application_or_stand_in =
+    std::conditional_t<first_application_problem<M, Inference, Options, Machine>().failed(), refused_application,
+                       model_application<M, Inference, Options, Machine>>;
+
 }  // namespace detail
 
 /// A model as an application: the inference that it runs with, its options and steps, and the machine. An application
@@ -181,99 +300,11 @@ class interface_specs {
 /// which CMake compiles with `stagecraft_add_application(digits SOURCES digits.cpp)`; `stagecraft compile` writes and
 /// compiles such a file. Iterations are the steps_per_execution. Errors: those of a predictor; E5090 steps that do not
 /// fit the model, E5093 output_names that are equal, more than 64, or of another number than the model's outputs; E5148
-/// allowed_batch_sizes that do not fit.
-template <Model M, auto Inference, auto Options = application_options<>{}, class Machine = host<>>
-class application {
-  using predictor_type = predictor<M, Inference, Machine>;
-  using session_type = typename predictor_type::session_type;
-  // A copy: Clang 19 reads members of template arguments from wrong offsets.
-  static constexpr auto options = Options;
-  using preprocessing = std::remove_cvref_t<decltype(options.preprocessing_step)>;
-  using postprocessing = std::remove_cvref_t<decltype(options.postprocessing_step)>;
-  static_assert(stagecraft::detail::report<detail::application_problem<session_type, options>>());
-  static_assert(stagecraft::detail::report<detail::batch_sizes_problem<session_type, options.allowed_batch_sizes>>());
-  static constexpr auto sizes = detail::batch_sizes_problem<session_type, options.allowed_batch_sizes>.failed()
-                                    ? batch_size_list{}
-                                    : options.allowed_batch_sizes;
-
- public:
-  /// The table that `stagecraft_get_application` returns.
-  [[nodiscard]] static stagecraft_application const* table() noexcept {
-    // The lowest version of the interface that suffices, so that older programs can load it.
-    constexpr int version = sizes.count == 0 ? 1 : stagecraft_interface_version;
-    [[gnu::used]] static constexpr detail::marked_application result{
-        {version, describe, create, run, destroy},
-        {detail::application_marker::magic, static_cast<std::uint32_t>(version), kernels::compiled_instruction_sets}};
-    return &result.table;
-  }
-
- private:
-  [[nodiscard]] static std::vector<tensor_spec> input_specs(servable_description const& known) {
-    if constexpr (std::is_same_v<preprocessing, no_processing>)
-      return known.inputs;
-    else
-      return detail::signature_facts<typename preprocessing::preprocessing_step_signature>::specs();
-  }
-  [[nodiscard]] static std::vector<tensor_spec> output_specs(servable_description known) {
-    auto result = std::move(known.outputs);
-    if constexpr (!std::is_same_v<postprocessing, no_processing>) {
-      using spans = decltype(detail::spans_of<postprocessing>());
-      result.clear();
-      for (int i = 0; i < spans::written; ++i) {
-        auto const size = std::int64_t{spans::sizes[static_cast<std::size_t>(spans::read + i)]};
-        result.push_back({"output_" + std::to_string(i), {}});
-        if (size > 1) result.back().shape.push_back(size);
-      }
-    }
-    for (std::size_t i = 0; auto const& name : options.output_names.kept()) result[i++].name = std::string(name.view());
-    return result;
-  }
-  /// The description that callers see.
-  [[nodiscard]] static servable_description known_description() {
-    auto result =
-        detail::describe_session<session_type>(std::string(graph_of<typename session_type::described::model>.name()));
-    result.inputs = input_specs(result);
-    result.outputs = output_specs(result);
-    return result;
-  }
-  [[nodiscard]] static std::unique_ptr<serving::servable> make_servable(predictor_type model) {
-    auto known = known_description();
-    auto const wrap = [&]<class Each>(Each&& each) -> std::unique_ptr<serving::servable> {
-      return std::make_unique<detail::processed_servable<Each, preprocessing, postprocessing>>(std::move(each), known);
-    };
-    if constexpr (sizes.count == 0) {
-      return wrap(std::move(model));
-    } else {
-      known.iterations = 1;
-      return detail::make_batch_sizes_servable<sizes>(std::move(model), wrap);
-    }
-  }
-
-  static stagecraft_description const* describe() noexcept {
-    static auto const known = known_description();
-    static detail::interface_specs const inputs(known.inputs), outputs(known.outputs);
-    static std::string const version =
-        std::to_string(version_major) + "." + std::to_string(version_minor) + "." + std::to_string(version_patch);
-    static stagecraft_description const result{known.name.c_str(), known.batch_size, known.iterations, known.stages,
-                                               known.replicas,     inputs.count(),   inputs.tensors(), outputs.count(),
-                                               outputs.tensors(),  version.c_str(),  sizes.count,      sizes.sizes};
-    return &result;
-  }
-  static int create(char const* weights, stagecraft_program** made, stagecraft_message* message) noexcept {
-    return detail::guarded(message, [&] {
-      predictor_type model;
-      model.load_weights(weights);
-      *made = reinterpret_cast<stagecraft_program*>(make_servable(std::move(model)).release());
-    });
-  }
-  static int run(stagecraft_program* own, stagecraft_feed const* feed, stagecraft_message* message) noexcept {
-    return detail::guarded(message, [&] {
-      detail::interface_feed outer(*feed);
-      reinterpret_cast<serving::servable*>(own)->run(outer);
-    });
-  }
-  static void destroy(stagecraft_program* own) noexcept { delete reinterpret_cast<serving::servable*>(own); }
-};
+/// allowed_batch_sizes that do not fit, E5097 a stateful model.
+template <Model M, auto Inference, auto Options = application_options<>{}, class Machine = host<>,
+          class Verdict = typename diagnostics::early_verdict<
+              detail::first_application_problem<M, Inference, Options, Machine>()>::checked>
+using application = typename Verdict::template model<detail::application_or_stand_in<M, Inference, Options, Machine>>;
 
 }  // namespace stagecraft::serving
 

@@ -6,6 +6,7 @@
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/kernels/elementwise/whole.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/serving/servable.hpp>
 #include <algorithm>
@@ -98,6 +99,10 @@ class predictor_servable final : public servable {
       for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = to.input(static_cast<int>(i));
       int const samples = from.feed(replica, inputs.data());
       if (samples < 0) throw detail::no_more_batches{};
+      for (int i = 0; i < session_type::input_count(); ++i)
+        if (auto const& shape = session_type::input_shape(i); shape.is_whole)
+          for (int k = 0; k < samples * shape.size(); ++k)
+            to.input(i)[k] = kernels::whole_value(operations::whole_function::from_float, to.input(i)[k], 0);
       to.set_valid_samples(std::max(samples, 1));
     }
     void cancel() const noexcept { from.cancel(); }

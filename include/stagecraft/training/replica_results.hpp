@@ -20,11 +20,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace stagecraft::trainers {
 
@@ -140,6 +142,15 @@ class step_results {
           losses_[i].add(loss(step, i), step.valid_samples() * rows_that_count(step));
       }
     }
+  }
+
+  /// Calls each(part) for all that changes in a run.
+  template <class Each>
+  void for_each_part(Each const& each) {
+    each(losses_);
+    each(gathered_);
+    each(gathered_steps_);
+    for_each_metric([&]<std::size_t Index>() { each(std::get<Index>(metrics_)); });
   }
 
   [[nodiscard]] values_type values() const {
@@ -265,6 +276,27 @@ class replica_results {
     for (auto& each : replicas_) each.results.begin_execution(steps);
   }
   [[nodiscard]] results_of_one& operator[](int replica) { return replicas_[replica].results; }
+
+  /// Takes over the results of replicas in other processes.
+  void gather()
+    requires(!Session::sizes::processes::is_alone)
+  {
+    std::size_t size = 0;
+    replicas_[0].results.for_each_part([&](auto const& part) { size += sizeof part; });
+    std::vector<std::byte> bytes(size * std::size_t{replicas});
+    auto const copy = [&](bool out) {
+      auto* at = bytes.data();
+      for (auto& each : replicas_)
+        each.results.for_each_part([&](auto& part) {
+          static_assert(std::is_trivially_copyable_v<std::remove_reference_t<decltype(part)>>);
+          out ? std::memcpy(at, &part, sizeof part) : std::memcpy(&part, at, sizeof part);
+          at += sizeof part;
+        });
+    };
+    copy(true);
+    Session::sizes::processes::gather(bytes.data(), size, replicas);
+    copy(false);
+  }
 
   [[nodiscard]] values_of_all values() const {
     values_of_all result;

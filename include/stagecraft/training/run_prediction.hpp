@@ -44,6 +44,39 @@ class prediction {
     [&]<std::size_t... Output>(std::index_sequence<Output...>) { (copy_output<Output>(step, first), ...); }(indices{});
   }
 
+  /// The rows of a batch.
+  struct place {
+    std::ptrdiff_t first = 0, samples = 0;
+  };
+  /// Places of batches, if processes exchange them.
+  template <bool IsAlone>
+  [[nodiscard]] static auto places([[maybe_unused]] int batches) {
+    if constexpr (IsAlone)
+      return no_queue{};
+    else
+      return std::vector<place>(static_cast<std::size_t>(batches));
+  }
+  /// Takes over the outputs of batches that replicas in other processes have predicted, and the places of these
+  /// batches. Returns the number of samples.
+  template <class Places>
+  std::ptrdiff_t gather(Places& places)
+    requires(!Session::sizes::processes::is_alone)
+  {
+    using processes = typename Session::sizes::processes;
+    for (std::size_t batch = 0; batch < places.size(); ++batch) {
+      auto const replica = static_cast<int>(batch) % Session::replicas;
+      processes::send(replica, Session::replicas, &places[batch], sizeof(place));
+      auto const [first, samples] = places[batch];
+      [&]<std::size_t... Output>(std::index_sequence<Output...>) {
+        (processes::send(replica, Session::replicas,
+                         std::get<Output>(tensors_).data() + first * Session::output_shape(Output).size(),
+                         static_cast<std::size_t>(samples * Session::output_shape(Output).size()) * sizeof(float)),
+         ...);
+      }(indices{});
+    }
+    return places.empty() ? 0 : places.back().first + places.back().samples;
+  }
+
   /// Drops all samples from this number on.
   void shorten(std::ptrdiff_t samples) {
     if (samples == samples_) return;
@@ -154,6 +187,7 @@ auto predict_batches(Trained& model, batch_loader<typename Trained::session_type
                      std::ptrdiff_t samples, int batch_size, int taken, predict_options const& options) {
   using session = typename Trained::session_type;
   constexpr int replicas = session::replicas;
+  constexpr bool is_alone = session::sizes::processes::is_alone;
   callbacks::progbar_logger bar;
   callback_list callbacks(options.callbacks);
   if (needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
@@ -166,13 +200,16 @@ auto predict_batches(Trained& model, batch_loader<typename Trained::session_type
   logs none;
   callbacks.on_predict_begin(none);
   std::ptrdiff_t seen = 0;
+  [[maybe_unused]] auto places = prediction<session>::template places<is_alone>(taken);
   predicted.run(nothing, none, [&](auto const& view, int step) {
     int const batch = step * replicas + view.replica();
     if (batch >= taken) return;
     auto const first = order.first_sample(batch, batch_size);
     result.copy(view, first);
+    if constexpr (!is_alone) places[std::size_t(batch)] = {first, view.valid_samples()};
     if (batch == taken - 1) seen = first + view.valid_samples();
   });
+  if constexpr (!session::sizes::processes::is_alone) seen = result.gather(places);
   result.shorten(seen);
   callbacks.on_predict_end(none);
   return result.take();

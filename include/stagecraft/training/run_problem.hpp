@@ -12,9 +12,13 @@
 #include <stagecraft/diagnostics/compiler.hpp>
 #include <stagecraft/diagnostics/text.hpp>
 #include <stagecraft/engine/session.hpp>
+#include <stagecraft/graph/graph.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/host/host_policy.hpp>
+#include <stagecraft/models/model_graph.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
 #include <stagecraft/training/data/fit_options.hpp>
+#include <cstddef>
 #include <string_view>
 #include <type_traits>
 
@@ -65,7 +69,39 @@ Result no_stream() {
   return {};
 }
 
-/// Reports E2060 for a single batch of a model whose weights are updated from several batches, in whole executions.
+/// Reports E4030 for a layer without a `call` that brings no loops to run it.
+constexpr void check_loops(tracing::graph_view const& graph, diagnostic& problem) {
+  for (auto const& layer : graph.layers)
+    if (layer.lacks == missing_loops::forward)
+      problem.report(4030, "layer '", layer.name,
+                     "' has no `call`; without one, a layer that is run needs `void forward(auto const& call) const`, "
+                     "see host/steps/layer_steps.hpp");
+}
+/// Reports E4031 for a layer without a `call` that brings no loop for its gradient, where one of its weights or of the
+/// layers before it is trained.
+constexpr void check_backward_loops(tracing::graph_view const& graph, diagnostic& problem) {
+  tracing::growing_array<int> wants(graph.calls.size());
+  for (std::size_t i = 0; i < graph.calls.size(); ++i) {
+    auto const& layer = graph.layers[graph.calls[i].layer];
+    for (auto const& weight : graph.parameters_of(graph.calls[i].layer)) wants[i] |= weight.trainable ? 1 : 0;
+    for (int const from : graph.inputs_of(static_cast<int>(i))) wants[i] |= wants[static_cast<std::size_t>(from)];
+    if (wants[i] != 0 && layer.lacks == missing_loops::backward)
+      problem.report(4031, "layer '", layer.name,
+                     "' has no `call`; without one, a layer that is trained needs `void backward(auto const& call) "
+                     "const`, see host/steps/layer_steps.hpp");
+  }
+}
+
+/// Why `fit` cannot train a model that can be evaluated: E2022, E2026, E4031.
+template <class M, auto Training>
+inline constexpr diagnostic trained_run_problem = [] {
+  diagnostic problem = fit_problem<job<M, Training>>;
+  check_backward_loops(graph_of<M>, problem);
+  return problem;
+}();
+
+/// Reports E2060 for a single batch of a model whose weights are updated from several batches, in whole executions;
+/// E4031.
 template <class M, auto Training, class Machine>
 inline constexpr diagnostic single_batch_problem = [] {
   diagnostic problem;
@@ -77,6 +113,7 @@ inline constexpr diagnostic single_batch_problem = [] {
   if (replicas > 1)
     problem.report(2060, "train_on_batch is called on a model with ", replicas,
                    " replicas, each of which takes a batch of its own; fit gives it to them");
+  check_backward_loops(graph_of<M>, problem);
   return problem;
 }();
 
@@ -104,14 +141,15 @@ inline constexpr diagnostic kind_of_description_problem = [] {
   return problem;
 }();
 
-/// Reports E4092 for a machine of which only the description is included.
-template <class Machine>
+/// Reports E4092 for a machine of which only the description is included, and E4030.
+template <class M, class Machine>
 inline constexpr diagnostic execution_problem = [] {
   diagnostic problem;
   if (!is_carried_out<Machine>)
     problem.report(4092,
                    "a model is trained on emulated IPUs, but how they carry out its steps is not included: "
                    "#include <stagecraft/ipu.hpp>");
+  check_loops(graph_of<M>, problem);
   return problem;
 }();
 
@@ -136,8 +174,8 @@ constexpr diagnostic const& run_problem() {
     return training_problem<typename job_on<M, Description, Machine>::described>;
   else if constexpr (machine_problem<job_on<M, Description, Machine>>.failed())
     return machine_problem<job_on<M, Description, Machine>>;
-  else if constexpr (execution_problem<Machine>.failed())
-    return execution_problem<Machine>;
+  else if constexpr (execution_problem<M, Machine>.failed())
+    return execution_problem<M, Machine>;
   else
     return policy_of<Machine>::template memory_problem<job_on<model_of_session<M>, Description, Machine>>();
 }

@@ -98,6 +98,7 @@ template <class Trained, run_kind Kind>
 class step_runner {
   using session_type = typename Trained::session_type;
   using job = typename session_type::described;
+  using processes = typename session_type::sizes::processes;
 
  public:
   using feed_type = batch_feed<session_type, Kind>;
@@ -121,6 +122,10 @@ class step_runner {
   /// same time.
   template <class Look>
   [[gnu::cold]] void run(results_type& results, logs& values, Look const& look) {
+    if constexpr (!processes::is_alone) {
+      agree(0, 0);
+      processes::share_weights(model_.session());
+    }
     model_.session().begin_run();
     // The order of these objects ensures that callbacks and batches end before the model is at rest again, however the
     // run ends.
@@ -128,12 +133,13 @@ class step_runner {
     [[maybe_unused]] auto const calling = begin_callbacks(values);
     [[maybe_unused]] auto const feeding = feed_.start(counts_.steps);
     [[maybe_unused]] logs none;  // logs of hooks before there are results
-    for (int first = 0; first < counts_.steps && !stops(); first += counts_.execution) {
+    for (int first = 0; first < counts_.steps && !stops(first); first += counts_.execution) {
       int const steps = std::min(counts_.execution, counts_.steps - first);
       model_.begin_execution();
       results.begin_execution(steps);
       if constexpr (!is_asynchronous) callbacks_.on_batch_begin(Kind, first, none);
       execute(first, steps, results, look);
+      if constexpr (!processes::is_alone && Kind != run_kind::prediction) results.gather();
       if constexpr (!is_asynchronous) {
         results.write(values);
         callbacks_.on_batch_end(Kind, first + steps - 1, values);
@@ -203,13 +209,26 @@ class step_runner {
       session.predict(steps, bring, take);
   }
 
-  [[nodiscard]] bool stops() const {
-    if constexpr (Kind != run_kind::training)
+  [[nodiscard]] bool stops([[maybe_unused]] int first) {
+    if constexpr (!processes::is_alone)
+      return agree(first, std::min(counts_.execution, counts_.steps - first));
+    else if constexpr (Kind != run_kind::training)
       return false;
     else if constexpr (is_asynchronous)
       return asynchronous_->stops();
     else
       return model_.stop_training;
+  }
+
+  /// Whether training stops. All processes are about to carry out these steps.
+  bool agree(int first, int steps) {
+    return processes::agree({.what = static_cast<int>(Kind),
+                             .first = first,
+                             .steps = steps,
+                             .of = counts_.steps,
+                             .batches = feed_.batches(),
+                             .batch_size = feed_.batch_size()},
+                            model_, Kind == run_kind::training);
   }
 
   Trained& model_;

@@ -34,6 +34,13 @@
 
 namespace stagecraft::trainers {
 
+/// What a trainer is on a machine: `type<Trainer>`. A specialisation for several processes says what they agree on.
+template <class Machine>
+struct trainer_on {
+  template <class Trainer>
+  using type = Trainer;
+};
+
 /// The type behind `trainer<...>`.
 template <Model M, class Settings, class Machine>
 class model_trainer : public trained_model<session_of_run<M, Settings::value, Machine>> {
@@ -78,7 +85,7 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
   /// that it can only be evaluated. Everything else is checked before anything runs: data_error E4001 to E4008, E4010,
   /// E4011, E4017 to E4019, E4041. Definition: tf.keras.Model.fit.
   [[gnu::cold]] training_history fit(sample_set const& x, sample_set const& y, fit_options const& options = {}) {
-    static_assert(report<fit_problem<job<M, training>>>());
+    static_assert(report<trained_run_problem<M, training>>());
     auto const calling = this->begin_call("fit");
     check_options(options);
     int const batch_size = batch_size_to_use(options.batch_size, training.batch_size);
@@ -115,7 +122,7 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
   template <class Data>
     requires requires { typename Data::fit_options; }
   training_history fit(Data const& dataset, typename Data::fit_options const& options = {}) {
-    static_assert(report<fit_problem<job<M, training>>>());
+    static_assert(report<trained_run_problem<M, training>>());
     auto const calling = this->begin_call("fit");
     fit_options const common = options.common();
     check_options(common);
@@ -248,6 +255,7 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
 
  private:
   using loader = batch_loader<session_type>;
+  using processes = typename session_type::sizes::processes;
   static constexpr bool keeps_states = session_type::graph.is_stateful();
 
   /// Makes a trainer without a warning.
@@ -312,12 +320,15 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
         of.order.begin_epoch(epoch);
       training_results means;
       callbacks.on_epoch_begin(epoch, none);
-      if constexpr (!detail::fit_problem<job<M, training>>.failed()) trained.run(means, step_logs);
+      if constexpr (!trained_run_problem<M, training>.failed()) trained.run(means, step_logs);
       epoch_logs = step_logs;
       if (validation != nullptr && (epoch + 1) % options.validation_freq == 0)
         validator->run().write(epoch_logs, "val_");
       this->end_epoch(epoch);
       callbacks.on_epoch_end(epoch, epoch_logs);
+      if constexpr (!processes::is_alone)
+        processes::agree({.what = engine::process_round::end_of_epoch, .first = epoch, .of = options.epochs}, *this,
+                         true);
     }
     callbacks.on_train_end(epoch_logs);
     return history;
@@ -349,7 +360,7 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
     this->session().begin_run();
     auto const bring = [&](auto& to, int, int) { data.load(to, rows); };
     auto const take = [&](auto const& step) {
-      if (step.replica() == 0) means.add(step);
+      if (step.replica() == session_type::sizes::first_replica()) means.add(step);
     };
     if constexpr (Kind == run_kind::evaluation)
       this->session().test(1, bring, take);
@@ -362,7 +373,7 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
 template <class M, auto Training, class Machine>
 using trainer_or_stand_in =
     std::conditional_t<run_problem<M, Training, Machine, true>().failed(), invalid_trainer<result_count<Training>()>,
-                       model_trainer<M, settings_of<Training>, Machine>>;
+                       typename trainer_on<Machine>::template type<model_trainer<M, settings_of<Training>, Machine>>>;
 
 }  // namespace stagecraft::trainers
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/operations/trace.hpp>
+#include <stagecraft/operations/words.hpp>
 #include <string>
 #include <vector>
 #include "../../golden/golden.hpp"

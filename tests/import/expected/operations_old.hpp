@@ -1,6 +1,7 @@
 // The model 'operations_old' of operations_old.onnx: made by `stagecraft import`.
 #pragma once
 
+#include <stagecraft/operations/words.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <string_view>
 

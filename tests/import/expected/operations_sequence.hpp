@@ -1,6 +1,7 @@
 // The model 'operations_sequence' of operations_sequence.onnx: made by `stagecraft import`.
 #pragma once
 
+#include <stagecraft/operations/words.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <string_view>
 

@@ -25,8 +25,6 @@ static_assert(binary_op{binary::divide, dtype::float16, 600}.cycles(ipu2) == 6 *
 static_assert(binary_op{binary::maximum, dtype::float32, 600}.cycles(ipu2) == 6 * (29 + 150) + 11);
 static_assert(binary_op{binary::maximum, dtype::float32, 600, true}.cycles(ipu2) == 6 * (58 + 200) + 11);
 static_assert(binary_op{binary::power, dtype::float32, 6}.cycles(ipu2) == 6 * (29 + 312) + 11);
-// 3 pieces of 5 float32 for one worker: 5 + 3 x 3 vectors x 3.
-static_assert(binary_op{binary::add, dtype::float32, 5}.worker_cycles_2d(ipu2, 3) == 32);
 static_assert(binary_op{binary::remainder, dtype::float32, 5}.flops() == 15);
 
 // exp of 600 float32: 50 pairs of 6: 6 (33 + 300) + 9 + 11. relu: 6 (17 + 150) + 20; in place 6 (55 + 100) + 20.
@@ -40,7 +38,6 @@ static_assert(unary_op{unary::absolute, dtype::float32, 606, true}.cycles(ipu2) 
 static_assert(unary_op{unary::floor, dtype::float16, 602}.cycles(ipu2) == 6 * (17 + 156) + 20);
 static_assert(unary_op{unary::sin, dtype::float32, 6}.cycles(ipu2) == 6 * (17 + 2304) + 20);
 static_assert(unary_op{unary::tanh, dtype::float16, 24, true}.cycles(ipu2) == 6 * (55 + 2) + 20);
-static_assert(unary_op{unary::square, dtype::float16, 7}.worker_cycles_2d(ipu2, 2) == 20 + 2 * 4);
 
 // The table: cycles per element of 64 bits.
 static_assert(cost_of(unary::sigmoid, dtype::float32, false) == elementwise_cost{12, 2});

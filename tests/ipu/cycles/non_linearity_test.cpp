@@ -24,10 +24,6 @@ static_assert(non_linearity{type::sigmoid, dtype::float32, 1}.cycles(ipu2) == 9 
 static_assert(non_linearity{type::swish, dtype::float32, 24}.cycles(ipu2) == 9 + 6 * 49);
 static_assert(non_linearity{type::swish, dtype::float32, 24, true}.cycles(ipu2) == 9 + 6 * 50);
 static_assert(non_linearity{type::gelu, dtype::float16, 48}.cycles(ipu2) == 9 + 6 * (20 + 2 + 5 + 5 + 1 + 5 + 4));
-// 2 rows of 10 float32 for one worker: 5 + 9 + 2 (5 + 2 + 2 + (2 + 1 + 4 + 1 + 1) + 2 + 1).
-static_assert(non_linearity{type::relu, dtype::float32, 10}.worker_cycles_2d(ipu2, 2) == 14 + 2 * 21);
-static_assert(non_linearity{type::relu, dtype::float16, 11}.worker_cycles_2d(ipu2, 1) ==
-              14 + 12 + (2 + 1 + 1 + 1 + 1) + 4 + 3 + 4 + 1);
 
 // Gradients: 50 vectors each: 4 + 49 x 3 + 1 = 152: 9 + 6 (20 + 152 + 4) = 1065. One element more: 3 + 1.
 static_assert(non_linearity{type::relu, dtype::float32, 600}.gradient_cycles(ipu2) == 1065);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <barrier>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <deque>
@@ -47,12 +48,19 @@ struct replica_arrays {
   std::vector<float const*> readable;
 };
 
+/// The sum of `count` replicas from `first` on: of as many as the largest power of two below `count`, then the others.
+float tree(replica_arrays const& arrays, int first, int count, int element) {
+  if (count == 1) return arrays.readable[static_cast<std::size_t>(first)][element];
+  int const half = static_cast<int>(std::bit_ceil(static_cast<unsigned>(count)) / 2);
+  return tree(arrays, first, half, element) + tree(arrays, first + half, count - half, element);
+}
+
 std::vector<float> expected_of(replica_arrays const& arrays, int n, bool mean) {
   std::vector<float> result;
   for (int i = 0; i < n; ++i) {
-    float sum = arrays.readable[0][i];
-    for (std::size_t replica = 1; replica < arrays.readable.size(); ++replica) sum += arrays.readable[replica][i];
-    result.push_back(mean ? sum / static_cast<float>(arrays.readable.size()) : sum);
+    auto const count = static_cast<int>(arrays.readable.size());
+    float const sum = tree(arrays, 0, count, i);
+    result.push_back(mean ? sum / static_cast<float>(count) : sum);
   }
   return result;
 }
@@ -64,7 +72,7 @@ bool equal(std::vector<float> const& expected, float const* found) {
 template <class Arch, bool Mean>
 void check_reductions() {
   CAPTURE(kernels::lanes<Arch>);
-  for (int const count : {1, 2, 3, 4, 7})
+  for (int const count : {1, 2, 3, 4, 5, 7, 8, 12, 28})
     for (int const n : sizes) {
       CAPTURE(count);
       CAPTURE(n);
@@ -107,6 +115,26 @@ void check_all() {
 }  // namespace
 
 TEST_CASE("sums and means over replicas, in shards and in ranges") { check_all<MATMUL_ARCHITECTURES>(); }
+
+TEST_CASE("sums of two, four or eight neighbours that were added up before have the bits of one sum") {
+  constexpr int count = 16, n = 200;
+  replica_arrays arrays(count, n);
+  for (bool const mean : {false, true}) {
+    auto const expected = expected_of(arrays, n, mean);
+    for (int const size : {2, 4, 8}) {
+      replica_arrays sums(count / size, n);
+      for (int i = 0; i < count / size; ++i)
+        kernels::reduce_scatter(arrays.readable.data() + i * size, size, sums.writable[static_cast<std::size_t>(i)],
+                                {0, n});
+      buffer all(n);
+      if (mean)
+        kernels::reduce_scatter<true>(sums.readable.data(), count / size, all.data(), {0, n}, count);
+      else
+        kernels::reduce_scatter(sums.readable.data(), count / size, all.data(), {0, n});
+      CHECK(equal(expected, all.data()));
+    }
+  }
+}
 
 TEST_CASE("replicas on threads of their own reduce shards, again and again") {
   constexpr int count = 3, n = 1000, rounds = 5;

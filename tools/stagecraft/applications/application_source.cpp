@@ -3,6 +3,7 @@
 
 #include "source/source_model.hpp"
 #include "source/source_writer.hpp"
+#include "source/written_layer.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/io/detail/byte_source.hpp>
@@ -165,6 +166,18 @@ source_text write_model_header(std::string const& folder, std::string const& hea
   auto const saved = read_json<json>(folder + "/model.json");
   auto const model = read_config(saved, folder + "/model.json", {});
   auto const type = type_name_of(model.name);
+  if (has_own_layers(model)) {
+    // Operations of the model's own stand in the header that was written with the file.
+    auto const written = folder + "/model.hpp";
+    std::error_code problem;
+    if (!std::filesystem::exists(written, problem))
+      throw file_error("E5245", folder +
+                                    ": model.json has operations of the model's own, and model.hpp, which has "
+                                    "their C++, is not beside it; convert the model anew");
+    if (written != header) std::filesystem::copy_file(written, header, problem);
+    if (problem) throw file_error("E5041", header + ": " + problem.message());
+    return "models::"_cpp + type;
+  }
   write_text(header, write_source(model, {type, "model.json"}));
   return "models::"_cpp + type;
 }

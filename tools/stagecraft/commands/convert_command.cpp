@@ -4,12 +4,17 @@
 #include "commands/convert_options.hpp"
 #include "commands/model_converters.hpp"
 #include "commands/model_edits.hpp"
+#include "commands/node_groups.hpp"
 #include "keras/model_json.hpp"
 #include "pipeline/pipeline_search.hpp"
+#include "saved_model/saved_model.hpp"
 #include "source/source_model.hpp"
+#include "source/source_writer.hpp"
+#include "source/written_layer.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/io/detail/bundle_contents.hpp>
+#include <stagecraft/io/detail/file_writer.hpp>
 #include <stagecraft/serving/application_file.hpp>
 #include <stagecraft/serving/detail/export_folder.hpp>
 #include <stagecraft/version.hpp>
@@ -93,6 +98,15 @@ void keep_stages(source_model const& model, std::string const& dir, convert_opti
     leave_out_stages(model, dir, config);
 }
 
+/// True if names of a signature can be those of an application's outputs.
+bool can_be_output_names(std::vector<std::string> const& names) {
+  std::set<std::string> const different(names.begin(), names.end());
+  return !names.empty() && names.size() <= 64 && different.size() == names.size() &&
+         std::all_of(names.begin(), names.end(), [](std::string const& each) {
+           return !each.empty() && each.size() <= fixed_name::capacity && each.find('\0') == std::string::npos;
+         });
+}
+
 /// Replaces a file without writing over the former one, which a program may have mapped.
 void replace_copy(std::string const& from, std::string const& to) {
   auto const beside = to + ".copying-" + std::to_string(::getpid());
@@ -129,9 +143,10 @@ void convert_command::run() const {
   if (tag_set != "serve")
     throw file_error("E5132", "MetaGraphDef associated with tags '" + tag_set +
                                   "' could not be found in SavedModel, with available tags '[{'serve'}]'.");
-  if (signature_def != "serving_default")
-    throw file_error("E5132", "No SignatureDef with key '" + signature_def + "' found in MetaGraphDef.");
   auto const from = io::without_slash(dir);
+  bool const is_saved = fs::is_directory(from) && is_saved_model(from);
+  if (signature_def != "serving_default" && !is_saved)
+    throw file_error("E5132", "No SignatureDef with key '" + signature_def + "' found in MetaGraphDef.");
   if (fs::exists(from + params_file))
     throw file_error("E5133", from +
                                   ": it is converted already, as its conversion_params.json says; convert the model "
@@ -142,7 +157,11 @@ void convert_command::run() const {
   auto const options = read_convert_options(all, where);
   report_without_effect(options, all);
 
-  auto model = read_model(from, {});
+  import_options reading;
+  reading.output_nodes = output_nodes;
+  reading.group_of = groups_of(options);
+  if (signature_def != "serving_default") reading.signature = signature_def;
+  auto model = read_model(from, reading);
   model_converters converters(model, options, where);
   converters.replace_gelu();
   converters.place_on_ipus();
@@ -155,6 +174,8 @@ void convert_command::run() const {
     how["batch_size"] = options.batch_size;
     how.erase("allowed_batch_sizes");  // up to another batch size
   }
+  if (!fs::exists(from + "/application.json") && can_be_output_names(model.output_names))
+    how["output_names"] = model.output_names;
   auto machine = machine_of(options);
   if (shards.stages() > 1) {
     auto& solution = how["solution"] = {{"device_mapping", shards.device_mapping}};
@@ -181,6 +202,10 @@ void convert_command::run() const {
   };
   write_machine();
   io::write_export(place, contents, how);
+  if (has_own_layers(model)) {
+    auto const source = write_source(model, {type_name_of(model.name), fs::path(from).filename().string()});
+    io::replace_file(place + "/model.hpp", [&](io::file_writer& to) { to.write(source.view()); });
+  }
   if (auto const header = processing_header(place); !header.empty()) {
     std::error_code problem;
     fs::copy_file(fs::path(from) / header, fs::path(place) / header, problem);
@@ -232,6 +257,7 @@ void add_convert_command(CLI::App& app) {
   own->add_option("--tag_set", command->tag_set, "serve, which models have")->capture_default_str();
   own->add_option("--signature_def", command->signature_def, "serving_default, which models have")
       ->capture_default_str();
+  own->add_option("--output_node", command->output_nodes, "A node that is an output of a frozen graph; once for each");
   own->require_subcommand(1);
   own->fallthrough();
   auto* const ipu = own->add_subcommand("ipu", "For emulated IPUs");

@@ -7,6 +7,7 @@
 #include "source/source_layer.hpp"
 
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -21,6 +22,7 @@ struct convert_command {
   std::string output_dir;
   std::string tag_set = "serve";
   std::string signature_def = "serving_default";
+  std::vector<std::string> output_nodes;  ///< nodes that are the outputs of a frozen graph
   std::string config_file;
   json given = json::object();  ///< options of the command line, which come before those of the file
   bool compiles = true;         ///< false: sources only

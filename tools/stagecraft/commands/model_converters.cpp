@@ -41,6 +41,12 @@ std::vector<int> connected_groups(source_model const& model, std::vector<bool> c
   return group;
 }
 
+/// True if an expression is found in a layer's name, or in that of a node that it was made of.
+bool is_found(name_search& search, model_layer const& layer) { return search.finds(layer.name, layer.nodes); }
+
+/// The name of a layer, or of the first of the file's nodes that it was made of.
+std::string const& shown_node(model_layer const& layer) { return layer.nodes.empty() ? layer.name : layer.nodes[0]; }
+
 /// Calls that form a GELU: the tensor that they read, and the one that they pass on.
 struct gelu_group {
   std::vector<int> calls;
@@ -58,12 +64,12 @@ void model_converters::replace_gelu() {
   };
   std::vector<bool> is_in;
   for (auto const& call : model_.calls)
-    is_in.push_back(!model_.layer_of(call).is_input && nodes.finds(model_.layer_of(call).name));
+    is_in.push_back(!model_.layer_of(call).is_input && is_found(nodes, model_.layer_of(call)));
   for (auto const& call : model_.calls) {
-    auto const& name = model_.layer_of(call).name;
-    (void)inputs.finds(name);
-    (void)users.finds(name);
+    (void)is_found(inputs, model_.layer_of(call));
+    (void)is_found(users, model_.layer_of(call));
   }
+  for (auto* each : {&nodes, &inputs, &users}) each->see(model_.other_nodes);
   nodes.report("gelu_replacement");
   inputs.report("gelu_replacement's 'node_as_gelu_input'");
   users.report("gelu_replacement's 'node_use_gelu_output'");
@@ -82,7 +88,7 @@ void model_converters::replace_gelu() {
           wrong("the nodes of " + name_of(own) + " read both " + name_of(known->call) + " and " + name_of(input.call) +
                 "; a GELU has one input");
         known = input;
-        if (!names.node_as_gelu_input.empty() && !inputs.finds(model_.layer_of(model_.calls[at(input.call)]).name))
+        if (!names.node_as_gelu_input.empty() && !is_found(inputs, model_.layer_of(model_.calls[at(input.call)])))
           wrong(name_of(static_cast<int>(i)) + " reads " + name_of(input.call) + ", which is no 'node_as_gelu_input'");
       }
       if (from >= 0) {
@@ -91,7 +97,7 @@ void model_converters::replace_gelu() {
           wrong(name_of(known->call) + " and " + name_of(input.call) +
                 " are both read by others; a GELU has one output");
         known = input;
-        if (!names.node_use_gelu_output.empty() && !users.finds(model_.layer_of(call).name))
+        if (!names.node_use_gelu_output.empty() && !is_found(users, model_.layer_of(call)))
           wrong(name_of(input.call) + " is read by " + name_of(static_cast<int>(i)) +
                 ", which is no 'node_use_gelu_output'");
       }
@@ -133,8 +139,9 @@ void model_converters::place_on_ipus() {
   name_search excluded(options_.excluded_nodes);
   if (!options_.remove_excluded_nodes) {
     for_each_layer(model_, "", [&](model_layer& layer, std::string const& path) {
-      if (excluded.finds(path)) layer.layer->is_on_host = true;
+      if (excluded.finds(path, layer.nodes)) layer.layer->is_on_host = true;
     });
+    excluded.see(model_.other_nodes);
     excluded.report("excluded_nodes");
     // A tensor that goes from an IPU to the host must not come back.
     std::vector<int> behind(model_.calls.size(), -1);  // a layer on the host after IPUs
@@ -151,8 +158,9 @@ void model_converters::place_on_ipus() {
         continue;
       }
       if (behind[i] >= 0 && !options_.no_ipu_placement)
-        throw file_error("E5140", where_ + ": the excluded node '" + model_.layer_of(model_.calls[at(behind[i])]).name +
-                                      "' is between '" + layer.name +
+        throw file_error("E5140", where_ + ": the excluded node '" +
+                                      shown_node(model_.layer_of(model_.calls[at(behind[i])])) + "' is between '" +
+                                      layer.name +
                                       "' and layers before it, which are on IPUs; exclude all nodes from the beginning "
                                       "of the model on, or to its end");
       is_behind[i] = true;
@@ -162,8 +170,9 @@ void model_converters::place_on_ipus() {
   std::vector<bool> is_removed(model_.calls.size());
   for (std::size_t i = 0; i < model_.calls.size(); ++i) {
     auto const& layer = model_.layer_of(model_.calls[i]);
-    is_removed[i] = !layer.is_input && excluded.finds(layer.name);
+    is_removed[i] = !layer.is_input && is_found(excluded, layer);
   }
+  excluded.see(model_.other_nodes);
   excluded.report("excluded_nodes");
   for (std::size_t i = 0; i < model_.calls.size(); ++i) {
     if (!is_removed[i]) continue;
@@ -216,7 +225,7 @@ void model_converters::convert_precision() {
   if (options_.precision_mode != "FP16") return;
   name_search excluded(options_.precision_conversion_excluded_nodes);
   for_each_layer(model_, "", [&](model_layer& layer, std::string const& path) {
-    if (excluded.finds(path)) return;
+    if (excluded.finds(path, layer.nodes)) return;
     layer.layer->dtype = dtype::float16;
     for (std::size_t i = 0; i < layer.values.size(); ++i)
       for (std::size_t k = 0; k < layer.values[i].values.size(); ++k)
@@ -226,6 +235,7 @@ void model_converters::convert_precision() {
               where_ + ": layer '" + path + "': " + layer.weights[i].name + io::place_text(layer.values[i].shape, k),
               io::text_of_number(value), element_type::float16);
   });
+  excluded.see(model_.other_nodes);
   excluded.report("precision_conversion_excluded_nodes");
 }
 
@@ -242,14 +252,18 @@ pipeline_solution model_converters::shard() const {
   });
   if (on_host.size() == layers.size())
     throw file_error("E5136", where_ + ": 'manual_sharding' divides the model among IPUs, but no layer is on one");
+  auto const nodes = nodes_by_path(model_);
   std::vector<int> device_of;
   for (auto const& [path, entry] : calls) {
     int device = 0;
     for (std::size_t i = lists.size(); i-- > 0;)
-      if (lists[i].finds(path)) device = static_cast<int>(i);
+      if (lists[i].finds(path, nodes.at(path))) device = static_cast<int>(i);
     device_of.push_back(on_host.contains(path) ? -1 : device);
   }
-  for (auto const& list : lists) list.report("manual_sharding");
+  for (auto& list : lists) {
+    list.see(model_.other_nodes);
+    list.report("manual_sharding");
+  }
   // Layers on the host belong to the stage of their neighbours.
   int device = -1;
   for (std::size_t i = device_of.size(); i-- > 0;) device_of[i] < 0 ? device_of[i] = device : device = device_of[i];

@@ -22,6 +22,16 @@ bool name_search::finds(std::string const& name) {
   return result;
 }
 
+bool name_search::finds(std::string const& path, std::vector<std::string> const& nodes) {
+  bool result = finds(path);
+  for (auto const& each : nodes) result = finds(each) || result;
+  return result;
+}
+
+void name_search::see(std::vector<std::string> const& names) {
+  for (auto const& each : names) static_cast<void>(finds(each));
+}
+
 void name_search::report(std::string const& option) const {
   for (auto const& each : expressions_)
     if (!each.is_found)
@@ -38,6 +48,14 @@ void for_each_layer(source_model& model, std::string const& prefix,
 
 namespace {
 
+void add_nodes(source_model const& model, std::string const& prefix,
+               std::map<std::string, std::vector<std::string>>& to) {
+  for (auto const& layer : model.layers) {
+    if (layer.nested) add_nodes(*layer.nested, prefix + layer.name + "/", to);
+    to[prefix + layer.name] = layer.nodes;
+  }
+}
+
 void add_calls(source_model const& model, std::string const& prefix, std::map<std::string, int>& count,
                std::vector<std::pair<std::string, std::string>>& to) {
   for (auto const& call : model.calls) {
@@ -51,6 +69,12 @@ void add_calls(source_model const& model, std::string const& prefix, std::map<st
 }
 
 }  // namespace
+
+std::map<std::string, std::vector<std::string>> nodes_by_path(source_model const& model) {
+  std::map<std::string, std::vector<std::string>> nodes;
+  add_nodes(model, "", nodes);
+  return nodes;
+}
 
 std::vector<std::pair<std::string, std::string>> list_calls(source_model const& model) {
   std::vector<std::pair<std::string, std::string>> calls;

@@ -3,6 +3,7 @@
 #include "keras/config_calls.hpp"
 #include "keras/config_masks.hpp"
 #include "source/source_model.hpp"
+#include "source/written_layer.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <algorithm>
@@ -241,7 +242,11 @@ class reader {
     if (is_first) {
       layer.call_options = call_options;
       int const rank = is_known ? shapes.front()->rank() + 1 : 0;
-      layer.layer = make_({layer.class_name, config, rank, call_options});
+      bool const is_in_header = layer.class_name == own_class && config.contains("output");
+      layer.layer = is_in_header ? written_layer(config) : make_({layer.class_name, config, rank, call_options});
+      if (auto const nodes = config.find("nodes"); nodes != config.end() && nodes->is_array())
+        for (auto const& each : *nodes)
+          if (each.is_string()) layer.nodes.push_back(each.get<std::string>());
       if (auto const type = config.find("dtype"); type != config.end() && type->is_string())
         layer.layer->dtype = own_dtype(type->get<std::string>());
       if (auto const on_host = config.find("on_host"); on_host != config.end() && on_host->is_boolean())

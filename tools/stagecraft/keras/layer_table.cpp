@@ -45,7 +45,8 @@ void check_unknown_options(json const& config, std::set<std::string> const& know
                                              "shared_object_id",
                                              "value_range",
                                              "input_dtype",
-                                             "on_host"};
+                                             "on_host",
+                                             "nodes"};
   // Options that must have one of these values.
   static std::map<std::string, std::vector<json>> const fixed{{"data_format", {"channels_last"}},
                                                               {"axis", {-1}},

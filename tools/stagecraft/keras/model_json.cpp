@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "keras/model_json.hpp"
 
+#include "source/written_layer.hpp"
+
 #include <cstddef>
 #include <map>
 #include <vector>
@@ -59,7 +61,11 @@ class model_writer {
   [[nodiscard]] io::json config_of(int index) const {
     auto const& layer = model_.layers[static_cast<std::size_t>(index)];
     io::json config(layer.config.is_object() ? layer.config : json::object());
+    if (layer.class_name == own_class)
+      for (auto const& call : model_.calls)
+        if (call.layer == index) config = io::json(own_config(layer, call));
     config["name"] = layer.name;
+    if (!layer.nodes.empty()) config["nodes"] = layer.nodes;
     if (layer.is_input) {
       auto sizes = io::json::array({nullptr});
       for (auto const& call : model_.calls)
@@ -72,6 +78,17 @@ class model_writer {
       if (layer.layer->is_on_host) config["on_host"] = true;
     }
     return config;
+  }
+
+  [[nodiscard]] json own_config(model_layer const& layer, source_call const& call) const {
+    auto const shape_of = [&](source_tensor const& tensor) {
+      return model_.calls[static_cast<std::size_t>(tensor.call)]
+          .outputs[static_cast<std::size_t>(tensor.output)]
+          .value();
+    };
+    std::vector<shape> inputs;
+    for (auto const& input : call.inputs) inputs.push_back(shape_of(input));
+    return own_layer_config(layer, inputs, call.outputs[0].value());
   }
 
   source_model const& model_;

@@ -3,6 +3,7 @@
 #include "keras/hdf5_process.hpp"
 #include "saved_model/saved_model.hpp"
 #include "source/source_model.hpp"
+#include "tensorflow/read_tensorflow.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/diagnostics/number_text.hpp>
@@ -168,6 +169,12 @@ source_model read_any(std::string const& path, import_options const& options) {
   auto const ends_with = [&](std::string_view ending) { return path.ends_with(ending); };
   if (!options.architecture.empty() && !ends_with(".h5") && !ends_with(".hdf5"))
     throw file_error("E5209", path + ": --architecture is for .h5 files of weights alone; this one has its model");
+  bool const is_graph = ends_with(".pb") || (io::is_folder(path) && is_saved_model(io::without_slash(path)));
+  if (!is_graph && (!options.signature.empty() || !options.output_nodes.empty()))
+    throw file_error("E5209", path +
+                                  (options.signature.empty() ? ": --output-node is for frozen graphs"
+                                                             : ": --signature is for SavedModels") +
+                                  " of TensorFlow's; this file is none");
   if (ends_with(".keras")) return read_keras(path, options);
   if (ends_with(".h5") || ends_with(".hdf5")) return read_h5(path, options);
   if (ends_with(".json")) return read_json(path, options);
@@ -178,8 +185,9 @@ source_model read_any(std::string const& path, import_options const& options) {
                                                  : read_tfjs(folder + "/model.json", options);
   }
   if (ends_with(".onnx")) return read_onnx(path, options);
+  if (ends_with(".pb")) return read_frozen_graph(path, options);
   throw file_error("E5042",
-                   path + ": the name must end in .h5, .hdf5, .keras, .onnx or .json, or be a folder of a model");
+                   path + ": the name must end in .h5, .hdf5, .keras, .onnx, .pb or .json, or be a folder of a model");
 }
 
 }  // namespace

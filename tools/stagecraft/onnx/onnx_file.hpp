@@ -43,6 +43,7 @@ struct onnx_node {
   std::string name, type, domain;
   std::vector<std::string> inputs, outputs;
   std::map<std::string, onnx_attribute, std::less<>> attributes;
+  std::vector<std::string> joined_names{};  ///< names of other nodes that this one stands for, besides its own
 
   [[nodiscard]] onnx_attribute const* find(std::string_view attribute) const {
     auto const found = attributes.find(attribute);
@@ -81,6 +82,7 @@ struct onnx_graph {
   std::vector<onnx_node> nodes;
   std::vector<stored_tensor> constants;
   std::vector<onnx_value> inputs, outputs;  ///< inputs that are constants as well are left out
+  std::vector<std::string> other_names{};   ///< names in the file of what is no node here, such as constants
 };
 
 /// Reads a file, and files beside it that hold its constants. Memory is bounded by a multiple of their sizes. Throws

@@ -49,6 +49,7 @@ std::map<std::string, onnx_converter> const& onnx_converters() {
 std::vector<int> onnx_trace::order_of_input(std::string const& name, int rank) const {
   std::vector<int> order(static_cast<std::size_t>(rank));
   std::iota(order.begin(), order.end(), 0);
+  if (graph_.producer == "tensorflow") return order;  // channels are last there, too
   std::set<std::string> seen{name};
   std::vector<std::string> queue{name};
   for (std::size_t i = 0; i < queue.size() && order_looks_left_ > 0; ++i, --order_looks_left_) {
@@ -128,8 +129,11 @@ void onnx_trace::convert(onnx_node const& node) {
   if (is_constant && constants_.fold(node)) return;
   auto const found = onnx_converters().find(node.type);
   if (found == onnx_converters().end()) return fail("is a " + shown_name(node.type) + ", which is not here");
+  auto const first = layers_.size();
+  joined_names_.clear();
   try {
     found->second(*this, node);
+    name_origin(node, first);
   } catch (unknown_input const&) {
     fail("");
   } catch (unsupported const& why) {
@@ -156,86 +160,6 @@ void onnx_trace::replace(std::vector<int> const& instead) {
   for (auto& each : layers_)
     for (int& input : each.inputs) input = instead[static_cast<std::size_t>(input)];
   for (int& output : outputs_) output = instead[static_cast<std::size_t>(output)];
-}
-
-/// Joins successive factors and summands, which become a Rescaling or a BatchNormalization.
-void onnx_trace::finish_affine() {
-  auto const used = uses();
-  for (auto& each : layers_) {
-    if (!each.is_affine) continue;
-    auto const& before = layers_[static_cast<std::size_t>(each.inputs[0])];
-    if (before.is_affine && used[static_cast<std::size_t>(each.inputs[0])] == 1) {
-      auto const size = std::max(each.factors.size(), before.factors.size());
-      std::vector<float> factors(size), summands(size);
-      auto const at = [](std::vector<float> const& list, std::size_t i) {
-        return list.size() == 1 ? list[0] : list[i];
-      };
-      for (std::size_t i = 0; i < size; ++i) {
-        factors[i] = at(before.factors, i) * at(each.factors, i);
-        summands[i] = at(before.summands, i) * at(each.factors, i) + at(each.summands, i);
-      }
-      each.factors = factors, each.summands = summands;
-      each.inputs = before.inputs;
-    }
-  }
-  for (auto& each : layers_) {
-    if (!each.is_affine) continue;
-    auto const alike = [](std::vector<float> const& list) {
-      return std::all_of(list.begin(), list.end(), [&](float x) { return x == list[0]; });
-    };
-    if (alike(each.factors) && alike(each.summands)) {
-      each.class_name = "Rescaling";
-      each.config = {{"scale", each.factors[0]}, {"offset", each.summands[0]}};
-      continue;
-    }
-    auto const size = static_cast<std::int64_t>(each.factors.size());
-    each.class_name = "BatchNormalization";
-    each.config = {{"epsilon", 0.0}};
-    each.weights = {{"gamma", {size}, each.factors},
-                    {"beta", {size}, each.summands},
-                    {"moving_mean", {size}, std::vector<float>(each.factors.size(), 0.0F)},
-                    {"moving_variance", {size}, std::vector<float>(each.factors.size(), 1.0F)}};
-  }
-}
-
-/// Lets recurrent layers of which only the last step is used return only that one.
-void onnx_trace::shorten_sequences() {
-  auto const used = uses();
-  auto instead = each_itself();
-  for (auto& last : layers_) {
-    if (!last.config.contains("of the last step")) continue;
-    last.config.erase("of the last step");
-    int const cropping = last.inputs[0];
-    auto& cropped = layers_[static_cast<std::size_t>(cropping)];
-    int const recurrent = cropped.inputs[0];
-    auto& from = layers_[static_cast<std::size_t>(recurrent)];
-    if (!from.config.contains("return_sequences") || used[static_cast<std::size_t>(recurrent)] != 1 ||
-        used[static_cast<std::size_t>(cropping)] != 1)
-      continue;
-    from.config["return_sequences"] = false;
-    instead[static_cast<std::size_t>(&last - layers_.data())] = recurrent;
-  }
-  replace(instead);
-}
-
-/// Turns an activation after a layer without one into that layer's option.
-void onnx_trace::fuse_activations() {
-  static std::set<std::string> const fusing{"Dense",  "Conv1D",          "Conv2D",
-                                            "Conv3D", "Conv2DTranspose", "DepthwiseConv2D"};
-  auto const used = uses();
-  auto instead = each_itself();
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    auto const& each = layers_[i];
-    if (each.class_name != "Activation") continue;
-    int const into = each.inputs[0];
-    auto& before = layers_[static_cast<std::size_t>(into)];
-    if (!fusing.contains(before.class_name) || before.config.contains("activation") ||
-        used[static_cast<std::size_t>(into)] != 1)
-      continue;
-    before.config["activation"] = each.config["activation"];
-    instead[i] = into;
-  }
-  replace(instead);
 }
 
 void onnx_trace::name_layers() {
@@ -317,7 +241,8 @@ json onnx_trace::run(std::map<std::string, std::vector<stored_array>>& weights,
     if (found == tensors_.end()) wrong("the graph has an output '" + output.name + "', which no node gives");
     auto tensor = of_one_head(found->second);
     if (tensor.joined_axis >= 0) wrong("output '" + output.name + "' joins samples with another axis");
-    if (tensor.fused_axis >= 0 || !tensor.flat_order.empty() || tensor.order.empty()) tensor = in_order(tensor);
+    if (tensor.fused_axis >= 0 || !tensor.flat_order.empty() || tensor.order.empty() || graph_.producer == "tensorflow")
+      tensor = in_order(tensor);
     outputs_.push_back(tensor.layer);
     output_axes.push_back(tensor.order);
   }
@@ -364,14 +289,18 @@ source_model read_onnx(onnx_graph const& given, std::string const& file, import_
                    std::to_string(last_opset) + ": torch.onnx.export(..., opset_version=17)");
   auto renewed = given;
   upgrade_nodes(renewed);
-  auto const graph = with_patterns(std::move(renewed));
+  auto const graph = with_patterns(std::move(renewed), options.group_of);
   std::map<std::string, std::vector<stored_array>> weights;
   std::vector<std::vector<int>> input_axes, output_axes;
   onnx_trace trace(graph, file, options);
   auto const config = trace.run(weights, input_axes, output_axes);
   auto model = read_config(config, file, {}, [&](layer_config const& of) { return trace.make(of); });
-  for (auto& layer : model.layers)
+  auto nodes = trace.nodes_of_layers();
+  for (auto& layer : model.layers) {
     if (auto const found = weights.find(layer.name); found != weights.end()) layer.values = std::move(found->second);
+    layer.nodes = std::move(nodes[layer.name]);
+  }
+  model.other_nodes = graph.other_names;
   model.input_axes = std::move(input_axes);
   model.output_axes = std::move(output_axes);
   return model;

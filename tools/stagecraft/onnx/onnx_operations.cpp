@@ -209,7 +209,8 @@ void onnx_trace::join_operations() {
     root[i] = static_cast<int>(i);
     if (is_output[i] || users[i].empty()) continue;
     int const above = root[at(users[i][0])];
-    if (above >= 0 && std::all_of(users[i].begin(), users[i].end(), [&](int user) { return root[at(user)] == above; }))
+    if (above >= 0 && layers_[at(above)].group == layers_[i].group &&
+        std::all_of(users[i].begin(), users[i].end(), [&](int user) { return root[at(user)] == above; }))
       root[i] = above;
   }
   std::map<int, std::vector<int>> members;
@@ -289,6 +290,10 @@ void onnx_trace::write_operations(std::vector<int> const& members,
               comma_list(parameter_list) + ") const {\n" + body + "  }\n";
   made.name = words_of(words);
   auto& layer = layers_[at(members.back())];
+  std::vector<std::string> nodes;
+  for (int const each : members)
+    nodes.insert(nodes.end(), layers_[at(each)].nodes.begin(), layers_[at(each)].nodes.end());
+  layer.nodes = std::move(nodes);
   made.rules.output = shape_of(layer.lengths);
   layer.class_name = own_class, layer.config = {{"operations", own_layers_.size()}};
   layer.inputs = inputs, layer.weights = std::move(weights), layer.operation = nullptr;

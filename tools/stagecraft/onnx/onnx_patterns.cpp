@@ -2,6 +2,7 @@
 #include "onnx/operator_table.hpp"
 #include "onnx_trace.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace stagecraft::tool {
@@ -33,6 +34,26 @@ class onnx_links {
     if (found == users_.end() || found->second.size() != 1 || found->second[0] == nullptr) return nullptr;
     auto const* const node = found->second[0];
     return node->type == type && !unread_part(*node) ? node : nullptr;
+  }
+  /// The names of the nodes that compute a node's input from some tensors, and its own; empty if their groups differ.
+  [[nodiscard]] std::vector<std::string> names_between(onnx_node const& last, std::vector<std::string> const& inputs,
+                                                       std::function<int(std::string const&)> const& group_of) const {
+    std::set<onnx_node const*> seen{&last};
+    std::vector<onnx_node const*> queue{&last};
+    for (std::size_t i = 0; i < queue.size(); ++i)
+      for (auto const& input : queue[i]->inputs) {
+        auto const found = givers_.find(input);
+        if (found == givers_.end() || constants_.contains(input) ||
+            std::find(inputs.begin(), inputs.end(), input) != inputs.end())
+          continue;
+        if (seen.insert(found->second).second) queue.push_back(found->second);
+      }
+    std::vector<std::string> names;
+    for (auto const* node : queue) {
+      if (group_of && group_of(node->name) != group_of(last.name)) return {};
+      names.push_back(node->name);
+    }
+    return names;
   }
   /// The number of elements of a constant; 0 for other tensors.
   [[nodiscard]] std::size_t size(std::string const& name) const { return constants_.size(name); }
@@ -172,7 +193,7 @@ void drop_unused(onnx_graph& graph) {
 
 }  // namespace
 
-onnx_graph with_patterns(onnx_graph graph) {
+onnx_graph with_patterns(onnx_graph graph, std::function<int(std::string const&)> const& group_of) {
   {
     std::map<onnx_node const*, onnx_node> in_place_of;
     onnx_links const links(graph);
@@ -184,6 +205,9 @@ onnx_graph with_patterns(onnx_graph graph) {
                    : node.type == "Mul" ? activation(links, node)
                                         : std::nullopt;
       if (!found) continue;
+      found->joined_names = links.names_between(*last, found->inputs, group_of);
+      if (found->joined_names.empty()) continue;
+      if (found->name.empty()) found->name = last->name;
       found->outputs = last->outputs;
       in_place_of.insert_or_assign(last, std::move(*found));
     }

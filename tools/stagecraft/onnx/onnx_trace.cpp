@@ -262,7 +262,7 @@ std::string onnx_trace::name_of(onnx_node const& node, std::string const& weight
     auto const end = std::min(node.name.find('/', at), last);
     auto const part = node.name.substr(at, end - at);
     at = end + 1;
-    if (part.empty()) continue;
+    if (part.empty() || (part == "Tensordot" && graph_.producer == "tensorflow")) continue;
     if (!previous.empty() && !part.starts_with(previous + ".")) result += previous + "_";
     previous = part;
   }

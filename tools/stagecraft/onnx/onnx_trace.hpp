@@ -6,6 +6,7 @@
 
 #include "onnx_constants.hpp"
 #include "source/source_model.hpp"
+#include "source/written_layer.hpp"
 
 #include <functional>
 #include <map>
@@ -64,10 +65,9 @@ struct traced_layer {
   bool is_affine = false;      ///< true: factors and summands, which become a layer at the end
   std::vector<float> factors{}, summands{};
   std::shared_ptr<traced_operation const> operation{};
+  std::vector<std::string> nodes{};  ///< names of the nodes that it was made of
+  int group = 0;                     ///< their group: layers of different groups are not joined
 };
-
-/// The class name of a layer of operations in the configuration; no class of Keras has it.
-inline constexpr char const* own_class = "operations of this model";
 
 /// A layer of operations, which belongs to the model.
 struct operation_layer {
@@ -91,6 +91,8 @@ class onnx_trace {
                          std::vector<std::vector<int>>& input_axes, std::vector<std::vector<int>>& output_axes);
   /// Makes a layer of that configuration: the library's, or one of operations.
   [[nodiscard]] std::unique_ptr<source_layer> make(layer_config const& config) const;
+  /// The names of the nodes that each layer was made of, by the names of layers.
+  [[nodiscard]] std::map<std::string, std::vector<std::string>> nodes_of_layers() const;
 
   // The functions below turn one node into layers. All throw unsupported with the reason if the library lacks
   // something.
@@ -140,7 +142,14 @@ class onnx_trace {
     return users_.contains(tensor) || given_.contains(tensor);
   }
   /// Marks a node that was turned into layers together with the one before it.
-  void skip(onnx_node const& node) { skipped_.insert(&node); }
+  void skip(onnx_node const& node) {
+    skipped_.insert(&node);
+    joined_names_.push_back(node.name);
+  }
+  /// The group that the names of nodes put a node into.
+  [[nodiscard]] int group_of(onnx_node const& node) const {
+    return options_.group_of && !node.name.empty() ? options_.group_of(node.name) : 0;
+  }
   [[nodiscard]] onnx_constants const& constants() const { return constants_; }
   [[nodiscard]] traced_layer& layer(traced_tensor const& tensor) {
     return layers_[static_cast<std::size_t>(tensor.layer)];
@@ -152,6 +161,8 @@ class onnx_trace {
   void add_inputs();
   [[nodiscard]] std::vector<int> order_of_input(std::string const& name, int rank) const;
   void convert(onnx_node const& node);
+  void name_origin(onnx_node const& node, std::size_t first);
+  void take_bias(std::vector<int>& instead);
   void finish_affine();
   void shorten_sequences();
   void fuse_activations();
@@ -175,6 +186,7 @@ class onnx_trace {
   std::map<std::string, std::vector<onnx_node const*>> users_;
   std::set<std::string> given_;  ///< the graph's outputs
   std::set<onnx_node const*> skipped_;
+  std::vector<std::string> joined_names_;  ///< names of skipped nodes whose layer is being made
   std::vector<traced_layer> layers_;
   std::vector<operation_layer> own_layers_;  ///< layers that are made of operations
   std::vector<int> inputs_, outputs_;
@@ -219,7 +231,8 @@ void add_composed_converters(std::map<std::string, onnx_converter>& to);
 void upgrade_nodes(onnx_graph& graph);
 
 /// Joins nodes that together are one layer: layer normalization, gelu, swish. Nodes that are then unused are removed.
-[[nodiscard]] onnx_graph with_patterns(onnx_graph graph);
+/// Nodes of different groups are not joined; without a function, all are in one.
+[[nodiscard]] onnx_graph with_patterns(onnx_graph graph, std::function<int(std::string const&)> const& group_of = {});
 
 /// The model of a graph. Throws file_error E5063 if the graph is not understood, E5064 with all nodes that the library
 /// lacks.

@@ -89,7 +89,8 @@ void matrix_product(trace& to, onnx_node const& node) {
   if (kernel.shape.size() != 2 || kernel.values.empty()) throw unsupported("has a constant that is no matrix");
   auto const* const sum = node.outputs.empty() ? nullptr : to.only_user(node.outputs[0]);
   std::optional<onnx_constant> bias;
-  if (sum != nullptr && sum->type == "Add" && sum->domain.empty() && sum->inputs.size() == 2) {
+  if (sum != nullptr && sum->type == "Add" && sum->domain.empty() && sum->inputs.size() == 2 &&
+      to.group_of(*sum) == to.group_of(node)) {
     std::size_t const other = sum->inputs[0] == node.outputs[0] ? 1 : 0;
     if (!to.is_tensor(*sum, other))
       if (auto const summand = to.constant(*sum, other)) bias = bias_of(*summand, kernel.shape[1]);

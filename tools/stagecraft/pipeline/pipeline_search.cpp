@@ -30,7 +30,8 @@ class pipeline_finder {
       case pipeline_converter::manual:
         return take(stages_by_name(configuration_, job_.folder), "manual",
                     configuration_.solution_dir + "/manual.pipeconfig");
-      default: return take(read_pipeline_solution(configuration_.solution_path), "load", "");
+      default:
+        return take(solution_of_layers(read_pipeline_solution(configuration_.solution_path), job_.folder), "load", "");
     }
   }
 

@@ -3,6 +3,7 @@
 
 #include "keras/layer_weights.hpp"
 #include "object_graph.hpp"
+#include "tensorflow/read_tensorflow.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/io/detail/bundle_contents.hpp>
@@ -73,11 +74,12 @@ class reader {
       for (auto& [object, text] : parse_keras_metadata(files.metadata, place))
         metadata_.emplace(object, std::move(text));
     }
-    if (!metadata_.contains(0))
-      io::refuse("E5102", name_,
-                 "has graphs of operations, but no layers: save the model with Keras 2's model.save(folder), or as .h5 "
-                 "or .keras");
   }
+
+  /// True if the folder says which layers its model has.
+  [[nodiscard]] bool has_layers() const { return metadata_.contains(0); }
+
+  [[nodiscard]] tensor_bundle const& variables() const { return bundle_; }
 
   source_model read() {
     auto const root = parse(metadata_.at(0), name_, "keras_metadata.pb");
@@ -194,7 +196,11 @@ bool is_saved_model(std::string const& folder) { return io::exists(folder + "/sa
 source_model read_saved_model(saved_model_files files, import_options const& options) {
   auto const name = files.name;
   try {
-    return reader(std::move(files), options).read();
+    auto const saved_model = files.saved_model;
+    reader from(std::move(files), options);
+    if (from.has_layers() && options.signature.empty()) return from.read();
+    auto const graph = parse_saved_graph(saved_model, name + "/saved_model.pb");
+    return read_saved_graph(graph, from.variables(), name, options);
   } catch (json::exception const& why) {
     io::refuse("E5102", name, std::string("what it says of a layer is not Keras's: ") + why.what());
   }

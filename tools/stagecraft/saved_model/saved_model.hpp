@@ -24,9 +24,9 @@ struct saved_model_files {
 /// True if a folder has such a model.
 [[nodiscard]] bool is_saved_model(std::string const& folder);
 
-/// The model of a folder. Graphs of operations are not read. Throws the errors of read_config, and file_error E5001 if
-/// a file cannot be read, E5065 for weights that are missing or of other shapes, E5100 and E5101 as tensor_bundle,
-/// E5102 if the folder has no model of Keras's, or a damaged one.
+/// The model of a folder: Keras's layers, or the graph of a signature if there are none, or if a signature is named.
+/// Throws the errors of read_config and read_saved_graph, and file_error E5001 if a file cannot be read, E5065 for
+/// weights that are missing or of other shapes, E5100 and E5101 as tensor_bundle, E5102 for a damaged model of Keras's.
 [[nodiscard]] source_model read_saved_model(std::string const& folder, import_options const& options);
 [[nodiscard]] source_model read_saved_model(saved_model_files files, import_options const& options);
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
+#include <map>
 
 namespace stagecraft::tool {
 
@@ -57,6 +58,31 @@ pipeline_solution consecutive(named_stages const& from) {
 
 }  // namespace
 
+pipeline_solution solution_of_layers(pipeline_solution given, std::string const& folder) {
+  auto const file = folder + "/model.json";
+  auto const model = read_config(json(read_json_file(file)), file, {});
+  auto const nodes = nodes_by_path(model);
+  bool const has_nodes = std::any_of(nodes.begin(), nodes.end(), [](auto const& each) { return !each.second.empty(); });
+  if (!has_nodes) return given;
+  std::map<std::string, int> stages(given.pipeline_mapping.begin(), given.pipeline_mapping.end());
+  given.pipeline_mapping.clear();
+  for (auto const& [path, call] : list_calls(model)) {
+    std::pair<std::string, int> found{"", -1};
+    for (auto const& node : nodes.at(path)) {
+      auto const stage = stages.find(node);
+      if (stage == stages.end()) continue;
+      if (found.second >= 0 && found.second != stage->second)
+        throw file_error("E5244", file + ": layer '" + path + "' is in two stages: in " + std::to_string(found.second) +
+                                      " with the node '" + found.first + "', and in " + std::to_string(stage->second) +
+                                      " with '" + node + "'");
+      found = *stage;
+    }
+    if (auto const own = stages.find(call); own != stages.end()) found = *own;
+    if (found.second >= 0) given.pipeline_mapping.emplace_back(call, found.second);
+  }
+  return given;
+}
+
 pipeline_solution stages_by_name(pipeline_configuration const& configuration, std::string const& folder) {
   auto const file = folder + "/model.json";
   auto const model = read_config(json(read_json_file(file)), file, {});
@@ -75,10 +101,14 @@ pipeline_solution stages_by_name(pipeline_configuration const& configuration, st
   list_inputs(model, "", inputs);
   for (auto& each : expressions)
     for (auto const& input : inputs) each.matches = each.matches || each.pattern.matches(input);
+  auto const nodes = nodes_by_path(model);
   for (auto const& [name, call] : list_calls(model)) {
     stage_expression const* first = nullptr;
     for (auto& each : expressions) {
-      if (!each.pattern.matches(name)) continue;
+      auto const& made_of = nodes.at(name);
+      bool const is_node = std::any_of(made_of.begin(), made_of.end(),
+                                       [&](std::string const& node) { return each.pattern.matches(node); });
+      if (!is_node && !each.pattern.matches(name)) continue;
       each.matches = true;
       if (first != nullptr && first->stage != each.stage)
         throw file_error("E5177", file + ": layer '" + name + "' is in two stages: in " + std::to_string(first->stage) +

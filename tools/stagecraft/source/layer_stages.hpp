@@ -17,4 +17,8 @@ namespace stagecraft::tool {
 /// expression that matches no layer or input, or a stage without layers.
 [[nodiscard]] pipeline_solution stages_by_name(pipeline_configuration const& configuration, std::string const& folder);
 
+/// A solution whose names may be those of the nodes that layers were made of, with the names of layers in their place.
+/// Throws file_error E5244 for a layer whose nodes are in two stages, and the errors of read_config.
+[[nodiscard]] pipeline_solution solution_of_layers(pipeline_solution given, std::string const& folder);
+
 }  // namespace stagecraft::tool

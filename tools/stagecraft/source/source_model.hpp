@@ -37,8 +37,9 @@ struct model_layer {
   std::vector<expected_weight> weights;  ///< weights of a layer, in Keras's order
   std::vector<stored_array> values;      ///< values of the weights in the file
   int calls = 0;
-  json config;        ///< its options, as in the file
-  json call_options;  ///< keyword arguments of its first call
+  json config;                       ///< its options, as in the file
+  json call_options;                 ///< keyword arguments of its first call
+  std::vector<std::string> nodes{};  ///< names of the file's nodes that the layer was made of, in files of nodes
 };
 
 /// The type of an input whose numbers must be exact: int32, for inputs that `convert` has made of int64; otherwise
@@ -64,6 +65,9 @@ struct source_model {
   /// For each input and output, the file's axis for each axis here, samples included, if the two differ: ONNX puts
   /// channels first. Empty for files of Keras.
   std::vector<std::vector<int>> input_axes, output_axes;
+  std::vector<std::string> output_names;  ///< names of the outputs in a signature; empty: the file has none
+  /// Names in the file of nodes that are in no layer, such as constants.
+  std::vector<std::string> other_nodes;
   std::map<std::string, std::string>
       stages;                         ///< a bundle's stages by the paths of layers: "0", or "0, 1" for two calls
   std::vector<std::string> training;  ///< a bundle's training, described line by line
@@ -77,6 +81,10 @@ struct source_model {
 struct import_options {
   std::vector<std::vector<int>> input_shapes;  ///< shapes of inputs for which the file has None
   std::string architecture;                    ///< for a file of weights alone: the file that `model.to_json` wrote
+  std::string signature{};                     ///< signature of a SavedModel; empty: serving_default
+  std::vector<std::string> output_nodes{};     ///< nodes that are the outputs of a frozen graph
+  /// Nodes of different groups are not made into one layer; null: all are in one group.
+  std::function<int(std::string const& node)> group_of{};
 };
 
 /// Makes the layer of a configuration, as make_layer does.

@@ -46,7 +46,10 @@ class header_writer {
     has_parts_ = !parts.empty();
     source_text text("// The model '");
     text += comment_text(model_.name) + "' of " + comment_text(options_.origin) +
-            ": made by `stagecraft import`.\n#pragma once\n\n#include <stagecraft/pipeline.hpp>\n";
+            ": made by `stagecraft import`.\n#pragma once\n\n";
+    if (parts.view().find(": sc::layer<") != std::string_view::npos)
+      text += "#include <stagecraft/operations/words.hpp>\n";
+    text += "#include <stagecraft/pipeline.hpp>\n";
     if (parts.view().find("std::string_view") != std::string_view::npos || !is_list(model_))
       text += "#include <string_view>\n";
     text +=
@@ -138,6 +141,7 @@ class header_writer {
       if (auto const own = types_[&model].find(step.layer); own != types_[&model].end())
         entries.push_back(
             (is_outermost ? *parts_name_ + "::"_cpp : source_text()) + own->second + "{}" +
+            (layer.layer ? placement_text(*layer.layer) : source_text()) +
             (!layer.nested && step.has_name ? ".named("_cpp + string_literal(layer.name) + ")" : source_text()));
       else
         entries.push_back(text_of(*layer.layer) +

@@ -59,6 +59,9 @@ class aligned_block {
     return owners_ != nullptr && owners_->load(std::memory_order_acquire) > 1;
   }
 
+  /// Floats that a block takes beside those that it is asked for.
+  [[nodiscard]] static constexpr long long slack_floats() noexcept { return slack; }
+
   [[nodiscard]] float* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] bool holds(float const* element) const noexcept {

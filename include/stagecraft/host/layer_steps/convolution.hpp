@@ -61,8 +61,8 @@ struct convolution_operation {
     using arch = typename Call::architecture;
     using epilogue =
         activation_epilogue<rows, convolution.filters, Call::layer.activation, Call::layer.options.use_bias, arch>;
-    /// Products of pairs of bfloat16: of channels, of filters for the gradient of the input, and of samples for that of
-    /// the filters, if there are two. What is made of factors lies behind each other, where threads share it.
+    /// Products multiply pairs of bfloat16: of channels; of filters for the gradient of the input; of samples, if there
+    /// are two, for the gradient of the filters. Packed factors lie one after the other in memory that threads share.
     static constexpr bool multiplies_pairs = bfloat16_kernel_of_call<typename Call::plan, Call::call>::multiplies_pairs;
     static constexpr int channels = convolution.group_channels(), filters = convolution.group_filters(),
                          input_rows = batch * convolution.height * convolution.width * convolution.groups,
@@ -190,8 +190,8 @@ struct kernel_steps<layer_kernel::transposed_convolution, L> {
     static constexpr int rows = Call::batch * out[0] * out[1];
     using arch = typename Call::architecture;
     using epilogue = activation_epilogue<rows, filters, Call::layer.activation, Call::layer.options.use_bias, arch>;
-    /// Products of pairs of bfloat16: of the input's channels, of filters for its gradient, and of samples for that of
-    /// the kernel. What is made of factors lies behind each other, where threads share it.
+    /// Products multiply pairs of bfloat16: of the input's channels; of filters for the gradient of the input; of
+    /// samples for the gradient of the kernel. Packed factors lie one after the other in memory that threads share.
     static constexpr int batch = Call::batch, channels = in[2], input_rows = batch * in[0] * in[1];
     static constexpr bool multiplies_pairs = bfloat16_kernel_of_call<typename Call::plan, Call::call>::multiplies_pairs;
     static constexpr bool pads_inputs = multiplies_pairs && channels % 2 != 0;

@@ -37,8 +37,8 @@ struct separable_convolution_operation {
     using arch = typename Call::architecture;
     using epilogue = activation_epilogue<rows, filters, Call::layer.activation, Call::layer.options.use_bias, arch>;
 
-    /// Products of pairs of bfloat16, if they are faster. What is made of factors lies where threads share it: the
-    /// pointwise kernel's pairs of rows, and behind them the rows of the forward step, or what the gradients need.
+    /// Products multiply pairs of bfloat16, if that is faster. Packed factors lie in memory that threads share: the
+    /// pointwise kernel's pairs of rows, then the rows of the forward step, or what the gradients need.
     static constexpr bool multiplies_pairs =
         multiplies_bfloat16<Call> && kernels::gains_by_pairs({rows, between, filters}, false);
     using gradients = gradients_of_pairs<rows, between, filters, arch>;
@@ -52,7 +52,7 @@ struct separable_convolution_operation {
                                        Call::plan::trains ? gradients::floats : 0LL);
     }();
 
-    /// What the first step gives; sums + bias stand before it, if they are kept.
+    /// The output of the depthwise step; the sums with their bias stand before it, if they are kept.
     static float* depthwise_output(Call const& call) {
       return call.saved() + Call::layer.kept_sums(in, Call::batch, keeps_sums<Call>);
     }

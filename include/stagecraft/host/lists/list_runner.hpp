@@ -10,11 +10,13 @@
 #include <stagecraft/kernels/convolution/windows.hpp>
 #include <stagecraft/kernels/elementwise/map.hpp>
 #include <stagecraft/kernels/elementwise/table_rows.hpp>
+#include <stagecraft/kernels/elementwise/whole.hpp>
 #include <stagecraft/kernels/product/product.hpp>
 #include <stagecraft/kernels/random/random.hpp>
 #include <stagecraft/kernels/reduction/reduce.hpp>
 #include <stagecraft/operations/plan/value_places.hpp>
 #include <stagecraft/threads/share.hpp>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -148,6 +150,25 @@ class list_runner : list_rows<Arch> {
   }
   void step(operations::map const& what) {
     if (what.apply == operations::function::identity) return;
+    int const operands = here().operand_count;
+    kernels::map_function<Arch>(what.apply, axes_of_map(), y(),
+                                {x(0), x(operands > 1 ? 1 : 0), x(operands > 2 ? 2 : 0)});
+  }
+  void step(operations::whole_map const& what) {
+    if (what.apply == operations::whole_function::constant) {
+      y()[0] = std::bit_cast<float>(what.value);
+      return;
+    }
+    auto const axes = axes_of_map();
+    auto const strides = axes.row_strides();
+    float const *const a = x(0), *const b = x(here().operand_count > 1 ? 1 : 0);
+    axes.for_each_row([&](auto const& at) {
+      kernels::whole_row(what.apply, axes.row_length(), y() + at[0], strides[0], a + at[1], strides[1], b + at[2],
+                         strides[2]);
+    });
+  }
+  /// The axes of a map's result, and of up to three operands.
+  [[nodiscard]] kernels::strided_axes<4, Arch> axes_of_map() const {
     kernels::strided_axes<4, Arch> axes;
     int const operands = here().operand_count, rank = shape().rank;
     for (int axis = 0; axis < rank; ++axis) {
@@ -155,7 +176,7 @@ class list_runner : list_rows<Arch> {
       for (int i = 0; i < 3; ++i) strides[i + 1] = repeating_stride(shape_of(i < operands ? i : 0), axis, rank);
       axes.add(shape()[axis], strides);
     }
-    kernels::map_function<Arch>(what.apply, axes, y(), {x(0), x(operands > 1 ? 1 : 0), x(operands > 2 ? 2 : 0)});
+    return axes;
   }
   void step(operations::reduce const& what) {
     kernels::strided_axes<2, Arch> axes;
@@ -306,7 +327,7 @@ class list_runner : list_rows<Arch> {
         kernels::scaled_add<true, Arch>(1.0F, x(0) + k * named.width, y() + row * named.width, named.width);
   }
   [[nodiscard]] kernels::table_indices indices(extents const& table) const {
-    return {x(1), size(shape_of(1)), table[0], stride(table, 0)};
+    return {x(1), size(shape_of(1)), table[0], stride(table, 0), nodes_[read(1)].type == dtype::int32};
   }
 
   // Loops.

@@ -13,7 +13,7 @@
 
 namespace stagecraft::cpu {
 
-/// How a pooling or the gradient of one is carried out for so many samples; null if there is no kernel for it.
+/// The kernels of a pooling and of its gradient, for `samples` samples; null if there is no kernel for it.
 struct pooling_kernel {
   void (*forward)(float const* x, float* y, int samples) = nullptr;
   /// `workspace`: floats for a sample's outputs and the places of its maxima.

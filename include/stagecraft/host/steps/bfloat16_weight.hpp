@@ -14,8 +14,8 @@
 
 namespace stagecraft::cpu {
 
-/// Where the next of what a step makes of factors begins, behind so many floats: in a cache line of its own, with room
-/// to read on.
+/// The offset of the next packed factor after one of `floats` floats: it begins in a cache line of its own, and a
+/// kernel may read past the end of the one before.
 [[nodiscard]] constexpr long long behind_factor(long long floats) { return floats / 16 * 16 + 80; }
 
 /// Whether a call computes in bfloat16 on a processor that multiplies pairs of them.
@@ -29,8 +29,8 @@ inline constexpr bool multiplies_bfloat16 = [] {
     return false;
 }();
 
-/// The kernel of a layer. In place of its floats stand pairs of its rows, of a convolution those of each tap by
-/// themselves (pack_pairs_of_runs), those of each group behind the others.
+/// The kernel of a layer, stored as pairs of its rows in place of floats. A convolution's taps have pairs of their own
+/// (pack_pairs_of_runs), and its groups follow each other.
 template <class Plan, int Layer>
 struct bfloat16_kernel {
   using architecture = typename Plan::architecture;

@@ -86,8 +86,8 @@ struct host_call {
   [[nodiscard]] static constexpr bool adds_input_gradient(int index) {
     return Plan::adds_input_gradient(Plan::graph.call(Call).first_input + index);
   }
-  /// The activation behind an input whose gradient the backward step of this call applies to the gradient of the input;
-  /// `linear` if there is none. Such an input's gradient is written, not added to.
+  /// The activation that made an input, if the backward step of this call multiplies the gradient of the input by its
+  /// derivative; else `linear`. Such an input's gradient is written, not added to.
   [[nodiscard]] static constexpr activation applied_activation(int index) {
     auto const& source = Plan::model_plan.calls[input_call(index)];
     return source.activation_in_consumer ? source.needs.output_activation : linear;
@@ -142,8 +142,8 @@ struct host_call {
     return Plan::weights.offset[first_parameter + index];
   }
 
-  /// The samples of this step, which come first in the batch: what is behind them in a partial batch repeats one of
-  /// them and has no part in the loss, so no gradient comes from there.
+  /// The samples of this step, which come first in the batch. The rest of a partial batch repeats one of them and has
+  /// no part in the loss, so no gradient comes from there.
   [[nodiscard]] int valid_samples() const { return memory.valid_samples; }
 
   /// The part of the work that this call is for: all of it, but for the parts of `divide` and in operations that are

@@ -79,6 +79,8 @@ class inlined_list {
   /// Whether the states in `packed` are ahead of the stored ones after a step.
   static constexpr bool keeps_rings = of_call::has_rings;
   static constexpr long long workspace = of_call::workspace;
+  /// Bytes of the values of a row.
+  static constexpr long long local_bytes() { return static_cast<long long>(sizeof(values)); }
 
   /// Packs what the products multiply by, in the order in which they read it, and fills the rings.
   static void pack(Call const& call, float* packed) {
@@ -272,7 +274,7 @@ class inlined_list {
     } else if constexpr (of_call::is_ring(Id)) {
       constexpr int own = operand(Id, 1);
       row_ring const rows = ring_of<Id>(all);
-      // Not by registers: what a mask has stored is read back late.
+      // Not through registers, since reading back what a masked store has written takes long.
       float const* const from = numbers<own>(all, row);
       std::memcpy(rows.first_place(), from, sizeof(float) * columns_of<own>);
       std::memcpy(rows.second_place(), from, sizeof(float) * columns_of<own>);

@@ -11,6 +11,17 @@
 
 namespace stagecraft::cpu {
 
+/// Which lists that can be inlined are: those for which it is faster, as measured; all; or none. Tests of kernels force
+/// it with -DSTAGECRAFT_INLINED_LISTS=1 (all) and =0 (none), for a whole program.
+enum class inlined_lists : unsigned char { none, all, as_measured };
+#if !defined(STAGECRAFT_INLINED_LISTS)
+inline constexpr auto which_are_inlined = inlined_lists::as_measured;
+#elif STAGECRAFT_INLINED_LISTS
+inline constexpr auto which_are_inlined = inlined_lists::all;
+#else
+inline constexpr auto which_are_inlined = inlined_lists::none;
+#endif
+
 /// The forward plan of a call, seen as rows: each operation of a sample is a row of columns, or a row for each trip of
 /// its one loop. `Call`: a host_call.
 template <class Call>
@@ -59,11 +70,12 @@ struct inlined_plan : rows_of_plan<Call> {
     return false;
   }();
 
-  /// Whether the product of all trips' rows is made before the loop, by the kernel for products: weights of so many
-  /// floats would come from far away in each trip. (An LSTM of 256 units reads 128 columns in 14 us a trip this way,
-  /// and in 20 us in the trip; below, the trip is faster.)
+  /// Whether the kernel for products multiplies the rows of all trips before the loop: weights of more than
+  /// `most_near_floats` would leave the near caches between trips. (An LSTM of 256 units reads 128 columns in 14 us a
+  /// trip this way, and in 20 us in the trip; below, the trip is faster.)
   static constexpr bool is_at_once(int id) {
     constexpr int most_near_floats = 8192;
+    if (which_are_inlined == inlined_lists::all) return false;
     return loop_position >= 0 && is<operations::product>(id) && trips >= 4 && rows(id) == trips &&
            is<operations::input>(source(operand(id, 0))) && is<operations::weight>(source(operand(id, 1))) &&
            columns(operand(id, 0)) * columns(id) > most_near_floats;
@@ -149,7 +161,7 @@ struct inlined_plan : rows_of_plan<Call> {
   }
   /// Floats that the call's products have packed, once until weights change.
   static constexpr int packed_floats = packed_place(-1);
-  /// Where a ring lies behind them, and the end of all rings.
+  /// The place of a ring after them; that of no ring is the end of all rings.
   static constexpr int ring_place(int id) {
     int sum = packed_floats;
     for (int const other : plan.forward) {
@@ -288,12 +300,13 @@ struct inlined_plan : rows_of_plan<Call> {
   }
 
   // Longer rows, and more of them, are left to kernels: what is unrolled for each register takes long to compile.
-  static constexpr int most_columns = 1024, most_registers = 1024;
+  static constexpr int most_columns = which_are_inlined == inlined_lists::all ? 4096 : 1024,
+                       most_registers = most_columns;
 
  public:
   /// Whether all operations are known, with at most one loop, and few enough.
   static constexpr bool holds = [] {
-    if (Call::batch != 1) return false;
+    if (Call::batch != 1 || which_are_inlined == inlined_lists::none) return false;
     int loops = 0;
     for (int i = 0; i < count; ++i) {
       loops += is<operations::loop>(plan.forward[i]) ? 1 : 0;

@@ -15,7 +15,7 @@ class inlined_product {
   using arch = typename Plan::arch;
   using layout = typename Plan::layout;
   using value = kernels::batch<arch>;
-  using half = kernels::half_register;
+  using half = kernels::half_register<arch>;
   static constexpr layout of = Plan::layout_of_product(Id);
   static constexpr int inner = Plan::inner(Id), chains = Plan::chains(Id);
   static constexpr int row_floats = Plan::columns(Plan::operand(Id, 0)), length = row_floats / Plan::groups_of(Id);

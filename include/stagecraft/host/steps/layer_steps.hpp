@@ -66,7 +66,7 @@ template <class Call, std::size_t... Input>
 transfers_of_layer<decltype(layer_of_plan(static_cast<Call const*>(nullptr))), Call::batch,
                    !leaves_out_penalties<typename Call::plan::job>, Call::plan::trains, Call::input_shape(Input)...>
     transfers_type(std::index_sequence<Input...>);
-/// The walks of a host_call, or of what has its interface.
+/// The walks of a host_call, or of a type with its interface.
 template <class Call>
 using transfers_of_call = decltype(transfers_type<Call>(std::make_index_sequence<Call::input_count>{}));
 
@@ -133,7 +133,7 @@ class layer_call {
     check("an input", index, Call::input_count);
     return {call_.input(index), input_floats(index)};
   }
-  /// Written by `forward`, read by `backward`.
+  /// The output, which `forward` writes and `backward` reads.
   [[nodiscard]] std::span<float> output() const { return {call_.output(), output_floats}; }
   /// A weight, in the order of `parameters`; one whose layout is `matrix` as a kernels::packed_matrix.
   [[nodiscard]] std::span<float const> weight(int index = 0) const {
@@ -259,6 +259,14 @@ struct call_steps {
       return 0;
     else
       return traced_layer<Call>::prepared_floats();
+  }
+  /// Bytes of a forward step's large local variables.
+  template <class Call>
+  static constexpr long long local_bytes() {
+    if constexpr (is_elementwise<Call> || transfers_of_call<Call>::holds)
+      return 0;
+    else
+      return traced_layer<Call>::local_bytes();
   }
   template <class Call>
   static void prepare(Call const& call, float* to) {

@@ -29,7 +29,9 @@ class plan_of_layer {
         wanted[i] = (Wanted >> i & 1U) != 0;
         written[i] = (Written >> i & 1U) != 0;
       }
-      return operations::traced_plan(std::move(traced), Trains, wanted, Batch, written);
+      // Some layers are carried out for the whole batch at once: their plan takes compilers less.
+      constexpr bool is_divided = !requires { Layer::value.sees_whole_batches; };
+      return operations::traced_plan(std::move(traced), Trains, wanted, is_divided ? Batch : 1, written);
     }
   };
 

@@ -38,7 +38,7 @@ struct rows_of_plan {
     return -1;
   }
 
-  // Rings: the steps that a layer keeps from call to call, and those of the call behind them.
+  // A ring holds the steps that a layer keeps from call to call, followed by those of the call.
 
   /// The value that an operation, if it is a state, is updated to; -1 if none.
   static constexpr int next_state(int id) {
@@ -85,7 +85,7 @@ struct rows_of_plan {
   }
   /// Whether an operation is the product of the rows under a window with a matrix, or with one for each group.
   static constexpr bool is_window_product(int id) { return is_window(id) && !is_window_map(id); }
-  /// Products of parts of a row, one behind the other.
+  /// The number of products of parts of a row, which follow each other in it.
   static constexpr int groups_of(int id) { return is_window_product(id) ? as<operations::convolution>(id).groups : 1; }
 };
 

@@ -153,6 +153,13 @@ class traced_layer {
     else
       return 0;
   }
+  /// Bytes of the forward step's large local variables.
+  static constexpr long long local_bytes() {
+    if constexpr (is_inlined<Call>)
+      return inlined_list<Call>::local_bytes();
+    else
+      return static_cast<long long>(sizeof(runner) + sizeof(std::array<float*, plan.nodes.size()>));
+  }
   static void prepare([[maybe_unused]] Call const& call, [[maybe_unused]] float* to) {
     if constexpr (is_inlined<Call>) inlined_list<Call>::pack(call, to);
   }

@@ -133,10 +133,6 @@ struct unary_op {
     return workers * (overhead + loop_cycles(target, detail::ceil_div(elements, workers))) + 9 +
            detail::elementwise_supervisor_cycles;
   }
-  /// Cycles of one worker that alone works on `rows` separate pieces of `elements` elements: UnaryOp2D.
-  [[nodiscard]] constexpr std::int64_t worker_cycles_2d(ipu_target const& target, std::int64_t rows) const noexcept {
-    return 20 + rows * loop_cycles(target, elements);
-  }
   [[nodiscard]] constexpr std::int64_t flops() const noexcept { return elements; }
 
  private:
@@ -211,10 +207,6 @@ struct binary_op {
     int const overhead = in_place ? 58 : type == dtype::float16 ? 26 : 29;
     return workers * (overhead + loop_cycles(target, detail::ceil_div(elements, workers))) +
            detail::elementwise_supervisor_cycles;
-  }
-  /// Cycles of one worker that alone works on `rows` separate pieces of `elements` elements: BinaryOp2D.
-  [[nodiscard]] constexpr std::int64_t worker_cycles_2d(ipu_target const& target, std::int64_t rows) const noexcept {
-    return (in_place ? 20 : 5) + rows * loop_cycles(target, elements);
   }
   [[nodiscard]] constexpr std::int64_t flops() const noexcept { return elements * flops_of(operation); }
 

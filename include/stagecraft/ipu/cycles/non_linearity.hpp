@@ -58,14 +58,6 @@ struct non_linearity {
     std::int64_t const rest = elements % target.vector_width(data);
     return 9 + workers * (20 + gradient_of_vectors(vectors) + (is_half() ? 6 : 4) + gradient_of_rest(rest));
   }
-  /// Cycles of one worker that alone works on `rows` separate pieces of `elements` elements.
-  [[nodiscard]] constexpr std::int64_t worker_cycles_2d(ipu_target const& target, std::int64_t rows) const noexcept {
-    std::int64_t const vectors = elements / target.vector_width(data);
-    std::int64_t const rest = elements % target.vector_width(data);
-    // Swish in place: the source's sum leaves out the other terms.
-    return 5 + (shared_branch() != 0 ? 1 : 9) +
-           rows * (5 + (is_half() ? 5 : 2) + 2 + of_vectors(vectors) + (is_half() ? 4 : 2) + of_rest(rest) + 1);
-  }
 
   [[nodiscard]] constexpr std::int64_t flops() const noexcept {
     switch (type) {

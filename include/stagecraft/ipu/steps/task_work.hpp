@@ -36,6 +36,7 @@ enum class map_function : std::int64_t {
   iota,                 ///< the place along an axis: (e / s) % n of element e, no operand
   random_uniform,       ///< from [0, 1), no operand
   random_normal,        ///< normal, mean 0 and standard deviation 1, no operand
+  whole,                ///< the operations::whole_function s0 of int32 by their bits; s1 for a constant
   first_of_operations,  ///< from here on: operations::function, some of whose operands are numbers
   add = first_of_operations + static_cast<int>(operations::function::add),
   subtract = first_of_operations + static_cast<int>(operations::function::subtract),

@@ -5,6 +5,7 @@
 
 #include <stagecraft/activations/activation.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/ipu/cycles/cast.hpp>
 #include <stagecraft/ipu/steps/lowered_step.hpp>
 #include <stagecraft/ipu/steps/operation_cost.hpp>
 #include <stagecraft/ipu/steps/step_layout.hpp>
@@ -66,6 +67,46 @@ constexpr void add_operation(map_work& work, map_task const& what, operations::f
     work.scalar(vertices::binary_operation::add);
 }
 
+/// A function of int32. A conversion is popops' Cast; other functions cost what float32's cost, and those that float32
+/// does not have, such as shifts, as an addition.
+constexpr void add_whole(map_work& work, map_task const& what, map_read const* reads, int count) noexcept {
+  using enum operations::whole_function;
+  if (count == 0) return work.fill();
+  work.expand(reads[0]);
+  auto const apply = static_cast<operations::whole_function>(static_cast<int>(what.scalars[0]));
+  switch (apply) {
+    case from_float: return work.add(vertices::cast{dtype::float32, dtype::int32, work.elements});
+    case to_float:
+    case to_bool:
+    case to_uint8:
+    case to_int8: return work.add(vertices::cast{dtype::int32, dtype::float32, work.elements});
+    case negative:
+    case bitwise_not: return work.unary(vertices::unary_operation::negate, false);
+    case absolute: return work.unary(vertices::unary_operation::absolute, false);
+    case sign: return work.unary(vertices::unary_operation::signum, false);
+    default: break;
+  }
+  auto const operation = [&] {
+    using operations::function;
+    switch (apply) {
+      case subtract: return binary_of(function::subtract);
+      case multiply: return binary_of(function::multiply);
+      case divide:
+      case floor_divide: return binary_of(function::divide);
+      case remainder:
+      case modulo: return binary_of(function::remainder);
+      case power: return binary_of(function::power);
+      case maximum: return binary_of(function::maximum);
+      case minimum: return binary_of(function::minimum);
+      case less: return binary_of(function::less);
+      case less_equal: return binary_of(function::less_equal);
+      case equal: return binary_of(function::equal);
+      default: return binary_of(function::add);
+    }
+  }();
+  work.binary(operation, reads[1], false);
+}
+
 /// A formula; operands that are repeated are written out first.
 constexpr void add_formula(map_work& work, task const& task, map_read const* reads) {
   dtype types[task::most_inputs + 1]{};
@@ -117,6 +158,7 @@ constexpr void add_formula(map_work& work, task const& task, map_read const* rea
     case map_function::iota:  // no vertex is published: as if it were filled
     case map_function::fill: work.fill(); break;
     case map_function::random_uniform: work.random(elements); break;
+    case map_function::whole: add_whole(work, what, reads, count); break;
     case map_function::random_normal: work.random(2 * elements); break;
     case map_function::scaled_add:
       if (!first()) work.copy(work.type);

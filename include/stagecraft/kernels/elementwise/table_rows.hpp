@@ -4,6 +4,7 @@
 
 #include <stagecraft/kernels/simd/simd.hpp>
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 
@@ -16,10 +17,15 @@ struct table_indices {
 
   float const* indices = nullptr;
   std::int64_t count = 0, rows = 0, width = 1;
+  bool are_whole = false;  ///< whether the indices are int32, by their bits
 
   /// The row that index k names; -1 if there is none with this number.
   [[nodiscard]] std::int64_t row(std::int64_t k) const {
     float const index = indices[k];
+    if (are_whole) {
+      auto const whole = std::bit_cast<std::int32_t>(index);
+      return whole >= 0 && whole < rows ? whole : -1;
+    }
     return index >= 0 && index < static_cast<float>(rows) ? static_cast<std::int64_t>(index) : -1;
   }
   /// Prefetches the row of `table` that index k names, which is read or (if `Writes`) changed soon.

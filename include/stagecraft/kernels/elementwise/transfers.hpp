@@ -50,7 +50,8 @@ class unit_transfer {
     return axis;
   }();
   static constexpr operations::transfer_axis innermost() {
-    return last_written < 0 ? operations::transfer_axis{} : part.axes[last_written];
+    // An index that is in the array even where it is not used, which Clang warns of.
+    return last_written < 0 ? operations::transfer_axis{} : part.axes[last_written < 0 ? 0 : last_written];
   }
 
  public:

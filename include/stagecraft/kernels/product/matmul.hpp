@@ -6,6 +6,7 @@
 #include <stagecraft/kernels/elementwise/epilogue.hpp>
 #include <stagecraft/kernels/product/packed_matrix.hpp>
 #include <stagecraft/kernels/product/register_tile.hpp>
+#include <stagecraft/kernels/simd/parts_of_registers.hpp>
 #include <stagecraft/kernels/simd/simd.hpp>
 #include <stagecraft/threads/share.hpp>
 
@@ -73,7 +74,14 @@ struct tile_store {
       store_lanes<Lanes>(sum, y + element);
   }
 
-  void operator()(int i, int j, batch<Arch> const& sum) const {
+  template <class Register>
+  void operator()(int i, int j, Register const& sums) const {
+    batch<Arch> const sum = [&] {
+      if constexpr (std::is_same_v<Register, batch<Arch>>)
+        return sums;
+      else
+        return widened<Arch>(sums);
+    }();
     std::int64_t const element = first + i * stride + j * lanes<Arch>;
     int const at = column + j * lanes<Arch>;
     if (LastLanes == lanes<Arch> || j + 1 < Vectors)
@@ -84,13 +92,17 @@ struct tile_store {
 };
 
 /// The tiles `first_tile` to `last_tile` of y (+)= left * right, through `output`: M rows of left, one panel of right
-/// with Columns valid columns, the first of them y's `column`. `steps` products are summed.
+/// with Columns valid columns, the first of them y's `column`. `steps` products are summed, in half registers where the
+/// columns fit into them.
 template <int M, int LeftStride, int PanelColumns, int Columns, int Stride, class Arch, class Terms = float_terms,
           class Output>
 inline void multiply_panel(int first_tile, int last_tile, float const* left, float const* right, int steps, float* y,
                            int column, bool add, bool last, Output const& output) {
   constexpr int vectors = (Columns + lanes<Arch> - 1) / lanes<Arch>;
   constexpr int last_lanes = Columns - (vectors - 1) * lanes<Arch>;
+  constexpr bool is_half =
+      vectors == 1 && has_half_registers<Arch> && 2 * Columns <= lanes<Arch> && std::is_same_v<Terms, float_terms>;
+  using sums = std::conditional_t<is_half, half_register<Arch>, batch<Arch>>;
   constexpr int ahead = M == 1 && LeftStride * PanelColumns > 8192 ? read_ahead : 0;
   for_each_tile<cut_rows<Arch>(M, vectors)>(first_tile, last_tile, [&]<int Height>(int row) {
     float const* const first = left + std::int64_t{row} * LeftStride;
@@ -99,11 +111,11 @@ inline void multiply_panel(int first_tile, int last_tile, float const* left, flo
           y, stride, std::int64_t{row} * Stride + column, column, add, last, output};
     };
     if constexpr (is_shared_tile<Arch>(Height, vectors, LeftStride))
-      multiply_tile_of_any<Height, vectors, false, PanelColumns, ahead, Arch, Terms>(
+      multiply_tile_of_any<Height, vectors, false, PanelColumns, ahead, Arch, Terms, sums>(
           first, any_stride(LeftStride), right, steps, store(any_stride(Stride)), no_other_work{});
     else
-      multiply_tile<Height, vectors, false, PanelColumns, ahead, Arch, Terms>(first, known_stride<LeftStride>{}, right,
-                                                                              steps, store(known_stride<Stride>{}));
+      multiply_tile<Height, vectors, false, PanelColumns, ahead, Arch, Terms, sums>(
+          first, known_stride<LeftStride>{}, right, steps, store(known_stride<Stride>{}));
   });
 }
 

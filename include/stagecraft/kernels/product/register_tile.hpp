@@ -3,6 +3,7 @@
 // and the choice of its height and width. Private to the kernels.
 #pragma once
 
+#include <stagecraft/kernels/simd/parts_of_registers.hpp>
 #include <stagecraft/kernels/simd/simd.hpp>
 #include <stagecraft/threads/share.hpp>
 
@@ -155,9 +156,9 @@ template <class Arch>
 
 /// The registers' worth of floats at p, as a value that the compiler cannot read again. Without the barrier GCC 12
 /// (-mtune=znver3) turns each use of a loaded row into a load of its own, which costs more than a fifth of the speed.
-template <class Arch>
-[[nodiscard]] inline batch<Arch> load_once(float const* p) {
-  batch<Arch> const loaded = batch<Arch>::load_unaligned(p);
+template <class Arch, class Register = batch<Arch>>
+[[nodiscard]] inline Register load_once(float const* p) {
+  Register const loaded = Register::load_unaligned(p);
 #if defined(__GNUC__) && !defined(__clang__) && defined(__SSE2__)
   auto value = loaded.data;
 #if defined(__AVX512F__)
@@ -165,7 +166,7 @@ template <class Arch>
 #else
   asm("" : "+x"(value));
 #endif
-  return batch<Arch>(value);
+  return Register(value);
 #else
   return loaded;
 #endif
@@ -173,10 +174,9 @@ template <class Arch>
 
 /// The terms of a sum: products of single floats.
 struct float_terms {
-  template <class Arch>
-  [[nodiscard, gnu::always_inline]] static inline xsimd::batch<float, Arch> add(xsimd::batch<float, Arch> const& left,
-                                                                                xsimd::batch<float, Arch> const& right,
-                                                                                xsimd::batch<float, Arch> const& sum) {
+  template <class Register>
+  [[nodiscard, gnu::always_inline]] static inline Register add(Register const& left, Register const& right,
+                                                               Register const& sum) {
     return fused_multiply_add(left, right, sum);
   }
 };
@@ -192,9 +192,10 @@ struct no_other_work {
 /// lanes ...]; for a transposed left factor, left[i + s * left_stride]. With Ahead > 0 the right factor is prefetched
 /// Ahead floats ahead: where a tile has one row, reading it is all the work. Calls finish(i, j, sum[i][j]) for every i
 /// in [0, Rows) and j in [0, Vectors). If OtherWork::every > 0, other() is called after each OtherWork::every steps,
-/// and other.finish() after the last: work that the processor can do beside the products.
+/// and other.finish() after the last: work that the processor can do beside the products. A `Register` that is half
+/// as wide has the columns of a narrow tile.
 template <int Rows, int Vectors, bool IsLeftTransposed, int RightStep, int Ahead, class Arch, class Terms = float_terms,
-          class Stride, class Finish, class OtherWork = no_other_work>
+          class Register = batch<Arch>, class Stride, class Finish, class OtherWork = no_other_work>
 inline void multiply_tile(float const* left, Stride left_stride, float const* right, int steps, Finish finish,
                           OtherWork other = {}) {
   std::int64_t const left_row = IsLeftTransposed ? 1 : std::int64_t{left_stride};
@@ -202,27 +203,27 @@ inline void multiply_tile(float const* left, Stride left_stride, float const* ri
   constexpr int width = lanes<Arch>;
   constexpr int sums = interleaved_sums<Arch>(Rows, Vectors);
   constexpr int of_line = width < 16 ? 16 / width : 1;  // registers that a cache line fills
-  batch<Arch> sum[sums][Rows][Vectors];
+  Register sum[sums][Rows][Vectors];
 #pragma GCC unroll 8
   for (int part = 0; part < sums; ++part)
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i)
 #pragma GCC unroll 4
-      for (int j = 0; j < Vectors; ++j) sum[part][i][j] = batch<Arch>(0.0F);
+      for (int j = 0; j < Vectors; ++j) sum[part][i][j] = Register(0.0F);
 
   int s = 0;
   auto const next_steps = [&]() __attribute__((always_inline)) {
 #pragma GCC unroll 8
     for (int part = 0; part < sums; ++part) {
-      batch<Arch> row[Vectors];
+      Register row[Vectors];
       if constexpr (Ahead > 0)
 #pragma GCC unroll 4
         for (int j = 0; j < Vectors; j += of_line) __builtin_prefetch(right + part * RightStep + j * width + Ahead);
 #pragma GCC unroll 4
-      for (int j = 0; j < Vectors; ++j) row[j] = load_once<Arch>(right + part * RightStep + j * width);
+      for (int j = 0; j < Vectors; ++j) row[j] = load_once<Arch, Register>(right + part * RightStep + j * width);
 #pragma GCC unroll 16
       for (int i = 0; i < Rows; ++i) {
-        batch<Arch> const element(left[i * left_row + part * left_step]);
+        Register const element(left[i * left_row + part * left_step]);
 #pragma GCC unroll 4
         for (int j = 0; j < Vectors; ++j) sum[part][i][j] = Terms::add(element, row[j], sum[part][i][j]);
       }
@@ -247,7 +248,7 @@ inline void multiply_tile(float const* left, Stride left_stride, float const* ri
 #pragma GCC unroll 4
         for (int j = 0; j < Vectors; ++j)
           sum[0][i][j] =
-              Terms::add(batch<Arch>(left[i * left_row]), batch<Arch>::load_unaligned(right + j * width), sum[0][i][j]);
+              Terms::add(Register(left[i * left_row]), Register::load_unaligned(right + j * width), sum[0][i][j]);
 #pragma GCC unroll 8
     for (int distance = sums / 2; distance > 0; distance /= 2)
 #pragma GCC unroll 8
@@ -261,7 +262,7 @@ inline void multiply_tile(float const* left, Stride left_stride, float const* ri
   // A fold of copies, inlined always: the sums stay in registers only if nothing takes their address, and have constant
   // indices even where the body is too large for GCC to unroll early.
   [&]<int... Index>(std::integer_sequence<int, Index...>) __attribute__((always_inline)) {
-    (finish(Index / Vectors, Index % Vectors, batch<Arch>(sum[0][Index / Vectors][Index % Vectors])), ...);
+    (finish(Index / Vectors, Index % Vectors, Register(sum[0][Index / Vectors][Index % Vectors])), ...);
   }(std::make_integer_sequence<int, Rows * Vectors>());
 }
 
@@ -275,13 +276,13 @@ using known_stride = std::integral_constant<std::int64_t, Stride>;
 }
 
 /// A tile as a function of its own, which all products of such tiles share, whatever their shapes are.
-template <int Rows, int Vectors, bool IsLeftTransposed, int RightStep, int Ahead, class Arch, class Terms, class Finish,
-          class OtherWork>
+template <int Rows, int Vectors, bool IsLeftTransposed, int RightStep, int Ahead, class Arch, class Terms,
+          class Register = batch<Arch>, class Finish, class OtherWork>
 [[gnu::noinline, gnu::flatten]] void multiply_tile_of_any(float const* left, std::int64_t left_stride,
                                                           float const* right, int steps, Finish finish,
                                                           OtherWork other) {
-  multiply_tile<Rows, Vectors, IsLeftTransposed, RightStep, Ahead, Arch, Terms>(left, left_stride, right, steps, finish,
-                                                                                other);
+  multiply_tile<Rows, Vectors, IsLeftTransposed, RightStep, Ahead, Arch, Terms, Register>(left, left_stride, right,
+                                                                                          steps, finish, other);
 }
 
 /// True if a tile is such a function: it has many sums, which leave registers for its strides, and so many steps that a

@@ -5,6 +5,8 @@
 
 #include <stagecraft/kernels/simd/simd.hpp>
 
+#include <type_traits>
+
 namespace stagecraft::kernels::detail {
 
 /// Calls `function.operator()<Vectors, Last>(first)` for blocks of channels: Vectors registers, of which the last one
@@ -64,27 +66,69 @@ struct channel_block {
 
 namespace stagecraft::kernels {
 
-#if defined(__AVX512F__)
-/// True if few lanes fit into half a register: that takes half the bytes of weights, and no mask.
+namespace detail {
+
+#if defined(__AVX2__) && defined(__FMA__)
+/// True for the instruction sets of eight lanes that fuse products and sums.
 template <class Arch>
-inline constexpr bool has_half_registers = has_avx512<Arch>;
-/// Half a register.
-using half_register = xsimd::batch<float, xsimd::fma3<xsimd::avx2>>;
+inline constexpr bool halves_eight_lanes = has_avx2<Arch> && std::is_base_of_v<xsimd::fma3<xsimd::avx2>, Arch>;
+
+/// Four floats, whose products and sums are fused as those of eight are.
+struct four_floats {
+  __m128 data;
+
+  four_floats() = default;
+  [[gnu::always_inline]] inline explicit four_floats(__m128 of) : data(of) {}
+  [[gnu::always_inline]] inline explicit four_floats(float of) : data(_mm_set1_ps(of)) {}
+  [[nodiscard, gnu::always_inline]] static inline four_floats load_unaligned(float const* p) {
+    return four_floats(_mm_loadu_ps(p));
+  }
+  [[nodiscard, gnu::always_inline]] friend inline four_floats operator+(four_floats const& a, four_floats const& b) {
+    return four_floats(_mm_add_ps(a.data, b.data));
+  }
+};
+
+template <class Arch>
+using half_register_of = std::conditional_t<has_avx512<Arch>, batch<xsimd::fma3<xsimd::avx2>>,
+                                            std::conditional_t<halves_eight_lanes<Arch>, four_floats, batch<Arch>>>;
 #else
 template <class Arch>
-inline constexpr bool has_half_registers = false;
-using half_register = batch<>;
+using half_register_of = batch<Arch>;
 #endif
+
+}  // namespace detail
+
+#if defined(__AVX2__) && defined(__FMA__)
+/// Returns a * b + c, rounded once.
+[[nodiscard, gnu::always_inline]] inline detail::four_floats fused_multiply_add(detail::four_floats const& a,
+                                                                                detail::four_floats const& b,
+                                                                                detail::four_floats const& c) {
+  return detail::four_floats(_mm_fmadd_ps(a.data, b.data, c.data));
+}
+#endif
+
+/// Half a register; a whole one where the instruction set has no halves.
+template <class Arch>
+using half_register = detail::half_register_of<Arch>;
+
+/// True if few lanes fit into half a register: that takes half the bytes of weights, and no mask.
+template <class Arch>
+inline constexpr bool has_half_registers = !std::is_same_v<half_register<Arch>, batch<Arch>>;
 
 /// A register with the lanes of half a register; the other lanes are unspecified.
 template <class Arch>
-[[nodiscard, gnu::always_inline]] inline batch<Arch> widened(half_register const& x) {
+[[nodiscard, gnu::always_inline]] inline batch<Arch> widened(half_register<Arch> const& x) {
 #if defined(__AVX512F__)
-  if constexpr (has_half_registers<Arch>)
+  if constexpr (has_avx512<Arch>)
     return _mm512_castps256_ps512(x);
   else
 #endif
-    return batch<Arch>(x.get(0));
+#if defined(__AVX2__) && defined(__FMA__)
+      if constexpr (detail::halves_eight_lanes<Arch>)
+    return _mm256_castps128_ps256(x.data);
+  else
+#endif
+    return x;
 }
 
 /// Copies Count floats that have just been stored in registers of Arch. Loads of the same width read them from those

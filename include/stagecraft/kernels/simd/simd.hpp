@@ -243,6 +243,10 @@ template <int Count, class Arch = default_architecture>
   else if constexpr (has_avx512<Arch> && Count == 4)
     return _mm512_zextps128_ps512(_mm_loadu_ps(p));
 #endif
+#if defined(__AVX2__)
+  else if constexpr (has_avx2<Arch> && Count == 4)
+    return _mm256_zextps128_ps256(_mm_loadu_ps(p));
+#endif
   else
     return load_first<Arch>(p, Count);
 }

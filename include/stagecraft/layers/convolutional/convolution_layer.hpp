@@ -64,6 +64,7 @@ struct convolution_layer : layer<Derived> {
   using layer<Derived>::layer;
   /// No argument: E1025.
   template <class L = Derived>
+    requires detail::is_preferred<L>
   constexpr convolution_layer() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }

@@ -21,14 +21,10 @@ struct activation : layer<activation> {
 
   constexpr explicit activation(stagecraft::activation function_) : function(function_) {}
 
+  using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = activation>
-  constexpr activation() : activation(linear) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer::layer;
-  template <class L = activation>
-  constexpr explicit activation(detail::wrong_options, ...) : activation(linear) {
+  constexpr explicit activation(detail::wrong_options = {}, ...) : activation(linear) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

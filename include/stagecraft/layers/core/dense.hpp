@@ -59,14 +59,10 @@ struct dense : layer<dense> {
   constexpr dense(detail::whole_number units_, Activation activation_, dense_options const& options_ = {})
       : dense(options_, units_, activation_) {}
 
+  using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = dense>
-  constexpr dense() : dense(1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer::layer;
-  template <class L = dense>
-  constexpr explicit dense(detail::wrong_options, ...) : dense(1) {
+  constexpr explicit dense(detail::wrong_options = {}, ...) : dense(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

@@ -29,7 +29,8 @@ struct embedding_options {
 };
 
 /// output = the rows of a table that the input names. The input holds whole numbers from 0 to input_dim - 1, in any
-/// element type; a number outside returns zeros (TensorFlow: an error on processors, zeros on graphics cards).
+/// element type; those above 2^24 are exact if the input has the type int32. A number outside is E4157 in an input of
+/// the model, and returns zeros where another layer has computed it.
 ///
 /// Shape: (...) to (..., output_dim). Weights: embeddings (input_dim, output_dim). Cost: none forward.
 /// Errors: E1012 if a dimension is below 1; E1078 if serialization_factor does not divide input_dim; E1041 with
@@ -51,14 +52,10 @@ struct embedding : layer<embedding> {
     take_base_options(options);
   }
 
+  using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = embedding>
-  constexpr embedding() : embedding(1, 1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer::layer;
-  template <class L = embedding>
-  constexpr explicit embedding(detail::wrong_options, ...) : embedding(1, 1) {
+  constexpr explicit embedding(detail::wrong_options = {}, ...) : embedding(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

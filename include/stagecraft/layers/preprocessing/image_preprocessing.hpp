@@ -120,14 +120,10 @@ struct center_crop : layer<center_crop> {
 
   constexpr center_crop(detail::whole_number height_, detail::whole_number width_) : height(height_), width(width_) {}
 
+  using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = center_crop>
-  constexpr center_crop() : center_crop(1, 1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer::layer;
-  template <class L = center_crop>
-  constexpr explicit center_crop(detail::wrong_options, ...) : center_crop(1, 1) {
+  constexpr explicit center_crop(detail::wrong_options = {}, ...) : center_crop(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

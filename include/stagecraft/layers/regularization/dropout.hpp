@@ -57,14 +57,10 @@ struct dropout : layer<dropout> {
   constexpr dropout(double rate_, shape const& noise_shape_, std::uint64_t seed_ = 0)
       : dropout(static_cast<float>(rate_), noise_shape_, seed_) {}
 
+  using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = dropout>
-  constexpr dropout() : dropout(0.5F) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer::layer;
-  template <class L = dropout>
-  constexpr explicit dropout(detail::wrong_options, ...) : dropout(0.5F) {
+  constexpr explicit dropout(detail::wrong_options = {}, ...) : dropout(0.5F) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -102,14 +98,10 @@ struct spatial_dropout_layer : layer<Derived> {
   constexpr explicit spatial_dropout_layer(int rate_, std::uint64_t seed_ = 0)
       : spatial_dropout_layer(static_cast<float>(rate_), seed_) {}
 
+  using layer<Derived>::layer;
   /// No argument, or any other: E1025.
   template <class L = Derived>
-  constexpr spatial_dropout_layer() : spatial_dropout_layer(0.5F) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer<Derived>::layer;
-  template <class L = Derived>
-  constexpr explicit spatial_dropout_layer(detail::wrong_options, ...) : spatial_dropout_layer(0.5F) {
+  constexpr explicit spatial_dropout_layer(detail::wrong_options = {}, ...) : spatial_dropout_layer(0.5F) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

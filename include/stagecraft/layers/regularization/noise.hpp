@@ -29,14 +29,10 @@ struct noise_layer : layer<Derived> {
   constexpr explicit noise_layer(int amount_, std::uint64_t seed_ = 0)
       : noise_layer(static_cast<float>(amount_), seed_) {}
 
+  using layer<Derived>::layer;
   /// No argument, or any other: E1025.
   template <class L = Derived>
-  constexpr noise_layer() : noise_layer(0) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer<Derived>::layer;
-  template <class L = Derived>
-  constexpr explicit noise_layer(detail::wrong_options, ...) : noise_layer(0) {
+  constexpr explicit noise_layer(detail::wrong_options = {}, ...) : noise_layer(0) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

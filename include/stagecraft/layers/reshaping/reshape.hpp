@@ -25,14 +25,10 @@ struct reshape : layer<reshape> {
   constexpr explicit reshape(Dimensions... dimension) : target(dimension...) {}
   constexpr explicit reshape(shape const& target_) : target(target_) {}
 
+  using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = reshape>
-  constexpr reshape() : reshape(1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer::layer;
-  template <class L = reshape>
-  constexpr explicit reshape(detail::wrong_options, ...) : reshape(1) {
+  constexpr explicit reshape(detail::wrong_options = {}, ...) : reshape(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -86,14 +82,10 @@ struct permute : layer<permute> {
     requires(sizeof...(Dims) >= 1)
   constexpr explicit permute(Dims... each) : dims(each...) {}
 
+  using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = permute>
-  constexpr permute() : permute(1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer::layer;
-  template <class L = permute>
-  constexpr explicit permute(detail::wrong_options, ...) : permute(1) {
+  constexpr explicit permute(detail::wrong_options = {}, ...) : permute(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -124,14 +116,10 @@ struct repeat_vector : layer<repeat_vector> {
 
   constexpr explicit repeat_vector(detail::whole_number n_) : n(n_) {}
 
+  using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = repeat_vector>
-  constexpr repeat_vector() : repeat_vector(1) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
-  using layer::layer;
-  template <class L = repeat_vector>
-  constexpr explicit repeat_vector(detail::wrong_options, ...) : repeat_vector(1) {
+  constexpr explicit repeat_vector(detail::wrong_options = {}, ...) : repeat_vector(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

@@ -9,15 +9,9 @@
 #include <stagecraft/operations/composed/refusal.hpp>
 #include <stagecraft/operations/functions.hpp>
 #include <stagecraft/operations/tensor.hpp>
+#include <stagecraft/operations/tracer.hpp>
 
 namespace stagecraft::operations {
-
-/// Where the places of a resized axis lie on the old one.
-enum class resize_places : unsigned char {
-  half_pixel,     ///< place i is (i + 0.5) old / new - 0.5: Keras's
-  align_corners,  ///< place i is i (old - 1) / (new - 1)
-  asymmetric,     ///< place i is i old / new
-};
 
 namespace detail {
 
@@ -87,178 +81,166 @@ constexpr double place_before(int i, int old, int length, resize_places places) 
 
 }  // namespace detail
 
-/// A base of `tracer`, which is `Ops`. Arguments that do not fit are E1070, as there. A template, so that programs
-/// without these words do not pay for them.
-template <class Ops, class Tensor>
-class notation_words {
- public:
-  /// Sums of products as Einstein writes them: `einsum("bij,bjk->bik", {a, b})`. One or two tensors; a letter stands at
-  /// most once for each tensor and in the result. E1161 for what is written otherwise.
-  constexpr Tensor einsum(std::string_view formula, std::initializer_list<Tensor> of) {
-    Tensor const first = *of.begin();
-    detail::einsum_letters letters;
-    if (!letters.read(formula) || static_cast<std::size_t>(letters.count) != of.size()) {
-      if (first.list->begin_rejection(1161)) {
-        first.list->problem.append("computes einsum(\"");
-        first.list->problem.append(formula);
-        first.list->problem.append("\") of ");
-        first.list->problem.append(static_cast<int>(of.size()));
-        first.list->problem.append(
-            " tensors; write letters for one or two tensors and the result, each at most once for a tensor: "
-            "\"bij,bjk->bik\"");
-        first.list->problem.end();
-      }
-      return first;
-    }
-    detail::lettered_tensor in[2];
-    for (int i = 0; i < letters.count; ++i) {
-      in[i] = {of.begin()[i], letters.in[i]};
-      if (in[i].value.rank() != letters.in[i].count)
-        return detail::refused(in[i].value, "has not as many axes as letters in an einsum");
-    }
-    for (int i = 0; i < letters.in[0].count && letters.count == 2; ++i) {
-      char const letter = letters.in[0].of[i];
-      if (letters.in[1].find(letter) >= 0 && in[0].length(letter) != in[1].length(letter))
-        return detail::refused(first, "cannot be multiplied by @ in an einsum", {}, {in[1].value.shape()});
-    }
-    // Axes of one tensor that the result lacks are summed first.
-    for (int i = 0; i < letters.count; ++i) {
-      axis_list summed = axis_list::none();
-      detail::axis_letters kept;
-      extents shape;
-      for (int axis = 0; axis < in[i].letters.count; ++axis) {
-        char const letter = in[i].letters.of[axis];
-        bool const is_alone =
-            letters.out.find(letter) < 0 && (letters.count == 1 || in[1 - i].letters.find(letter) < 0);
-        if (is_alone) {
-          summed.axes[summed.count++] = axis;
-        } else {
-          kept.push_back(letter);
-          shape.push_back(in[i].value.length(axis));
-        }
-      }
-      if (summed.count == 0) continue;
-      in[i] = {ops().reshape(ops().sum(in[i].value, summed), shape), kept};
-    }
-    if (letters.count == 1) return ordered(in[0].value, in[0].letters, letters.out);
+namespace detail {
 
-    // (both, rows, inner) times (both, inner, columns).
-    detail::axis_letters both, rows, inner, columns;
-    for (int i = 0; i < letters.out.count; ++i) {
-      char const letter = letters.out.of[i];
-      bool const in_first = in[0].letters.find(letter) >= 0, in_second = in[1].letters.find(letter) >= 0;
-      (in_first && in_second ? both : in_first ? rows : columns).push_back(letter);
-    }
-    for (int i = 0; i < in[0].letters.count; ++i)
-      if (letters.out.find(in[0].letters.of[i]) < 0) inner.push_back(in[0].letters.of[i]);
-    detail::axis_letters of_first = both, of_second = both, of_result = both;
-    extents first_shape, second_shape, shape;
-    int counts[3]{1, 1, 1};
-    for (int i = 0; i < both.count; ++i) {
-      first_shape.push_back(in[0].length(both.of[i]));
-      second_shape.push_back(in[0].length(both.of[i]));
-      shape.push_back(in[0].length(both.of[i]));
-    }
-    for (int i = 0; i < rows.count; ++i) {
-      of_first.push_back(rows.of[i]);
-      of_result.push_back(rows.of[i]);
-      counts[0] *= in[0].length(rows.of[i]);
-      shape.push_back(in[0].length(rows.of[i]));
-    }
-    for (int i = 0; i < inner.count; ++i) {
-      of_first.push_back(inner.of[i]);
-      of_second.push_back(inner.of[i]);
-      counts[1] *= in[0].length(inner.of[i]);
-    }
-    for (int i = 0; i < columns.count; ++i) {
-      of_second.push_back(columns.of[i]);
-      of_result.push_back(columns.of[i]);
-      counts[2] *= in[1].length(columns.of[i]);
-      shape.push_back(in[1].length(columns.of[i]));
-    }
-    if (both.count + 2 > extents::max_rank) return detail::refused(first, "has too many axes for an einsum");
-    first_shape.push_back(counts[0]);
-    first_shape.push_back(counts[1]);
-    second_shape.push_back(counts[1]);
-    second_shape.push_back(counts[2]);
-    Tensor const left = ops().reshape(ordered(in[0].value, in[0].letters, of_first), first_shape);
-    Tensor const right = ops().reshape(ordered(in[1].value, in[1].letters, of_second), second_shape);
-    return ordered(ops().reshape(ops().matmul(left, right), shape), of_result, letters.out);
+/// The tensor with its axes in the order of `letters`.
+constexpr tensor ordered(tracer& ops, tensor x, detail::axis_letters const& has, detail::axis_letters const& letters) {
+  axis_list order = axis_list::none();
+  order.count = letters.count;
+  bool is_same = true;
+  for (int i = 0; i < letters.count; ++i) {
+    order.axes[i] = has.find(letters.of[i]);
+    is_same = is_same && order.axes[i] == i;
   }
-  /// An axis with another length, whose elements are the nearest ones of x; of two, the earlier one. With `earlier`
-  /// always the one at or before the place: PyTorch's nearest, which is `asymmetric`.
-  constexpr Tensor resize_nearest(Tensor x, int axis, int length, resize_places places = resize_places::half_pixel,
-                                  bool earlier = false) {
-    if (!x.shape().has(axis) || length < 1)
-      return detail::refused(x, "cannot be resized to # along axis #", {length, axis});
-    auto const old = x.length(axis);
-    tracing::growing_array<int> indices;
-    for (int i = 0; i < length; ++i) {
-      double const place = detail::place_before(i, old, length, places);
-      int const below = place < 0 ? 0 : static_cast<int>(place);
-      int const nearest = !earlier && place - below > 0.5 ? below + 1 : below;
-      indices.push_back(nearest < old ? nearest : old - 1);
+  return is_same ? x : ops.transpose(x, order);
+}
+
+}  // namespace detail
+
+constexpr tensor composed_words::einsum(std::string_view formula, std::initializer_list<tensor> of) {
+  tensor const first = *of.begin();
+  detail::einsum_letters letters;
+  if (!letters.read(formula) || static_cast<std::size_t>(letters.count) != of.size()) {
+    if (first.list->begin_rejection(1161)) {
+      first.list->problem.append("computes einsum(\"");
+      first.list->problem.append(formula);
+      first.list->problem.append("\") of ");
+      first.list->problem.append(static_cast<int>(of.size()));
+      first.list->problem.append(
+          " tensors; write letters for one or two tensors and the result, each at most once for a tensor: "
+          "\"bij,bjk->bik\"");
+      first.list->problem.end();
     }
-    return ops().take(x, tracing::array_view<int const>(indices), axis);
+    return first;
   }
-  /// An axis with another length, whose elements are interpolated between two of x. New lengths that are multiples of
-  /// the old one are sums of neighbours, others products with a matrix.
-  constexpr Tensor resize_linear(Tensor x, int axis, int length, resize_places places = resize_places::half_pixel) {
-    if (!x.shape().has(axis) || length < 1 || x.rank() == extents::max_rank)
-      return detail::refused(x, "cannot be resized to # along axis #", {length, axis});
-    auto const along = x.shape().from_front(axis), old = x.length(along), times = length / old;
-    if (length == old || old == 1) return old == length ? x : ops().repeat(x, length, along);
-    if (times * old == length && times <= 8 && places != resize_places::align_corners) {
-      // Between the same two neighbours lie the places of each old one, so that each of them is a sum of whole tensors.
-      Tensor const before = ops().pad(ops().slice(x, along, 0, old - 1), along, 1, 0, pad_mode::edge);
-      Tensor const after = ops().pad(ops().slice(x, along, 1, old - 1), along, 0, 1, pad_mode::edge);
-      tracing::growing_array<Tensor> parts;
-      for (int i = 0; i < times; ++i) {
-        auto const share = static_cast<float>(detail::place_before(i, old, length, places));
-        if (share == 0)
-          parts.push_back(x);
-        else
-          parts.push_back(share < 0 ? before * -share + x * (1 + share) : after * share + x * (1 - share));
+  detail::lettered_tensor in[2];
+  for (int i = 0; i < letters.count; ++i) {
+    in[i] = {of.begin()[i], letters.in[i]};
+    if (in[i].value.rank() != letters.in[i].count)
+      return detail::refused(in[i].value, "has not as many axes as letters in an einsum");
+  }
+  for (int i = 0; i < letters.in[0].count && letters.count == 2; ++i) {
+    char const letter = letters.in[0].of[i];
+    if (letters.in[1].find(letter) >= 0 && in[0].length(letter) != in[1].length(letter))
+      return detail::refused(first, "cannot be multiplied by @ in an einsum", {}, {in[1].value.shape()});
+  }
+  // Axes of one tensor that the result lacks are summed first.
+  for (int i = 0; i < letters.count; ++i) {
+    axis_list summed = axis_list::none();
+    detail::axis_letters kept;
+    extents shape;
+    for (int axis = 0; axis < in[i].letters.count; ++axis) {
+      char const letter = in[i].letters.of[axis];
+      bool const is_alone = letters.out.find(letter) < 0 && (letters.count == 1 || in[1 - i].letters.find(letter) < 0);
+      if (is_alone) {
+        summed.axes[summed.count++] = axis;
+      } else {
+        kept.push_back(letter);
+        shape.push_back(in[i].value.length(axis));
       }
-      auto shape = x.shape();
-      shape[along] = length;
-      return ops().reshape(ops().stack(tracing::array_view<Tensor const>(parts), along + 1), shape);
     }
-    // Row i of the matrix is 1 less the distance of its place from each old place, where that is below 1.
-    bool const is_last = along == x.rank() - 1;
-    extents rows{is_last ? 1 : length, is_last ? length : 1}, columns{is_last ? old : 1, is_last ? 1 : old};
-    bool const is_centred = places == resize_places::half_pixel;
-    double const step = places != resize_places::align_corners ? static_cast<double>(old) / length
-                        : length > 1                           ? (old - 1.0) / (length - 1)
-                                                               : 0;
-    Tensor place = ops().iota(rows, is_last ? 1 : 0) * static_cast<float>(step);
-    if (is_centred) place = place + static_cast<float>(step / 2 - 0.5);
-    Tensor const matrix = maximum(
-        1.0F - abs(clip(place, 0.0F, static_cast<float>(old - 1)) - ops().iota(columns, is_last ? 0 : 1)), 0.0F);
-    if (is_last)
-      return x.rank() > 1 ? ops().matmul(x, matrix) : ops().squeeze(ops().matmul(ops().expand_dims(x, 0), matrix), 0);
-    extents together, shape = x.shape();
-    int inner = 1;
-    for (int i = along + 1; i < x.rank(); ++i) inner *= shape[i];
-    for (int i = 0; i <= along; ++i) together.push_back(shape[i]);
-    together.push_back(inner);
+    if (summed.count == 0) continue;
+    in[i] = {ops().reshape(ops().sum(in[i].value, summed), shape), kept};
+  }
+  if (letters.count == 1) return detail::ordered(ops(), in[0].value, in[0].letters, letters.out);
+
+  // (both, rows, inner) times (both, inner, columns).
+  detail::axis_letters both, rows, inner, columns;
+  for (int i = 0; i < letters.out.count; ++i) {
+    char const letter = letters.out.of[i];
+    bool const in_first = in[0].letters.find(letter) >= 0, in_second = in[1].letters.find(letter) >= 0;
+    (in_first && in_second ? both : in_first ? rows : columns).push_back(letter);
+  }
+  for (int i = 0; i < in[0].letters.count; ++i)
+    if (letters.out.find(in[0].letters.of[i]) < 0) inner.push_back(in[0].letters.of[i]);
+  detail::axis_letters of_first = both, of_second = both, of_result = both;
+  extents first_shape, second_shape, shape;
+  int counts[3]{1, 1, 1};
+  for (int i = 0; i < both.count; ++i) {
+    first_shape.push_back(in[0].length(both.of[i]));
+    second_shape.push_back(in[0].length(both.of[i]));
+    shape.push_back(in[0].length(both.of[i]));
+  }
+  for (int i = 0; i < rows.count; ++i) {
+    of_first.push_back(rows.of[i]);
+    of_result.push_back(rows.of[i]);
+    counts[0] *= in[0].length(rows.of[i]);
+    shape.push_back(in[0].length(rows.of[i]));
+  }
+  for (int i = 0; i < inner.count; ++i) {
+    of_first.push_back(inner.of[i]);
+    of_second.push_back(inner.of[i]);
+    counts[1] *= in[0].length(inner.of[i]);
+  }
+  for (int i = 0; i < columns.count; ++i) {
+    of_second.push_back(columns.of[i]);
+    of_result.push_back(columns.of[i]);
+    counts[2] *= in[1].length(columns.of[i]);
+    shape.push_back(in[1].length(columns.of[i]));
+  }
+  if (both.count + 2 > extents::max_rank) return detail::refused(first, "has too many axes for an einsum");
+  first_shape.push_back(counts[0]);
+  first_shape.push_back(counts[1]);
+  second_shape.push_back(counts[1]);
+  second_shape.push_back(counts[2]);
+  tensor const left = ops().reshape(detail::ordered(ops(), in[0].value, in[0].letters, of_first), first_shape);
+  tensor const right = ops().reshape(detail::ordered(ops(), in[1].value, in[1].letters, of_second), second_shape);
+  return detail::ordered(ops(), ops().reshape(ops().matmul(left, right), shape), of_result, letters.out);
+}
+constexpr tensor composed_words::resize_nearest(tensor x, int axis, int length, resize_places places, bool earlier) {
+  if (!x.shape().has(axis) || length < 1)
+    return detail::refused(x, "cannot be resized to # along axis #", {length, axis});
+  auto const old = x.length(axis);
+  tracing::growing_array<int> indices;
+  for (int i = 0; i < length; ++i) {
+    double const place = detail::place_before(i, old, length, places);
+    int const below = place < 0 ? 0 : static_cast<int>(place);
+    int const nearest = !earlier && place - below > 0.5 ? below + 1 : below;
+    indices.push_back(nearest < old ? nearest : old - 1);
+  }
+  return ops().take(x, tracing::array_view<int const>(indices), axis);
+}
+constexpr tensor composed_words::resize_linear(tensor x, int axis, int length, resize_places places) {
+  if (!x.shape().has(axis) || length < 1 || x.rank() == extents::max_rank)
+    return detail::refused(x, "cannot be resized to # along axis #", {length, axis});
+  auto const along = x.shape().from_front(axis), old = x.length(along), times = length / old;
+  if (length == old || old == 1) return old == length ? x : ops().repeat(x, length, along);
+  if (times * old == length && times <= 8 && places != resize_places::align_corners) {
+    // Between the same two neighbours lie the places of each old one, so that each of them is a sum of whole tensors.
+    tensor const before = ops().pad(ops().slice(x, along, 0, old - 1), along, 1, 0, pad_mode::edge);
+    tensor const after = ops().pad(ops().slice(x, along, 1, old - 1), along, 0, 1, pad_mode::edge);
+    tracing::growing_array<tensor> parts;
+    for (int i = 0; i < times; ++i) {
+      auto const share = static_cast<float>(detail::place_before(i, old, length, places));
+      if (share == 0)
+        parts.push_back(x);
+      else
+        parts.push_back(share < 0 ? before * -share + x * (1 + share) : after * share + x * (1 - share));
+    }
+    auto shape = x.shape();
     shape[along] = length;
-    return ops().reshape(ops().matmul(matrix, ops().reshape(x, together)), shape);
+    return ops().reshape(ops().stack(tracing::array_view<tensor const>(parts), along + 1), shape);
   }
-
- private:
-  constexpr Ops& ops() { return static_cast<Ops&>(*this); }
-  /// The tensor with its axes in the order of `letters`.
-  constexpr Tensor ordered(Tensor x, detail::axis_letters const& has, detail::axis_letters const& letters) {
-    axis_list order = axis_list::none();
-    order.count = letters.count;
-    bool is_same = true;
-    for (int i = 0; i < letters.count; ++i) {
-      order.axes[i] = has.find(letters.of[i]);
-      is_same = is_same && order.axes[i] == i;
-    }
-    return is_same ? x : ops().transpose(x, order);
-  }
-};
+  // Row i of the matrix is 1 less the distance of its place from each old place, where that is below 1.
+  bool const is_last = along == x.rank() - 1;
+  extents rows{is_last ? 1 : length, is_last ? length : 1}, columns{is_last ? old : 1, is_last ? 1 : old};
+  bool const is_centred = places == resize_places::half_pixel;
+  double const step = places != resize_places::align_corners ? static_cast<double>(old) / length
+                      : length > 1                           ? (old - 1.0) / (length - 1)
+                                                             : 0;
+  tensor place = ops().iota(rows, is_last ? 1 : 0) * static_cast<float>(step);
+  if (is_centred) place = place + static_cast<float>(step / 2 - 0.5);
+  tensor const matrix =
+      maximum(1.0F - abs(clip(place, 0.0F, static_cast<float>(old - 1)) - ops().iota(columns, is_last ? 0 : 1)), 0.0F);
+  if (is_last)
+    return x.rank() > 1 ? ops().matmul(x, matrix) : ops().squeeze(ops().matmul(ops().expand_dims(x, 0), matrix), 0);
+  extents together, shape = x.shape();
+  int inner = 1;
+  for (int i = along + 1; i < x.rank(); ++i) inner *= shape[i];
+  for (int i = 0; i <= along; ++i) together.push_back(shape[i]);
+  together.push_back(inner);
+  shape[along] = length;
+  return ops().reshape(ops().matmul(matrix, ops().reshape(x, together)), shape);
+}
 
 }  // namespace stagecraft::operations

@@ -17,7 +17,7 @@ enum class function : unsigned char {
   round,  ///< to the nearest whole number; halves to the even one
   exp,
   log,
-  log1p,  ///< log(1 + a)
+  log1p,     ///< log(1 + a)
   softplus,  ///< log(1 + exp)
   sqrt,
   rsqrt,  ///< 1 / sqrt
@@ -34,7 +34,7 @@ enum class function : unsigned char {
   divide,
   power,
   remainder,  ///< C's fmod: a - b trunc(a / b), exactly; it has the sign of a
-  maximum,  ///< NaN if one is NaN; so is the minimum
+  maximum,    ///< NaN if one is NaN; so is the minimum
   minimum,
   less,
   less_equal,
@@ -50,6 +50,11 @@ enum class function : unsigned char {
 inline constexpr int function_count = static_cast<int>(function::negative_multiply_add) + 1;
 
 [[nodiscard]] constexpr int arity(function f) noexcept { return f < function::add ? 1 : f < function::select ? 2 : 3; }
+
+/// Whether it gives true or false, as 1 or 0.
+[[nodiscard]] constexpr bool is_comparison(function f) noexcept {
+  return f == function::less || f == function::less_equal || f == function::equal;
+}
 
 /// Whether it has a gradient that is not 0 nearly everywhere.
 [[nodiscard]] constexpr bool is_differentiable(function f) noexcept {

@@ -2,12 +2,14 @@
 // One step of a traced computation: any of the operations, and what it reads and writes.
 #pragma once
 
+#include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/operations/kinds/leaves.hpp>
 #include <stagecraft/operations/kinds/map.hpp>
 #include <stagecraft/operations/kinds/movement.hpp>
 #include <stagecraft/operations/kinds/product.hpp>
 #include <stagecraft/operations/kinds/reduce.hpp>
 #include <stagecraft/operations/kinds/scan.hpp>
+#include <stagecraft/operations/kinds/whole_map.hpp>
 #include <stagecraft/operations/kinds/windows.hpp>
 
 // All kinds of operation, for the lists below: their names are those of the structs.
@@ -22,9 +24,12 @@
   EACH(product)                                                                                                        \
   EACH(convolution)                                                                                                    \
   EACH(convolution_input_gradient)                                                                                     \
-  EACH(convolution_filter_gradient) EACH(pooling) EACH(pooling_gradient) EACH(reshape) EACH(broadcast) EACH(transpose) \
-      EACH(slice) EACH(pad) EACH(concatenate) EACH(gather) EACH(scatter_add) EACH(update) EACH(loop) EACH(carry)       \
-          EACH(next) EACH(at) EACH(stack) EACH(last) EACH(loop_end) EACH(composite)
+  EACH(convolution_filter_gradient)                                                                                    \
+  EACH(pooling)                                                                                                        \
+  EACH(pooling_gradient)                                                                                               \
+  EACH(reshape) EACH(broadcast) EACH(transpose) EACH(slice) EACH(pad) EACH(concatenate) EACH(gather) EACH(scatter_add) \
+      EACH(update) EACH(loop) EACH(carry) EACH(next) EACH(at) EACH(stack) EACH(last) EACH(loop_end) EACH(composite)    \
+          EACH(whole_map)
 
 namespace stagecraft::operations {
 
@@ -112,7 +117,8 @@ struct node {
   extents shape;          ///< extents of the result
   int first_operand = 0;  ///< index in the list of operands
   int operand_count = 0;
-  bool has_gradient = true;  ///< whether gradients flow through it
+  bool has_gradient = true;     ///< whether gradients flow through it
+  dtype type = dtype::float32;  ///< the type of its elements; int32 as bits, all others as floats
 };
 
 /// Operand `index` of operation `id`, of a list that grows or a frozen one.

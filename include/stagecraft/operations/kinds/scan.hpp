@@ -13,6 +13,7 @@ struct loop {
   static constexpr int most_nested = 4;
 
   int trips = 0;
+  int stacks_of_states = 0;  ///< number of its first stacks, which hold the states of all trips for its gradient
 };
 
 /// A state. Operands: the loop, and the state's value in the first trip. In later trips it has the value of `next`.

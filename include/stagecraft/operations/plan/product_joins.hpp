@@ -51,7 +51,7 @@ class product_joins {
   }
 
  private:
-  /// `behind`: the operations after the product in its segment.
+  /// `behind` lists the operations after the product in its segment.
   template <class IsFree>
   constexpr void join(int id, tracing::array_view<int const> behind, IsFree const& is_free) {
     product_join made{id};

@@ -163,6 +163,7 @@ class step_segments {
   // Whether samples stay apart, if axis 0 of the operands and of the result is made of them.
   [[nodiscard]] constexpr bool keeps_samples(random const&, int) const { return true; }
   [[nodiscard]] constexpr bool keeps_samples(map const&, int) const { return true; }
+  [[nodiscard]] constexpr bool keeps_samples(whole_map const&, int) const { return true; }
   [[nodiscard]] constexpr bool keeps_samples(broadcast const&, int) const { return true; }
   [[nodiscard]] constexpr bool keeps_samples(convolution const&, int) const { return true; }
   [[nodiscard]] constexpr bool keeps_samples(convolution_input_gradient const&, int) const { return true; }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <stagecraft/graph/growing_array.hpp>
-#include <stagecraft/operations/differentiation.hpp>
+#include <stagecraft/operations/gradients.hpp>
 
 namespace stagecraft::operations {
 

@@ -84,7 +84,9 @@ class prepared_batch {
 /// Stands for the absence of a queue or of a background thread.
 struct no_queue {};
 
-/// The batches of a run. Replicas take turns: the first step takes the first batches, one for each replica.
+/// The batches of a run. Replicas take turns: the first step takes the first batches, one for each replica. A process
+/// that has some of the replicas takes and reads their batches alone, which have the numbers that they have in one
+/// process; the queue numbers those.
 ///
 /// With `infeed_queue.prefetch_depth`, a thread of its own prepares that number of batches for each replica while steps
 /// run, and reads the caller's arrays meanwhile; 0 stands for 3 if the model has stages or replicas, and otherwise for
@@ -92,6 +94,7 @@ struct no_queue {};
 template <class Session, run_kind Kind>
 class batch_feed {
   using job = typename Session::described;
+  using sizes = typename Session::sizes;
 
  public:
   using loader = batch_loader<Session>;
@@ -112,7 +115,7 @@ class batch_feed {
   /// Call it before the first of `steps` steps of each replica. The returned object lives until the last step is done.
   [[nodiscard]] auto start([[maybe_unused]] int steps) {
     if constexpr (prefetch_depth > 0)
-      return queue_.start(number(0, steps), fill_);
+      return queue_.start(std::int64_t{steps} * sizes::replicas_here(), fill_);
     else
       return no_queue{};
   }
@@ -124,7 +127,7 @@ class batch_feed {
   /// Copies the batch of a replica's step to `to`.
   template <class Destination>
   void load(Destination& to, int replica, int step) {
-    std::int64_t const batch = number(replica, step);
+    std::int64_t const batch = std::int64_t{step} * sizes::replicas_here() + replica - sizes::first_replica();
     if constexpr (prefetch_depth == 0) {
       fill_(to, batch);
     } else {
@@ -146,21 +149,33 @@ class batch_feed {
 
     template <class Destination>
     void operator()(Destination& to, std::int64_t number) const {
-      auto const rows = order.batch(static_cast<int>(std::min<std::int64_t>(number, batches - 1)), batch_size, batches);
+      if constexpr (sizes::processes::is_alone) {
+        load(to, number);
+      } else {  // datasets are read batch after batch, so that those of other processes are passed over
+        int const here = sizes::replicas_here(), first = sizes::first_replica();
+        auto const step = number / here * Session::replicas, replica = first + number % here;
+        for (int other = 0; replica == first && other < first; ++other) static_cast<void>(rows_of(step + other));
+        load(to, step + replica);
+        for (auto other = replica + 1; replica == first + here - 1 && other < Session::replicas; ++other)
+          static_cast<void>(rows_of(step + other));
+      }
+    }
+    [[nodiscard]] auto rows_of(std::int64_t number) const {
+      return order.batch(static_cast<int>(std::min<std::int64_t>(number, batches - 1)), batch_size, batches);
+    }
+    template <class Destination>
+    void load(Destination& to, std::int64_t number) const {
       if constexpr (Kind == run_kind::prediction)
-        data.load_inputs(to, rows);
+        data.load_inputs(to, rows_of(number));
       else
-        data.load(to, rows);
+        data.load(to, rows_of(number));
     }
   };
 
-  [[nodiscard]] static std::int64_t number(int replica, int step) {
-    return std::int64_t{step} * Session::replicas + replica;
-  }
   [[nodiscard]] static auto make_queue([[maybe_unused]] int busy_threads) {
     if constexpr (prefetch_depth > 0)
       return infeed_queue<prepared_batch<Session>>(
-          Session::replicas, prefetch_depth, [] { return prepared_batch<Session>(); }, busy_threads);
+          sizes::replicas_here(), prefetch_depth, [] { return prepared_batch<Session>(); }, busy_threads);
     else
       return no_queue{};
   }

@@ -10,6 +10,7 @@
 #include <stagecraft/losses/reduction.hpp>
 #include <stagecraft/training/data/data_checks.hpp>
 #include <stagecraft/training/data/fit_options.hpp>
+#include <stagecraft/training/data/index_checks.hpp>
 #include <stagecraft/training/data/labelled_samples.hpp>
 #include <stagecraft/training/data/row_weights.hpp>
 #include <stagecraft/training/data/sample_set.hpp>
@@ -37,7 +38,16 @@ struct argument_names {
   char const* sample_weight = "sample_weight";
 };
 
-/// Checks inputs. Throws data_error E4001 to E4003, E4010, E5225.
+/// What the inputs may hold beside any numbers.
+template <class Session>
+[[nodiscard]] constexpr auto index_rules_of() {
+  std::array<index_rule, static_cast<std::size_t>(Session::input_count())> rules;
+  for (std::size_t i = 0; i < rules.size(); ++i)
+    rules[i] = index_rule_of(Session::graph, Session::input_call(static_cast<int>(i)));
+  return rules;
+}
+
+/// Checks inputs. Throws data_error E4001 to E4003, E4010, E4156, E4157, E5225.
 template <class Session>
 [[gnu::noinline]] void check_inputs(sample_set const& x, argument_names const& names = {}) {
   std::array<shape, Session::input_count()> inputs;
@@ -46,6 +56,10 @@ template <class Session>
   check_count(names.x, x.count());
   check_lengths(names.x, x, names.x, {});
   check_numbers(names.x, x);
+  constexpr auto rules = index_rules_of<Session>();
+  for (std::size_t i = 0; i < rules.size(); ++i)
+    if (rules[i].is_whole || rules[i].rows > 0)
+      check_whole_numbers(array_name(names.x, static_cast<int>(i), x.size()).text, x[static_cast<int>(i)], rules[i]);
 }
 
 /// Copies these rows of the inputs to a destination, see batch_loader. A session's steps may read a whole batch in
@@ -55,11 +69,14 @@ template <class Session, class Destination>
   constexpr auto batch = static_cast<std::size_t>(Session::batch);
   to.set_valid_samples(static_cast<int>(rows.size()));
   if constexpr (requires { to.takes_loans(); })
-    if (to.takes_loans() && rows.size() == batch)
+    if (to.takes_loans() && rows.size() == batch && !Session::input_shape(0).is_whole)
       if (float const* const samples = x[0].in_place(rows)) return to.lend(samples);
   for (int i = 0; i < Session::input_count(); ++i) {
     float* const input = to.input(i);
-    x[i].gather(rows, input);
+    if (Session::input_shape(i).is_whole)
+      x[i].gather_whole(rows, input);
+    else
+      x[i].gather(rows, input);
     auto const size = static_cast<std::size_t>(Session::input_shape(i).size());
     for (std::size_t row = rows.size(); row < batch; ++row)
       std::memcpy(input + row * size, input, size * sizeof(float));

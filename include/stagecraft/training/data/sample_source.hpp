@@ -10,6 +10,7 @@
 #include <stagecraft/graph/shape.hpp>
 #include <stagecraft/training/data/xtensor.hpp>
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -179,6 +180,13 @@ class sample_source {
   void gather(std::ptrdiff_t first, std::ptrdiff_t count, std::int32_t* destination) const {
     for (std::ptrdiff_t row = first; row < first + count; ++row)
       for (int i = 0; i < sample_size_; ++i) *destination++ = static_cast<std::int32_t>(at(row, i));
+  }
+
+  /// Writes the samples with these numbers as int32, whose bits lie where floats would.
+  [[gnu::noinline]] void gather_whole(tracing::array_view<std::int32_t const> rows, float* destination) const {
+    for (std::int32_t const row : rows)
+      for (int i = 0; i < sample_size_; ++i)
+        *destination++ = std::bit_cast<float>(static_cast<std::int32_t>(at(row, i)));
   }
 
   /// One number of one sample.

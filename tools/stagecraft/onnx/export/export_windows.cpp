@@ -90,7 +90,8 @@ onnx_output convolution_of(call const& c, onnx_output const& x, onnx_constant co
 
 onnx_output convolution(call const& c) {
   check_layout(c);
-  return convolution_of(c, c.to.channels_first(c.inputs.at(0)), kernel_of(c.weight(0)), 1);
+  return convolution_of(c, c.to.channels_first(c.inputs.at(0)), kernel_of(c.weight(0)),
+                        c.option<std::int64_t>("groups", 1));
 }
 
 onnx_output depthwise(call const& c) {

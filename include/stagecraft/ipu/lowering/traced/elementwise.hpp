@@ -141,6 +141,24 @@ constexpr void lower_traced(Builder& builder, operations::map const& what, int i
   lower_map(builder, what, id);
 }
 
+template <class Builder>
+constexpr void lower_traced(Builder& builder, operations::whole_map const& what, int id) {
+  operations::node const node = builder.node_of(id);
+  map_operand tensors[2]{};
+  for (int i = 0; i < node.operand_count; ++i) tensors[i] = operand_of_map(builder, builder.operand(id, i), node.shape);
+  int const result = builder.result(id);
+  builder.add([&](lowered_step& step) {
+    auto& task = append_map(step, map_function::whole, result, {});
+    auto& map = task.what.as<map_task>();
+    for (int i = 0; i < node.operand_count; ++i) {
+      map.reads[i] = tensors[i].read;
+      task.inputs[task.input_count++] = tensors[i].tensor;
+    }
+    map.scalars[0] = static_cast<double>(what.apply);
+    map.scalars[1] = static_cast<double>(what.value);
+  });
+}
+
 /// Axes that stand side by side are reduced at once, the innermost first.
 template <class Builder>
 constexpr void lower_traced(Builder& builder, operations::reduce const& what, int id) {

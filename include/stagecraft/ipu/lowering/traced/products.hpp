@@ -164,8 +164,10 @@ template <class Builder>
 constexpr void add_table(Builder& builder, table_function function, int id, operations::extents const& table) {
   int const in = builder.tensor_of(builder.operand(id, 0), builder.options.type);
   int const numbers = builder.tensor_of(builder.operand(id, 1)), result = builder.result(id);
+  bool const are_whole = builder.node_of(builder.operand(id, 1)).type == dtype::int32;
+  dtype const index_type = are_whole ? dtype::int32 : builder.type_of(numbers);
   builder.add([&](lowered_step& step) {
-    append_table(step, function, in, numbers, result, builder.options.type, builder.type_of(numbers), table[0],
+    append_table(step, function, in, numbers, result, builder.options.type, index_type, table[0],
                  elements_of_axes(table, 1, table.rank), builder.node_of(builder.operand(id, 1)).shape.size(),
                  builder.target());
   });

@@ -68,6 +68,7 @@ class value_types {
   }
   [[nodiscard]] constexpr dtype rule(operations::weight const&) const { return options_.variable_type; }
   [[nodiscard]] constexpr dtype rule(operations::iota const&) const { return dtype::float32; }
+  [[nodiscard]] constexpr dtype rule(operations::whole_map const&) const { return dtype::float32; }
   [[nodiscard]] constexpr dtype rule(operations::reduce const&) const { return dtype::float32; }
   [[nodiscard]] constexpr dtype rule(operations::map const&) const {
     bool is_wide = false, is_of_numbers = true;

@@ -8,7 +8,9 @@
 #include <stagecraft/ipu/tiles/codelets/formula.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
 #include <stagecraft/kernels/elementwise/function.hpp>
+#include <stagecraft/kernels/elementwise/whole.hpp>
 #include <stagecraft/kernels/random/random.hpp>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -43,6 +45,7 @@ class map_values {
       case map_function::dropout_gradient: return drawn(element) >= s ? in[0] * (1.0F / (1.0F - s)) : 0.0F;
       case map_function::iota: return static_cast<float>(element / what_.iota_inner % what_.iota_count);
       case map_function::random_uniform: return kernels::random_uniform(key_, random_number(element));
+      case map_function::whole: return whole_number(in);
       case map_function::random_normal: return kernels::box_muller(key_, random_number(2 * element));
       default: return in[0];
     }
@@ -62,6 +65,12 @@ class map_values {
   }
   [[nodiscard]] std::uint64_t random_number(std::int64_t element) const {
     return what_.first_random + static_cast<std::uint64_t>(element);
+  }
+  [[nodiscard]] float whole_number(float const* in) const {
+    auto const apply = static_cast<operations::whole_function>(static_cast<int>(what_.scalars[0]));
+    if (apply == operations::whole_function::constant)
+      return std::bit_cast<float>(static_cast<std::int32_t>(what_.scalars[1]));
+    return kernels::whole_value(apply, in[0], in[1]);
   }
   /// Tensors and numbers in the order of the function's operands.
   [[nodiscard]] float value_of_operation(float const* in) const {

@@ -5,6 +5,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/ipu/tasks/table.hpp>
 #include <stagecraft/ipu/tiles/tile_machine.hpp>
+#include <stagecraft/kernels/elementwise/table_rows.hpp>
 #include <cstdint>
 #include <vector>
 
@@ -61,8 +62,9 @@ class tile_table {
     for (std::int64_t i = 0; i < own.made.size(); ++i) own.made.set(i, 0);
     for (std::int64_t k = 0; k < of_.numbers; ++k) {
       float const number = own.numbers[k];
-      if (!(number >= 0 && number < static_cast<float>(of_.rows))) continue;
-      auto const row = static_cast<std::int64_t>(number) - of_.first_row(tile);
+      auto const named = kernels::table_indices{&number, 1, of_.rows, 1, of_.index_type == dtype::int32}.row(0);
+      if (named < 0) continue;
+      auto const row = named - of_.first_row(tile);
       if (row < 0 || row >= of_.rows_of(tile)) continue;
       for (std::int64_t c = 0; c < columns; ++c)
         if (of_.is_gather())

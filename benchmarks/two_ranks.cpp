@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Two ranks of one thread over one: two replicas of a perceptron, trained by one process and by two, in turns. Prints
+// the times of a training step, their ratio, how much of it the ranks wait for messages, and MPI_Allreduce of the same
+// bytes.
+//     mpirun -n 2 --bind-to core two_ranks
+#include <stagecraft/mpi.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <thread>
+#include <vector>
+#include <xtensor/xtensor.hpp>
+
+namespace {
+
+namespace sc = stagecraft;
+using namespace sc::layers;
+using clock_type = std::chrono::steady_clock;
+
+using network = sc::sequential<input{784}, dense{512, sc::relu}, dense{512, sc::relu}, dense{10}>;
+constexpr auto training = sc::training{.optimizer = sc::optimizers::adam{},
+                                       .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
+                                       .batch_size = 128,
+                                       .steps_per_execution = 32,
+                                       .num_replicas = 2};
+using machine = sc::cluster<sc::host<1>, sc::ranks{2}>;
+constexpr int steps = training.steps_per_execution, rounds = 9;
+
+double seconds_since(clock_type::time_point begin) {
+  return std::chrono::duration<double>(clock_type::now() - begin).count();
+}
+
+/// Waits asleep, so that what runs meanwhile has the processors.
+void meet_asleep() {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ibarrier(MPI_COMM_WORLD, &request);
+  for (int done = 0; done == 0;) {
+    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (done == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+template <class Trainer>
+double seconds_of_step(Trainer& model, xt::xtensor<float, 2> const& x, xt::xtensor<std::int32_t, 1> const& y) {
+  auto const begin = clock_type::now();
+  model.fit(x, y, {.verbose = 0, .shuffle = false});
+  return seconds_since(begin) / steps;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+}  // namespace
+
+int main() {
+  xt::xtensor<float, 2> x = xt::zeros<float>({2 * 128 * steps, 784});
+  xt::xtensor<std::int32_t, 1> y = xt::zeros<std::int32_t>({2 * 128 * steps});
+  for (std::size_t i = 0; i < x.size(); ++i) x.data()[i] = static_cast<float>(i * 2654435761U % 1000) / 1000.0F;
+  for (std::size_t i = 0; i < y.size(); ++i) y.data()[i] = static_cast<std::int32_t>(i * 40503U % 10);
+
+  sc::trainer<network, training, sc::host<1>> alone;
+  sc::trainer<network, training, machine> together;
+  auto& group = sc::mpi::rank_group::get();
+  if (group.count() != 2) {
+    std::fprintf(stderr, "two_ranks: expected two ranks, found %d\n", group.count());
+    return 1;
+  }
+  std::vector<double> of_one, of_two, ratios, waited, reduced;
+  std::vector<float> gradients(784 * 512 + 512 * 512 + 512 * 10), sum(gradients.size());
+  for (int round = 0; round < rounds; ++round) {
+    meet_asleep();
+    if (group.leads()) of_one.push_back(seconds_of_step(alone, x, y));
+    meet_asleep();
+    double const before = group.waited();
+    of_two.push_back(seconds_of_step(together, x, y));
+    waited.push_back((group.waited() - before) / steps);
+    auto const begin = clock_type::now();
+    for (int i = 0; i < 8; ++i)
+      MPI_Allreduce(gradients.data(), sum.data(), static_cast<int>(sum.size()), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    reduced.push_back(seconds_since(begin) / 8);
+    if (group.leads()) ratios.push_back(of_one.back() / of_two.back());
+  }
+  if (group.leads())
+    std::printf(
+        "one rank %.2f ms, two ranks %.2f ms a step: ratio %.2f (%.2f to %.2f); waiting %.2f ms, MPI_Allreduce of the "
+        "gradients %.2f ms\n",
+        1e3 * median(of_one), 1e3 * median(of_two), median(ratios), *std::min_element(ratios.begin(), ratios.end()),
+        *std::max_element(ratios.begin(), ratios.end()), 1e3 * median(waited), 1e3 * median(reduced));
+  return 0;
+}

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Runs PROGRAM alone and on two and four ranks, and compares the weights that it prints at the end.
+foreach(ranks IN ITEMS 1 2 4)
+  set(launch ${MPIEXEC} ${OPTION} ${ranks})
+  if(ranks EQUAL 1)
+    set(launch)
+  endif()
+  execute_process(COMMAND ${launch} ${PROGRAM} --epochs 1 --digits 4096 OUTPUT_VARIABLE text ERROR_VARIABLE text RESULT_VARIABLE code)
+  if(NOT code EQUAL 0 OR NOT text MATCHES "${ranks} processes: (test loss .*, weights [0-9a-f]+)\n")
+    message(FATAL_ERROR "on ${ranks} ranks: code ${code}\n${text}")
+  endif()
+  if(ranks GREATER 1 AND NOT CMAKE_MATCH_1 STREQUAL expected)
+    message(FATAL_ERROR "on ${ranks} ranks: expected '${expected}', found '${CMAKE_MATCH_1}'")
+  endif()
+  set(expected "${CMAKE_MATCH_1}")
+endforeach()
+message(STATUS "on 1, 2 and 4 ranks: ${expected}")

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The processes that train one model together: which replicas are in this one, and what they exchange. The engine asks
+// this; <stagecraft/mpi.hpp> has the answer for MPI's ranks.
+#pragma once
+
+#include <stagecraft/diagnostics/rooms.hpp>
+
+namespace stagecraft::engine {
+
+/// The processes of a machine that is one process: all replicas are here.
+///
+/// Where there are several, `is_alone` is false, and these static functions exist. All processes call those of the
+/// second group in the same order, on the thread that has called `fit`; each throws if another process has failed, does
+/// something else, or does not come in time.
+/// - `most`: the highest number of processes, by which the replicas can be divided.
+/// - `replicas_here(replicas)`, `first_replica(replicas)`: the replicas of this process, which are consecutive.
+/// - `add_up<Plan>(gradients, elements)`: adds up the gradients of this process's replicas as far as the tree of all
+///   replicas does, in a range of a weight's elements.
+///
+/// - `agree(round, model, trains)`: compares what the processes do next; if they train, all take over the first one's
+///   learning rate and whether it stops, which is returned.
+/// - `share_weights(session)`: copies the weights of the first process to the others.
+/// - `exchange<Plan>(gradients, floats)`: the rest of the sum over replicas; each replica of this process gets it.
+/// - `gather(values, bytes, replicas)`: `values` has `bytes` bytes for each replica; those of this process's replicas
+///   are copied to all others.
+/// - `send(replica, replicas, data, bytes)`: copies bytes of the process that has this replica to the others.
+struct one_process {
+  static constexpr bool is_alone = true;
+  static constexpr int most = 1;
+};
+
+/// What the processes of a job compare before they carry out something together.
+struct process_round {
+  enum kind : int { training, evaluation, prediction, end_of_epoch, begin_of_fit, end_of_fit, begin_of_trainer };
+
+  int what = training;
+  int first = 0;    ///< first step of an execution, or number of an epoch
+  int steps = 0;    ///< steps of the execution
+  int of = 0;       ///< steps or epochs in all
+  int batches = 0;  ///< batches of all replicas
+  int batch_size = 0;
+
+  friend constexpr bool operator==(process_round const&, process_round const&) = default;
+};
+
+/// The processes of a machine: `type`. A specialisation says it, as that of `policy_of_machine` does.
+template <class Machine>
+struct processes_of_machine {
+  using type = one_process;
+};
+template <class Machine>
+using processes_of = typename processes_of_machine<Machine>::type;
+
+}  // namespace stagecraft::engine

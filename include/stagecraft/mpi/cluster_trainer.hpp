@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A trainer on a cluster: all ranks call its functions, the first one shows and writes, and a failure of one ends all.
+#pragma once
+
+#include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/mpi/cluster.hpp>
+#include <stagecraft/mpi/placement.hpp>
+#include <stagecraft/mpi/rank_group.hpp>
+#include <stagecraft/mpi/rank_processes.hpp>
+#include <stagecraft/training/trainer.hpp>
+#include <cstddef>
+#include <exception>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace stagecraft::mpi {
+
+/// The type behind `trainer<Model, Training, cluster<...>>`. All ranks make it, and call `fit`, `evaluate` and
+/// `predict` with data of the same shapes, of which each reads the batches of its own replicas; all get the results.
+/// When `fit` ends, all ranks have the same weights, optimizer's state and history. The weights, and what training
+/// needs to go on, are those of the first rank, so that it is enough if that one has loaded or set them. Callbacks are
+/// called, and bars and lines printed, by the first rank alone, and `save` and `save_weights` write there alone;
+/// `stop_training` and the learning rate hold for all. `operator()` and `set_weights` are calls of one rank.
+///
+/// Errors: as a trainer; E4166 to E4172.
+template <class Trainer, ranks Ranks>
+class cluster_trainer : public Trainer {
+  using processes = rank_processes<Ranks>;
+
+ public:
+  using Trainer::evaluate, Trainer::fit, Trainer::predict;
+  using Trainer::Trainer;
+  using typename Trainer::evaluation;
+
+  training_history fit(sample_set const& x, sample_set const& y, fit_options const& options = {}) {
+    return fit_together([&] { return Trainer::fit(x, y, here(options)); });
+  }
+  template <class Data>
+    requires requires { typename Data::fit_options; }
+  training_history fit(Data const& dataset, typename Data::fit_options const& options = {}) {
+    return fit_together([&] { return Trainer::fit(dataset, here(options)); });
+  }
+  evaluation evaluate(sample_set const& x, sample_set const& y, evaluate_options const& options = {}) {
+    return together([&] { return Trainer::evaluate(x, y, here(options)); });
+  }
+  template <class Data>
+    requires requires { typename Data::fit_options; }
+  evaluation evaluate(Data const& dataset, typename Data::evaluate_options const& options = {}) {
+    return together([&] { return Trainer::evaluate(dataset, here(options)); });
+  }
+  auto predict(sample_set const& x, predict_options const& options = {}) {
+    return together([&] { return Trainer::predict(x, here(options)); });
+  }
+  template <class Data>
+    requires requires { typename Data::predict_options; }
+  auto predict(Data const& dataset, typename Data::predict_options const& options = {}) {
+    return together([&] { return Trainer::predict(dataset, here(options)); });
+  }
+
+  void save(std::string const& path) const {
+    if (rank() == 0) Trainer::save(path);
+  }
+  template <class... Options>
+  void save_weights(std::string const& path, Options const&... options) const {
+    if (rank() == 0) Trainer::save_weights(path, options...);
+  }
+
+  /// The number of this process, 0 for the first, and the number of processes.
+  [[nodiscard]] static int rank() { return rank_group::get().rank(); }
+  [[nodiscard]] static int ranks_here() { return rank_group::get().count(); }
+
+ private:
+  template <class Work>
+  auto together(Work const& work) {
+    try {
+      return work();
+    } catch (std::exception const& problem) {
+      rank_group::get().fail(problem.what());
+      throw;
+    }
+  }
+  template <class Work>
+  training_history fit_together(Work const& work) {
+    return together([&] {
+      share_state(engine::process_round::begin_of_fit);
+      auto history = work();
+      share_state(engine::process_round::end_of_fit);
+      return history;
+    });
+  }
+  template <class Options>
+  static Options here(Options options) {
+    if (rank() > 0) {
+      options.verbose = 0;
+      options.callbacks = {};
+    }
+    return options;
+  }
+
+  /// All ranks take over what the first one needs to go on.
+  void share_state(int when) {
+    processes::agree({.what = when}, *this, true);
+    auto& session = this->session();
+    auto known = this->progress();
+    processes::share(&known, sizeof known);
+    this->set_progress(known);
+    processes::share_weights(session);
+    using sizes = typename Trainer::session_type::sizes;
+    [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
+      [[maybe_unused]] int const done[]{0, (share_slots<Parameter>(session), 0)...};
+    }(std::make_index_sequence<sizes::weights.count>{});
+  }
+  template <std::size_t Parameter, class Session>
+  static void share_slots(Session& session) {
+    std::vector<float> values(static_cast<std::size_t>(Session::graph.parameters[Parameter].size()));
+    for (int slot = 0; slot < Session::sizes::slots && ranks_here() > 1; ++slot) {
+      session.template read_optimizer_slot<Parameter>(slot, values.data());
+      processes::share(values.data(), values.size() * sizeof(float));
+      session.template write_optimizer_slot<Parameter>(slot, values.data());
+    }
+  }
+
+  struct agreement {
+    explicit agreement(Trainer& model) {
+      processes::template begin<typename Trainer::session_type>(model.session().learning_rate());
+    }
+  };
+  agreement agreed_{*this};
+};
+
+}  // namespace stagecraft::mpi
+
+namespace stagecraft::trainers {
+
+template <class Machine, ranks Ranks>
+struct trainer_on<mpi::cluster_machine<Machine, Ranks>> {
+  template <class Trainer>
+  using type = mpi::cluster_trainer<Trainer, Ranks>;
+};
+
+}  // namespace stagecraft::trainers

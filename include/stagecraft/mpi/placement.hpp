@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where the replicas of a model are on a cluster, and what cannot be there. A rank carries out a plan as its machine
+// does.
+#pragma once
+
+#include <stagecraft/diagnostics/diagnostic.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/host/host_policy.hpp>
+#include <stagecraft/mpi/cluster.hpp>
+
+namespace stagecraft::mpi {
+
+/// Reports E2101, E2102 where a trainer is named.
+template <class Job>
+inline constexpr diagnostic placement_problem = [] {
+  diagnostic problem;
+  constexpr int most = Job::machine::processes.count;
+  if constexpr (!Job::trains) {
+    problem.report(2102, "a predictor is named on a cluster, which trains models; name it on the machine of one rank");
+  } else {
+    auto const& options = Job::options;
+    if (Job::replicas % most != 0)
+      problem.report(2101, "a model of ", Job::replicas, " replicas is trained on a cluster of ", most,
+                     " ranks, which cannot have equal numbers of them; num_replicas is a multiple of the ranks");
+    else if (options.replicated_optimizer_state_sharding || options.replicated_weight_sharding)
+      problem.report(2102, "a cluster is given .replicated_",
+                     options.replicated_weight_sharding ? "weight" : "optimizer_state",
+                     "_sharding; its replicas have their weights and the optimizer's state as a whole");
+    else if (Job::training.asynchronous_callbacks)
+      problem.report(2102, "a cluster is given .asynchronous_callbacks; its callbacks are called between executions");
+  }
+  return problem;
+}();
+
+/// The policy of a rank, with the placement's errors.
+template <class Policy>
+struct cluster_policy : Policy {
+  template <class Job>
+  static constexpr diagnostic const& memory_problem() {
+    if constexpr (placement_problem<Job>.failed())
+      return placement_problem<Job>;
+    else
+      return Policy::template memory_problem<Job>();
+  }
+};
+
+}  // namespace stagecraft::mpi
+
+namespace stagecraft::engine {
+
+template <class Machine, ranks Ranks>
+struct policy_of_machine<mpi::cluster_machine<Machine, Ranks>> {
+  using type = mpi::cluster_policy<policy_of<Machine>>;
+};
+
+}  // namespace stagecraft::engine

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// This process among the ranks of MPI: its start and end, and waits that end with an error when another rank has
+// failed, has ended, or does not come.
+#pragma once
+
+#include <stagecraft/diagnostics/exceptions.hpp>
+#include <stagecraft/diagnostics/number_text.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/diagnostics/throw_error.hpp>
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+// MPI's interface for C alone: the one for C++ has left the standard.
+#ifndef OMPI_SKIP_MPICXX
+#define OMPI_SKIP_MPICXX 1
+#endif
+#ifndef MPICH_SKIP_MPICXX
+#define MPICH_SKIP_MPICXX 1
+#endif
+#include <mpi.h>
+#include <sched.h>
+#include <string>
+#include <vector>
+
+namespace stagecraft::mpi {
+
+/// All ranks of the program. There is one for each process, which begins MPI when it is first asked for, unless the
+/// program has begun it; a process that no launcher of MPI has started is the only rank, without MPI. The thread that
+/// trains makes all calls. At the end of the program the ranks wait for each other, and MPI ends; after a failure, all
+/// ranks are ended, with a code that is not 0.
+///
+/// Errors: E4166 another rank has failed, E4167 another rank has ended, E4168 another rank does not come in time, E4170
+/// MPI allows no calls of this thread, E4172 an error of MPI's own.
+class rank_group {
+ public:
+  [[nodiscard]] static rank_group& get() {
+    static rank_group group;
+    return group;
+  }
+  rank_group(rank_group const&) = delete;
+  rank_group& operator=(rank_group const&) = delete;
+
+  [[nodiscard]] int rank() const noexcept { return rank_; }
+  [[nodiscard]] int count() const noexcept { return count_; }
+  [[nodiscard]] bool leads() const noexcept { return rank_ == 0; }
+  void set_limit(double seconds) noexcept { limit_ = seconds; }
+  /// Seconds in which this rank has waited for messages, and bytes that it has sent to single ranks.
+  [[nodiscard]] double waited() const noexcept { return waited_; }
+  [[nodiscard]] std::int64_t bytes_sent() const noexcept { return bytes_sent_; }
+
+  /// Messages of one operation, which all ranks carry out together.
+  class operation {
+   public:
+    explicit operation(rank_group& group) : group_(group) {
+      ++group.begun_;
+      group.look_for_failures();
+    }
+    operation(operation const&) = delete;
+    operation& operator=(operation const&) = delete;
+
+    void send(void const* from, std::size_t bytes, int to) {
+      group_.bytes_sent_ += static_cast<std::int64_t>(bytes);
+      each_piece(static_cast<char*>(const_cast<void*>(from)), bytes, [&](char* piece, int size) {
+        check(MPI_Isend(piece, size, MPI_BYTE, to, 1, group_.world_, next(to)));
+      });
+    }
+    void receive(void* to, std::size_t bytes, int from) {
+      each_piece(static_cast<char*>(to), bytes, [&](char* piece, int size) {
+        check(MPI_Irecv(piece, size, MPI_BYTE, from, 1, group_.world_, next(from)));
+      });
+    }
+    void broadcast(void* data, std::size_t bytes, int root) {
+      each_piece(static_cast<char*>(data), bytes, [&](char* piece, int size) {
+        check(MPI_Ibcast(piece, size, MPI_BYTE, root, group_.world_, next(root)));
+      });
+    }
+    /// Waits for all messages.
+    void wait() {
+      group_.wait(requests_, peers_);
+      requests_.clear();
+      peers_.clear();
+    }
+
+   private:
+    template <class Each>
+    static void each_piece(char* data, std::size_t bytes, Each const& each) {
+      constexpr std::size_t most = std::size_t{1} << 30U;
+      for (std::size_t first = 0; first < bytes; first += most)
+        each(data + first, static_cast<int>(std::min(most, bytes - first)));
+    }
+    MPI_Request* next(int peer) {
+      peers_.push_back(peer);
+      return &requests_.emplace_back(MPI_REQUEST_NULL);
+    }
+
+    rank_group& group_;
+    std::vector<MPI_Request> requests_;
+    std::vector<int> peers_;
+  };
+
+  /// Prints what has failed in this rank, and says it to all others. Does nothing after the first failure.
+  void fail(char const* reason) noexcept {
+    if (count_ == 1 || failed_) return;
+    failed_ = true;
+    std::snprintf(notice_.text, sizeof notice_.text, "rank %d of %d (%s): %s", rank_, count_, host_, reason);
+    std::fprintf(stderr, "stagecraft: %s\n", notice_.text);
+    std::fflush(stderr);
+    notify('F');
+  }
+  [[nodiscard]] bool has_failed() const noexcept { return failed_; }
+
+  /// A rank and its host as errors name it, if the host is known.
+  [[nodiscard]] std::string name(int rank) const {
+    std::string text = "rank ";
+    text.append(std::to_string(rank));
+    if (static_cast<std::size_t>(rank) < hosts_.size())
+      text.append(" (").append(hosts_[static_cast<std::size_t>(rank)].data()).append(")");
+    return text;
+  }
+
+ private:
+  static constexpr std::size_t host_size = 64;
+  struct host_name : std::array<char, host_size> {};
+  struct notice {
+    char kind = 0;  // F: failed, L: left
+    std::int64_t operations = 0;
+    char text[1000] = {};
+  };
+
+  rank_group() {
+    int begun = 0, ended = 0;
+    MPI_Initialized(&begun);
+    MPI_Finalized(&ended);
+    if (begun == 0 && !is_launched()) return;
+    if (ended != 0) throw_data_error("E4170", "a cluster's trainer: expected MPI to run, found it finalized");
+    int level = MPI_THREAD_SINGLE;
+    if (begun == 0) {
+      check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level));
+      is_own_ = true;
+    } else {
+      check(MPI_Query_thread(&level));
+    }
+    int is_main = 0;
+    check(MPI_Is_thread_main(&is_main));
+    if (level < MPI_THREAD_FUNNELED || (level == MPI_THREAD_FUNNELED && is_main == 0))
+      throw_data_error("E4170",
+                       "a cluster's trainer: expected MPI with MPI_THREAD_FUNNELED and a call of the thread that has "
+                       "begun it, found level %d and %s",
+                       level, is_main != 0 ? "that thread" : "another one");
+    check(MPI_Comm_dup(MPI_COMM_WORLD, &world_));
+    check(MPI_Comm_dup(MPI_COMM_WORLD, &notices_));
+    check(MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN));
+    check(MPI_Comm_rank(world_, &rank_));
+    check(MPI_Comm_size(world_, &count_));
+    char host[MPI_MAX_PROCESSOR_NAME] = {};
+    int length = 0;
+    check(MPI_Get_processor_name(host, &length));
+    std::snprintf(host_, sizeof host_, "%.63s", host);
+    hosts_.resize(static_cast<std::size_t>(count_));
+    left_.assign(static_cast<std::size_t>(count_), -1);
+    check(MPI_Allgather(host_, host_size, MPI_CHAR, hosts_.data(), host_size, MPI_CHAR, world_));
+  }
+  ~rank_group() {
+    int ended = 0;
+    MPI_Finalized(&ended);
+    if (world_ == MPI_COMM_NULL || ended != 0) return;
+    if (!failed_) leave();
+    if (failed_) MPI_Abort(MPI_COMM_WORLD, 1);
+    if (is_own_) MPI_Finalize();
+  }
+
+  /// Whether a launcher of MPI has started this process: what Open MPI, MPICH, PMIx and Slurm set.
+  static bool is_launched() {
+    for (char const* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE", "SLURM_PROCID"})
+      if (std::getenv(name) != nullptr) return true;
+    return false;
+  }
+  static void check(int code) {
+    if (code == MPI_SUCCESS) return;
+    char text[MPI_MAX_ERROR_STRING] = {};
+    int length = 0;
+    MPI_Error_string(code, text, &length);
+    throw_data_error("E4172", "MPI: expected success, found '%s'", text);
+  }
+
+  void wait(std::vector<MPI_Request>& requests, std::vector<int> const& peers) {
+    double const begin = MPI_Wtime();
+    for (int round = 1;; ++round) {
+      int done = 0;
+      check(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE));
+      if (done != 0) {
+        waited_ += MPI_Wtime() - begin;
+        return;
+      }
+      if (round % 64 != 0) continue;
+      look_for_failures();
+      if (round >= 4096) sched_yield();
+      // The first rank waits a little less than others, so that one of them says who has not come.
+      if (MPI_Wtime() - begin < (leads() ? limit_ : limit_ * 1.25 + 1)) continue;
+      std::size_t late = 0;
+      while (late + 1 < requests.size() && requests[late] == MPI_REQUEST_NULL) ++late;
+      throw_data_error("E4168", "%s: expected a message within %s seconds, found none", name(peers[late]).c_str(),
+                       diagnostics::general_digits(limit_, 6).c_str());
+    }
+  }
+
+  /// Throws if another rank has failed, or has left though there is more to do.
+  void look_for_failures() {
+    if (world_ == MPI_COMM_NULL) return;
+    for (;;) {
+      if (failed_) throw_data_error("E4166", "%s", notice_.text);
+      int found = 0;
+      MPI_Status status;
+      check(MPI_Iprobe(MPI_ANY_SOURCE, 0, notices_, &found, &status));
+      if (found == 0) break;
+      take_notice(status.MPI_SOURCE);
+    }
+    for (std::size_t other = 0; other < left_.size(); ++other)
+      if (left_[other] >= 0 && left_[other] < begun_)
+        throw_data_error("E4167", "%s: expected it to go on as %s does, found that it has ended",
+                         name(static_cast<int>(other)).c_str(), name(rank_).c_str());
+  }
+  void take_notice(int from) {
+    notice found;
+    check(MPI_Recv(&found, sizeof found, MPI_BYTE, from, 0, notices_, MPI_STATUS_IGNORE));
+    if (found.kind == 'L') {
+      left_[static_cast<std::size_t>(from)] = found.operations;
+    } else if (!failed_) {
+      failed_ = true;
+      notice_ = found;
+    }
+  }
+  void notify(char kind) noexcept {
+    notice_.kind = kind;
+    notice_.operations = begun_;
+    std::vector<MPI_Request> requests(static_cast<std::size_t>(count_), MPI_REQUEST_NULL);
+    for (int other = 0; other < count_; ++other)
+      if (other != rank_)
+        MPI_Isend(&notice_, sizeof notice_, MPI_BYTE, other, 0, notices_, &requests[static_cast<std::size_t>(other)]);
+    double const begin = MPI_Wtime();
+    for (int done = 0; done == 0 && MPI_Wtime() - begin < 5;)
+      MPI_Testall(count_, requests.data(), &done, MPI_STATUSES_IGNORE);
+  }
+  /// Says that this rank is at its end, and waits until all are.
+  void leave() noexcept {
+    try {
+      notify('L');
+      double const begin = MPI_Wtime();
+      left_[static_cast<std::size_t>(rank_)] = begun_;
+      while (std::find(left_.begin(), left_.end(), -1) != left_.end()) {
+        look_for_failures();
+        if (MPI_Wtime() - begin > limit_ * 1.5 + 2) throw_data_error("E4168", "the end of the program: a rank is late");
+        sched_yield();
+      }
+    } catch (error const& problem) {
+      fail(problem.what());
+    }
+  }
+
+  MPI_Comm world_ = MPI_COMM_NULL, notices_ = MPI_COMM_NULL;
+  int rank_ = 0, count_ = 1;
+  bool is_own_ = false, failed_ = false;
+  double limit_ = 300, waited_ = 0;
+  std::int64_t bytes_sent_ = 0;
+  std::int64_t begun_ = 0;  // operations
+  notice notice_;
+  char host_[host_size] = {};
+  std::vector<host_name> hosts_;
+  std::vector<std::int64_t> left_;  // operations of a rank that has ended; -1: it has not
+};
+
+}  // namespace stagecraft::mpi

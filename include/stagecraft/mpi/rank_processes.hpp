@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the ranks of a cluster do together while they train: they agree on the next execution, and exchange weights,
+// gradients and results.
+#pragma once
+
+#include <stagecraft/description/training.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/diagnostics/throw_error.hpp>
+#include <stagecraft/engine/policy/processes.hpp>
+#include <stagecraft/kernels/reduction/collectives.hpp>
+#include <stagecraft/mpi/cluster.hpp>
+#include <stagecraft/mpi/rank_group.hpp>
+#include <stagecraft/version.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stagecraft::mpi {
+
+/// What ranks compare of their programs, as hashes.
+struct fingerprint {
+  std::uint64_t library = 0, build = 0, architecture = 0, model = 0, job = 0;
+
+  friend constexpr bool operator==(fingerprint const&, fingerprint const&) = default;
+};
+
+[[nodiscard]] inline std::uint64_t hash_of(std::string_view bytes, std::uint64_t hash = 14695981039346656037ULL) {
+  for (char const byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 1099511628211ULL;
+  return hash;
+}
+/// The file of this program; 0 where the system does not show it.
+[[nodiscard]] inline std::uint64_t hash_of_program() {
+  static std::uint64_t const found = [] {
+    std::FILE* const file = std::fopen("/proc/self/exe", "rb");
+    if (file == nullptr) return std::uint64_t{0};
+    std::uint64_t hash = 14695981039346656037ULL, words[4096];
+    for (std::size_t count; (count = std::fread(words, 1, sizeof words, file)) > 0;)
+      for (std::size_t i = 0; i < (count + 7) / 8; ++i) hash = (hash ^ words[i]) * 1099511628211ULL;
+    std::fclose(file);
+    return hash;
+  }();
+  return found;
+}
+template <class Type>
+[[nodiscard]] std::string_view text_of() {
+  return __PRETTY_FUNCTION__;
+}
+
+/// What a process is about to do, for errors.
+[[nodiscard]] inline std::string text_of(engine::process_round const& of) {
+  using enum engine::process_round::kind;
+  char text[200];
+  if (of.what == begin_of_trainer)
+    std::snprintf(text, sizeof text, "the construction of a trainer");
+  else if (of.what == begin_of_fit || of.what == end_of_fit)
+    std::snprintf(text, sizeof text, "the %s of fit", of.what == begin_of_fit ? "begin" : "end");
+  else if (of.what == end_of_epoch)
+    std::snprintf(text, sizeof text, "the end of epoch %d of %d", of.first + 1, of.of);
+  else
+    std::snprintf(text, sizeof text, "steps %d to %d of %d in %s, with %d batches of %d samples", of.first,
+                  of.first + of.steps, of.of,
+                  of.what == training     ? "fit"
+                  : of.what == evaluation ? "evaluate"
+                                          : "predict",
+                  of.batches, of.batch_size);
+  return text;
+}
+
+/// What a rank says before it carries out something with the others.
+struct intention {
+  engine::process_round round;
+  fingerprint program;
+  float learning_rate = 0;
+  bool stops = false;
+};
+
+/// Compares what all ranks intend to do next, and returns what the first one says. Errors: E4167 they differ, E4171
+/// they are different programs.
+[[nodiscard, gnu::noinline]] inline intention compare_intentions(intention const& own) {
+  auto& group = rank_group::get();
+  if (group.count() == 1) return own;
+  rank_group::operation messages(group);
+  intention first = own;
+  if (!group.leads()) {
+    messages.send(&own, sizeof own, 0);
+    messages.receive(&first, sizeof first, 0);
+    messages.wait();
+    return first;
+  }
+  std::vector<intention> others(static_cast<std::size_t>(group.count()));
+  for (int other = 1; other < group.count(); ++other)
+    messages.receive(&others[static_cast<std::size_t>(other)], sizeof own, other);
+  messages.wait();
+  for (int other = 1; other < group.count(); ++other) {
+    auto const& found = others[static_cast<std::size_t>(other)];
+    if (!(found.round == own.round))
+      throw_data_error("E4167", "%s: expected %s as rank 0 does, found %s", group.name(other).c_str(),
+                       text_of(own.round).c_str(), text_of(found.round).c_str());
+    if (found.program == own.program) continue;
+    char const* const what = found.program.library != own.program.library ? "version of stagecraft"
+                             : found.program.architecture != own.program.architecture
+                                 ? "architecture of processors (packed weights)"
+                             : found.program.model != own.program.model ? "model"
+                             : found.program.job != own.program.job     ? "training or machine"
+                                                                        : "program file";
+    throw_data_error("E4171", "%s: expected the program of rank 0, found another %s", group.name(other).c_str(), what);
+  }
+  for (int other = 1; other < group.count(); ++other) messages.send(&own, sizeof own, other);
+  messages.wait();
+  return own;
+}
+
+/// The processes of a cluster of `Ranks` (engine/policy/processes.hpp). A program runs on as many ranks as divide
+/// `Ranks.count`. Errors: E4169 for another number; those of rank_group.
+template <ranks Ranks>
+struct rank_processes {
+  static constexpr bool is_alone = false;
+  static constexpr int most = Ranks.count;
+
+  [[nodiscard]] static int replicas_here(int replicas) {
+    int const count = group().count();
+    if (most % count != 0) [[unlikely]]
+      throw_data_error("E4169", "a cluster of ranks{%d}: expected a divisor of %d processes, found %d", most, most,
+                       count);
+    return replicas / count;
+  }
+  [[nodiscard]] static int first_replica(int replicas) { return replicas / group().count() * group().rank(); }
+
+  /// Compares the programs of all ranks.
+  template <class Session>
+  static void begin(float learning_rate) {
+    group().set_limit(Ranks.timeout_s);
+    if (group().count() == 1) return;
+    fingerprint const program{.library = version_major * 1000000ULL + version_minor * 1000ULL + version_patch,
+                              .build = hash_of_program(),
+                              .architecture = hash_of(text_of<typename Session::architecture>()),
+                              .model = hash_of(text_of<typename Session::model>()),
+                              .job = hash_of(text_of<Session>())};
+    static_cast<void>(
+        compare_intentions({{.what = engine::process_round::begin_of_trainer}, program, learning_rate, false}));
+  }
+
+  template <class Model>
+  static bool agree(engine::process_round const& round, Model& model, bool trains) {
+    group().set_limit(Ranks.timeout_s);
+    auto const first = compare_intentions({round, {}, model.session().learning_rate(), model.stop_training});
+    if (!trains) return false;
+    model.session().set_learning_rate(first.learning_rate);
+    return model.stop_training = first.stops;
+  }
+
+  template <class Session>
+  static void share_weights(Session& session) {
+    using sizes = typename Session::sizes;
+    if constexpr (sizes::weights.count > 0)
+      share(session.weight(0) - sizes::weights.offset[0], static_cast<std::size_t>(sizes::weights.floats) * 4);
+  }
+  /// Copies bytes of the first rank to the others.
+  static void share(void* data, std::size_t bytes) { send(0, 1, data, bytes); }
+
+  template <class Plan>
+  static void add_up(float* const* gradients, kernels::share::range const& elements) {
+    using architecture = typename Plan::architecture;
+    if (group().count() == 1)
+      return kernels::all_reduce<takes_mean<Plan>, architecture>(gradients, Plan::job::replicas, elements);
+    auto const here = replicas_here(Plan::job::replicas), size = subtree(here);
+    for (int first = 0; size > 1 && first < here; first += size)
+      kernels::reduce_scatter<false, architecture>(gradients + first, size, gradients[first], elements);
+  }
+
+  /// Reduce-scatter and all-gather: each rank adds up one part of the gradients of all, in the tree's order, and sends
+  /// it to the others.
+  template <class Plan>
+  static void exchange(float* const* gradients, long long floats) {
+    int const rank = group().rank(), count = group().count();
+    if (count == 1) return;
+    constexpr int replicas = Plan::job::replicas;
+    auto const here = replicas_here(replicas), size = subtree(here), sums = here / size;
+    auto const part_of = [&](int of) { return kernels::shard_of(floats, of, count); };
+    auto const own = part_of(rank);
+    auto const own_floats = own.last - own.first;
+    static std::vector<float> inbox;
+    static std::vector<float const*> leaves;
+    inbox.resize(static_cast<std::size_t>(own_floats * sums * count));
+    leaves.clear();
+    rank_group::operation messages(group());
+    for (int other = 0; other < count; ++other)
+      for (int i = 0; i < sums; ++i) {
+        float* const mine = gradients[i * size];
+        if (other == rank) {
+          leaves.push_back(mine);
+          continue;
+        }
+        float* const place = inbox.data() + own_floats * (other * sums + i);
+        leaves.push_back(place - own.first);
+        messages.receive(place, bytes_of(own), other);
+        messages.send(mine + part_of(other).first, bytes_of(part_of(other)), other);
+      }
+    messages.wait();
+    float* const sum = gradients[0];
+    kernels::reduce_scatter<takes_mean<Plan>, typename Plan::architecture>(
+        leaves.data(), static_cast<int>(leaves.size()), sum, own, replicas);
+    for (int other = 0; other < count; ++other) {
+      if (other == rank) continue;
+      messages.receive(sum + part_of(other).first, bytes_of(part_of(other)), other);
+      messages.send(sum + own.first, bytes_of(own), other);
+    }
+    messages.wait();
+    for (int i = 1; i < here; ++i) std::copy_n(sum, floats, gradients[i]);
+  }
+
+  static void gather(void* values, std::size_t bytes, int replicas) {
+    if (group().count() == 1) return;
+    auto const here = static_cast<std::size_t>(replicas_here(replicas)) * bytes;
+    auto* const all = static_cast<char*>(values);
+    rank_group::operation messages(group());
+    for (int other = 0; other < group().count(); ++other) {
+      if (other == group().rank()) continue;
+      messages.receive(all + static_cast<std::size_t>(other) * here, here, other);
+      messages.send(all + static_cast<std::size_t>(group().rank()) * here, here, other);
+    }
+    messages.wait();
+  }
+
+  static void send(int replica, int replicas, void* data, std::size_t bytes) {
+    if (group().count() == 1) return;
+    rank_group::operation messages(group());
+    messages.broadcast(data, bytes, replica / (replicas / std::min(replicas, group().count())));
+    messages.wait();
+  }
+
+ private:
+  [[nodiscard]] static rank_group& group() { return rank_group::get(); }
+  template <class Plan>
+  static constexpr bool takes_mean = Plan::training.cross_replica_reduction == cross_replica_reduction::mean;
+  /// How many neighbours a rank may add up by itself: the largest power of two that divides the number of its replicas.
+  [[nodiscard]] static constexpr int subtree(int replicas) noexcept { return replicas & -replicas; }
+  [[nodiscard]] static std::size_t bytes_of(kernels::share::range const& part) {
+    return static_cast<std::size_t>(part.last - part.first) * sizeof(float);
+  }
+};
+
+}  // namespace stagecraft::mpi
+
+namespace stagecraft::engine {
+
+template <class Machine, ranks Ranks>
+struct processes_of_machine<mpi::cluster_machine<Machine, Ranks>> {
+  using type = mpi::rank_processes<Ranks>;
+};
+
+}  // namespace stagecraft::engine

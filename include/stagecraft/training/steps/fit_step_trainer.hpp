@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The trainer of a step of one's own that is what `fit` does, and the options of `fit` with a step.
+#pragma once
+
+#include <stagecraft/training/steps/sub_step.hpp>
+#include <stagecraft/training/trainer.hpp>
+#include <cstdint>
+#include <vector>
+
+namespace stagecraft {
+
+/// Options of `fit` with a step of one's own: those of fit_options that it has.
+struct step_fit_options {
+  int epochs = 1;   ///< number of the epoch, from 1, after which training ends
+  int verbose = 1;  ///< output: 0 nothing, 1 a progress bar, 2 one line per epoch
+  /// The callbacks, such as `{&stop, &log}`, called in this order, then the history and the bar.
+  trainers::callback_pointers callbacks{};
+  bool shuffle = true;      ///< true: each epoch visits the samples in another order
+  int initial_epoch = 0;    ///< number of the first epoch, from 0; to continue a training
+  int steps_per_epoch = 0;  ///< batches per epoch; each epoch goes on where the one before has ended. 0: all batches
+  std::uint64_t seed = 0;   ///< seed of the shuffling; 0: the trainer's
+};
+
+}  // namespace stagecraft
+
+namespace stagecraft::trainers {
+
+/// The trainer of a step that is what `fit` does: that of its model, with the layers' kernels, and with the bits of
+/// `fit`. Weights have the names that they have in the model.
+template <class Step, step_options Options, class Machine>
+class fit_step_trainer : public model_trainer<type_of_tag<facts_of_step<Step>.members[0].type>,
+                                              settings_of<training_of_fit<Step, Options>>, Machine> {
+  using base = model_trainer<type_of_tag<facts_of_step<Step>.members[0].type>,
+                             settings_of<training_of_fit<Step, Options>>, Machine>;
+  template <fixed_name Name>
+  static constexpr bool is_model = facts_of_step<Step>.members[0].name == Name;
+
+ public:
+  using base::base, base::get_weights, base::set_weights;
+
+  /// Trains on the step's inputs, the last of which is the target: see own_step_trainer::fit.
+  training_history fit(sample_set const& inputs, step_fit_options const& options = {}) {
+    sample_set x, y;
+    for (int i = 0; i < inputs.size(); ++i) (i + 1 < inputs.size() ? x : y).add(inputs[i]);
+    return fit(x, y, options);
+  }
+  training_history fit(sample_set const& x, sample_set const& y, step_fit_options const& options = {}) {
+    fit_options all;
+    all.epochs = options.epochs;
+    all.verbose = options.verbose;
+    all.callbacks = options.callbacks;
+    all.shuffle = options.shuffle;
+    all.initial_epoch = options.initial_epoch;
+    all.steps_per_epoch = options.steps_per_epoch;
+    all.seed = options.seed;
+    all.drop_remainder = true;
+    return base::fit(x, y, all);
+  }
+  /// The weights of the model under its name in the step, or of a part of the model.
+  template <fixed_name Name>
+  [[nodiscard]] std::vector<weight_array> get_weights() const {
+    if constexpr (is_model<Name>)
+      return base::get_weights();
+    else
+      return base::template get_weights<Name>();
+  }
+  template <fixed_name Name>
+  void set_weights(std::vector<weight_array> const& weights) {
+    if constexpr (is_model<Name>)
+      base::set_weights(weights);
+    else
+      base::template set_weights<Name>(weights);
+  }
+};
+
+}  // namespace stagecraft::trainers

@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Trains with a step of one's own: `fit` and its relatives. Keras counterpart: Model.fit with a `train_step`.
+#pragma once
+
+#include <stagecraft/host/host.hpp>
+#include <stagecraft/training/callbacks/callback_list.hpp>
+#include <stagecraft/training/callbacks/history.hpp>
+#include <stagecraft/training/callbacks/progbar_logger.hpp>
+#include <stagecraft/training/data/batch_loader.hpp>
+#include <stagecraft/training/execution_rules.hpp>
+#include <stagecraft/training/optimizer_weights.hpp>
+#include <stagecraft/training/run_problem.hpp>
+#include <stagecraft/training/steps/fit_step_trainer.hpp>
+#include <stagecraft/training/steps/sub_step.hpp>
+#include <stagecraft/training/trained_model.hpp>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace stagecraft::trainers {
+
+/// The type behind `step_trainer<...>`: a session for each sub-step, all of which have the same weights in one memory.
+template <class Step, step_options Options, class Machine>
+class own_step_trainer : public trainable {
+  static constexpr auto const& facts = facts_of_step<Step>;
+  static constexpr std::size_t sub_steps = static_cast<std::size_t>(facts.sub_step_count);
+  template <std::size_t Number>
+  using model_of = sub_step_model<Step, static_cast<int>(Number)>;
+  template <std::size_t Number>
+  using session_of_sub_step =
+      session_of_run<model_of<Number>, training_of_sub_step<Step, static_cast<int>(Number), Options>, Machine>;
+  using first_session = session_of_sub_step<0>;
+  template <std::size_t Member>
+  using model_of_member = type_of_tag<facts.members[Member].type>;
+  static constexpr bool has_metrics = facts.metric_count > 0;
+
+ public:
+  /// Values that a batch reports: the step's metrics or, if it has none, the loss of each sub-step.
+  static constexpr std::size_t value_count = has_metrics ? static_cast<std::size_t>(facts.metric_count) : sub_steps;
+  using batch_values = std::array<double, value_count>;
+
+  /// Initializes the weights and allocates all memory.
+  [[gnu::cold]] explicit own_step_trainer(std::uint64_t seed = Options.seed) : seed_(seed) {
+    for_each_sub_step([&]<std::size_t Number>() {
+      auto& own = std::get<Number>(sessions_);
+      using session_type = session_of_sub_step<Number>;
+      own = owned<session_type>(
+          new session_type(seed + (training_of_sub_step<Step, static_cast<int>(Number), Options>.seed - Options.seed)));
+      if constexpr (Number > 0) own->memory_of_weights() = std::get<0>(sessions_)->memory_of_weights().share();
+    });
+  }
+
+  /// Trains for `epochs` epochs on the step's inputs, one array for each: `fit(x)`, `fit(sc::inputs(x, y))`. Logs have
+  /// the step's metrics, means over the sub-steps of an epoch; a step without metrics reports "loss", and "loss_1" and
+  /// so on of later sub-steps. Errors: data_error E4001 to E4003, E4008, E4010, E4011.
+  [[gnu::cold]] training_history fit(sample_set const& x, step_fit_options const& options = {}) {
+    check_inputs<first_session>(x);
+    check_at_least("epochs", options.epochs, 1);
+    check_at_least("initial_epoch", options.initial_epoch, 0);
+    check_at_least("steps_per_epoch", options.steps_per_epoch, 0);
+    if (options.initial_epoch == 0) ++fits_;
+    epoch_order order(x.count(), options.shuffle, options.seed != 0 ? options.seed : seed_ + fits_);
+    int const batches = order.batches(Options.batch_size, true);
+    if (batches == 0)
+      throw_data_error("E4003", "x: expected at least %d samples, one batch, found %td", Options.batch_size, x.count());
+    int const steps = steps_of_replica("x", "steps_per_epoch", options.steps_per_epoch, batches, 1);
+
+    training_history history;
+    callbacks::progbar_logger bar;
+    callback_list callbacks(options.callbacks);
+    if (needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
+    callbacks.append(history);
+    callbacks.set_model(*this);
+    callbacks.set_params({options.verbose, options.epochs, steps, false});
+    logs none, values = make_logs();
+    stop_training = false;
+    callbacks.on_train_begin(none);
+    for (int epoch = options.initial_epoch; epoch < options.epochs && !stop_training; ++epoch) {
+      if (options.steps_per_epoch > 0)
+        order.continue_epoch(epoch, steps, batches);
+      else
+        order.begin_epoch(epoch);
+      begin_means();
+      callbacks.on_epoch_begin(epoch, none);
+      for (int step = 0; step < steps && !stop_training; ++step) {
+        callbacks.on_train_batch_begin(step, none);
+        run(x, order.batch(step, Options.batch_size, batches));
+        write_means(values);
+        callbacks.on_train_batch_end(step, values);
+      }
+      logs epoch_values = values;
+      callbacks.on_epoch_end(epoch, epoch_values);
+    }
+    callbacks.on_train_end(values);
+    return history;
+  }
+  /// Trains on the inputs of `x`, then those of `y`.
+  training_history fit(sample_set const& x, sample_set const& y, step_fit_options const& options = {}) {
+    return fit(joined(x, y), options);
+  }
+
+  /// One step on one full batch. Returns what it reports, in the order of the metrics. Allocates nothing. Errors: E4003
+  /// another number of samples than the batch's.
+  batch_values train_on_batch(sample_set const& x) {
+    check_inputs<first_session>(x);
+    if (x.count() != Options.batch_size)
+      throw_data_error("E4003", "x: expected %d samples, one batch, found %td", Options.batch_size, x.count());
+    begin_means();
+    run(x, samples_of_batch<Options.batch_size>);
+    return means();
+  }
+  batch_values train_on_batch(sample_set const& x, sample_set const& y) { return train_on_batch(joined(x, y)); }
+
+  /// The names of what a batch reports.
+  [[nodiscard]] static std::string value_name(std::size_t index) {
+    if constexpr (has_metrics) return std::string(facts.metrics[index].view());
+    std::string name("loss");
+    if (index > 0) name.append("_").append(std::to_string(index));
+    return name;
+  }
+
+  /// Copies of all weights, a model after the other, under names such as "critic/dense/kernel:0".
+  [[nodiscard]] std::vector<weight_array> get_weights() const override {
+    std::vector<weight_array> all;
+    for_each_member([&]<std::size_t Member>() {
+      for (auto& each : weights_of_model<Member>()) {
+        each.name = std::string(facts.members[Member].name.view()).append("/").append(each.name);
+        all.push_back(std::move(each));
+      }
+    });
+    return all;
+  }
+  /// Sets all weights. Throws data_error E4009 if number, names or shapes differ.
+  void set_weights(std::vector<weight_array> const& weights) override {
+    auto const known = get_weights();
+    if (known.size() != weights.size())
+      throw_data_error("E4009", "set_weights: expected %zu weights, found %zu", known.size(), weights.size());
+    for (std::size_t i = 0; i < known.size(); ++i)
+      if (!weights[i].name.empty() && weights[i].name != known[i].name)
+        throw_data_error("E4009", "set_weights: expected weight '%s', found '%s'", known[i].name.c_str(),
+                         weights[i].name.c_str());
+    std::size_t first = 0;
+    for_each_member([&]<std::size_t Member>() {
+      constexpr std::size_t count = weight_order<model_of_member<Member>>.size();
+      set_weights_of_model<Member>({weights.begin() + static_cast<std::ptrdiff_t>(first),
+                                    weights.begin() + static_cast<std::ptrdiff_t>(first + count)});
+      first += count;
+    });
+  }
+  /// The weights of a model of the step, as a trainer or a predictor of that model has them:
+  /// `generator.set_weights(model.get_weights<"generator">())`. E2091 a name that no model of the step has.
+  template <fixed_name Name>
+  [[nodiscard]] std::vector<weight_array> get_weights() const {
+    return weights_of_model<member_named<Name>()>();
+  }
+  /// Sets the weights of a model of the step, from a trainer of that model. Shapes must agree.
+  template <fixed_name Name>
+  void set_weights(std::vector<weight_array> const& weights) {
+    set_weights_of_model<member_named<Name>()>(weights);
+  }
+
+  [[nodiscard]] std::string_view name() const override { return "training_step"; }
+  /// The learning rate of the first sub-step's optimizer.
+  [[nodiscard]] float learning_rate() const override { return std::get<0>(sessions_)->learning_rate(); }
+  /// Sets the rate of all sub-steps' optimizers.
+  void set_learning_rate(float rate) override {
+    for_each_sub_step([&]<std::size_t Number>() { std::get<Number>(sessions_)->set_learning_rate(rate); });
+  }
+  /// Does nothing: models of a step keep no states from batch to batch.
+  void reset_states() override {}
+
+ private:
+  template <class Each>
+  static void for_each_sub_step(Each const& each) {
+    [&]<std::size_t... Number>(std::index_sequence<Number...>) {
+      (each.template operator()<Number>(), ...);
+    }(std::make_index_sequence<sub_steps>{});
+  }
+  template <class Each>
+  static void for_each_member(Each const& each) {
+    [&]<std::size_t... Member>(std::index_sequence<Member...>) {
+      (each.template operator()<Member>(), ...);
+    }(std::make_index_sequence<static_cast<std::size_t>(facts.member_count)>{});
+  }
+  template <fixed_name Name>
+  static constexpr diagnostic member_problem = [] {
+    diagnostic problem;
+    for (int i = 0; i < facts.member_count; ++i)
+      if (facts.members[i].name == Name) return problem;
+    problem.report(2091, "a training step has no model named '", Name, "'; its first one is '", facts.members[0].name,
+                   "'");
+    return problem;
+  }();
+  template <fixed_name Name>
+  static constexpr std::size_t member_named() {
+    static_assert(report<member_problem<Name>>());
+    for (int i = 0; i < facts.member_count; ++i)
+      if (facts.members[i].name == Name) return static_cast<std::size_t>(i);
+    return 0;
+  }
+
+  static sample_set joined(sample_set const& x, sample_set const& y) {
+    sample_set all = x;
+    for (auto const& each : y) all.add(each);
+    return all;
+  }
+
+  /// All sub-steps of one batch, in their order.
+  void run(sample_set const& x, tracing::array_view<std::int32_t const> rows) {
+    for (int block = 0; block < facts.block_count; ++block)
+      for (int time = 0; time < facts.blocks[block].times; ++time)
+        for_each_sub_step([&]<std::size_t Number>() {
+          constexpr auto number = static_cast<int>(Number);
+          if (number >= facts.blocks[block].first && number < facts.blocks[block].end) run_sub_step<Number>(x, rows);
+        });
+  }
+  template <std::size_t Number>
+  void run_sub_step(sample_set const& x, tracing::array_view<std::int32_t const> rows) {
+    using session_type = session_of_sub_step<Number>;
+    auto const bring = [&](auto& to, int, int) {
+      load_inputs<session_type>(x, to, rows);
+      for (int i = 0; i < Options.batch_size; ++i) to.scale(0)[i] = 1.0F / static_cast<float>(Options.batch_size);
+    };
+    auto const take = [&](auto const& view) {
+      float const* const reported = view.prediction(0);
+      constexpr auto const& own = facts.sub_steps[Number];
+      for (int i = 0; i < (has_metrics ? own.metrics : 1); ++i) {
+        auto const index = has_metrics ? static_cast<std::size_t>(own.indices[i]) : Number;
+        sums_[index] += static_cast<double>(reported[i]);
+        ++counts_[index];
+      }
+    };
+    std::get<Number>(sessions_)->train(1, bring, take);
+  }
+
+  void begin_means() {
+    sums_.fill(0);
+    counts_.fill(0);
+  }
+  [[nodiscard]] batch_values means() const {
+    batch_values result{};
+    for (std::size_t i = 0; i < value_count; ++i) result[i] = sums_[i] / static_cast<double>(counts_[i]);
+    return result;
+  }
+  void write_means(logs& values) const {
+    batch_values const current = means();
+    if (values.size() < value_count) values = make_logs();
+    for (std::size_t i = 0; i < value_count; ++i) values.value(i) = current[i];
+  }
+  [[nodiscard]] static logs make_logs() {
+    logs result;
+    for (std::size_t i = 0; i < value_count; ++i) result[value_name(i)] = 0;
+    return result;
+  }
+
+  /// Visits the weights of a member, in the order of its model's trainer: `visit<Weight of the step>(index)`.
+  template <std::size_t Member, class Visit>
+  static void for_each_weight_of(Visit const& visit) {
+    using M = model_of_member<Member>;
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      (visit.template operator()<static_cast<std::size_t>(facts.members[Member].first_weight + weight_order<M>[Index])>(
+           Index),
+       ...);
+    }(std::make_index_sequence<weight_order<M>.size()>{});
+  }
+  template <std::size_t Member>
+  [[nodiscard]] std::vector<weight_array> weights_of_model() const {
+    using M = model_of_member<Member>;
+    std::vector<weight_array> result(weight_order<M>.size());
+    for_each_weight_of<Member>([&]<std::size_t Weight>(std::size_t index) {
+      make_room(result[index], weight_name<M>(weight_order<M>[index]),
+                graph_of<M>.parameters[weight_order<M>[index]].shape);
+      std::get<0>(sessions_)->template read_weight<Weight>(result[index].values.data());
+    });
+    return result;
+  }
+  template <std::size_t Member>
+  void set_weights_of_model(std::vector<weight_array> weights) {
+    using M = model_of_member<Member>;
+    if (weights.size() != weight_order<M>.size())
+      throw_data_error("E4009", "set_weights: expected %zu weights, found %zu", weight_order<M>.size(), weights.size());
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      weights[i].name.clear();
+      check_weight(weights[i], weight_name<M>(weight_order<M>[i]), graph_of<M>.parameters[weight_order<M>[i]].shape);
+    }
+    for_each_weight_of<Member>([&]<std::size_t Weight>(std::size_t index) {
+      std::get<0>(sessions_)->template write_weight<Weight>(weights[index].values.data());
+    });
+    for_each_sub_step([&]<std::size_t Number>() { std::get<Number>(sessions_)->begin_run(); });
+  }
+
+  template <std::size_t... Number>
+  static auto sessions_type(std::index_sequence<Number...>) -> std::tuple<owned<session_of_sub_step<Number>>...>;
+
+  std::uint64_t seed_, fits_ = 0;
+  decltype(sessions_type(std::make_index_sequence<sub_steps>{})) sessions_;
+  batch_values sums_{};
+  std::array<std::int64_t, value_count> counts_{};
+};
+
+template <class Machine>
+inline constexpr bool is_host_alone = false;
+template <int Threads, class Arch, int Devices>
+inline constexpr bool is_host_alone<host_machine<Threads, Arch, Devices>> = true;
+
+/// The first mistake in a step, or the machine's.
+template <class Step, class Machine>
+inline constexpr diagnostic step_problem = [] {
+  diagnostic problem;
+  if (facts_of_step<Step>.problem.failed()) return facts_of_step<Step>.problem;
+  if (!is_host_alone<Machine>)
+    problem.report(2092, "a training step of one's own is given ", is_ipu<Machine> ? "emulated IPUs" : "a cluster",
+                   "; it runs on the host: sc::host<1>");
+  return problem;
+}();
+
+/// Stands in for the trainer of a step that has had its compile error.
+template <class Step>
+struct invalid_step_trainer {
+  explicit invalid_step_trainer(std::uint64_t = 1) {}
+  template <class... Arguments>
+  training_history fit(Arguments const&...) {
+    return {};
+  }
+};
+
+/// Which class carries out a step.
+enum class step_kind : unsigned char { invalid, own, of_fit };
+template <class Step, class Machine>
+inline constexpr step_kind kind_of_step = step_problem<Step, Machine>.failed()                  ? step_kind::invalid
+                                          : same_type(facts_of_step<Step>.loss_of_fit, no_type) ? step_kind::own
+                                                                                                : step_kind::of_fit;
+
+template <class Step, step_options Options, class Machine, step_kind Kind>
+struct find_step_trainer {
+  using type = own_step_trainer<Step, Options, Machine>;
+};
+template <class Step, step_options Options, class Machine>
+struct find_step_trainer<Step, Options, Machine, step_kind::of_fit> {
+  using type = fit_step_trainer<Step, Options, Machine>;
+};
+template <class Step, step_options Options, class Machine>
+struct find_step_trainer<Step, Options, Machine, step_kind::invalid> {
+  using type = invalid_step_trainer<Step>;
+};
+
+}  // namespace stagecraft::trainers
+
+namespace stagecraft {
+
+/// Trains with a step of one's own, on the host:
+///
+///     sc::step_trainer<gan_step, sc::step_options{.batch_size = 64}> model;
+///     model.fit(images, {.epochs = 20});
+///
+/// Each `minimize` of the step ends a sub-step, which is planned as a model of its own whose one layer computes the
+/// loss from the step's inputs; all have the same weights. A step that is what `fit` does, one model and one loss by
+/// step.loss, is carried out by its model's own trainer. Errors: E2083 to E2090, and those of layers and optimizers;
+/// E2092 a machine with IPUs.
+template <class Step, step_options Options = {}, class Machine = host<1>,
+          class Verdict = typename detail::early_verdict<detail::step_problem<Step, Machine>>::checked>
+using step_trainer = typename Verdict::template model<
+    typename detail::find_step_trainer<Step, Options, Machine, detail::kind_of_step<Step, Machine>>::type>;
+
+}  // namespace stagecraft

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The sub-steps of a training step as models: each is a layer whose call is the step's `train` up to its loss, with the
+// weights of all models of the step, of which it moves some.
+#pragma once
+
+#include <stagecraft/description/training.hpp>
+#include <stagecraft/losses/loss.hpp>
+#include <stagecraft/models/functional.hpp>
+#include <stagecraft/training/steps/training_step.hpp>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace stagecraft::trainers {
+
+/// Runs a step's `train` on symbols.
+template <class Step, class Wanted, std::size_t... Input>
+constexpr void run_train(step_words<Wanted>& words, tracing::array_view<operations::tensor const> in,
+                         std::index_sequence<Input...>) {
+  Step step{};
+  step.train(words, in[Input]...);
+}
+template <class Step, class Wanted>
+constexpr void run_train(step_words<Wanted>& words, tracing::array_view<operations::tensor const> in) {
+  run_train<Step>(words, in, std::make_index_sequence<Step::step_inputs::count>{});
+}
+
+/// Begins to trace a step: layers of its models ask it for their weights, as long as this object lives.
+struct step_being_traced {
+  operations::traced_step step;
+  operations::operation_list* list;
+
+  constexpr step_being_traced(operations::tracer& ops, bool const* moves) : list(&ops.list()) {
+    step.ops = &ops;
+    step.moves = moves;
+    list->step = &step;
+    list->weight_of_step = operations::traced_step::find_weight;
+  }
+  step_being_traced(step_being_traced const&) = delete;
+  step_being_traced& operator=(step_being_traced const&) = delete;
+  constexpr ~step_being_traced() {
+    list->step = nullptr;
+    list->weight_of_step = nullptr;
+  }
+};
+
+/// Which sub-step a value belongs to: the one in which the weights or the random numbers are read that it depends on.
+class owners_of_values {
+ public:
+  static constexpr int nobody = -1;  ///< it depends on inputs alone
+  static constexpr int several = -2;
+
+  constexpr owners_of_values(operations::operation_list const& list, operations::traced_step const& step)
+      : owners_(list.nodes.size(), nobody) {
+    for (int id = 0, here = 0; id < list.size(); ++id) {
+      while (here < static_cast<int>(step.sub_steps.size()) && id >= step.sub_steps[here].end) ++here;
+      auto const& what = list.node_of(id).what;
+      if (what.is<operations::random>()) owners_[id] = here;
+      for (int i = 0; i < list.node_of(id).operand_count; ++i) {
+        int const read = list.operand(id, i);
+        take(id, list.node_of(read).what.is<operations::weight>() ? here : owners_[read]);
+      }
+    }
+  }
+  [[nodiscard]] constexpr int of(int id) const { return owners_[id]; }
+
+ private:
+  constexpr void take(int id, int owner) {
+    if (owner == nobody) return;
+    owners_[id] = owners_[id] == nobody || owners_[id] == owner ? owner : several;
+  }
+
+  tracing::growing_array<int> owners_;
+};
+
+/// Everything that is known of a step before it is planned.
+struct step_facts {
+  static constexpr int most = operations::traced_step::most;
+  struct of_sub_step {
+    type_tag const* optimizer = no_type;
+    bool moves[most]{};
+    int metrics = 0;      ///< number of values that it reports
+    int indices[most]{};  ///< their numbers among the step's metrics
+  };
+  struct of_member {
+    fixed_name name;
+    type_tag const* type = no_type;
+    int first_weight = 0;
+  };
+
+  diagnostic problem;
+  /// The type of the loss if the step is what `fit` does: one model on the first inputs, a loss of the last one, one
+  /// minimize; else of nothing.
+  type_tag const* loss_of_fit = no_type;
+  int sub_step_count = 0, member_count = 0, metric_count = 0, block_count = 0;
+  of_sub_step sub_steps[most];
+  of_member members[most];
+  fixed_name metrics[most];
+  operations::traced_step::block blocks[most];
+};
+
+template <class Step>
+class find_step_facts {
+ public:
+  constexpr step_facts operator()() const {
+    operations::operation_list list;
+    growing_array<parameter> weights;
+    operations::tracer ops(list, weights, true);
+    step_being_traced being(ops, nullptr);
+    list.kind = "step";
+    list.layer_name = "train";
+    growing_array<operations::tensor> inputs;
+    constexpr int batch = 2;
+    for (shape const& each : Step::step_inputs::shapes)
+      inputs.push_back(
+          ops.append(operations::input{static_cast<int>(inputs.size())}, operations::extents::of_batch(batch, each)));
+    step_words<> words(ops, being.step, batch);
+    run_train<Step>(words, inputs);
+    step_facts facts;
+    check(list, being.step);
+    if (!list.problem.failed()) fill(facts, list, being.step);
+    facts.problem = list.problem;
+    return facts;
+  }
+
+ private:
+  static constexpr void check(operations::operation_list& list, operations::traced_step const& step) {
+    using facts = step_facts;
+    if (step.sub_steps.empty())
+      list.problem.report(2084,
+                          "a training step minimizes nothing; call step.minimize(optimizer, loss, "
+                          "weights_of(model))");
+    if (step.sub_steps.size() > facts::most || step.members.size() > facts::most || step.metrics.size() > facts::most)
+      list.problem.report(2090, "a training step has ", static_cast<int>(step.sub_steps.size()), " sub-steps, ",
+                          static_cast<int>(step.members.size()), " models and ", static_cast<int>(step.metrics.size()),
+                          " metrics; it may have ", facts::most, " of each");
+    if (list.problem.failed()) return;
+    bool moved[facts::most]{};
+    owners_of_values const owners(list, step);
+    int number = 0;
+    for (auto const& each : step.sub_steps) {
+      growing_array<int> sources;
+      for (int i = 0; i < static_cast<int>(step.members.size()); ++i) {
+        if (!each.moves[i]) continue;
+        if (moved[i])
+          list.problem.report(2085, "the weights of model '", step.members[i].name,
+                              "' are moved by two calls of minimize; write step.repeat(n, [&] { ... }) around one "
+                              "that is carried out several times");
+        moved[i] = true;
+        for (int const weight : step.members[i].weights) sources.push_back(weight);
+      }
+      auto const depends = operations::detail::find_dependents(list, sources, list.size());
+      if (depends[each.loss] == 0)
+        list.problem.report(2084, "the loss of minimize number ", number + 1,
+                            " of a training step depends on none of the weights that it moves");
+      check_owner(list, owners.of(each.loss), number, "a loss");
+      ++number;
+    }
+    for (auto const& each : step.metrics) check_owner(list, owners.of(each.value), owners.of(each.value), "a metric");
+  }
+  static constexpr void check_owner(operations::operation_list& list, int owner, int expected, char const* what) {
+    if (owner == expected && owner >= 0) return;
+    list.problem.report(2086, what, " of a training step ",
+                        owner == owners_of_values::nobody
+                            ? "depends on no weight and no random number of the step"
+                            : "depends on a value from before a minimize, whose weights have changed since; compute it "
+                              "again after it");
+  }
+  static constexpr void fill(step_facts& facts, operations::operation_list const& list,
+                             operations::traced_step const& step) {
+    owners_of_values const owners(list, step);
+    for (auto const& each : step.sub_steps) {
+      auto& own = facts.sub_steps[facts.sub_step_count++];
+      own.optimizer = each.optimizer;
+      for (int i = 0; i < step_facts::most; ++i) own.moves[i] = each.moves[i];
+    }
+    for (auto const& each : step.metrics) {
+      auto& own = facts.sub_steps[owners.of(each.value)];
+      own.indices[own.metrics++] = facts.metric_count;
+      facts.metrics[facts.metric_count++] = each.name;
+    }
+    int weight = 0;
+    for (auto const& each : step.members) {
+      facts.members[facts.member_count++] = {each.name, each.type, weight};
+      weight += static_cast<int>(each.weights.size());
+    }
+    for (auto const& each : step.blocks) facts.blocks[facts.block_count++] = each;
+    if (is_fit(step)) facts.loss_of_fit = step.loss.type;
+  }
+  static constexpr bool is_fit(operations::traced_step const& step) {
+    if (step.members.size() != 1 || step.sub_steps.size() != 1 || step.blocks[0].times != 1) return false;
+    auto const& model = step.members[0];
+    constexpr auto count = static_cast<int>(Step::step_inputs::count);
+    if (static_cast<int>(model.inputs.size()) != count - 1) return false;
+    for (int i = 0; i + 1 < count; ++i)  // inputs are the first operations
+      if (model.inputs[i] != i) return false;
+    for (auto const& each : step.metrics)
+      if (each.value != step.loss.value || !(each.name == "loss")) return false;
+    return step.loss.target == count - 1 && step.loss.output == model.output &&
+           step.sub_steps[0].loss == step.loss.value;
+  }
+};
+template <class Step>
+inline constexpr step_facts facts_of_step = find_step_facts<Step>{}();
+
+/// A sub-step: returns the numbers that it reports, for each sample the same, and adds its loss to the model's.
+template <class Step, int Number>
+struct sub_step_layer : layer<sub_step_layer<Step, Number>> {
+  static constexpr std::string_view class_name = "SubStep";
+  static constexpr bool sees_whole_batches = true;
+
+  constexpr operations::tensor call(operations::tracer& ops, tensor_list in) const {
+    constexpr auto const& facts = facts_of_step<Step>;
+    int const batch = in[0].length(0);
+    auto& list = ops.list();
+    for (auto const& each : in) list.node_of(each.id).has_gradient = false;  // nothing stands before the step
+    step_being_traced being(ops, facts.sub_steps[Number].moves);
+    step_words<> words(ops, being.step, batch);
+    run_train<Step>(words, in);
+    if (list.problem.failed()) return in[0];
+    operations::extents const row{batch, 1};
+    auto const spread = [&](int id) { return ops.broadcast(ops.reshape({&list, id}, {1, 1}), row); };
+    auto const loss = spread(being.step.sub_steps[Number].loss);
+    growing_array<operations::tensor> reported;
+    for (int i = 0; i < facts.sub_steps[Number].metrics; ++i)
+      reported.push_back(spread(being.step.metrics[facts.sub_steps[Number].indices[i]].value));
+    if (reported.empty()) reported.push_back(loss);
+    ops.add_loss(loss);
+    return operations::stop_gradient(ops.concatenate(reported));
+  }
+};
+
+template <class Step, int Number>
+struct sub_step_model : functional<sub_step_model<Step, Number>> {
+  static constexpr std::string_view name = "training_step";
+
+  static constexpr auto build(auto& model) {
+    return [&]<std::size_t... Input>(std::index_sequence<Input...>) {
+      symbolic_tensor const in[]{model.input(Step::step_inputs::shapes[Input])...};
+      sub_step_layer<Step, Number> sub_step;
+      sub_step.layer_name = "step";
+      return sub_step(in[Input]...);
+    }(std::make_index_sequence<Step::step_inputs::count>{});
+  }
+};
+
+/// The loss is what the layer adds.
+struct loss_of_sub_step : loss<loss_of_sub_step> {
+  constexpr auto call(auto target, auto output) const { return (target + output) * 0.0F; }
+};
+
+/// A value of this type, as the step's code names it: the optimizer of a sub-step, or the loss.
+template <class Step, class type, int Number>
+constexpr type copy_option() {
+  operations::operation_list list;
+  growing_array<parameter> weights;
+  operations::tracer ops(list, weights, true);
+  step_being_traced being(ops, nullptr);
+  growing_array<operations::tensor> inputs;
+  for (shape const& each : Step::step_inputs::shapes)
+    inputs.push_back(
+        ops.append(operations::input{static_cast<int>(inputs.size())}, operations::extents::of_batch(2, each)));
+  step_words<type> words(ops, being.step, 2);
+  words.want(Number);
+  run_train<Step>(words, inputs);
+  return words.found();
+}
+template <class Step, int Number>
+inline constexpr auto optimizer_of_sub_step =
+    copy_option<Step, type_of_tag<facts_of_step<Step>.sub_steps[Number].optimizer>, Number>();
+
+/// What a step that is what `fit` does trains its model with.
+template <class Step, step_options Options>
+inline constexpr auto training_of_fit =
+    training{.optimizer = optimizer_of_sub_step<Step, 0>,
+             .loss = copy_option<Step, type_of_tag<facts_of_step<Step>.loss_of_fit>, -1>(),
+             .batch_size = Options.batch_size,
+             .seed = Options.seed};
+
+/// Each sub-step draws random numbers of its own.
+template <class Step, int Number, step_options Options>
+inline constexpr auto training_of_sub_step =
+    training{.optimizer = optimizer_of_sub_step<Step, Number>,
+             .loss = loss_of_sub_step{},
+             .batch_size = Options.batch_size,
+             .seed = Options.seed + static_cast<std::uint64_t>(Number) * 0x9e3779b97f4a7c15U};
+
+}  // namespace stagecraft::trainers

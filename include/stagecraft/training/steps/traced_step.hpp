@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A training step of the user's own while it is traced: its models, and what it minimizes and reports.
+#pragma once
+
+#include <stagecraft/graph/growing_array.hpp>
+#include <stagecraft/graph/type_tag.hpp>
+#include <stagecraft/layers/traced_call.hpp>
+#include <stagecraft/models/queries.hpp>
+#include <stagecraft/operations/gradients.hpp>
+#include <array>
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+namespace stagecraft::operations {
+
+/// The part of a model of a step that does not depend on its type: its address tells which one it is.
+struct step_member {};
+
+/// What is recorded while a step's `train` runs on symbols.
+struct traced_step {
+  static constexpr int most = 8;  ///< models, sub-steps, and values that are reported: at most
+
+  /// A model of the step, in the order of the first calls.
+  struct member {
+    fixed_name name;
+    step_member const* which = nullptr;
+    tracing::type_tag const* type = tracing::no_type;
+    tracing::growing_array<int> weights;  ///< operations that are its weights
+    tracing::growing_array<int> inputs;   ///< tensors that it is called with, of all calls
+    int output = -1;                      ///< the last call's first output
+  };
+  /// A loss of the library's kind: the last one.
+  struct loss_call {
+    tracing::type_tag const* type = tracing::no_type;
+    int target = -1, output = -1, value = -1;
+  };
+  /// A call of `minimize`, which ends a sub-step.
+  struct sub_step {
+    tracing::type_tag const* optimizer = tracing::no_type;
+    int loss = -1;
+    int end = 0;         ///< number of operations of the list when it was called
+    bool moves[most]{};  ///< models whose weights it moves
+  };
+  struct metric {
+    fixed_name name;
+    int value = -1;
+  };
+  /// Sub-steps [first, end), carried out `times` times, one after the other.
+  struct block {
+    int first = 0, end = 0, times = 1;
+  };
+
+  tracer* ops = nullptr;
+  bool const* moves = nullptr;  ///< models that the sub-step in question moves; null: not known yet
+  tracing::growing_array<member> members;
+  tracing::growing_array<sub_step> sub_steps;
+  tracing::growing_array<metric> metrics;
+  tracing::growing_array<block> blocks;
+  loss_call loss;
+  // The weights of the layer that is being called.
+  int current = -1;    ///< its model
+  bool again = false;  ///< whether the layer has been called before
+  int next_weight = 0;
+
+  /// The list's `weight_of_step`: a layer that is called again gets the weights that it has made.
+  static constexpr tensor find_weight(tracer& ops, parameter const& described) {
+    auto& list = ops.list();
+    auto& step = *list.step;
+    auto& known = step.members[step.current].weights;
+    if (step.again && step.next_weight < static_cast<int>(known.size())) return {&list, known[step.next_weight++]};
+    list.weight_of_step = nullptr;
+    tensor const made = ops.weight(described);
+    list.weight_of_step = find_weight;
+    ++step.next_weight;
+    known.push_back(made.id);
+    auto& weight = ops.weights().back();
+    if (weight.trainable && step.moves != nullptr && !step.moves[step.current]) weight.freeze();
+    if (!weight.trainable) list.node_of(made.id).has_gradient = false;
+    return made;
+  }
+  /// The number of a model that has been called, or -1.
+  [[nodiscard]] constexpr int number_of(step_member const& which) const {
+    for (int i = 0; i < static_cast<int>(members.size()); ++i)
+      if (members[i].which == &which) return i;
+    return -1;
+  }
+  [[nodiscard]] constexpr bool has_member(fixed_name const& name) const {
+    for (auto const& each : members)
+      if (each.name == name) return true;
+    return false;
+  }
+};
+
+namespace detail {
+
+/// Whether a layer is a `call`, as all of the library's are.
+template <class L>
+constexpr bool can_be_called_in_step() {
+  return requires(L const& layer) { layer.masks; } || layers::detail::HasCall<L>;
+}
+/// Calls a layer on inputs, none of whose steps are masked.
+template <class L>
+constexpr tensor call_layer(L const& layer, tracer& ops, tracing::array_view<tensor const> in) {
+  if constexpr (requires { layer.masks; }) {
+    return layer.call_masked(ops, in, {});
+  } else {
+    if constexpr (layers::detail::CallOn<L, tensor>)
+      if (in.size() == 1) return layer.call(ops, in[0]);
+    if constexpr (layers::detail::CallOn<L, tensor, tensor>)
+      if (in.size() == 2) return layer.call(ops, in[0], in[1]);
+    if constexpr (layers::detail::CallOn<L, tensor, tensor, tensor>)
+      if (in.size() == 3) return layer.call(ops, in[0], in[1], in[2]);
+    if constexpr (layers::detail::CallOnMany<L>) return layer.call(ops, in);
+    return in[0];
+  }
+}
+
+/// Carries out the calls of a model in a step's trace.
+template <class M>
+class model_call {
+  static constexpr auto const& graph = graph_of<M>;
+
+ public:
+  constexpr model_call(traced_step& step, int member, bool again)
+      : step_(&step), again_(again), values_(graph.calls.size(), {}), called_(graph.layers.size(), 0) {
+    step.current = member;
+  }
+
+  constexpr void run(tracing::array_view<tensor const> inputs) {
+    step_->next_weight = 0;
+    [&]<std::size_t... Call>(std::index_sequence<Call...>) {
+      int next_input = 0;
+      (call<static_cast<int>(Call)>(inputs, next_input), ...);
+    }(std::make_index_sequence<graph.calls.size()>{});
+  }
+  [[nodiscard]] constexpr tensor output(std::size_t index) const { return values_[graph.outputs_of(0)[index]]; }
+
+ private:
+  template <int Call>
+  constexpr void call(tracing::array_view<tensor const> inputs, int& next_input) {
+    if constexpr (graph.call(Call).is_input) {
+      values_[Call] = inputs[next_input++];
+    } else {
+      constexpr int layer = graph.call(Call).layer;
+      constexpr auto const& value = layer_of<M, Call>;
+      tracing::growing_array<tensor> read;
+      for (int const input : graph.inputs_of(Call)) read.push_back(values_[input]);
+      // Weights of a layer that this call of the model has called before stand where they were made.
+      int const weights_before = step_->next_weight;
+      step_->again = again_ || called_[layer] != 0;
+      if (called_[layer] != 0) step_->next_weight = called_[layer] - 1;
+      called_[layer] = step_->next_weight + 1;
+      fixed_name const name =
+          fixed_name(step_->members[step_->current].name).append('/').append(graph.layer(layer).name.view());
+      values_[Call] = step_->ops->name_scope(name, [&] { return call_layer(value, *step_->ops, read); });
+      if (weights_before > step_->next_weight) step_->next_weight = weights_before;
+    }
+  }
+
+  traced_step* step_;
+  bool again_;
+  tracing::growing_array<tensor> values_;
+  tracing::growing_array<int> called_;  // 1 + the first weight of a layer that has been called
+};
+
+}  // namespace detail
+
+}  // namespace stagecraft::operations

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// E2092: a training step of one's own on emulated IPUs.
+// expect-error: a training step of one's own is given emulated IPUs; it runs on the host: sc::host<1>
+// expect-error: [E2092]
+#include <stagecraft/steps.hpp>
+
+namespace sc = stagecraft;
+using namespace sc::layers;
+
+struct own_step : sc::training_step<own_step, input{4}, input{1}> {
+  sc::trained<sc::sequential<input{4}, dense{1}>> line;
+  static constexpr auto optimizer = sc::optimizers::sgd{};
+  constexpr void train(auto& step, auto x, auto y) const {
+    step.minimize(optimizer, step.mean(square(line(x) - y)), weights_of(line));
+  }
+};
+
+#ifdef STAGECRAFT_BAD
+using machine = sc::ipu<>;
+#else
+using machine = sc::host<1>;
+#endif
+using trainer = sc::step_trainer<own_step, sc::step_options{}, machine>;  // <- here
+static_assert(sizeof(trainer) > 0);

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Replicas on the ranks of MPI: losses, metrics, weights and predictions have the bits of one process, whatever the
+// number of ranks. Each rank runs all of it: mpirun -n 1, 2 or 4.
+#include <stagecraft/data/data.hpp>
+#include <stagecraft/mpi.hpp>
+#include <cstdint>
+#include <cstring>
+#include <doctest/doctest.h>
+#include <string>
+#include <vector>
+#include <xtensor/xtensor.hpp>
+
+namespace {
+
+namespace sc = stagecraft;
+using namespace sc::layers;
+
+// What a program on a cluster can be is known when it is compiled.
+using four = sc::cluster<sc::host<2>, sc::ranks{4}>;
+static_assert(four::threads == 2 && four::processes.count == 4);
+static_assert(sc::engine::processes_of<four>::most == 4 && !sc::engine::processes_of<four>::is_alone);
+static_assert(sc::engine::processes_of<sc::host<2>>::is_alone);
+
+std::uint64_t next_number(std::uint64_t& state) {
+  state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+  return state >> 33U;
+}
+struct samples {
+  xt::xtensor<float, 2> x;
+  xt::xtensor<std::int32_t, 1> y;
+
+  explicit samples(std::size_t count)
+      : x(xt::zeros<float>({count, std::size_t{12}})), y(xt::zeros<std::int32_t>({count})) {
+    std::uint64_t state = count;
+    for (float& value : x) value = static_cast<float>(next_number(state) % 20001) / 10000.0F - 1;
+    for (std::int32_t& label : y) label = static_cast<std::int32_t>(next_number(state) % 3);
+  }
+};
+
+template <class Model>
+std::vector<std::uint32_t> bits_of(Model& model) {
+  std::vector<std::uint32_t> bits;
+  for (auto const& weight : model.get_weights())
+    for (float const value : weight.values) {
+      bits.push_back(0);
+      std::memcpy(&bits.back(), &value, sizeof value);
+    }
+  return bits;
+}
+
+/// What a training and its runs return.
+struct outcome {
+  std::vector<double> losses;
+  std::vector<std::uint32_t> weights;
+  std::vector<float> predictions;
+
+  bool operator==(outcome const&) const = default;
+};
+
+struct stops_after_second : sc::callback {
+  int calls = 0;
+  void on_epoch_end(int epoch, sc::logs&) override {
+    ++calls;
+    model().set_learning_rate(0.5F * model().learning_rate());
+    if (epoch == 1) model().stop_training = true;
+  }
+};
+
+template <class Trainer>
+outcome train(samples const& of) {
+  Trainer model;
+  outcome result;
+  stops_after_second stop;
+  auto history = model.fit(of.x, of.y, {.epochs = 4, .verbose = 0, .callbacks = {&stop}, .validation_split = 0.25});
+  REQUIRE(history.history["loss"].size() == 2);
+  for (auto const& [name, values] : history.history)
+    for (double const value : values) result.losses.push_back(value);
+  for (double const value : model.evaluate(of.x, of.y, {.verbose = 0})) result.losses.push_back(value);
+  model.fit(of.x, of.y, {.epochs = 1, .verbose = 0});  // the optimizer's state goes on
+  auto const predicted = model.predict(of.x);
+  result.predictions.assign(predicted.begin(), predicted.end());
+  result.weights = bits_of(model);
+  REQUIRE(result.weights.size() > 50);
+  for (double const value : result.losses) REQUIRE(value > 0);
+  return result;
+}
+
+using network =
+    sc::sequential<input{12}, dense{20, sc::relu}, batch_normalization{}, dropout{0.2F}, dense{3, sc::softmax}>;
+constexpr sc::training described{.optimizer = sc::optimizers::adam{},
+                                 .loss = sc::losses::sparse_categorical_crossentropy{},
+                                 .metrics = sc::metrics::accuracy{},
+                                 .batch_size = 8,
+                                 .steps_per_execution = 2,
+                                 .gradient_accumulation = {.gradient_accumulation_steps_per_replica = 2},
+                                 .num_replicas = 4,
+                                 .cross_replica_reduction = sc::cross_replica_reduction::mean,
+                                 .replicated_metric_reduction_method = sc::replicated_metric_reduction_method::mean};
+
+}  // namespace
+
+TEST_CASE("four replicas on one, two or four ranks have the bits of one process") {
+  samples const of(8 * 4 * 8 + 5);  // the last batches are left out
+  auto const expected = train<sc::trainer<network, described, sc::host<1>>>(of);
+  CHECK(train<sc::trainer<network, described, four>>(of) == expected);
+}
+
+namespace {
+
+using staged = sc::pipelined<sc::sequential<input{12}, dense{16, sc::relu}, dense{16, sc::tanh}, dense{3, sc::softmax}>,
+                             sc::stages<0, 1, 1>>;
+// Twelve replicas are six or three on a rank, which can add up pairs alone, or none.
+constexpr sc::training in_stages{.optimizer = sc::optimizers::sgd{.learning_rate = 0.05F, .momentum = 0.9F},
+                                 .loss = sc::losses::sparse_categorical_crossentropy{},
+                                 .batch_size = 2,
+                                 .steps_per_execution = 4,
+                                 .pipeline = {.gradient_accumulation_steps_per_replica = 4},
+                                 .num_replicas = 12,
+                                 .cross_replica_reduction = sc::cross_replica_reduction::sum};
+
+}  // namespace
+
+TEST_CASE("twelve replicas of two stages, whose gradients are summed") {
+  samples const of(2 * 12 * 16);
+  auto const expected = train<sc::trainer<staged, in_stages, sc::host<1>>>(of);
+  CHECK(train<sc::trainer<staged, in_stages, four>>(of) == expected);
+}
+
+TEST_CASE("datasets are read by all ranks, each of which takes the batches of its replicas") {
+  samples const of(8 * 4 * 6);
+  auto const data = sc::data::from(of.x, of.y).batch(8);
+  auto const run = [&]<class Trainer>() {
+    Trainer model;
+    model.fit(data, {.epochs = 2, .verbose = 0});
+    outcome result;
+    for (double const value : model.evaluate(data, {.verbose = 0})) result.losses.push_back(value);
+    auto const predicted = model.predict(data);
+    result.predictions.assign(predicted.begin(), predicted.end());
+    result.weights = bits_of(model);
+    return result;
+  };
+  auto const expected = run.operator()<sc::trainer<network, described, sc::host<1>>>();
+  CHECK(run.operator()<sc::trainer<network, described, four>>() == expected);
+}
+
+TEST_CASE("what the first rank sets or has learned is what all go on with") {
+  using trainer = sc::trainer<network, described, four>;
+  samples const of(8 * 4 * 4);
+  trainer model(7), other(7);
+  stops_after_second counts;
+  model.fit(of.x, of.y, {.verbose = 0, .callbacks = {&counts}});
+  CHECK(counts.calls == (trainer::rank() == 0 ? 1 : 0));
+  if (trainer::rank() == 0) {
+    other.set_weights(model.get_weights());
+    other.set_learning_rate(model.learning_rate());
+  }
+  other.fit(of.x, of.y, {.epochs = 0, .verbose = 0});
+  CHECK(bits_of(other) == bits_of(model));
+  CHECK(other.learning_rate() == model.learning_rate());
+}
