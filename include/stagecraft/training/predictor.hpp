@@ -221,7 +221,8 @@ namespace stagecraft {
 /// Errors: those of the model's layers and stages, and those of the description, alone and with the machine: E4020,
 /// E4021, E4029, E4092, E4094, E2025, E2039, E2041 to E2047, E2049, E2061.
 template <Model M, auto Inference, class Machine = host<>,
-          class Verdict = typename detail::early_verdict<detail::run_problem<M, Inference, Machine, false>()>::checked>
+          class Verdict = typename detail::early_verdict<detail::run_problem<M, Inference, Machine, false>()>::checked,
+          bool = decltype(detail::find_loops_to_check<M, Inference, Machine, false>())::are_used>
 using predictor = typename Verdict::template model<detail::predictor_or_stand_in<M, Inference, Machine>>;
 
 }  // namespace stagecraft

@@ -391,7 +391,8 @@ namespace stagecraft {
 /// Errors: those of the model's layers and stages, and those of the training description, alone and with the machine:
 /// E4020 to E4025, E2020 to E2022, E2024, E2026 to E2049, E2061, E2062, E4089, E4092, E4094.
 template <Model M, auto Training, class Machine = host<>,
-          class Verdict = typename detail::early_verdict<detail::run_problem<M, Training, Machine, true>()>::checked>
+          class Verdict = typename detail::early_verdict<detail::run_problem<M, Training, Machine, true>()>::checked,
+          bool = decltype(detail::find_loops_to_check<M, Training, Machine, true>())::are_used>
 using trainer = typename Verdict::template model<detail::trainer_or_stand_in<M, Training, Machine>>;
 
 }  // namespace stagecraft
