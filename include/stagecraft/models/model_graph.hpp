@@ -51,7 +51,7 @@ constexpr traced_graph stand_in(diagnostic const& problem) {
 
 template <class M>
 struct make_graph {
-  constexpr traced_graph operator()() const {
+  constexpr auto operator()() const {
     if constexpr (definition_problem<M, 0>.failed()) {
       return stand_in(definition_problem<M, 0>);
     } else {
@@ -64,7 +64,7 @@ struct make_graph {
 
 /// The records of a model, or of what stands in for it, and its problem.
 template <class M>
-inline constexpr auto const& frozen_graph = frozen<make_graph<M>>;
+inline constexpr auto frozen_graph = freeze<make_graph<M>, draft_of<make_graph<M>>.sizes>();
 
 /// The model that was traced: of a pipelined one, the model without its stages.
 template <class M>

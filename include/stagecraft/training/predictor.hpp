@@ -33,11 +33,6 @@ inline constexpr diagnostic no_loss_problem = [] {
                  "of the model, and give the predictor its weights: predictor.set_weights(trainer.get_weights())");
   return problem;
 }();
-template <fixed_name Function>
-struct no_loss {
-  static_assert(report<no_loss_problem<Function>>());
-  std::array<double, 2> result{};
-};
 
 /// Reports E4151 for a model whose call is more than the steps of one thread from one input to one output.
 template <class Session>
@@ -168,30 +163,31 @@ class model_predictor : trained_model<session_of_run<M, Settings::value, Machine
 
   /// Options that do not exist are E4084.
   template <class Options = predict_options>
-  auto predict(any_argument, any_options) {
-    return no_run<Options>{}, predict(sample_set{});
+  auto predict(any_argument, any_options) noexcept(report<wrong_run_options_problem<Options>>()) {
+    return predict(sample_set{});
   }
   template <class Options = predict_options>
-  auto predict(any_argument, ...) {
-    return no_run<Options>{}, predict(sample_set{});
+  auto predict(any_argument, ...) noexcept(report<wrong_run_options_problem<Options>>()) {
+    return predict(sample_set{});
   }
 
   // These need a loss: E4095.
   template <fixed_name Function = "fit">
-  auto fit(any_argument, any_argument, ...) {
-    return no_loss<Function>{}.result;
+  std::array<double, 2> fit(any_argument, any_argument, ...) noexcept(report<no_loss_problem<Function>>()) {
+    return {};
   }
   template <fixed_name Function = "fit">
-  auto fit(any_argument, any_argument, any_options) {
-    return no_loss<Function>{}.result;
+  std::array<double, 2> fit(any_argument, any_argument, any_options) noexcept(report<no_loss_problem<Function>>()) {
+    return {};
   }
   template <fixed_name Function = "evaluate">
-  auto evaluate(any_argument, any_argument, ...) {
-    return no_loss<Function>{}.result;
+  std::array<double, 2> evaluate(any_argument, any_argument, ...) noexcept(report<no_loss_problem<Function>>()) {
+    return {};
   }
   template <fixed_name Function = "evaluate">
-  auto evaluate(any_argument, any_argument, any_options) {
-    return no_loss<Function>{}.result;
+  std::array<double, 2> evaluate(any_argument, any_argument,
+                                 any_options) noexcept(report<no_loss_problem<Function>>()) {
+    return {};
   }
 };
 

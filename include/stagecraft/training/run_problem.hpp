@@ -55,22 +55,6 @@ inline constexpr diagnostic wrong_streamed_options_problem = [] {
   return problem;
 }();
 
-/// Stands in for a call that had its compile error.
-template <class Options>
-struct no_run {
-  static_assert(report<wrong_run_options_problem<Options>>());
-};
-
-template <class Options, class Result>
-Result refuse() {
-  return no_run<Options>{}, Result{};
-}
-template <fixed_name Function, class Result>
-Result no_stream() {
-  static_assert(report<wrong_streamed_options_problem<Function>>());
-  return {};
-}
-
 /// Reports E4030 for a layer without a `call` that brings no loops to run it.
 constexpr void check_loops(tracing::graph_view const& graph, diagnostic& problem) {
   for (auto const& layer : graph.layers)

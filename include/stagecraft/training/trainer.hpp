@@ -187,46 +187,47 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
     return call_model(this->session(), x);
   }
 
+  // `noexcept` reports where a call is found, which GCC does before its own error.
   /// Options that do not exist are E4084, those of a dataset E4140.
   template <class Options = fit_options>
-  training_history fit(any_argument, any_argument, any_options) {
-    return no_run<Options>{}, training_history{};
+  training_history fit(any_argument, any_argument, any_options) noexcept(report<wrong_run_options_problem<Options>>()) {
+    return {};
   }
   template <class Options = fit_options>
-  training_history fit(any_argument, any_argument, ...) {
-    return no_run<Options>{}, training_history{};
+  training_history fit(any_argument, any_argument, ...) noexcept(report<wrong_run_options_problem<Options>>()) {
+    return {};
   }
   template <class Options = evaluate_options>
-  evaluation evaluate(any_argument, any_argument, any_options) {
-    return no_run<Options>{}, evaluation{};
+  evaluation evaluate(any_argument, any_argument, any_options) noexcept(report<wrong_run_options_problem<Options>>()) {
+    return {};
   }
   template <class Options = evaluate_options>
-  evaluation evaluate(any_argument, any_argument, ...) {
-    return refuse<Options, evaluation>();
+  evaluation evaluate(any_argument, any_argument, ...) noexcept(report<wrong_run_options_problem<Options>>()) {
+    return {};
   }
   template <fixed_name F = "fit">
-  training_history fit(any_argument, any_options) {
-    return no_stream<F, training_history>();
+  training_history fit(any_argument, any_options) noexcept(report<wrong_streamed_options_problem<F>>()) {
+    return {};
   }
   template <fixed_name F = "fit">
-  training_history fit(any_argument, ...) {
-    return no_stream<F, training_history>();
+  training_history fit(any_argument, ...) noexcept(report<wrong_streamed_options_problem<F>>()) {
+    return {};
   }
   template <fixed_name F = "evaluate">
-  evaluation evaluate(any_argument, any_options) {
-    return no_stream<F, evaluation>();
+  evaluation evaluate(any_argument, any_options) noexcept(report<wrong_streamed_options_problem<F>>()) {
+    return {};
   }
   template <fixed_name F = "evaluate">
-  evaluation evaluate(any_argument, ...) {
-    return no_stream<F, evaluation>();
+  evaluation evaluate(any_argument, ...) noexcept(report<wrong_streamed_options_problem<F>>()) {
+    return {};
   }
   template <class Options = predict_options>
-  auto predict(any_argument, any_options) {
-    return no_run<Options>{}, predict(sample_set{});
+  auto predict(any_argument, any_options) noexcept(report<wrong_run_options_problem<Options>>()) {
+    return predict(sample_set{});
   }
   template <class Options = predict_options>
-  auto predict(any_argument, ...) {
-    return no_run<Options>{}, predict(sample_set{});
+  auto predict(any_argument, ...) noexcept(report<wrong_run_options_problem<Options>>()) {
+    return predict(sample_set{});
   }
 
   /// One weight update (or one micro-batch, if gradients are accumulated) on at most `batch_size` samples. Returns the
