@@ -233,13 +233,13 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
   /// One weight update (or one micro-batch, if gradients are accumulated) on at most `batch_size` samples. Returns the
   /// loss and metrics of these samples. Definition: tf.keras.Model.train_on_batch. Errors: E2060 for a model with
   /// stages or replicas, whose weights are updated from several batches.
-  batch_values<run_kind::training> train_on_batch(sample_set const& x, sample_set const& y,
-                                                  sample_source const& sample_weight = {},
-                                                  std::vector<class_weight_entry> const& class_weight = {}) {
-    static_assert(report<single_batch_problem<M, training, Machine>>());
+  template <class Trained = M>
+  result_or_verdict<single_batch_problem<Trained, training, Machine>, batch_values<run_kind::training>> train_on_batch(
+      sample_set const& x, sample_set const& y, sample_source const& sample_weight = {},
+      std::vector<class_weight_entry> const& class_weight = {}) {
     auto const calling = this->begin_call("train_on_batch");
     loader const data(x, y, sample_weight, class_weight);
-    return run_single<run_kind::training>(data);
+    return {run_single<run_kind::training>(data)};
   }
   /// Evaluates one batch. Definition: tf.keras.Model.test_on_batch.
   batch_values<run_kind::evaluation> test_on_batch(sample_set const& x, sample_set const& y,
