@@ -134,10 +134,9 @@ constexpr diagnostic const& problem_to_report() {
     return definition_problem<M, 0>;
 }
 
-/// The verdict on a model's layers and shapes. `typename layer_verdict<M>::template model<M>` is the model itself,
-/// checked where it is named.
-template <class M, bool Check = true>
-using layer_verdict = verdict_on<problem_to_report<M, Check>()>;
+/// The model itself, whose layers and shapes are checked where it is named.
+template <class M, bool Check = true, class Verdict = typename early_verdict<problem_to_report<M, Check>()>::checked>
+using checked_model = typename Verdict::template model<M>;
 
 /// The type that `named<...>` names.
 template <fixed_text Name, Model M>

@@ -118,9 +118,8 @@ namespace stagecraft {
 /// are written with braces. Checked where it is named, if it begins with an input; without one it can be called inside
 /// another model.
 template <auto... LayersInBraces>  // values: flatten{}, since flatten() and flatten would be types
-using sequential = typename detail::layer_verdict<
-    models::sequential_model<LayersInBraces...>,
-    detail::compiles_calls<decltype(LayersInBraces)...> &&
-        detail::begins_with_input<LayersInBraces...>()>::template model<models::sequential_model<LayersInBraces...>>;
+using sequential = models::checked_model<models::sequential_model<LayersInBraces...>,
+                                         models::compiles_calls<decltype(LayersInBraces)...> &&
+                                             models::begins_with_input<LayersInBraces...>()>;
 
 }  // namespace stagecraft
