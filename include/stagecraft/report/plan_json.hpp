@@ -37,8 +37,12 @@ class plan_json_writer {
   void whole(std::string_view name, std::int64_t value) {
     text_ << ", \"" << name << "\": " << static_cast<long long>(value);
   }
-  /// A number with as many digits as it takes to read the same one.
+  /// A number with as many digits as it takes to read the same one. JSON has none that is not finite: null.
   void number(std::string_view name, double value) {
+    if (!(value - value == 0)) {
+      text_ << ", \"" << name << "\": null";
+      return;
+    }
     char digits[32];
     auto const end = std::to_chars(digits, digits + sizeof digits, value).ptr;
     text_ << ", \"" << name << "\": " << std::string_view(digits, static_cast<std::size_t>(end - digits));

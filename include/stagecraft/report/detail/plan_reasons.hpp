@@ -86,9 +86,11 @@ class plan_reasons {
     say_bottleneck();
     say_transfers();
     say_update();
-    say_memory();
+    say_bubble();
+    say_split();
     say_one_ipu_more();
     say_best_change();
+    say_memory();
     return std::move(sentences_);
   }
 
@@ -135,10 +137,16 @@ class plan_reasons {
     sentences_.push_back("The bottleneck is IPU " + std::to_string(slowest) + ", " + stages + ": in " +
                          percent_text(own) + " of the time it works and is the one that the others wait for.");
     say_slowest_layer(slowest);
+    std::string others;
     for (std::size_t ipu = 0; ipu < ipus.size(); ++ipu)
       if (static_cast<int>(ipu) != slowest && ipus[ipu] > 0)
-        sentences_.push_back("In " + percent_text(share(ipus[ipu])) + " of the time, the slowest is IPU " +
-                             std::to_string(ipu) + ".");
+        others +=
+            (others.empty() ? "" : ", ") + ("IPU " + std::to_string(ipu)) + " in " + percent_text(share(ipus[ipu]));
+    if (!others.empty()) sentences_.push_back("Another one is the slowest at other times: " + others + ".");
+  }
+
+  void say_bubble() {
+    if (entry_.bounds.ipus.size() < 2) return;
     sentences_.push_back("The bubble is " + percent_text(entry_.profile.totals.bubble) +
                          ": the part of the IPUs' time before the weight update in which they wait for others, "
                          "because stages differ, and while the pipeline fills and drains.");
@@ -194,6 +202,24 @@ class plan_reasons {
     double const own = entry_.profile.totals.samples_per_second;
     return three_digits(own > 0 ? other.profile.totals.samples_per_second / own : 0) + " times the samples per second" +
            (other.fits() ? "" : ", but it does not fit");
+  }
+
+  /// What the other split does differently, and what it gives.
+  void say_split() {
+    for (auto const& change : changes_of(data_, number_)) {
+      auto const& other = data_.entries[static_cast<std::size_t>(change.entry)];
+      if (change.dimension != 2 || other.choice.stages != entry_.choice.stages) continue;
+      std::string cuts;
+      auto const& own = entry_.layers_of_stage;
+      for (std::size_t stage = 1; other.problem.empty() && stage < own.size(); ++stage)
+        if (auto const& first = other.layers_of_stage[stage].first; first != own[stage].first)
+          cuts += (cuts.empty() ? "" : ", ") + ("stage " + std::to_string(stage)) + " begins with " + first +
+                  " instead of " + own[stage].first;
+      auto const name = choice_text(data_.choices, 2, change.place);
+      sentences_.push_back(other.problem.empty()
+                               ? "In the " + name + ", " + cuts + ", which gives " + gain_text(other) + "."
+                               : "The " + name + ": " + other.problem + ".");
+    }
   }
 
   void say_one_ipu_more() {
