@@ -30,7 +30,7 @@ inline constexpr std::string_view plan_style = R"(
 tr.shown { background: var(--bar); }
 .all { max-height: 480px; overflow: auto; }
 td a { color: inherit; }
-@media (max-width: 600px) { #choices { position: static; } }
+@media (max-width: 600px) { #choices { position: static; } .plan { scroll-margin-top: 200px; } }
 )";
 
 inline constexpr std::string_view plan_script = R"(
