@@ -3,9 +3,12 @@
 // pipelining of Keras models, whose answer is one division without a reason.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/description/job_on.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
-#include <stagecraft/diagnostics/compiler.hpp>
 #include <stagecraft/ipu/profile/auto_pipeline.hpp>
 #include <stagecraft/ipu/profile/profile.hpp>
 #include <stagecraft/machines/ipu_devices.hpp>
@@ -268,3 +271,5 @@ template <Model M, auto Training, class Machine, plan_choices Choices = plan_cho
 }
 
 }  // namespace stagecraft
+
+#include <stagecraft/diagnostics/end_headers.hpp>

@@ -3,6 +3,10 @@
 // combination and why it is so. All numbers stand in the page; its script shows and hides.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/report/detail/html_page.hpp>
 #include <stagecraft/report/detail/plan_reasons.hpp>
 #include <stagecraft/report/detail/text_writer.hpp>
@@ -264,3 +268,5 @@ inline void write_plan_html(plan_data const& data, std::string const& to_file = 
 }
 
 }  // namespace stagecraft
+
+#include <stagecraft/diagnostics/end_headers.hpp>

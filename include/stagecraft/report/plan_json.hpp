@@ -2,6 +2,10 @@
 // The numbers of all plans as JSON, for the page and for programs that compare plans. Needs no other library.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/report/detail/text_writer.hpp>
 #include <stagecraft/report/plan_data.hpp>
 #include <algorithm>
@@ -123,3 +127,5 @@ inline void write_plan_json(plan_data const& data, std::string const& to_file = 
 }
 
 }  // namespace stagecraft
+
+#include <stagecraft/diagnostics/end_headers.hpp>
