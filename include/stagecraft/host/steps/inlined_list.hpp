@@ -312,9 +312,9 @@ class inlined_list {
       constexpr int operands = plan.nodes[Id].operand_count;
       constexpr int a = operand(Id, 0), b = operand(Id, operands > 1 ? 1 : 0), c = operand(Id, operands > 2 ? 2 : 0);
       each_of<0, of.registers()>([&]<int R>() __attribute__((always_inline)) {
-        value const y = kernels::function_value<apply, arch>(read_for<a, R, columns(Id)>(all, row),
-                                                             read_for<b, R, columns(Id)>(all, row),
-                                                             read_for<c, R, columns(Id)>(all, row));
+        value const y =
+            function_value<apply>(read_for<a, R, columns(Id)>(all, row), read_for<b, R, columns(Id)>(all, row),
+                                  read_for<c, R, columns(Id)>(all, row));
         // Compilers would fuse a product with the sum that reads it.
         all.registers[first_register<Id> + R] = apply == operations::function::multiply ? kernels::rounded<arch>(y) : y;
       });
@@ -322,6 +322,13 @@ class inlined_list {
       constexpr bool same_end = as<operations::stack>(Id).reversed == of_call::is_reversed;
       store<operand(Id, 1)>(all, row, all.call.output() + (same_end ? row : trips - 1 - row) * columns_of<Id>);
     }
+  }
+  template <operations::function F>
+  [[gnu::always_inline]] static inline value function_value(value const& a, value const& b, value const& c) {
+    if constexpr (asks_for_fast_activations<Call::plan::training>)
+      return kernels::fast_function_value<F, arch>(a, b, c);
+    else
+      return kernels::function_value<F, arch>(a, b, c);
   }
   template <int Id>
   [[gnu::always_inline]] static inline row_ring ring_of(values const& all) {
