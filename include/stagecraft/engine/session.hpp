@@ -137,6 +137,18 @@ class session : public session_shape<typename Job::described> {
     pipeline_pass<session, execution_mode::inference, 0>::call(*pointers_[0], alone_, x, y);
   }
 
+  /// The same with states of the caller's, which the call changes, in place of the session's: as many floats as
+  /// prepared_weights::state_floats says.
+  void call(float const* x, float* y, float* states)
+    requires calls_alone
+  {
+    if (weights_changed_) [[unlikely]]
+      begin_run();
+    alone_.kept_states = states;
+    pipeline_pass<session, execution_mode::inference, 0>::call(*pointers_[0], alone_, x, y);
+    alone_.kept_states = nullptr;
+  }
+
   /// All replicas get the weights of the first one. Called before the first execution of a run, and by `call`.
   void begin_run() {
     if (!replicas_[0]->weights.is_shared()) policy::template given_weights<first_plan>(replicas_[0]->weights.data());
