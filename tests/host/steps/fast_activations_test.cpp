@@ -61,19 +61,23 @@ found compare(float scale, int calls = 20) {
 }
 
 template <class Model, auto const& Quick = quick>
-void check_near(double largest, float scale = 1, int calls = 20) {
+void check_near(double largest, float scale = 1, int calls = 20, bool is_fast = true) {
   auto const result = compare<Model, Quick>(scale, calls);
   CAPTURE(result.largest);
   CHECK(result.largest <= largest);
-  CHECK(result.different > 0);
+  CHECK((result.different > 0) == is_fast);
 }
+
+/// Whether lists are inlined at all: a program of tests may be built without.
+constexpr bool some_are_inlined = sc::cpu::which_are_inlined != sc::cpu::inlined_lists::none;
 
 }  // namespace
 
-TEST_CASE("recurrent layers that are inlined") {
-  check_near<sc::sequential<input{6, 3}, lstm{16}>>(2e-5);
-  check_near<sc::sequential<input{6, 3}, gru{13}>>(2e-5);
-  check_near<sc::sequential<input{1, 1}.of_batch_size(1), lstm{8, {.stateful = true}}, dense{1}>>(5e-5, 3, 500);
+TEST_CASE("recurrent layers, if they are inlined") {
+  check_near<sc::sequential<input{6, 3}, lstm{16}>>(2e-5, 1, 20, some_are_inlined);
+  check_near<sc::sequential<input{6, 3}, gru{13}>>(2e-5, 1, 20, some_are_inlined);
+  check_near<sc::sequential<input{1, 1}.of_batch_size(1), lstm{8, {.stateful = true}}, dense{1}>>(5e-5, 3, 500,
+                                                                                                  some_are_inlined);
 }
 
 TEST_CASE("activations of other layers, in any batch") {
