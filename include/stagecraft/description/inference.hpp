@@ -87,9 +87,9 @@ struct inference {
   /// Micro-batches come from the host, and results go there, in slots of their own, while others are worked on: as in
   /// `training`.
   bool overlaps_io = false;
-  /// With `fast`, the host computes tanh, sigmoid, swish and exp by shorter formulas: in dense layers, convolutions and
-  /// activation layers, and in layers whose operations are inlined (docs/realtime.md). NaN and the limits at infinities
-  /// stay. Other layers, and IPUs, compute them accurately.
+  /// How exactly the host computes tanh, sigmoid, swish and exp in dense layers, convolutions and activation layers,
+  /// and in layers whose operations are inlined (docs/realtime.md). NaN stays NaN with `fast`, too, and infinities have
+  /// the exact limits. Other layers, and IPUs, compute accurately.
   activation_functions activations = accurate;
 };
 
