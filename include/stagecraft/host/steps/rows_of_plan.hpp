@@ -43,8 +43,9 @@ struct rows_of_plan {
   /// The value that an operation, if it is a state of this call alone, is updated to; -1 if none.
   static constexpr int next_state(int id) {
     if (Call::plan::graph.layer_of(Call::call).call_count != 1) return -1;
-    if (!is<operations::weight>(id) || !Call::parameter_info(as<operations::weight>(id).index).between_batches)
-      return -1;
+    if (!is<operations::weight>(id)) return -1;
+    auto const& info = Call::parameter_info(as<operations::weight>(id).index);
+    if (!info.between_batches || info.trainable) return -1;
     for (auto const& each : plan.updates)
       if (each.weight == as<operations::weight>(id).index) return each.value;
     return -1;
