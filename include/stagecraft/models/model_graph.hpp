@@ -64,7 +64,7 @@ struct make_graph {
 
 /// The records of a model, or of what stands in for it, and its problem.
 template <class M>
-inline constexpr auto const& frozen_graph = frozen<make_graph<M>>;
+inline constexpr auto const& frozen_graph = frozen_draft<make_graph<M>>;
 
 /// The model that was traced: of a pipelined one, the model without its stages.
 template <class M>

@@ -78,9 +78,9 @@ class transfer_layer {
  public:
   static void forward(Call const& call) {
     call.divide([](Call const& share) {
-      kernels::transfer_elements<frozen<typename walks::forward>, Call::batch, false, arch>(
+      kernels::transfer_elements<frozen_draft<typename walks::forward>, Call::batch, false, arch>(
           [&](std::size_t part) {
-            int const input = frozen<typename walks::forward>.parts[part].input;
+            int const input = frozen_draft<typename walks::forward>.parts[part].input;
             return std::pair{share.input(input), std::int64_t{Call::input_shape(input).size()}};
           },
           share.output(), share.share());
@@ -107,7 +107,7 @@ class transfer_layer {
   template <int Input, bool Adds>
   static void write(Call const& call) {
     call.divide([](Call const& share) {
-      kernels::transfer_elements<frozen<typename walks::template backward<Input>>, Call::batch, Adds, arch>(
+      kernels::transfer_elements<frozen_draft<typename walks::template backward<Input>>, Call::batch, Adds, arch>(
           [&](std::size_t) {
             return std::pair{static_cast<float const*>(share.output_gradient()), std::int64_t{Call::size}};
           },
