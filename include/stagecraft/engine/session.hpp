@@ -143,7 +143,7 @@ class session : public session_shape<typename Job::described> {
       if (i > 0) std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
       replicas_[i]->copied.fill(0);
     }
-    if (!std::exchange(weights_changed_, false)) return;
+    if (!std::exchange(weights_changed_, replicas_[0]->weights.changes_elsewhere())) return;
     step_weights_.derive(replicas_[0]->weights.data());
     if constexpr (calls_alone) {
       auto const& own = *replicas_[0];
