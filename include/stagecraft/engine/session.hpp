@@ -52,8 +52,7 @@ class session : public session_shape<typename Job::described> {
   using plan_of_call = plan<execution_mode::inference, stage_of_graph_call<typename Job::model>(Call)>;
   using step_weights = typename policy::template step_weights<plan<execution_mode::inference, 0>, plan_of_call>;
   static constexpr int devices = sizes::devices;
-  /// The threads that work.
-  static constexpr int threads = sizes::threads;
+  static constexpr int threads = sizes::threads;  ///< threads that work
   using shape_type::batch, shape_type::graph, shape_type::outputs, shape_type::output_count;
   static_assert(ExecutionPolicy<policy, first_plan, sizes>);
 
@@ -145,7 +144,7 @@ class session : public session_shape<typename Job::described> {
       if (i > 0) std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
       replicas_[i]->copied.fill(0);
     }
-    if (!std::exchange(weights_changed_, false)) return;
+    if (!std::exchange(weights_changed_, replicas_[0]->weights.changes_elsewhere())) return;
     step_weights_.derive(replicas_[0]->weights.data());
     if constexpr (calls_alone) {
       auto const& own = *replicas_[0];
@@ -292,6 +291,7 @@ class session : public session_shape<typename Job::described> {
   static constexpr long long widened_floats = policy::template widened_floats<first_plan>();
 
  private:
+  friend class gradient_run<session>;
   using layout = weight_layout<typename Job::model, architecture>;
   using execution_type = pipeline_execution<session>;
   static constexpr int workers = sizes::workers;
