@@ -30,6 +30,13 @@ struct layer_collector {
   constexpr ~layer_collector() = default;
 };
 
+/// Which layers of a model are not trainable, while it is traced.
+struct freezing_rule {
+  bool (*freezes)(int made) = nullptr;  ///< asked for each layer, numbered in the order in which they are made
+  freezing_rule* outer = nullptr;       ///< the rule of a model around this one
+  int made = 0;
+};
+
 /// A model as Keras's object.
 struct model_instance {
   fixed_name name;
@@ -201,7 +208,7 @@ struct call_record {
   wrapped_names wrapped;          // those of the layers inside it, which have none of their own
   type_tag const* type;
   layer_kernel kernel = layer_kernel::none;
-  missing_loops lacks = missing_loops::none;
+  own_loops loops = own_loops::unneeded;
   tracing::array_view<symbolic_tensor const> inputs;
   stagecraft::shape shape;
   dtype type_of_output = dtype::float32;

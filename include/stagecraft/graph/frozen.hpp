@@ -50,7 +50,7 @@ struct counted_draft {
   constexpr explicit counted_draft(Draft const& made) : sizes(made.sizes()), kept(made) {}
 };
 template <class Make>
-inline constexpr counted_draft<decltype(Make{}())> draft_of{Make{}()};
+inline constexpr auto draft_of = counted_draft(Make{}());
 
 template <class Make, auto Sizes>
 constexpr auto freeze() {
@@ -65,6 +65,6 @@ constexpr auto freeze() {
 /// how long most are, `usual_sizes`, and what is kept of it, `frozen<sizes>`, which is constructed from it and from one
 /// of other lengths.
 template <class Make>
-inline constexpr auto frozen = freeze<Make, draft_of<Make>.sizes>();
+inline constexpr auto frozen_draft = freeze<Make, draft_of<Make>.sizes>();
 
 }  // namespace stagecraft::tracing

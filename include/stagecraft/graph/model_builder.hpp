@@ -114,6 +114,7 @@ class model_builder {
     return result;
   }
   [[nodiscard]] constexpr int current_model() const { return frames_.empty() ? 0 : frames_.back().model; }
+  freezing_rule* freezing = nullptr;  ///< rules for layers that are made now
 
   diagnostic problem;
   masks_of_calls masks{problem};
@@ -192,7 +193,7 @@ constexpr type_counter& model_builder::counter_of(type_tag const* type) {
 
 /// E1026 a name too long, E1005 one that something else in the same model has.
 constexpr void model_builder::take_name(std::string_view what, fixed_name const& name) {
-  if (name.is_cut)
+  if (name.is_cut())
     problem.report(1026, what, " name '", name, "...' has more than ", static_cast<int>(max_name_length),
                    " characters; give the ", what, " a shorter name");
   if (!names_.take(name, scopes_[frames_.back().scope].instance))
@@ -240,6 +241,8 @@ constexpr int model_builder::layer_of(call_record const& record) {
     layer.layer_id = add_layer(layer.layer_name, record.class_name, record.type, record.output_index >= 0);
   }
   layers.back().take(record);
+  for (auto* rule = freezing; rule != nullptr; rule = rule->outer)
+    if (rule->freezes(rule->made++)) layer.trainable = false;
   if (collector_ != nullptr && same_type(collector_->wanted, record.type)) collector_->take(layer);
   known.push_back(layer.layer_id);
   ++scope.next_layer;

@@ -33,11 +33,6 @@ inline constexpr diagnostic no_loss_problem = [] {
                  "of the model, and give the predictor its weights: predictor.set_weights(trainer.get_weights())");
   return problem;
 }();
-template <fixed_name Function>
-struct no_loss {
-  static_assert(report<no_loss_problem<Function>>());
-  std::array<double, 2> result{};
-};
 
 /// Reports E4151 for a model whose call is more than the steps of one thread from one input to one output.
 template <class Session>
@@ -152,6 +147,21 @@ class model_predictor : trained_model<session_of_run<M, Settings::value, Machine
     return y;
   }
 
+  /// Calls the model for each batch in `x`, one after the other: of a stateful model whose input has one step, a block
+  /// of any number of steps. Batches follow each other in `x`, and their outputs in `y`. Nothing is allocated or
+  /// locked. Errors: data_error E4001 if `x` is no multiple of `call_inputs`, or `y` does not have as many batches;
+  /// E4151.
+  void call_block(std::span<float const> x, std::span<float> y) {
+    std::size_t const batches = x.size() / call_inputs;
+    if (x.size() % call_inputs != 0 || y.size() != batches * call_outputs)
+      throw_data_error("E4001",
+                       "call_block: expected a multiple of %zu numbers in x and %zu for each in y, found %zu and %zu",
+                       call_inputs, call_outputs, x.size(), y.size());
+    for (std::size_t i = 0; i < batches; ++i)
+      call(std::span<float const, call_inputs>(x.data() + i * call_inputs, call_inputs),
+           std::span<float, call_outputs>(y.data() + i * call_outputs, call_outputs));
+  }
+
   /// Predictions for one batch, copied to a tensor, or a std::tuple of tensors. Definition:
   /// tf.keras.Model.predict_on_batch.
   auto predict_on_batch(sample_set const& x) {
@@ -168,30 +178,31 @@ class model_predictor : trained_model<session_of_run<M, Settings::value, Machine
 
   /// Options that do not exist are E4084.
   template <class Options = predict_options>
-  auto predict(any_argument, any_options) {
-    return no_run<Options>{}, predict(sample_set{});
+  auto predict(any_argument, any_options) noexcept(report<wrong_run_options_problem<Options>>()) {
+    return predict(sample_set{});
   }
   template <class Options = predict_options>
-  auto predict(any_argument, ...) {
-    return no_run<Options>{}, predict(sample_set{});
+  auto predict(any_argument, ...) noexcept(report<wrong_run_options_problem<Options>>()) {
+    return predict(sample_set{});
   }
 
   // These need a loss: E4095.
   template <fixed_name Function = "fit">
-  auto fit(any_argument, any_argument, ...) {
-    return no_loss<Function>{}.result;
+  std::array<double, 2> fit(any_argument, any_argument, ...) noexcept(report<no_loss_problem<Function>>()) {
+    return {};
   }
   template <fixed_name Function = "fit">
-  auto fit(any_argument, any_argument, any_options) {
-    return no_loss<Function>{}.result;
+  std::array<double, 2> fit(any_argument, any_argument, any_options) noexcept(report<no_loss_problem<Function>>()) {
+    return {};
   }
   template <fixed_name Function = "evaluate">
-  auto evaluate(any_argument, any_argument, ...) {
-    return no_loss<Function>{}.result;
+  std::array<double, 2> evaluate(any_argument, any_argument, ...) noexcept(report<no_loss_problem<Function>>()) {
+    return {};
   }
   template <fixed_name Function = "evaluate">
-  auto evaluate(any_argument, any_argument, any_options) {
-    return no_loss<Function>{}.result;
+  std::array<double, 2> evaluate(any_argument, any_argument,
+                                 any_options) noexcept(report<no_loss_problem<Function>>()) {
+    return {};
   }
 };
 
@@ -221,7 +232,8 @@ namespace stagecraft {
 /// Errors: those of the model's layers and stages, and those of the description, alone and with the machine: E4020,
 /// E4021, E4029, E4092, E4094, E2025, E2039, E2041 to E2047, E2049, E2061.
 template <Model M, auto Inference, class Machine = host<>,
-          class Verdict = typename detail::early_verdict<detail::run_problem<M, Inference, Machine, false>()>::checked>
+          class Verdict = typename detail::early_verdict<detail::run_problem<M, Inference, Machine, false>()>::checked,
+          bool = decltype(detail::find_loops_to_check<M, Inference, Machine, false>())::are_used>
 using predictor = typename Verdict::template model<detail::predictor_or_stand_in<M, Inference, Machine>>;
 
 }  // namespace stagecraft
