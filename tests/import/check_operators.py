@@ -15,7 +15,7 @@ from program import check, end, run
 
 FOLDER = pathlib.Path(sys.argv[2])
 TOOL = pathlib.Path(__file__).parents[2] / "tools" / "stagecraft" / "onnx"
-KINDS = {"real": 1, "integer": 2, "text": 3, "tensor": 4, "reals": 6, "integers": 7, "texts": 8}
+KINDS = {"real": 1, "integer": 2, "text": 3, "tensor": 4, "graph": 5, "reals": 6, "integers": 7, "texts": 8}
 
 
 def attribute(name, kind, *value):

@@ -71,8 +71,7 @@ std::vector<int> align(trace& to, taken_inputs& in, std::vector<int>& lengths) {
   for (auto& each : in.tensors) {
     if (each.rank == rank && each.flat_order.empty() && each.fused_axis < 0) continue;
     if (each.fused_axis >= 0 || !each.flat_order.empty()) each = to.complete(each);
-    for (int& axis : each.order) axis += rank - each.rank;
-    each.rank = rank;
+    move_axes(each, rank - each.rank);
   }
   auto const* largest = &in.tensors[0];
   for (auto& each : in.tensors) {
@@ -98,8 +97,7 @@ std::vector<int> align(trace& to, taken_inputs& in, std::vector<int>& lengths) {
     for (std::size_t i = 0; i < lengths.size(); ++i) widen(i, each.lengths[i]);
   for (auto& each : in.constants) {
     each.shape.insert(each.shape.begin(), static_cast<std::size_t>(rank) - each.shape.size(), 1);
-    each = transposed(each, order);
-    if (each.shape[0] != 1) throw unsupported("has a constant with a row for each sample");
+    each = in_own_order(each, order);
     for (std::size_t i = 0; i < lengths.size(); ++i) widen(i, each.shape[i + 1]);
   }
   return order;
@@ -272,6 +270,23 @@ traced_tensor like(traced_tensor const& x, traced_tensor const& made) {
   auto y = made;
   y.rank = x.rank, y.order = x.order, y.elements = x.elements;
   return y;
+}
+
+onnx_constant in_own_order(onnx_constant const& constant, std::vector<int> const& order) {
+  std::vector<int> axes;
+  std::copy_if(order.begin(), order.end(), std::back_inserter(axes), [](int axis) { return axis >= 0; });
+  auto const moved = transposed(constant, axes);
+  auto result = moved;
+  result.shape.clear();
+  auto next = moved.shape.begin();
+  for (int const axis : order) result.shape.push_back(axis < 0 ? 1 : *next++);
+  if (result.shape[0] != 1) throw unsupported("has a constant with a row for each sample");
+  return result;
+}
+
+void move_axes(traced_tensor& x, int by) {
+  for (int& axis : x.order) axis += axis < 0 ? 0 : by;
+  x.rank += by;
 }
 
 int place_in_sample(traced_tensor const& x, std::int64_t axis) {

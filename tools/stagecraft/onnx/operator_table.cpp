@@ -59,6 +59,8 @@ Flatten 1 1 axis:integer
 Floor 1 1
 GRU 6 2 activations:texts clip:real direction:text hidden_size:integer layout:integer linear_before_reset:integer
 Gather 2 1 axis:integer
+GatherElements 2 1 axis:integer
+GatherND 2 1 batch_dims:integer
 Gelu 1 1 approximate:text
 Gemm 3 1 alpha:real beta:real transA:integer transB:integer
 GlobalAveragePool 1 1
@@ -66,18 +68,22 @@ GlobalMaxPool 1 1
 Greater 2 1
 GreaterOrEqual 2 1
 GroupNormalization 3 1 epsilon:real num_groups:integer stash_type=1
+Hardmax 1 1 axis:integer
 HardSigmoid 1 1 alpha:real beta:real
 HardSwish 1 1
 Identity 1 1
+If * * else_branch:graph then_branch:graph
 InstanceNormalization 3 1 epsilon:real
 IsInf 1 1 detect_negative:integer detect_positive:integer
 IsNaN 1 1
+LRN 1 1 alpha:real beta:real bias:real size:integer
 LSTM 8 3 activations:texts clip:real direction:text hidden_size:integer layout:integer input_forget:integer
 LayerNormalization 3 1 axis:integer epsilon:real stash_type=1
 LeakyRelu 1 1 alpha:real
 Less 2 1
 LessOrEqual 2 1
 Log 1 1
+Loop * * body:graph
 LogSoftmax 1 1 axis:integer
 LpNormalization 1 1 axis:integer p:integer
 MatMul 2 1
@@ -114,6 +120,11 @@ Reshape 2 1 allowzero:integer
 Resize 4 1 antialias=0 coordinate_transformation_mode:text cubic_coeff_a:real exclude_outside=0
   extrapolation_value~real keep_aspect_ratio_policy=stretch mode:text nearest_mode:text
 Round 1 1
+Scan * * body:graph num_scan_inputs:integer scan_input_axes:integers scan_input_directions:integers
+  scan_output_axes:integers scan_output_directions:integers
+Scatter 3 1 axis:integer
+ScatterElements 3 1 axis:integer reduction:text
+ScatterND 3 1 reduction:text
 Selu 1 1 alpha:real gamma:real
 Shape 1 1 end:integer start:integer
 Shrink 1 1 bias:real lambd:real
@@ -137,6 +148,7 @@ Tan 1 1
 Tanh 1 1
 ThresholdedRelu 1 1 alpha:real
 Tile 2 1
+TopK 2 2 axis:integer largest:integer sorted:integer
 Transpose 1 1 perm:integers
 Trilu 2 1 upper:integer
 Unsqueeze 2 1 axes:integers
@@ -144,10 +156,11 @@ Where 3 1
 Xor 2 1
 )";
 
-constexpr std::array<std::pair<onnx_kind, std::string_view>, 7> kind_words{{{onnx_kind::real, "real"},
+constexpr std::array<std::pair<onnx_kind, std::string_view>, 8> kind_words{{{onnx_kind::real, "real"},
                                                                             {onnx_kind::integer, "integer"},
                                                                             {onnx_kind::text, "text"},
                                                                             {onnx_kind::tensor, "tensor"},
+                                                                            {onnx_kind::graph, "graph"},
                                                                             {onnx_kind::reals, "reals"},
                                                                             {onnx_kind::integers, "integers"},
                                                                             {onnx_kind::texts, "texts"}}};
@@ -208,6 +221,7 @@ std::string_view name_of(onnx_kind kind) {
     case onnx_kind::integer: return "a whole number";
     case onnx_kind::text: return "a text";
     case onnx_kind::tensor: return "a tensor";
+    case onnx_kind::graph: return "a graph";
     case onnx_kind::reals: return "a list of numbers";
     case onnx_kind::integers: return "a list of whole numbers";
     case onnx_kind::texts: return "a list of texts";
