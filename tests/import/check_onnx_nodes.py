@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Imports the cases of ONNX's own tests of operators, compiles them, and compares their outputs with the recorded ones.
 
-    python3 tests/import/check_onnx_nodes.py <the program stagecraft> <folder> <compiler> [--only Text] [--import-only] [--update]
+    python3 tests/import/check_onnx_nodes.py <the program stagecraft> <folder> <compiler> [--only Text] [--import-only] [--new] [--update]
 
 It needs the package onnx, without which it is skipped (exit code 77). Cases that are imported are those of onnx_nodes.txt, which
---update writes anew. A case is taken if it could be a network: all that it takes and returns are tensors of numbers, the
-first input and each output have an axis of samples and at least another one, and no output is NaN. Inputs that the importer does not take as such become
-constants. What it prints is a line for each case: imported and right, imported and wrong, refused and why."""
+--update writes anew; --new compiles those alone that the list does not have. A case is taken if all that it takes and returns are tensors of numbers and no output is NaN. Inputs that
+the importer does not take as such become constants. What it prints is a line for each case: imported and right, imported and wrong, refused and why."""
 import collections
 import pathlib
 import re
@@ -37,10 +36,6 @@ def tensors(values):
     return all(each.type.HasField("tensor_type") and each.type.tensor_type.elem_type in NUMBERS for each in values)
 
 
-def has_samples(value):
-    return len(value.type.tensor_type.shape.dim) > 1
-
-
 def cases():
     for case in load_model_tests(kind="node"):
         if ONLY not in case.name:
@@ -48,9 +43,7 @@ def cases():
         model = case.model if case.model is not None else onnx.load(pathlib.Path(case.model_dir) / "model.onnx")
         graph = model.graph
         values = [*graph.input, *graph.output]
-        if not tensors(values) or not graph.input or graph.input[0].type.tensor_type.elem_type not in FLOATS:
-            continue
-        if not has_samples(graph.input[0]) or not all(map(has_samples, graph.output)):
+        if not tensors(values) or not graph.input:
             continue
         if any(each.domain not in ("", "ai.onnx") for each in model.opset_import):
             continue
@@ -100,7 +93,7 @@ def compile_and_run(names):
     """What the program of some cases says of each; nothing if it does not compile."""
     text = "#include <stagecraft/stagecraft.hpp>\n#include <stagecraft/io/weights.hpp>\n#include <stagecraft/io/safetensors.hpp>\n"
     text += "#include <algorithm>\n#include <array>\n#include <cmath>\n#include <cstdio>\n#include <cstring>\n#include <string>\n#include <vector>\n"
-    text += "#include <stagecraft/pipeline.hpp>\n#include <string_view>\n#define main run_case\n"
+    text += "#include <stagecraft/operations/words.hpp>\n#include <stagecraft/pipeline.hpp>\n#include <limits>\n#include <string_view>\n#define main run_case\n"
     for i, name in enumerate(names):
         text += f'namespace case_{i} {{\n#include "{name}_test.cpp"\n}}\n'
     text += "#undef main\nint main(int, char** argv) {\n  char const* const a[]{argv[0], \".\"};\n"
@@ -138,13 +131,15 @@ def main():
         except subprocess.TimeoutExpired:
             said[name] = "TAKES LONGER THAN A MINUTE"
     imported = [name for name, why in said.items() if why is None]
-    for i in range(0, len(imported) if "--import-only" not in sys.argv else 0, GROUP):
-        found = results_of(imported[i : i + GROUP])
+    listed = set(LIST.read_text().split()) if "--new" in sys.argv else set()
+    compiled = [name for name in imported if name not in listed] if "--import-only" not in sys.argv else []
+    for i in range(0, len(compiled), GROUP):
+        found = results_of(compiled[i : i + GROUP])
         said.update(found)
         for name, what in found.items():
             if what != "right":
                 print(f"{name}: {what}", file=sys.stderr)
-        print(f"{i + GROUP} of {len(imported)}", file=sys.stderr, flush=True)
+        print(f"{i + GROUP} of {len(compiled)}", file=sys.stderr, flush=True)
     for name, what in said.items():
         print(f"{name}: {what or 'imported'}")
     counts = collections.Counter("right" if what == "right" else "imported" if what is None else "wrong" if what.isupper() or what.split()[0].isupper() else "refused" for what in said.values())

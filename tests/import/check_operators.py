@@ -39,7 +39,8 @@ def table():
 def problems(nodes):
     """What is said of each node; they are all in one file, named after their numbers."""
     path = FOLDER / "operators.onnx"
-    named = [(1, message((1, "x"), (2, f"y{i}"), (3, f"n{i}"), (4, kind), (5, each))) for i, (kind, each) in enumerate(nodes)]
+    apart = [(*kind.rpartition(".")[::-2], each) for kind, each in nodes]
+    named = [(1, message((1, "x"), (2, f"y{i}"), (3, f"n{i}"), (4, kind), (5, each), (7, domain))) for i, (kind, domain, each) in enumerate(apart)]
     value = lambda name: message((1, name), (2, message((1, message((1, 1), (2, message((1, message((2, "n"))), (1, message((1, 4))))))))))
     path.write_bytes(message((1, 8), (7, message(*named, (11, value("x")), *((12, value(f"y{i}")) for i in range(len(nodes))))), (8, message((2, 17)))))
     code, text = run("show", path)

@@ -126,6 +126,8 @@ void scan(trace& to, onnx_node const& node) {
 
 std::string onnx_trace::add_constant(onnx_constant value) {
   auto name = "made " + std::to_string(made_++);
+  constexpr int float32 = 1, int64 = 7;
+  types_.insert_or_assign(name, value.is_whole ? int64 : float32);
   constants_.set(name, std::move(value));
   return name;
 }
@@ -148,13 +150,14 @@ std::vector<std::string> onnx_trace::inline_graph(onnx_graph const& body, std::v
   auto copy = body;
   copy.opset = graph_.opset, copy.producer = graph_.producer;
   upgrade_nodes(copy);
+  expand_microsoft_nodes(copy);
   std::map<std::string, std::string> names;
   for (std::size_t i = 0; i < body.inputs.size() && i < inputs.size(); ++i) names[body.inputs[i].name] = inputs[i];
   std::vector<std::string> results;
   inlined_.push_back(with_patterns(renamed(copy, names, "trip" + std::to_string(made_++) + "/"), options_.group_of));
   auto const& graph = inlined_.back();
   for (auto const& each : graph.outputs) results.push_back(each.name);
-  constants_.add(graph);
+  constants_.add(graph), add_types(graph);
   for (auto const& each : graph.constants) weight_budget_ += static_cast<std::size_t>(each.size());
   for (auto const& node : graph.nodes)
     if (node.type == "Constant") weight_budget_ += elements_of(node);
@@ -174,6 +177,7 @@ std::string onnx_trace::convert_made(onnx_node node) {
 
 void onnx_trace::set_alias(onnx_node const& node, std::string const& of, std::size_t output) {
   if (output >= node.outputs.size() || node.outputs[output].empty()) return;
+  types_.insert_or_assign(node.outputs[output], type_of(of));
   if (auto const value = constants_.find(of))
     constants_.set(node.outputs[output], *value);
   else if (auto const found = tensors_.find(of); found != tensors_.end())

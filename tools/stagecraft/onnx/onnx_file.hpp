@@ -112,6 +112,8 @@ void inline_functions(onnx_graph& graph, std::vector<onnx_function> const& funct
 
 /// The type of stored elements for ONNX's number; none for types that are not read.
 [[nodiscard]] std::optional<element_type> stored_type_of(std::int32_t number);
+/// ONNX's number of a type of elements.
+[[nodiscard]] int number_of(element_type type);
 
 /// Names of tensors that a graph takes from around it.
 [[nodiscard]] std::vector<std::string> captures_of(onnx_graph const& graph);

@@ -96,16 +96,20 @@ std::optional<onnx_constant> elementwise(std::vector<onnx_constant const*> const
                                                     "Or",    "GreaterOrEqual", "Xor",     "LessOrEqual"};
   bool const is_truth = std::find(comparisons.begin(), comparisons.end(), type) != comparisons.end();
   bool const is_whole = std::all_of(of.begin(), of.end(), [](auto const* each) { return each->is_whole; });
+  // Doubles have all whole numbers to 2^53; larger ones are not computed.
+  auto const exact = [&](double value) {
+    return is_whole && !(std::abs(value) <= 0x1p53) ? std::nullopt : std::optional(value);
+  };
   auto const of_two = [&](double x, double y) -> std::optional<double> {
     if (is_of_samples(x) || is_of_samples(y)) {  // a multiple of the number of samples
       auto const factor = std::max(x, y);
       return type == "Mul" && factor >= 1 && factor <= 1 << 20 ? std::optional(x * y) : std::nullopt;
     }
-    if (type == "Add" || type == "Sum" || type == "Mean") return x + y;
-    if (type == "Sub") return x - y;
-    if (type == "Mul") return x * y;
+    if (type == "Add" || type == "Sum" || type == "Mean") return exact(x + y);
+    if (type == "Sub") return exact(x - y);
+    if (type == "Mul") return exact(x * y);
     if (type == "Div" || type == "Mod" || type == "fmod") return divided(type, x, y, of[0]->is_whole);
-    if (type == "Pow") return std::pow(x, y);
+    if (type == "Pow") return exact(std::pow(x, y));
     if (type == "Min") return std::min(x, y);
     if (type == "Max") return std::max(x, y);
     if (type == "Equal") return x == y ? 1 : 0;

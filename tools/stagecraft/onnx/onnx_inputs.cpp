@@ -106,6 +106,7 @@ void onnx_trace::add_inputs() {
     made.lengths = tensor.lengths;
     layers_.push_back(std::move(made));
     inputs_.push_back(tensor.layer);
+    types_.insert_or_assign(input.name, input.type);
     tensors_.insert_or_assign(input.name, std::move(tensor));
   }
 }

@@ -36,6 +36,7 @@ std::map<std::string, onnx_converter> const& onnx_converters() {
     add_recurrent_operations(result);
     add_index_operations(result);
     add_control_converters(result);
+    add_microsoft_converters(result);
     return result;
   }();
   return all;
@@ -56,13 +57,16 @@ void onnx_trace::convert(onnx_node const& node) {
       return fail("has an output " + std::to_string(i) + ", which is not here");
   bool is_constant = !node.inputs.empty() || node.type == "Constant";
   for (auto const& each : node.inputs) is_constant = is_constant && (each.empty() || constants_.contains(each));
-  if (is_constant && constants_.fold(node)) return;
+  find_types(node);
+  if (is_constant && constants_.fold(node)) return is_in_range(node) ? void() : fail("leaves the range of its type");
   auto const found = onnx_converters().find(node.type);
   if (found == onnx_converters().end()) return fail("is a " + shown_name(node.type) + ", which is not here");
   auto const first = layers_.size();
   joined_names_.clear();
   try {
+    if (!is_constant) check_types(node);
     found->second(*this, node);
+    set_kinds(node);
     name_origin(node, first);
   } catch (unknown_input const&) {
     fail("");
@@ -249,6 +253,7 @@ source_model read_onnx(onnx_graph const& given, std::string const& file, import_
   auto renewed = given;
   set_dimensions(renewed, file, options);
   upgrade_nodes(renewed);
+  expand_microsoft_nodes(renewed);
   auto const graph = with_patterns(std::move(renewed), options.group_of);
   try {
     return traced_model(graph, file, options, false);

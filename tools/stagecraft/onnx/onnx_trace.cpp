@@ -57,6 +57,7 @@ onnx_trace::onnx_trace(onnx_graph const& graph, std::string const& file, import_
     for (auto const& input : node.inputs)
       if (!input.empty()) users_[input].push_back(&node);
   for (auto const& output : graph.outputs) given_.insert(output.name);
+  add_types(graph);
   for (auto const& each : graph.constants) weight_budget_ += 4 * static_cast<std::size_t>(each.size());
   for (auto const& node : graph.nodes)
     if (node.type == "Constant") weight_budget_ += 4 * elements_of(node);

@@ -163,6 +163,8 @@ class onnx_trace {
   [[nodiscard]] std::string convert_made(onnx_node node);
   /// Sets the output of a node: another tensor or constant.
   void set_alias(onnx_node const& node, std::string const& of, std::size_t output);
+  /// ONNX's number of the type of a tensor's or a constant's elements; 0 if it is not known.
+  [[nodiscard]] int type_of(std::string const& name) const;
   /// Returns the length of an axis of a node's input. Throws unsupported if it is that of samples.
   [[nodiscard]] std::int64_t length_of(onnx_node const& node, std::size_t input, std::int64_t axis);
   /// Marks a node that was turned into layers together with the one before it.
@@ -187,6 +189,11 @@ class onnx_trace {
   [[nodiscard]] std::vector<int> order_of_input(std::string const& name, int rank) const;
   void convert(onnx_node const& node);
   void convert_nodes(onnx_graph const& graph);
+  void add_types(onnx_graph const& graph);
+  void find_types(onnx_node const& node);
+  void check_types(onnx_node const& node) const;
+  [[nodiscard]] bool is_in_range(onnx_node const& node) const;
+  void set_kinds(onnx_node const& node);
   void name_origin(onnx_node const& node, std::size_t first);
   void take_bias(std::vector<int>& instead);
   void finish_affine();
@@ -208,6 +215,7 @@ class onnx_trace {
   import_options const& options_;
   onnx_constants constants_;
   std::map<std::string, traced_tensor> tensors_;
+  std::map<std::string, int> types_;  ///< types of elements, as ONNX numbers them
   std::set<std::string> unknown_;
   std::map<std::string, std::vector<onnx_node const*>> users_;
   std::set<std::string> given_;  ///< the graph's outputs
@@ -258,6 +266,10 @@ void add_composed_converters(std::map<std::string, onnx_converter>& to);
 void add_recurrent_operations(std::map<std::string, onnx_converter>& to);
 void add_index_operations(std::map<std::string, onnx_converter>& to);
 void add_control_converters(std::map<std::string, onnx_converter>& to);
+void add_microsoft_converters(std::map<std::string, onnx_converter>& to);
+
+/// Writes nodes of onnxruntime's domain as the nodes of ONNX that they stand for.
+void expand_microsoft_nodes(onnx_graph& graph);
 
 /// Writes nodes of opsets before 13 as those of opset 13: what were attributes become inputs that are constants.
 void upgrade_nodes(onnx_graph& graph);

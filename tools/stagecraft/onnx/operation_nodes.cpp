@@ -194,14 +194,15 @@ void cast(trace& to, onnx_node const& node) {
   to.set(node, y);
 }
 
-/// The type of another tensor; that of numbers with a fraction alone is known.
+/// The type of another tensor.
 void cast_like(trace& to, onnx_node const& node) {
-  if (!to.is_tensor(node, 1) || to.tensor(node, 1).elements != element_kind::real)
-    throw unsupported("makes numbers of a type that is not known here");
-  if (!to.is_tensor(node, 0)) return to.set_constant(node, to.required(node, 0));
-  auto y = to.tensor(node, 0);
-  y.elements = element_kind::real;
-  to.set(node, y);
+  int const type = node.inputs.size() == 2 ? to.type_of(node.inputs[1]) : 0;
+  if (type == 0) throw unsupported("makes numbers of a type that is not known here");
+  onnx_node made;
+  made.type = "Cast", made.inputs = {node.inputs[0]};
+  auto& number = made.attributes["to"];
+  number.kind = onnx_kind::integer, number.integer = type;
+  to.set_alias(node, to.convert_made(std::move(made)), 0);
 }
 
 /// Sum, Max, Min, Mean of any number of tensors.

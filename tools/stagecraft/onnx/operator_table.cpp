@@ -130,6 +130,7 @@ Shape 1 1 end:integer start:integer
 Shrink 1 1 bias:real lambd:real
 Sigmoid 1 1
 Sign 1 1
+SimplifiedLayerNormalization 2 1 axis:integer epsilon:real stash_type=1
 Sin 1 1
 Sinh 1 1
 Size 1 1
@@ -154,6 +155,13 @@ Trilu 2 1 upper:integer
 Unsqueeze 2 1 axes:integers
 Where 3 1
 Xor 2 1
+com.microsoft.BiasGelu 2 1
+com.microsoft.FastGelu 2 1
+com.microsoft.FusedMatMul 2 1 alpha:real transA:integer transB:integer transBatchA=0 transBatchB=0
+com.microsoft.Gelu 1 1
+com.microsoft.QuickGelu 1 1 alpha:real
+com.microsoft.SkipLayerNormalization 5 4 epsilon:real
+com.microsoft.SkipSimplifiedLayerNormalization 4 4 epsilon:real
 )";
 
 constexpr std::array<std::pair<onnx_kind, std::string_view>, 8> kind_words{{{onnx_kind::real, "real"},
@@ -242,10 +250,11 @@ std::vector<operator_rule> const& operator_table() {
 
 operator_rule const* rule_of(onnx_node const& node) {
   auto const& all = operator_table();
-  auto const found =
-      std::lower_bound(all.begin(), all.end(), node.type,
-                       [](operator_rule const& rule, std::string const& type) { return rule.type < type; });
-  return found != all.end() && found->type == node.type && node.domain.empty() ? &*found : nullptr;
+  auto const name = node.domain.empty() ? node.type : node.domain + "." + node.type;
+  if (node.domain.empty() && name.find('.') != std::string::npos) return nullptr;
+  auto const found = std::lower_bound(all.begin(), all.end(), name,
+                                      [](operator_rule const& rule, auto const& wanted) { return rule.type < wanted; });
+  return found != all.end() && found->type == name ? &*found : nullptr;
 }
 
 std::optional<std::string> unread_part(onnx_node const& node) {
