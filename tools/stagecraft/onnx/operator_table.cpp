@@ -50,6 +50,7 @@ CumSum 2 1 exclusive:integer reverse:integer
 DepthToSpace 1 1 blocksize:integer mode:text
 Div 2 1
 Dropout 3 1 seed~integer
+Einsum * 1 equation:text
 Elu 1 1 alpha:real
 Equal 2 1
 Erf 1 1
@@ -85,6 +86,7 @@ LessOrEqual 2 1
 Log 1 1
 Loop * * body:graph
 LogSoftmax 1 1 axis:integer
+SoftmaxCrossEntropyLoss 3 2 ignore_index:integer reduction:text
 LpNormalization 1 1 axis:integer p:integer
 MatMul 2 1
 Max * 1
@@ -96,7 +98,9 @@ Mish 1 1
 Mod 2 1 fmod:integer
 Mul 2 1
 Neg 1 1
+NegativeLogLikelihoodLoss 3 1 ignore_index:integer reduction:text
 Not 1 1
+OneHot 3 1 axis:integer
 Or 2 1
 PRelu 2 1
 Pad 4 1 mode:text
@@ -119,6 +123,7 @@ Relu 1 1
 Reshape 2 1 allowzero:integer
 Resize 4 1 antialias=0 coordinate_transformation_mode:text cubic_coeff_a:real exclude_outside=0
   extrapolation_value~real keep_aspect_ratio_policy=stretch mode:text nearest_mode:text
+ReverseSequence 2 1 batch_axis~integer time_axis:integer
 Round 1 1
 Scan * * body:graph num_scan_inputs:integer scan_input_axes:integers scan_input_directions:integers
   scan_output_axes:integers scan_output_directions:integers
@@ -136,6 +141,7 @@ Sinh 1 1
 Size 1 1
 Slice 5 1
 Softmax 1 1 axis:integer
+SoftmaxCrossEntropyLoss 3 2 ignore_index:integer reduction:text
 Softplus 1 1
 Softsign 1 1
 SpaceToDepth 1 1 blocksize:integer mode:text
