@@ -4,7 +4,8 @@
     python3 tests/import/check_graphs.py <the program stagecraft> <folder>
 
 Branches whose condition is known, loops with a known number of trips and functions become their nodes; --dimension and
---input-value fix what a file leaves open."""
+--input-value fix what a file leaves open. Nodes of onnxruntime's domain, and those that stand for several others, are written
+as these; types of elements are known for each tensor."""
 import array
 import pathlib
 import sys
@@ -109,6 +110,57 @@ def functions():
     refused("bomb", "more than 200,000 nodes", graph([node("f39", ["x"], ["y"], domain="own")], [value("x", ("n", 4))], [value("y")]), functions=bomb)
 
 
+def other_domains():
+    """Nodes that onnxruntime's optimizer writes are those of ONNX that they stand for."""
+    x, row = [value("x", ("n", 3, 4))], [("r", (4,), REAL, [1, 2, 3, 4])]
+    own = lambda kind, inputs, *attributes: graph([node(kind, inputs, ["y"], *attributes, domain="com.microsoft")], x, [value("y")], row)
+    imported("gelu", ["gelu"], own("Gelu", ["x"]))
+    imported("bias_gelu", ["gelu", "batch_normalization"], own("BiasGelu", ["x", "r"]))
+    imported("fast_gelu", ["gelu(true)"], own("FastGelu", ["x"]))
+    imported("skip", ["layer_normalization", "add{}"], own("SkipLayerNormalization", ["x", "x", "r"]))
+    refused("mean", "which no node before it gives", graph([node("SkipLayerNormalization", ["x", "x", "r"], ["y", "m"], domain="com.microsoft"),
+            node("Relu", ["m"], ["z"])], x, [value("y"), value("z")], row))
+    refused("unknown", "which is not here", own("Attention", ["x", "r"]))
+    refused("attribute", "has the attribute 'transBatchA', 1; only 0 is here", own("FusedMatMul", ["x", "x"], whole("transBatchA", 1)))
+    refused("own_gelu", "which is not here", graph([node("Gelu", ["x"], ["y"], domain="own")], x, [value("y")]))
+
+
+def types():
+    """The types of elements follow the nodes, whatever layers these become."""
+    shape = [("s", (2,), WHOLE, [-1, 4]), ("two", (), WHOLE, [2])]
+    half = [node("Reshape", ["x", "s"], ["h"]), node("Div", ["h", "two"], ["y"])]
+    imported("whole_division", ["floor("], graph(half, [value("x", ("n", 2, 2), WHOLE)], [value("y")], shape))
+    uint8, int16 = 2, 5
+    for kind in (uint8, int16):
+        refused("wraps", "of a type that wraps", graph([node("Add", ["x", "x"], ["y"])], [value("x", ("n", 4), kind)], [value("y")]))
+    imported("picture", ["input{4"], graph([node("Cast", ["x"], ["c"], whole("to", 1)), node("Relu", ["c"], ["y"])],
+                                               [value("x", ("n", 4), uint8)], [value("y")]))
+    imported("wrapped", ["sc::dtype::uint8"], graph([node("Cast", ["x"], ["y"], whole("to", uint8))], [value("x", ("n", 4))], [value("y")]))
+    # 2^62 + 2^62 is no number of int64, and 2^53 + 1 none of a double: neither is computed.
+    for number in (1 << 62, (1 << 53) - 1):
+        refused("too_large", "", graph([node("Add", ["c", "c"], ["d"]), node("Mul", ["x", "d"], ["y"])], [value("x", ("n", 4), WHOLE)], [value("y")],
+                                       [("c", (), WHOLE, [number])]))
+
+
+def written_out():
+    """Nodes that stand for several others."""
+    x = [value("x", ("n", 3, 4))]
+    counts = lambda *each: [("c", (len(each),), WHOLE, each)]
+    turn = graph([node("ReverseSequence", ["x", "c"], ["y"], whole("batch_axis", 0), whole("time_axis", 1))], x, [value("y")], counts(2, 2))
+    imported("turned", ["ops.flip("], turn)
+    refused("turned_apart", "from sample to sample", graph([node("ReverseSequence", ["x", "c"], ["y"], whole("time_axis", 1))], x, [value("y")], counts(2, 3)))
+    refused("turned_too_far", "more steps than there are", graph([node("ReverseSequence", ["x", "c"], ["y"], whole("time_axis", 1))], x, [value("y")], counts(4, 4)))
+    text = lambda name, of: message((1, name), (4, of), (20, 3))
+    sums = lambda formula: graph([node("Einsum", ["x", "x"], ["y"], text("equation", formula))], x, [value("y")])
+    imported("einsum", ['ops.einsum("bij,bkj->bik"'], sums("bij, bkj -> bik"))
+    for formula, why in (("bij,cij->ij", "joins samples"), ("bii,bij->bj", "a diagonal"), ("...ij,...jk", "without a result"), ("bij,bij->ib", "moves samples")):
+        refused("einsum", why, sums(formula))
+    hot = lambda depth: graph([node("OneHot", ["x", "d", "v"], ["y"])], [value("x", ("n", 3), WHOLE)], [value("y")],
+                              [("d", (), WHOLE, [depth]), ("v", (2,), REAL, [0, 1])])
+    imported("one_hot", ["equal("], hot(5))
+    refused("one_hot_deep", "has a depth", hot(1 << 40))
+
+
 def dimensions():
     main = graph([node("Sin", ["x"], ["y"])], [value("x", ("batch", "steps", 4))], [value("y")])
     refused("open", "[E5063]", main)
@@ -126,5 +178,8 @@ FOLDER.mkdir(parents=True, exist_ok=True)
 branches()
 loops()
 functions()
+other_domains()
+types()
+written_out()
 dimensions()
 end()
