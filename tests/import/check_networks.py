@@ -38,11 +38,18 @@ def wholes(below, *shape, kind="int32"):
 
 
 def page(height, width):
-    """A page of strokes, which a detector of text has something to say about."""
-    picture = np.ones((1, 3, height, width), "float32")
-    for _ in range(40):
-        y, x, long = random.integers(4, height - 8), random.integers(4, width // 2), random.integers(8, width // 2 - 4)
-        picture[:, :, y : y + 3, x : x + long] = -1
+    """Lines of signs that are made of strokes, so that a detector of text finds some."""
+    picture = np.full((1, 3, height, width), 2.2, "float32")
+    for y in range(24, height - 40, 48):
+        x = 20
+        while x < width - 40:
+            for _ in range(3):
+                right, down = random.integers(0, 10), random.integers(0, 16)
+                if random.integers(0, 2):
+                    picture[:, :, y + down : y + down + 3, x : x + 12] = -2
+                else:
+                    picture[:, :, y : y + 20, x + right : x + right + 3] = -2
+            x += 16 if random.integers(0, 6) else 32
     return picture
 
 

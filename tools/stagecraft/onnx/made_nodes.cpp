@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ONNX's nodes that say in one word what several others say: they are converted as those.
-#include "operation_nodes.hpp"
+#include "made_nodes.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -13,34 +13,6 @@ namespace {
 using trace = onnx_trace;
 using operands = std::vector<source_text>;
 
-/// Makes nodes after each other.
-class maker {
- public:
-  maker(trace& to, onnx_node const& of) : to_(to), of_(of) {}
-
-  std::string operator()(char const* type, std::vector<std::string> inputs,
-                         std::map<std::string, std::int64_t> const& numbers = {}) const {
-    onnx_node made;
-    made.type = type, made.name = of_.name, made.inputs = std::move(inputs);
-    for (auto const& [name, number] : numbers) {
-      auto& value = made.attributes[name];
-      value.kind = onnx_kind::integer, value.integer = number;
-    }
-    return to_.convert_made(std::move(made));
-  }
-  [[nodiscard]] std::string whole(std::vector<double> values) const {
-    auto const count = static_cast<std::int64_t>(values.size());
-    return to_.add_constant({{count}, std::move(values), true});
-  }
-  [[nodiscard]] std::string real(double value) const { return to_.add_constant({{}, {value}, false}); }
-
- private:
-  trace& to_;
-  onnx_node const& of_;
-};
-
-bool has(onnx_node const& node, std::size_t input) { return input < node.inputs.size() && !node.inputs[input].empty(); }
-
 /// The first steps of a sequence backwards, as many for each sample.
 void reverse_sequence(trace& to, onnx_node const& node) {
   auto const axis = node.integer("time_axis", 0);
@@ -49,7 +21,7 @@ void reverse_sequence(trace& to, onnx_node const& node) {
     throw unsupported("turns other numbers of steps from sample to sample");
   auto const steps = to.length_of(node, 0, axis), count = counts[0];
   if (count < 1 || count > steps) throw unsupported("turns more steps than there are");
-  maker const make(to, node);
+  node_maker const make(to, node);
   auto const axes = make.whole({static_cast<double>(axis)});
   auto const part = [&](std::int64_t from, std::int64_t end, double step) {
     return make("Slice", {node.inputs[0], make.whole({static_cast<double>(from)}),
@@ -69,7 +41,7 @@ void one_hot(trace& to, onnx_node const& node) {
   auto const count = static_cast<std::int64_t>(depth.values[0]);
   int const rank = to.tensor(node, 0).rank + 1;
   int const axis = axis_of(node.integer("axis", -1), rank);
-  maker const make(to, node);
+  node_maker const make(to, node);
   onnx_constant places{std::vector<std::int64_t>(static_cast<std::size_t>(rank - axis), 1),
                        std::vector<double>(static_cast<std::size_t>(count)), true};
   places.shape[0] = count;
@@ -87,7 +59,7 @@ void one_hot(trace& to, onnx_node const& node) {
 
 /// The negative logarithms of the probabilities of classes, which stand along axis 1, and their mean or sum.
 void likelihood_loss(trace& to, onnx_node const& node, std::string const& logarithms) {
-  maker const make(to, node);
+  node_maker const make(to, node);
   auto const axes = make.whole({1});
   auto place = make("Unsqueeze", {node.inputs.at(1), axes});
   std::string counts;
@@ -98,7 +70,7 @@ void likelihood_loss(trace& to, onnx_node const& node, std::string const& logari
     place = make("Where", {is_ignored, make.real(0), place});
   }
   auto y = make("Neg", {make("GatherElements", {logarithms, place}, {{"axis", 1}})});
-  if (has(node, 2)) {
+  if (has_input(node, 2)) {
     auto const weight = make("Gather", {node.inputs[2], place}, {{"axis", 0}});
     counts = counts.empty() ? weight : make("Mul", {counts, weight});
   }
@@ -119,8 +91,8 @@ void likelihood_loss(trace& to, onnx_node const& node, std::string const& logari
 }
 
 void cross_entropy_loss(trace& to, onnx_node const& node) {
-  if (!has(node, 0) || !has(node, 1)) throw unsupported("lacks inputs");
-  auto const logarithms = maker(to, node)("LogSoftmax", {node.inputs[0]}, {{"axis", 1}});
+  if (!has_input(node, 0) || !has_input(node, 1)) throw unsupported("lacks inputs");
+  auto const logarithms = node_maker(to, node)("LogSoftmax", {node.inputs[0]}, {{"axis", 1}});
   likelihood_loss(to, node, logarithms);
   if (node.outputs.size() > 1) to.set_alias(node, logarithms, 1);
 }
@@ -283,6 +255,26 @@ void scatter_constants(trace& to, onnx_node const& node) {
   to.set_constant(node, std::move(x));
 }
 
+/// The other outputs of a layer normalization: the means, and one divided by the roots of the variances.
+void set_moments(trace& to, onnx_node const& node) {
+  auto const is_taken = [&](std::size_t i) {
+    return i < node.outputs.size() && !node.outputs[i].empty() && to.is_taken(node.outputs[i]);
+  };
+  if (!is_taken(1) && !is_taken(2)) return;
+  node_maker const make(to, node);
+  int const rank = to.tensor(node, 0).rank;
+  std::vector<double> axes;
+  for (int i = axis_of(node.integer("axis", -1), rank); i < rank; ++i) axes.push_back(i);
+  auto const of_axes = make.whole(std::move(axes));
+  auto const mean = make("ReduceMean", {node.inputs[0], of_axes});
+  if (is_taken(1)) to.set_alias(node, mean, 1);
+  if (!is_taken(2)) return;
+  auto const apart = make("Sub", {node.inputs[0], mean});
+  auto const variance = make("ReduceMean", {make("Mul", {apart, apart}), of_axes});
+  auto const root = make("Sqrt", {make("Add", {variance, make.real(node.real("epsilon", 1e-5F))})});
+  to.set_alias(node, make("Reciprocal", {root}), 2);
+}
+
 /// Converts nodes of constants alone by the second function.
 onnx_converter or_of_constants(onnx_converter const& of_tensors, onnx_converter const& of_constants) {
   return [=](trace& to, onnx_node const& node) {
@@ -294,11 +286,39 @@ onnx_converter or_of_constants(onnx_converter const& of_tensors, onnx_converter 
 
 }  // namespace
 
+bool has_input(onnx_node const& node, std::size_t input) {
+  return input < node.inputs.size() && !node.inputs[input].empty();
+}
+
+std::string node_maker::operator()(char const* type, std::vector<std::string> inputs,
+                                   std::map<std::string, std::int64_t> const& numbers) const {
+  onnx_node made;
+  made.type = type, made.name = of_.name, made.inputs = std::move(inputs);
+  for (auto const& [name, number] : numbers) {
+    auto& value = made.attributes[name];
+    value.kind = onnx_kind::integer, value.integer = number;
+  }
+  return to_.convert_made(std::move(made));
+}
+
+std::string node_maker::whole(std::vector<double> values) const {
+  auto const count = static_cast<std::int64_t>(values.size());
+  return to_.add_constant({{count}, std::move(values), true});
+}
+
+std::string node_maker::real(double value) const { return to_.add_constant({{}, {value}, false}); }
+
 void add_made_converters(std::map<std::string, onnx_converter>& to) {
   to["ReverseSequence"] = reverse_sequence, to["OneHot"] = one_hot, to["Einsum"] = einsum;
   to["NegativeLogLikelihoodLoss"] = [](trace& t, onnx_node const& node) {
-    if (!has(node, 0) || !has(node, 1)) throw unsupported("lacks inputs");
+    if (!has_input(node, 0) || !has_input(node, 1)) throw unsupported("lacks inputs");
     likelihood_loss(t, node, node.inputs[0]);
+  };
+  add_attention_operations(to);
+  auto const normalize = to.at("LayerNormalization");
+  to["LayerNormalization"] = [=](trace& t, onnx_node const& node) {
+    normalize(t, node);
+    set_moments(t, node);
   };
   to["TopK"] = or_of_constants(to.at("TopK"), largest_of_constants);
   to["ScatterElements"] = or_of_constants(to.at("ScatterElements"), scatter_constants);

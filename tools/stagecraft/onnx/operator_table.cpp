@@ -29,6 +29,8 @@ Asin 1 1
 Asinh 1 1
 Atan 1 1
 Atanh 1 1
+Attention 6 4 is_causal:integer kv_num_heads:integer left_window_size:integer q_num_heads:integer
+  qk_matmul_output_mode:integer right_window_size:integer scale:real softcap:real softmax_precision:integer
 AveragePool 1 1 auto_pad:text dilations:integers kernel_shape:integers pads:integers strides:integers
   ceil_mode:integer count_include_pad:integer
 BatchNormalization 5 1 epsilon:real momentum:real spatial=1 training_mode:integer
@@ -79,7 +81,7 @@ IsInf 1 1 detect_negative:integer detect_positive:integer
 IsNaN 1 1
 LRN 1 1 alpha:real beta:real bias:real size:integer
 LSTM 8 3 activations:texts clip:real direction:text hidden_size:integer layout:integer input_forget:integer
-LayerNormalization 3 1 axis:integer epsilon:real stash_type=1
+LayerNormalization 3 3 axis:integer epsilon:real stash_type=1
 LeakyRelu 1 1 alpha:real
 Less 2 1
 LessOrEqual 2 1
