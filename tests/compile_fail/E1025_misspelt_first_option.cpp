@@ -3,7 +3,6 @@
 // expect-error: layer BatchNormalization cannot be made from what its braces hold; write batch_normalization{}
 // expect-error: [E1025]
 // most-error-lines: 2 (GCC: it has an error of its own for what it does not match)
-// text-line: 5 (GCC: its own error comes first)
 // most-error-lines: 7 (Clang: it has an error of its own for what it does not match)
 // text-line: 5 (Clang: its own error comes first)
 #include <stagecraft/pipeline.hpp>

@@ -3,7 +3,6 @@
 // expect-error: layer 'dense' (Dense) has nothing to adapt to data; a normalization without mean has
 // expect-error: , and a discretization with num_bins
 // expect-error: [E1086]
-// most-characters: 5250 (GCC: the model and its description are named once)
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/training/trainer.hpp>
 

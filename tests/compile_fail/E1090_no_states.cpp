@@ -3,7 +3,6 @@
 // expect-error: layer 'gru' of model 'sequential' keeps no states from batch to batch; recurrent layers do that with
 // expect-error: .stateful = true
 // expect-error: [E1090]
-// most-characters: 5250 (GCC: the model and its description are named once)
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/training/predictor.hpp>
 

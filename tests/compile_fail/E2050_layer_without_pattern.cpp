@@ -2,7 +2,6 @@
 // E2050: no pattern of manual_pipeline matches a layer.
 // expect-error: layer 'dense' is matched by no pattern of manual_pipeline; each layer needs a stage
 // expect-error: [E2050]
-// most-characters: 4250 (GCC: the model and its description are named once)
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

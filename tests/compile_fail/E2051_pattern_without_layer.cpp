@@ -2,7 +2,6 @@
 // E2051: a pattern of manual_pipeline matches no layer.
 // expect-error: the pattern 'fc' of pipeline stage 1 matches no layer of model 'sequential'
 // expect-error: [E2051]
-// most-characters: 4250 (GCC: the model and its description are named once)
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

@@ -3,7 +3,6 @@
 // expect-error: train_on_batch is called on a model with pipeline stages
 // expect-error: weights are updated from 8 micro-batches
 // expect-error: [E2060]
-// most-characters: 5000 (GCC: the model and its description are named once)
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/training/trainer.hpp>
 

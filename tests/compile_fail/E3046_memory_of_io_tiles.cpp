@@ -3,7 +3,6 @@
 // expect-error: model 'sequential' on IPU 0: 802816 bytes come and go while it computes, but data may take 575078
 // expect-error: bytes of its 1 I/O tiles; raise io_tiles.num_io_tiles
 // expect-error: [E3046]
-// most-characters: 5000 (GCC: the model and its description are named once)
 #include <stagecraft/description/training.hpp>
 #include <stagecraft/ipu/profile/profile.hpp>
 #include <stagecraft/machines/ipu_devices.hpp>

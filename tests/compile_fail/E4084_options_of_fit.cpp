@@ -5,7 +5,6 @@
 // most-error-lines: 2 (GCC: it has an error of its own for what it does not match)
 // text-line: 6 (GCC: its own error comes first)
 // most-error-lines: 2 (Clang: it has an error of its own for what it does not match)
-// text-line: 5 (Clang: its own error comes first)
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/training/trainer.hpp>
 

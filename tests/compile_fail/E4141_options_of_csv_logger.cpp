@@ -3,7 +3,6 @@
 // expect-error: the callback csv_logger is given something that it does not take, such as an option
 // expect-error: [E4141]
 // most-error-lines: 2 (GCC: it has an error of its own for what it does not match)
-// text-line: 5 (GCC: its own error comes first)
 // most-error-lines: 2 (Clang: it has an error of its own for what it does not match)
 // text-line: 5 (Clang: its own error comes first)
 #include <stagecraft/training/callbacks/callbacks.hpp>

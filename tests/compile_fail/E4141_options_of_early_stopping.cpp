@@ -4,7 +4,6 @@
 // expect-error: its options, in this order: monitor, min_delta, patience
 // expect-error: [E4141]
 // most-error-lines: 2 (GCC: it has an error of its own for what it does not match)
-// text-line: 5 (GCC: its own error comes first)
 // most-error-lines: 2 (Clang: it has an error of its own for what it does not match)
 // text-line: 5 (Clang: its own error comes first)
 #include <stagecraft/training/callbacks/callbacks.hpp>

@@ -151,7 +151,7 @@ static_assert(!inference<sc::sequential<input{6, 5}, conv1d{4, 3}>>.calls[0].sta
 struct marks : sc::layer<marks> {
   static constexpr std::string_view class_name = "Marks";
   static constexpr bool supports_masking = true;
-  [[nodiscard]] constexpr sc::tracing::mask_rule compute_mask() const { return {.value = 0, .of_features = true}; }
+  [[nodiscard]] constexpr sc::tracing::mask_rule compute_mask() const { return {0, true, false}; }
   constexpr auto call(auto&, auto x) const { return x; }
 };
 using marked = sc::sequential<input{4, 3}, marks{}, dense{2}>;

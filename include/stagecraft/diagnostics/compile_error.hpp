@@ -9,6 +9,7 @@
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <cstddef>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace stagecraft {
@@ -181,5 +182,22 @@ using early_verdict = verdict_on<Problem>;
 /// function, since GCC and Clang print a function's template argument, the name of the problem.
 template <auto const& Problem>
 using report = verdict_on<Problem>;
+
+/// A result with its members, so that what is asked of it is no second error.
+template <class Verdict, class Result>
+struct refused : Result {
+  static_assert(Verdict{});
+};
+
+/// What a member function returns: `Result`, or a class that reports a diagnostic with a text. That class is completed
+/// where the function is called, so that the error is at the user's line, and no argument of the function's class is
+/// printed:
+///
+///     template <fixed_name Name>
+///     result_or_verdict<problem_of<M, Name>> reset();
+template <auto const& Problem, class Result = void>
+using result_or_verdict = std::conditional_t<
+    Problem.has_text(),
+    std::conditional_t<std::is_class_v<Result>, refused<verdict_on<Problem>, Result>, verdict_on<Problem>>, Result>;
 
 }  // namespace stagecraft::diagnostics

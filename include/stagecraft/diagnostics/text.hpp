@@ -9,14 +9,14 @@
 namespace stagecraft {
 
 /// A string of at most `Capacity` characters, usable in constant evaluation and as a template argument.
-/// What does not fit is cut off, and `is_cut` says so; nothing allocates.
+/// What does not fit is cut off, and `is_cut()` says so; nothing allocates.
 template <std::size_t Capacity>
 struct fixed_text {
   static constexpr std::size_t capacity = Capacity;
 
-  char characters[Capacity + 1]{};
+  /// The text, a zero, and whether characters are missing: a member of its own would be printed with each name.
+  char characters[Capacity + 2]{};
   std::size_t length = 0;
-  bool is_cut = false;  ///< true: characters are missing
 
   constexpr fixed_text() = default;
   constexpr fixed_text(char const* text) { append(std::string_view(text)); }
@@ -25,6 +25,8 @@ struct fixed_text {
   [[nodiscard]] constexpr std::string_view view() const noexcept { return {characters, length}; }
   [[nodiscard]] constexpr bool empty() const noexcept { return length == 0; }
   constexpr operator std::string_view() const noexcept { return view(); }
+  /// True if characters are missing.
+  [[nodiscard]] constexpr bool is_cut() const noexcept { return characters[Capacity + 1] != 0; }
 
   constexpr fixed_text& append(std::string_view text) {
     // One plain loop: constant evaluation counts its steps.
@@ -32,14 +34,14 @@ struct fixed_text {
     char const* const from = text.data();
     for (std::size_t i = 0; i < count; ++i) characters[length + i] = from[i];
     length += count;
-    if (count < text.size()) is_cut = true;
+    if (count < text.size()) cut();
     return *this;
   }
   constexpr fixed_text& append(char c) {
     if (length < Capacity)
       characters[length++] = c;
     else
-      is_cut = true;
+      cut();
     return *this;
   }
   constexpr fixed_text& append(long long number) {
@@ -55,6 +57,9 @@ struct fixed_text {
     return *this;
   }
   constexpr fixed_text& append(int number) { return append(static_cast<long long>(number)); }
+
+  /// Records that characters are missing.
+  constexpr void cut() noexcept { characters[Capacity + 1] = 1; }
 
   friend constexpr bool operator==(fixed_text const& a, fixed_text const& b) { return a.view() == b.view(); }
   friend constexpr bool operator==(fixed_text const& a, std::string_view b) { return a.view() == b; }

@@ -201,7 +201,7 @@ struct call_record {
   wrapped_names wrapped;          // those of the layers inside it, which have none of their own
   type_tag const* type;
   layer_kernel kernel = layer_kernel::none;
-  missing_loops lacks = missing_loops::none;
+  own_loops loops = own_loops::unneeded;
   tracing::array_view<symbolic_tensor const> inputs;
   stagecraft::shape shape;
   dtype type_of_output = dtype::float32;

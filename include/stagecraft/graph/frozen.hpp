@@ -50,7 +50,7 @@ struct counted_draft {
   constexpr explicit counted_draft(Draft const& made) : sizes(made.sizes()), kept(made) {}
 };
 template <class Make>
-inline constexpr counted_draft<decltype(Make{}())> draft_of{Make{}()};
+inline constexpr auto draft_of = counted_draft(Make{}());
 
 template <class Make, auto Sizes>
 constexpr auto freeze() {

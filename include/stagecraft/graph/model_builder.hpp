@@ -192,7 +192,7 @@ constexpr type_counter& model_builder::counter_of(type_tag const* type) {
 
 /// E1026 a name too long, E1005 one that something else in the same model has.
 constexpr void model_builder::take_name(std::string_view what, fixed_name const& name) {
-  if (name.is_cut)
+  if (name.is_cut())
     problem.report(1026, what, " name '", name, "...' has more than ", static_cast<int>(max_name_length),
                    " characters; give the ", what, " a shorter name");
   if (!names_.take(name, scopes_[frames_.back().scope].instance))

@@ -29,11 +29,12 @@ enum class layer_kernel : unsigned char {
   each_step                ///< the steps of the layer `each`, to which all steps of a sequence are samples
 };
 
-/// What a layer lacks that has neither a `call` nor a kernel, and so must bring loops of its own.
-enum class missing_loops : unsigned char {
-  none,      ///< it has a `call`, a kernel, or both loops
-  backward,  ///< it has `forward` alone, so that it can only be run
-  forward    ///< it has no `forward`, so that its shapes are known and nothing else
+/// Which loops of its own a layer brings. One that has neither a `call` nor a kernel needs them.
+enum class own_loops : unsigned char {
+  unneeded,  ///< it has a `call` or a kernel, or is final, so that it cannot be asked
+  both,      ///< it has `forward` and `backward`
+  forward,   ///< it has `forward` alone, so that it can only be run
+  missing    ///< it has no `forward`, so that its shapes are known and nothing else
 };
 
 }  // namespace stagecraft
@@ -77,7 +78,7 @@ struct layer_info {
   dtype type_of_values = dtype::of_policy;   ///< the type of its weights and of what it computes
   bool is_on_host = false;                   ///< the host carries it out, where the machine has IPUs
   layer_kernel kernel = layer_kernel::none;  ///< the kernel that carries out its steps
-  missing_loops lacks = missing_loops::none;
+  own_loops loops = own_loops::unneeded;
   int traced_id = 0;  ///< `layer_base::layer_id` of the layer itself, after the model's code has run
 
   /// True if a weight is one of this layer's.
@@ -88,7 +89,7 @@ struct layer_info {
   /// Takes the layer's properties at its first call.
   constexpr void take(auto const& record) {
     kernel = record.kernel;
-    lacks = record.lacks;
+    loops = record.loops;
     pipeline_stage = record.layer->pipeline_stage;
     type_of_values = record.layer->layer_dtype;
     is_on_host = record.layer->is_on_host;

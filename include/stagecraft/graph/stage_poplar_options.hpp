@@ -7,11 +7,12 @@
 
 namespace stagecraft::tracing {
 
-/// A number that is given, or not: then the machine's holds. All is zero if it is not, which keeps names short.
+/// A number that is given, or not: then the machine's holds. All is zero if it is not, and no member has a default
+/// value, which keeps names short: GCC then prints `own_setting<float>()`.
 template <class T>
 struct own_setting {
-  T value{};
-  bool is_given = false;
+  T value;
+  bool is_given;
 
   constexpr own_setting() = default;
   constexpr own_setting(T number) : value(number), is_given(true) {}

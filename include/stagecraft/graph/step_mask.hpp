@@ -8,9 +8,10 @@ namespace stagecraft::tracing {
 
 /// A step counts where a tensor has not this value: the whole number that stands for it, or any of its features.
 struct mask_rule {
-  float value = 0;
-  bool of_features = false;
-  bool is_none = false;  ///< true: the layer makes no mask after all
+  // No default values, as in step_masks.
+  float value;
+  bool of_features;
+  bool is_none;  ///< true: the layer makes no mask after all
 
   friend constexpr bool operator==(mask_rule const&, mask_rule const&) = default;
 };

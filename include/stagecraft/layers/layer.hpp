@@ -88,30 +88,23 @@ struct layer : tracing::layer_base {
   /// Options in braces that the layer does not have, without an argument before them: Clang matches them with `...`
   /// only.
   template <class L = Derived>
-  constexpr explicit layer(...) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
+  constexpr explicit layer(...) noexcept(detail::report<detail::wrong_options_problem<L>>()) {}
 #else
   /// Options in braces that the layer does not have, after up to three other arguments; layers of the library inherit
   /// this with `using layer::layer`. GCC names the option at its line, then prints E1025. Clang takes such options for
   /// `...` only, and lists without designators for these; it has the likely ones, as each costs all layers something.
   template <class L = Derived>
-  constexpr explicit layer(detail::any_options) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
+  constexpr explicit layer(detail::any_options) noexcept(detail::report<detail::wrong_options_problem<L>>()) {}
   template <class L = Derived>
-  constexpr layer(detail::any_argument, detail::any_argument, detail::any_argument, detail::any_options) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
+  constexpr layer(detail::any_argument, detail::any_argument, detail::any_argument,
+                  detail::any_options) noexcept(detail::report<detail::wrong_options_problem<L>>()) {}
 #endif
   template <class L = Derived>
-  constexpr layer(detail::any_argument, detail::any_options) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
+  constexpr layer(detail::any_argument,
+                  detail::any_options) noexcept(detail::report<detail::wrong_options_problem<L>>()) {}
   template <class L = Derived>
-  constexpr layer(detail::any_argument, detail::any_argument, detail::any_options) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
+  constexpr layer(detail::any_argument, detail::any_argument,
+                  detail::any_options) noexcept(detail::report<detail::wrong_options_problem<L>>()) {}
 
   /// Calls the layer. Returns a symbolic tensor, or layer_outputs if it may have several. E1001 and the codes of its
   /// own rules.

@@ -105,17 +105,17 @@ struct loop_names {
 template <class L>
 struct with_loop_names : L, loop_names {};
 
-/// Which loops a layer without a `call` lacks, by their names alone: those of a layer are templates.
+/// Which loops a layer without a `call` brings, by their names alone: those of a layer are templates.
 template <class L>
-constexpr missing_loops find_missing_loops() {
+constexpr own_loops find_own_loops() {
   if constexpr (kernel_of<L> != layer_kernel::none || requires { L::is_view; } || std::is_final_v<L>)
-    return missing_loops::none;
+    return own_loops::unneeded;
   else if constexpr (requires { &with_loop_names<L>::forward; })  // else the name is ambiguous
-    return missing_loops::forward;
+    return own_loops::missing;
   else if constexpr (requires { &with_loop_names<L>::backward; })
-    return missing_loops::backward;
+    return own_loops::forward;
   else
-    return missing_loops::none;
+    return own_loops::both;
 }
 
 /// The class name of a layer, or a text in its place.
@@ -317,7 +317,7 @@ struct layer_call {
     detail::add_wrapped_names(self, record.wrapped);
     record.type = tracing::tag_of<L>;
     record.kernel = runs_by_operations(self) ? layer_kernel::none : kernel_of<L>;
-    if constexpr (!detail::HasCall<L>) record.lacks = detail::find_missing_loops<L>();
+    if constexpr (!detail::HasCall<L>) record.loops = detail::find_own_loops<L>();
     record.inputs = given;
     record.shape = given[0].shape();
     record.type_of_output = given[0].type();

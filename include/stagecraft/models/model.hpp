@@ -139,7 +139,7 @@ namespace stagecraft {
 /// Keras's `model.build(input_shape)`: a model subclass whose inputs have these shapes, or a sequential model that does
 /// not begin with an input, checked where it is named.
 template <class M, layers::input... Inputs>
-using build = typename detail::layer_verdict<detail::built<M, Inputs...>>::template model<detail::built<M, Inputs...>>;
+using build = models::checked_model<detail::built<M, Inputs...>>;
 
 }  // namespace stagecraft
 

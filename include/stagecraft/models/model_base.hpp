@@ -129,12 +129,10 @@ constexpr model_description description_of_model() {
 
 /// What a model lacks to be traced, when it is called with a number of tensors (0: it is the outermost model).
 template <class M, std::size_t Inputs>
-inline constexpr diagnostic definition_problem = [] {
-  if constexpr (requires { M::template check_definition<Inputs>(); })
-    return M::template check_definition<Inputs>();
-  else
-    return diagnostic{};
-}();
+inline constexpr diagnostic definition_problem{};
+template <class M, std::size_t Inputs>
+  requires requires { M::template check_definition<Inputs>(); }
+inline constexpr diagnostic definition_problem<M, Inputs> = M::template check_definition<Inputs>();
 
 /// E1022 unless a model's function returns one tensor or several.
 template <class M, class Result>

@@ -51,7 +51,7 @@ constexpr traced_graph stand_in(diagnostic const& problem) {
 
 template <class M>
 struct make_graph {
-  constexpr traced_graph operator()() const {
+  constexpr auto operator()() const {
     if constexpr (definition_problem<M, 0>.failed()) {
       return stand_in(definition_problem<M, 0>);
     } else {
@@ -64,7 +64,7 @@ struct make_graph {
 
 /// The records of a model, or of what stands in for it, and its problem.
 template <class M>
-inline constexpr auto const& frozen_graph = frozen<make_graph<M>>;
+inline constexpr auto frozen_graph = freeze<make_graph<M>, draft_of<make_graph<M>>.sizes>();
 
 /// The model that was traced: of a pipelined one, the model without its stages.
 template <class M>
@@ -134,10 +134,9 @@ constexpr diagnostic const& problem_to_report() {
     return definition_problem<M, 0>;
 }
 
-/// The verdict on a model's layers and shapes. `typename layer_verdict<M>::template model<M>` is the model itself,
-/// checked where it is named.
-template <class M, bool Check = true>
-using layer_verdict = verdict_on<problem_to_report<M, Check>()>;
+/// The model itself, whose layers and shapes are checked where it is named.
+template <class M, bool Check = true, class Verdict = typename early_verdict<problem_to_report<M, Check>()>::checked>
+using checked_model = typename Verdict::template model<M>;
 
 /// The type that `named<...>` names.
 template <fixed_text Name, Model M>

@@ -56,7 +56,8 @@ namespace stagecraft {
 
 /// Number of calls of layers in a model, its inputs included.
 template <Model M>
-inline constexpr detail::answer<M, int, detail::any_number> call_count{static_cast<int>(graph_of<M>.calls.size())};
+inline constexpr std::conditional_t<detail::is_invalid<M>, detail::any_number, int> call_count{
+    static_cast<int>(graph_of<M>.calls.size())};
 
 }  // namespace stagecraft
 

@@ -36,10 +36,14 @@ constexpr void check_entry(diagnostic& problem, int position) {
   }
 }
 
-/// True. Compiles the `call` of each entry, known by its type alone: a mistake in one's own is reported here, where GCC
-/// prints no model on the way to it.
+/// Whether the first entry is an input, so that the model can be checked where it is named. Compiles the `call` of each
+/// entry, known by its type alone: a mistake in one's own is reported here, where GCC prints no model on the way to it.
 template <class... Entries>
-inline constexpr bool compiles_calls = (static_cast<void>(layers::detail::HasCall<Entries>), ..., true);
+inline constexpr bool compiled_with_input = false;
+template <class First, class... Others>
+inline constexpr bool compiled_with_input<First, Others...> =
+    (static_cast<void>(layers::detail::HasCall<First>), (static_cast<void>(layers::detail::HasCall<Others>), ...),
+     std::same_as<std::remove_cv_t<First>, layers::input>);
 
 /// The type that `sequential<...>` names.
 template <auto... Layers>
@@ -118,9 +122,7 @@ namespace stagecraft {
 /// are written with braces. Checked where it is named, if it begins with an input; without one it can be called inside
 /// another model.
 template <auto... LayersInBraces>  // values: flatten{}, since flatten() and flatten would be types
-using sequential = typename detail::layer_verdict<
-    models::sequential_model<LayersInBraces...>,
-    detail::compiles_calls<decltype(LayersInBraces)...> &&
-        detail::begins_with_input<LayersInBraces...>()>::template model<models::sequential_model<LayersInBraces...>>;
+using sequential = models::checked_model<models::sequential_model<LayersInBraces...>,
+                                         models::compiled_with_input<decltype(LayersInBraces)...>>;
 
 }  // namespace stagecraft

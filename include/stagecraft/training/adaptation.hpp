@@ -168,10 +168,9 @@ inline constexpr diagnostic adapted_layer_problem = [] {
   return problem;
 }();
 
-/// The weights that a layer computes from data. Errors: E1086; E4001, E4003, E4010, E5225 data that do not fit.
+/// The weights that a layer computes from data. Errors: E4001, E4003, E4010, E5225 data that do not fit.
 template <class M, int Call>
 std::vector<weight_array> adapted_weights(sample_set const& data) {
-  static_assert(report<adapted_layer_problem<M, Call>>());
   if constexpr (adapted_layer_problem<M, Call>.failed()) {
     return {};
   } else {
@@ -183,11 +182,10 @@ std::vector<weight_array> adapted_weights(sample_set const& data) {
   }
 }
 
-/// Weights adapted to a dataset, <stagecraft/data/dataset.hpp>, which is read once for each of the sums. Errors: E1086;
-/// E4001, E4003, E4010 elements that do not fit, E4063 a dataset without an end and no `steps`.
+/// Weights adapted to a dataset, <stagecraft/data/dataset.hpp>, which is read once for each of the sums. Errors: E4001,
+/// E4003, E4010 elements that do not fit, E4063 a dataset without an end and no `steps`.
 template <class M, int Call, class Data>
 std::vector<weight_array> weights_adapted_to_stream(Data const& dataset, typename Data::adapt_options const& options) {
-  static_assert(report<adapted_layer_problem<M, Call>>());
   if constexpr (adapted_layer_problem<M, Call>.failed()) {
     return {};
   } else {

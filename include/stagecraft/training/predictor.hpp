@@ -33,11 +33,6 @@ inline constexpr diagnostic no_loss_problem = [] {
                  "of the model, and give the predictor its weights: predictor.set_weights(trainer.get_weights())");
   return problem;
 }();
-template <fixed_name Function>
-struct no_loss {
-  static_assert(report<no_loss_problem<Function>>());
-  std::array<double, 2> result{};
-};
 
 /// Reports E4151 for a model whose call is more than the steps of one thread from one input to one output.
 template <class Session>
@@ -168,30 +163,31 @@ class model_predictor : trained_model<session_of_run<M, Settings::value, Machine
 
   /// Options that do not exist are E4084.
   template <class Options = predict_options>
-  auto predict(any_argument, any_options) {
-    return no_run<Options>{}, predict(sample_set{});
+  auto predict(any_argument, any_options) noexcept(report<wrong_run_options_problem<Options>>()) {
+    return predict(sample_set{});
   }
   template <class Options = predict_options>
-  auto predict(any_argument, ...) {
-    return no_run<Options>{}, predict(sample_set{});
+  auto predict(any_argument, ...) noexcept(report<wrong_run_options_problem<Options>>()) {
+    return predict(sample_set{});
   }
 
   // These need a loss: E4095.
   template <fixed_name Function = "fit">
-  auto fit(any_argument, any_argument, ...) {
-    return no_loss<Function>{}.result;
+  std::array<double, 2> fit(any_argument, any_argument, ...) noexcept(report<no_loss_problem<Function>>()) {
+    return {};
   }
   template <fixed_name Function = "fit">
-  auto fit(any_argument, any_argument, any_options) {
-    return no_loss<Function>{}.result;
+  std::array<double, 2> fit(any_argument, any_argument, any_options) noexcept(report<no_loss_problem<Function>>()) {
+    return {};
   }
   template <fixed_name Function = "evaluate">
-  auto evaluate(any_argument, any_argument, ...) {
-    return no_loss<Function>{}.result;
+  std::array<double, 2> evaluate(any_argument, any_argument, ...) noexcept(report<no_loss_problem<Function>>()) {
+    return {};
   }
   template <fixed_name Function = "evaluate">
-  auto evaluate(any_argument, any_argument, any_options) {
-    return no_loss<Function>{}.result;
+  std::array<double, 2> evaluate(any_argument, any_argument,
+                                 any_options) noexcept(report<no_loss_problem<Function>>()) {
+    return {};
   }
 };
 
@@ -221,7 +217,8 @@ namespace stagecraft {
 /// Errors: those of the model's layers and stages, and those of the description, alone and with the machine: E4020,
 /// E4021, E4029, E4092, E4094, E2025, E2039, E2041 to E2047, E2049, E2061.
 template <Model M, auto Inference, class Machine = host<>,
-          class Verdict = typename detail::early_verdict<detail::run_problem<M, Inference, Machine, false>()>::checked>
+          class Verdict = typename detail::early_verdict<detail::run_problem<M, Inference, Machine, false>()>::checked,
+          bool = decltype(detail::find_loops_to_check<M, Inference, Machine, false>())::are_used>
 using predictor = typename Verdict::template model<detail::predictor_or_stand_in<M, Inference, Machine>>;
 
 }  // namespace stagecraft

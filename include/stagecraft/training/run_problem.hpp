@@ -18,9 +18,11 @@
 #include <stagecraft/models/model_graph.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
 #include <stagecraft/training/data/fit_options.hpp>
+#include <array>
 #include <cstddef>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 namespace stagecraft::trainers {
 
@@ -53,26 +55,10 @@ inline constexpr diagnostic wrong_streamed_options_problem = [] {
   return problem;
 }();
 
-/// Stands in for a call that had its compile error.
-template <class Options>
-struct no_run {
-  static_assert(report<wrong_run_options_problem<Options>>());
-};
-
-template <class Options, class Result>
-Result refuse() {
-  return no_run<Options>{}, Result{};
-}
-template <fixed_name Function, class Result>
-Result no_stream() {
-  static_assert(report<wrong_streamed_options_problem<Function>>());
-  return {};
-}
-
 /// Reports E4030 for a layer without a `call` that brings no loops to run it.
 constexpr void check_loops(tracing::graph_view const& graph, diagnostic& problem) {
   for (auto const& layer : graph.layers)
-    if (layer.lacks == missing_loops::forward)
+    if (layer.loops == own_loops::missing)
       problem.report(4030, "layer '", layer.name,
                      "' has no `call`; without one, a layer that is run needs `void forward(auto const& call) const`, "
                      "see host/steps/layer_steps.hpp");
@@ -85,7 +71,7 @@ constexpr void check_backward_loops(tracing::graph_view const& graph, diagnostic
     auto const& layer = graph.layers[graph.calls[i].layer];
     for (auto const& weight : graph.parameters_of(graph.calls[i].layer)) wants[i] |= weight.trainable ? 1 : 0;
     for (int const from : graph.inputs_of(static_cast<int>(i))) wants[i] |= wants[static_cast<std::size_t>(from)];
-    if (wants[i] != 0 && layer.lacks == missing_loops::backward)
+    if (wants[i] != 0 && layer.loops == own_loops::forward)
       problem.report(4031, "layer '", layer.name,
                      "' has no `call`; without one, a layer that is trained needs `void backward(auto const& call) "
                      "const`, see host/steps/layer_steps.hpp");
@@ -178,6 +164,94 @@ constexpr diagnostic const& run_problem() {
     return execution_problem<M, Machine>;
   else
     return policy_of<Machine>::template memory_problem<job_on<model_of_session<M>, Description, Machine>>();
+}
+
+/// A call of a layer that declares no weights, with what a layer_call asks of a host_call. Nothing runs with it.
+template <fixed_name Name, int Batch, bool Trains, shape Output, shape... Inputs>
+struct weightless_call {
+  struct plan {
+    static constexpr bool trains = Trains;
+  };
+  struct call_plan {
+    call_needs needs;
+  };
+  static constexpr fixed_name layer_name = Name;
+  static constexpr call_plan planned{};
+  static constexpr int batch = Batch, size = Output.size(), input_count = sizeof...(Inputs), parameter_count = 0;
+  static constexpr bool has_saved = Trains;
+  static constexpr shape shapes[]{Output, Inputs...};
+
+  [[nodiscard]] static constexpr shape const& output_shape() { return shapes[0]; }
+  [[nodiscard]] static constexpr shape const& input_shape(int index) { return shapes[index + 1]; }
+  [[nodiscard]] static constexpr bool wants_input_gradient(int) { return true; }
+  [[nodiscard]] static constexpr long long stored_floats(int) { return 0; }
+  [[nodiscard]] float const* input(int) const { return nullptr; }
+  [[nodiscard]] float* output() const { return nullptr; }
+  [[nodiscard]] float* output_gradient() const { return nullptr; }
+  [[nodiscard]] float* input_gradient(int) const { return nullptr; }
+  [[nodiscard]] float const* weight(int) const { return nullptr; }
+  [[nodiscard]] float* parameter_gradient(int) const { return nullptr; }
+  [[nodiscard]] float* saved() const { return nullptr; }
+
+  pass_memory const& memory;
+};
+
+/// Compiles the loops of a layer for a call without weights, which reports E4034. Nothing calls it.
+template <own_loops Loops, class L, class Call>
+void use_loops(L const& layer, cpu::layer_call<Call> const& call) {
+  layer.forward(call);
+  if constexpr (Call::plan::trains && Loops == own_loops::both) layer.backward(call);
+}
+template <own_loops Loops, class L, class Call>
+struct loops_to_check {
+  static constexpr bool are_used = &use_loops<Loops, L, Call> != nullptr;
+};
+/// The loops of a model's layers that declare no weights. The model is not among the arguments: it would be printed.
+template <class... Loops>
+struct all_loops_to_check {
+  static constexpr bool are_used = (Loops::are_used && ...);
+};
+
+template <class M, int Call, int Batch, bool Trains, std::size_t... Input>
+auto loops_of_call(std::index_sequence<Input...>)
+    -> loops_to_check<graph_of<M>.layer_of(Call).loops, layer_t<M, Call>,
+                      weightless_call<graph_of<M>.layer_of(Call).name, Batch, Trains, graph_of<M>.call(Call).shape,
+                                      graph_of<M>.call(graph_of<M>.inputs_of(Call)[Input]).shape...>>;
+
+/// The number of the calls whose layers bring loops of their own and declare no weights; `found`, if not null, gets
+/// them.
+constexpr std::size_t find_weightless_calls(tracing::graph_view const& graph, int* found = nullptr) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < graph.calls.size(); ++i) {
+    auto const& layer = graph.layers[static_cast<std::size_t>(graph.calls[i].layer)];
+    if (layer.loops == own_loops::unneeded || layer.parameter_count > 0) continue;
+    if (found != nullptr) found[count] = static_cast<int>(i);
+    ++count;
+  }
+  return count;
+}
+template <class M, std::size_t Count>
+inline constexpr auto weightless_calls = [] {
+  std::array<int, Count> found{};
+  find_weightless_calls(graph_of<M>, found.data());
+  return found;
+}();
+
+/// `are_used` of the result reports E4034, where a trainer or a predictor is named, so that no step that uses the loops
+/// is printed with it.
+template <class M, auto Description, class Machine, bool Trains>
+constexpr auto find_loops_to_check() {
+  if constexpr (run_problem<M, Description, Machine, Trains>().failed()) {
+    return all_loops_to_check<>{};
+  } else if constexpr (constexpr std::size_t count = find_weightless_calls(graph_of<M>); count == 0) {
+    return all_loops_to_check<>{};
+  } else {
+    return []<std::size_t... Index>(std::index_sequence<Index...>) {
+      return all_loops_to_check<
+          decltype(loops_of_call<M, weightless_calls<M, count>[Index], Description.batch_size, Trains>(
+              std::make_index_sequence<graph_of<M>.inputs_of(weightless_calls<M, count>[Index]).size()>{}))...>{};
+    }(std::make_index_sequence<count>{});
+  }
 }
 
 }  // namespace stagecraft::trainers

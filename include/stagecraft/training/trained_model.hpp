@@ -78,6 +78,15 @@ class one_caller {
 template <class Session>
 using trained_type = typename traced_model<typename Session::model>::type;
 
+/// Why a part of a model cannot be adapted: E1067, E1086.
+template <class M, fixed_name Name>
+constexpr diagnostic const& adapt_problem() {
+  if constexpr (constexpr int call{find_call<M>(Name)}; call >= 0 && !part_name_problem<M, Name>.failed())
+    return adapted_layer_problem<M, call>;
+  else
+    return part_name_problem<M, Name>;
+}
+
 /// Owns the session that carries out a model's steps, in memory of its own: a call of one thread while another's runs
 /// is E4107, and changes nothing. Functions that only read may be called by several threads at once, as long as no
 /// thread runs or changes the model. Can be moved, and views of weights stay valid then; what was moved from can only
@@ -144,21 +153,20 @@ class trained_model : public trainable {
   /// have no names, so that a trainer of that model takes them: `encoder.set_weights(both.get_weights<"encoder">());`
   /// Errors: E1067 a name that nothing has, E4042 as above.
   template <fixed_name Name>
-  [[nodiscard]] std::vector<weight_array> get_weights() const {
-    static_assert(report<part_name_problem<M, Name>>());
+  [[nodiscard]] result_or_verdict<part_name_problem<M, Name>, std::vector<weight_array>> get_weights() const {
     check_at_rest("get_weights");
     auto weights = copy_weights<M, weights_of_part<M, Name>>(*session_);
     for (auto& weight : weights) weight.name.clear();
-    return weights;
+    return {std::move(weights)};
   }
   /// Sets the weights of a layer or of a nested model: `both.set_weights<"encoder">(encoder.get_weights());`. Shapes
   /// must agree, names need not.
   template <fixed_name Name>
-  void set_weights(std::vector<weight_array> const& weights) {
-    static_assert(report<part_name_problem<M, Name>>());
+  result_or_verdict<part_name_problem<M, Name>> set_weights(std::vector<weight_array> const& weights) {
     auto const calling = begin_call("set_weights");
     assign_weights<M, weights_of_part<M, Name>>(*session_, weights, false);
     session_->begin_run();
+    return result_or_verdict<part_name_problem<M, Name>>();
   }
 
   /// Sets weights that follow from data without training: mean and variance of a normalization, boundaries of a
@@ -166,19 +174,20 @@ class trained_model : public trainable {
   /// `model.adapt<"normalization">(train.x)`. Definition: tf.keras.layers.Normalization.adapt. Errors: E1067 a name
   /// that nothing has, E1086 a layer of another kind; E4001, E4003, E4010 data that do not fit.
   template <fixed_name Name>
-  void adapt(sample_set const& data) {
-    static_assert(report<part_name_problem<M, Name>>());
+  result_or_verdict<adapt_problem<M, Name>()> adapt(sample_set const& data) {
     if constexpr (constexpr int call{find_call<M>(Name)}; call >= 0) set_weights<Name>(adapted_weights<M, call>(data));
+    return result_or_verdict<adapt_problem<M, Name>()>();
   }
   /// Adapts layers to a dataset, <stagecraft/data/data.hpp>, which is read batch by batch, or in groups of 32 samples;
   /// it takes x of elements (x, y). Options: `.steps`, the number of batches or groups, needed if the dataset has no
   /// end (E4063).
   template <fixed_name Name, class Data>
     requires requires { typename Data::adapt_options; }
-  void adapt(Data const& dataset, typename Data::adapt_options const& options = {}) {
-    static_assert(report<part_name_problem<M, Name>>());
+  result_or_verdict<adapt_problem<M, Name>()> adapt(Data const& dataset,
+                                                    typename Data::adapt_options const& options = {}) {
     if constexpr (constexpr int call{find_call<M>(Name)}; call >= 0)
       set_weights<Name>(weights_adapted_to_stream<M, call>(dataset, options));
+    return result_or_verdict<adapt_problem<M, Name>()>();
   }
 
   /// Sets the states of stateful layers to zeros; does nothing if there are none. Definition:
@@ -190,33 +199,32 @@ class trained_model : public trainable {
   /// Resets the states of one layer, by its name: Keras's `model.get_layer("lstm").reset_states()`.
   /// Errors: E1067 a name that no layer has, E1090 a layer without states, E4042 as above.
   template <fixed_name Name>
-  void reset_states() {
-    static_assert(report<layer_states_problem<M, Name>>());
+  result_or_verdict<layer_states_problem<M, Name>> reset_states() {
     auto const calling = begin_call("reset_states");
     clear_states<M, states_of_layer<M, Name>>(*session_);
+    return result_or_verdict<layer_states_problem<M, Name>>();
   }
   /// Sets the states of a layer, (batch, units) each, in the order of `get_states`: Keras's `reset_states(states)`.
   /// Errors: as above, E4009 another number or shapes.
   template <fixed_name Name>
-  void reset_states(std::vector<weight_array> const& states) {
-    static_assert(report<layer_states_problem<M, Name>>());
+  result_or_verdict<layer_states_problem<M, Name>> reset_states(std::vector<weight_array> const& states) {
     auto const calling = begin_call("reset_states");
     assign_weights<M, states_of_layer<M, Name>>(*session_, states, false);
+    return result_or_verdict<layer_states_problem<M, Name>>();
   }
   /// Copies of the states of a stateful layer, such as h and c of an lstm: Keras's `layer.states`. Errors: as above.
   template <fixed_name Name>
-  [[nodiscard]] std::vector<weight_array> get_states() const {
-    static_assert(report<layer_states_problem<M, Name>>());
+  [[nodiscard]] result_or_verdict<layer_states_problem<M, Name>, std::vector<weight_array>> get_states() const {
     check_at_rest("get_states");
-    return copy_weights<M, states_of_layer<M, Name>>(*session_);
+    return {copy_weights<M, states_of_layer<M, Name>>(*session_)};
   }
 
   /// The gradient that a layers::capture_upstream_gradients of this name has kept: (batch, ...), that of the last
   /// weight update, with the factor of the loss, added up over micro-batches and replicas as gradients of weights are.
   /// Zeros before the first update. Errors: as above.
   template <fixed_name Name>
-  [[nodiscard]] weight_array captured_gradients() const {
-    return get_states<Name>().front();
+  [[nodiscard]] result_or_verdict<layer_states_problem<M, Name>, weight_array> captured_gradients() const {
+    return {get_states<Name>().front()};
   }
 
   /// A weight as an xtensor expression over the model's own memory, without a copy: `model.template

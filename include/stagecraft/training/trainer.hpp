@@ -187,58 +187,59 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
     return call_model(this->session(), x);
   }
 
+  // `noexcept` reports where a call is found, which GCC does before its own error.
   /// Options that do not exist are E4084, those of a dataset E4140.
   template <class Options = fit_options>
-  training_history fit(any_argument, any_argument, any_options) {
-    return no_run<Options>{}, training_history{};
+  training_history fit(any_argument, any_argument, any_options) noexcept(report<wrong_run_options_problem<Options>>()) {
+    return {};
   }
   template <class Options = fit_options>
-  training_history fit(any_argument, any_argument, ...) {
-    return no_run<Options>{}, training_history{};
+  training_history fit(any_argument, any_argument, ...) noexcept(report<wrong_run_options_problem<Options>>()) {
+    return {};
   }
   template <class Options = evaluate_options>
-  evaluation evaluate(any_argument, any_argument, any_options) {
-    return no_run<Options>{}, evaluation{};
+  evaluation evaluate(any_argument, any_argument, any_options) noexcept(report<wrong_run_options_problem<Options>>()) {
+    return {};
   }
   template <class Options = evaluate_options>
-  evaluation evaluate(any_argument, any_argument, ...) {
-    return refuse<Options, evaluation>();
+  evaluation evaluate(any_argument, any_argument, ...) noexcept(report<wrong_run_options_problem<Options>>()) {
+    return {};
   }
   template <fixed_name F = "fit">
-  training_history fit(any_argument, any_options) {
-    return no_stream<F, training_history>();
+  training_history fit(any_argument, any_options) noexcept(report<wrong_streamed_options_problem<F>>()) {
+    return {};
   }
   template <fixed_name F = "fit">
-  training_history fit(any_argument, ...) {
-    return no_stream<F, training_history>();
+  training_history fit(any_argument, ...) noexcept(report<wrong_streamed_options_problem<F>>()) {
+    return {};
   }
   template <fixed_name F = "evaluate">
-  evaluation evaluate(any_argument, any_options) {
-    return no_stream<F, evaluation>();
+  evaluation evaluate(any_argument, any_options) noexcept(report<wrong_streamed_options_problem<F>>()) {
+    return {};
   }
   template <fixed_name F = "evaluate">
-  evaluation evaluate(any_argument, ...) {
-    return no_stream<F, evaluation>();
+  evaluation evaluate(any_argument, ...) noexcept(report<wrong_streamed_options_problem<F>>()) {
+    return {};
   }
   template <class Options = predict_options>
-  auto predict(any_argument, any_options) {
-    return no_run<Options>{}, predict(sample_set{});
+  auto predict(any_argument, any_options) noexcept(report<wrong_run_options_problem<Options>>()) {
+    return predict(sample_set{});
   }
   template <class Options = predict_options>
-  auto predict(any_argument, ...) {
-    return no_run<Options>{}, predict(sample_set{});
+  auto predict(any_argument, ...) noexcept(report<wrong_run_options_problem<Options>>()) {
+    return predict(sample_set{});
   }
 
   /// One weight update (or one micro-batch, if gradients are accumulated) on at most `batch_size` samples. Returns the
   /// loss and metrics of these samples. Definition: tf.keras.Model.train_on_batch. Errors: E2060 for a model with
   /// stages or replicas, whose weights are updated from several batches.
-  batch_values<run_kind::training> train_on_batch(sample_set const& x, sample_set const& y,
-                                                  sample_source const& sample_weight = {},
-                                                  std::vector<class_weight_entry> const& class_weight = {}) {
-    static_assert(report<single_batch_problem<M, training, Machine>>());
+  template <class Trained = M>
+  result_or_verdict<single_batch_problem<Trained, training, Machine>, batch_values<run_kind::training>> train_on_batch(
+      sample_set const& x, sample_set const& y, sample_source const& sample_weight = {},
+      std::vector<class_weight_entry> const& class_weight = {}) {
     auto const calling = this->begin_call("train_on_batch");
     loader const data(x, y, sample_weight, class_weight);
-    return run_single<run_kind::training>(data);
+    return {run_single<run_kind::training>(data)};
   }
   /// Evaluates one batch. Definition: tf.keras.Model.test_on_batch.
   batch_values<run_kind::evaluation> test_on_batch(sample_set const& x, sample_set const& y,
@@ -391,7 +392,8 @@ namespace stagecraft {
 /// Errors: those of the model's layers and stages, and those of the training description, alone and with the machine:
 /// E4020 to E4025, E2020 to E2022, E2024, E2026 to E2049, E2061, E2062, E4089, E4092, E4094.
 template <Model M, auto Training, class Machine = host<>,
-          class Verdict = typename detail::early_verdict<detail::run_problem<M, Training, Machine, true>()>::checked>
+          class Verdict = typename detail::early_verdict<detail::run_problem<M, Training, Machine, true>()>::checked,
+          bool = decltype(detail::find_loops_to_check<M, Training, Machine, true>())::are_used>
 using trainer = typename Verdict::template model<detail::trainer_or_stand_in<M, Training, Machine>>;
 
 }  // namespace stagecraft

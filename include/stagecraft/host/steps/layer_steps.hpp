@@ -162,18 +162,23 @@ class layer_call {
   }
 
  private:
+  [[nodiscard]] static constexpr fixed_name const& name() {
+    if constexpr (requires { Call::layer_name; })
+      return Call::layer_name;
+    else
+      return Call::plan::graph.layer_of(Call::call).name;
+  }
   static constexpr diagnostic no_weight_problem = [] {
     diagnostic problem;
     if (Call::parameter_count == 0)
-      problem.report(4034, "layer '", Call::plan::graph.layer_of(Call::call).name,
-                     "' uses a weight, but its `parameters` declares none");
+      problem.report(4034, "layer '", name(), "' uses a weight, but its `parameters` declares none");
     return problem;
   }();
   // The index is a constant nearly always, and then this is nothing.
   static void check(char const* what, int index, int count) {
     if (index < 0 || index >= count)
-      throw_data_error("E4034", "layer '%s': asked for %s with number %d, but it has %d",
-                       Call::plan::graph.layer_of(Call::call).name.characters, what, index, count);
+      throw_data_error("E4034", "layer '%s': asked for %s with number %d, but it has %d", name().characters, what,
+                       index, count);
   }
   static constexpr std::size_t output_floats = static_cast<std::size_t>(Call::batch) * Call::size;
   [[nodiscard]] static constexpr std::size_t input_floats(int index) {

@@ -80,6 +80,18 @@ constexpr bool has_profile() {
   }
 }
 
+inline constexpr diagnostic no_problem{};
+
+/// Why a job's tensors do not fit into the memory of its machine: E3010, E3012, E3046. Nothing, if there is no profile.
+/// A function template gives it `Asked`, so that the answer is found when the function is called.
+template <class Job, bool Asked>
+constexpr diagnostic const& problem_of_fit() {
+  if constexpr (has_profile<Job>())
+    return memory_problem<Job>;
+  else
+    return no_problem;
+}
+
 /// The first rule that a description of a training breaks on this machine, whatever the machine's memory is.
 template <class Job>
 constexpr diagnostic const& profile_problem() {
@@ -151,9 +163,12 @@ class model_profile {
 
   // Fit.
   /// True, or the build stops with E3010, E3012 or E3046, which say what is too large.
-  [[nodiscard]] static constexpr bool fits() {
-    if constexpr (valid) static_assert(detail::report<detail::memory_problem<Job>>());
-    return true;
+  template <bool Asked = true>
+  [[nodiscard]] static constexpr detail::result_or_verdict<detail::problem_of_fit<Job, Asked>(), bool> fits() {
+    if constexpr (detail::problem_of_fit<Job, Asked>().has_text())
+      return {};
+    else
+      return true;
   }
   /// True if a tile, streaming memory, or the I/O tiles are too small; the build goes on.
   [[nodiscard]] static constexpr bool out_of_memory() {

@@ -59,7 +59,7 @@ struct embedding : layer<embedding> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr tracing::mask_rule compute_mask() const { return {.is_none = !options.mask_zero}; }
+  [[nodiscard]] constexpr tracing::mask_rule compute_mask() const { return {0, false, !options.mask_zero}; }
 
   constexpr auto call(auto& ops, auto x) const {
     if (options.mask_zero && x.rank() != 2)

@@ -28,7 +28,7 @@ struct masking : option_layer<masking, masking_options, &masking_options::mask_v
 
   using option_layer::option_layer;
 
-  [[nodiscard]] constexpr tracing::mask_rule compute_mask() const { return {options.mask_value, true}; }
+  [[nodiscard]] constexpr tracing::mask_rule compute_mask() const { return {options.mask_value, true, false}; }
 
   constexpr auto call(auto& ops, auto x) const {
     if (x.rank() != 3) ops.error(1041, "expects an input of shape (steps, features)");

@@ -32,25 +32,17 @@ class option_callback : public callback {
 
  public:
   template <class O = Options>
-  explicit option_callback(any_options) : option_callback(refused<O>{}) {}
+  explicit option_callback(any_options) noexcept(report<wrong_callback_options_problem<O>>()) {}
   template <class O = Options>
-  option_callback(any_argument, any_options) : option_callback(refused<O>{}) {}
+  option_callback(any_argument, any_options) noexcept(report<wrong_callback_options_problem<O>>()) {}
   template <class O = Options>
-  option_callback(any_argument, any_argument, any_options) : option_callback(refused<O>{}) {}
+  option_callback(any_argument, any_argument, any_options) noexcept(report<wrong_callback_options_problem<O>>()) {}
 #if defined(__clang__)
   // Clang takes a list with designators for this one alone. GCC 12 would take it for a conversion of the first argument
   // of any constructor, such as the name of a file.
   template <class O = Options>
-  explicit option_callback(...) : option_callback(refused<O>{}) {}
+  explicit option_callback(...) noexcept(report<wrong_callback_options_problem<O>>()) {}
 #endif
-
- private:
-  template <class O>
-  struct refused {
-    static_assert(report<wrong_callback_options_problem<O>>());
-  };
-  template <class O>
-  explicit option_callback(refused<O>) {}
 };
 
 }  // namespace stagecraft::trainers
