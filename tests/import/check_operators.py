@@ -93,8 +93,8 @@ def main():
             code, text = run("show", FOLDER / "numbers.onnx")
             check((code == 0 if not said else code == 1 and said in text), f"{count} times {number}: {code} {text}")
     names = {name for each in operators.values() for name, _, _ in each}
-    for path in sorted(TOOL.glob("*.cpp")):
-        if path.name.startswith("export") or path.name in ("onnx_builder.cpp", "operator_table.cpp", "onnx_versions.cpp"):
+    for path in sorted(TOOL.rglob("*.cpp")):
+        if path.parent.name == "export" or path.name in ("onnx_builder.cpp", "operator_table.cpp", "onnx_versions.cpp"):
             continue
         for name in re.findall(r"node\.(?:find|integer|integers|real|text)\(\"(\w+)\"", path.read_text()):
             check(name in names, f"{path.name} reads '{name}', which the table of operators has not")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Converts ONNX's nodes that move numbers: axes and shapes.
 #include "attention_nodes.hpp"
-#include "operation_nodes.hpp"
+#include "onnx/operations/operation_nodes.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -2,7 +2,7 @@
 // Functions that converters of nodes to operations share.
 #pragma once
 
-#include "onnx_trace.hpp"
+#include "onnx/onnx_trace.hpp"
 
 #include <string>
 #include <vector>
