@@ -5,6 +5,7 @@
 #include "commands/compile_command.hpp"
 #include "commands/convert_command.hpp"
 #include "commands/pipeline_command.hpp"
+#include "commands/plan_command.hpp"
 #include "commands/run_command.hpp"
 #include "commands/signature_command.hpp"
 #include "progress.hpp"
@@ -130,6 +131,7 @@ int main(int argc, char** argv) {
   tool::add_compile_command(app);
   tool::add_convert_command(app);
   tool::add_pipeline_command(app);
+  tool::add_plan_command(app);
   tool::add_run_command(app);
   tool::add_scan_command(app);
   tool::add_serve_command(app);
