@@ -119,20 +119,21 @@ class session : public session_shape<typename Job::described> {
     }
   }
 
-  /// Whether `call(x, y)` can run the model: forward steps on one thread and floats, from one input to one output.
+  /// True if `call(x, y)` can run the model: forward steps on one thread and floats, from one input to one output.
   static constexpr bool calls_alone = [] {
     if constexpr (sizes::stages == 1 && sizes::workers == 1)
       return pipeline_pass<session, execution_mode::inference, 0>::runs_alone;
     else
       return false;
   }();
-  /// One micro-batch of the first replica, forward, by the caller's thread: the steps and nothing else. `x` and `y`
-  /// hold the whole batch. Denormal numbers are what the caller's thread has set.
-  void call(float const* x, float* y)
+  /// One micro-batch, forward, by the caller's thread: the steps alone, with the thread's treatment of denormal
+  /// numbers. `x` and `y` hold the whole batch. `states` replace the session's (prepared_weights::state_floats).
+  void call(float const* x, float* y, float* states = nullptr)
     requires calls_alone
   {
     if (weights_changed_) [[unlikely]]
       begin_run();
+    alone_.kept_states = states;
     pipeline_pass<session, execution_mode::inference, 0>::call(*pointers_[0], alone_, x, y);
   }
 
@@ -286,7 +287,6 @@ class session : public session_shape<typename Job::described> {
     else
       return floats;
   }();
-
   /// What each device has for a step's tensors as floats, where they are stored in 16 bits.
   static constexpr long long widened_floats = policy::template widened_floats<first_plan>();
 

@@ -278,15 +278,19 @@ struct call_steps {
     traced_layer<Call>::prepare(call, to);
   }
   template <class Call>
-  static void store_states(Call const& call, float* prepared) {
-    traced_layer<Call>::store_states(call, prepared);
-  }
-  template <class Call>
-  static constexpr bool keeps_states() {
+  static constexpr long long kept_floats() {
     if constexpr (is_elementwise<Call> || transfers_of_call<Call>::holds)
-      return false;
+      return 0;
     else
-      return traced_layer<Call>::keeps_states();
+      return traced_layer<Call>::kept_floats();
+  }
+  template <class Call, class StateOf>
+  static void take_states(float* kept, StateOf const& state_of) {
+    traced_layer<Call>::take_states(kept, state_of);
+  }
+  template <class Call, class StateOf>
+  static void give_states(float* kept, StateOf const& state_of) {
+    traced_layer<Call>::give_states(kept, state_of);
   }
   template <class Call>
   static constexpr long long shared_workspace() {
