@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
                                         std::to_string(stagecraft::version_patch));
   app.require_subcommand(1);
 
-  std::vector<std::string> shapes, output_nodes;
+  std::vector<std::string> shapes, dimensions, values, output_nodes;
   std::string signature;
   auto const add_file = [&](CLI::App& command, std::string& file) {
     auto* const own = command.add_option("file", file,
@@ -96,6 +96,12 @@ int main(int argc, char** argv) {
     command.add_option("--input-shape", shapes,
                        "The shape of an input without the batch, such as 224,224,3, where the file has None; once for "
                        "each input");
+    command
+        .add_option("--dimension", dimensions,
+                    "Lengths that an ONNX file leaves open, by name or by input and axis: batch=1,height=320 or "
+                    "input.0=1")
+        ->delimiter(',');
+    command.add_option("--input-value", values, "An input of an ONNX file that is to be a constant: rate=16000");
     return own;
   };
 
@@ -134,6 +140,8 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
     import.options.input_shapes = show.options.input_shapes = shapes_of(shapes);
     import.options.architecture = architecture;
+    import.options.dimensions = show.options.dimensions = dimensions;
+    import.options.input_values = show.options.input_values = values;
     import.options.signature = show.options.signature = signature;
     import.options.output_nodes = show.options.output_nodes = output_nodes;
     if (import_app->parsed()) import.run();
