@@ -27,10 +27,11 @@ using namespace stagecraft::layers;
 namespace sc = stagecraft;
 
 inline constexpr auto single = sc::inference{.batch_size = 1};
+inline constexpr auto fast_single = sc::inference{.batch_size = 1, .activations = sc::fast};
 
-template <class Net>
+template <class Net, auto const& Description = single>
 class predictor_call {
-  using model_type = sc::predictor<Net, single>;
+  using model_type = sc::predictor<Net, Description>;
 
  public:
   static constexpr std::size_t inputs = model_type::call_inputs, outputs = model_type::call_outputs;
@@ -50,7 +51,10 @@ class predictor_call {
   std::array<float, outputs> y_{};
 };
 
-template <class Net, class ByHand>
+enum class has_functions : bool { no, yes };
+
+/// A row; networks with tanh and the like have their fast forms, too.
+template <class Net, class ByHand, has_functions Functions = has_functions::no>
 void add_network(std::string const& name) {
   using own = predictor_call<Net>;
   static own model;
@@ -63,6 +67,11 @@ void add_network(std::string const& name) {
   static ByHand by_hand(row.weights);
   check<own::inputs>(row, "by hand", by_hand);
   add_program<own::inputs>(row, "stagecraft", model);
+  if constexpr (Functions == has_functions::yes) {
+    static predictor_call<Net, fast_single> fast;
+    check<own::inputs>(row, "fast activations", fast);
+    add_program<own::inputs>(row, "fast_activations", fast);
+  }
   add_program<own::inputs>(row, "by_hand", by_hand);
 #if defined(STAGECRAFT_BENCHMARK_RTNEURAL)
   add_rtneural_eigen(row);
@@ -83,13 +92,13 @@ void add_conv1d(std::string const& name) {
 }
 template <std::size_t N>
 void add_lstm() {
-  add_network<sc::sequential<input{1, int{N}}.of_batch_size(1), lstm{int{N}, {.stateful = true}}>, lstm_by_hand<N, N>>(
-      "lstm " + std::to_string(N));
+  add_network<sc::sequential<input{1, int{N}}.of_batch_size(1), lstm{int{N}, {.stateful = true}}>, lstm_by_hand<N, N>,
+              has_functions::yes>("lstm " + std::to_string(N));
 }
 template <std::size_t N>
 void add_gru() {
-  add_network<sc::sequential<input{1, int{N}}.of_batch_size(1), gru{int{N}, {.stateful = true}}>, gru_by_hand<N, N>>(
-      "gru " + std::to_string(N));
+  add_network<sc::sequential<input{1, int{N}}.of_batch_size(1), gru{int{N}, {.stateful = true}}>, gru_by_hand<N, N>,
+              has_functions::yes>("gru " + std::to_string(N));
 }
 
 }  // namespace
@@ -110,10 +119,10 @@ int main(int argc, char** argv) {
     add_lstm<16>();
     add_lstm<64>();
     add_network<sc::sequential<input{1, 1}.of_batch_size(1), lstm{40, {.stateful = true}}, dense{1}>,
-                then_dense<lstm_by_hand<1, 40>, 40, 1>>("amplifier: lstm 40, dense 1");
+                then_dense<lstm_by_hand<1, 40>, 40, 1>, has_functions::yes>("amplifier: lstm 40, dense 1");
     add_network<
         sc::sequential<input{64, 1}.of_batch_size(1), lstm{40, {.return_sequences = true, .stateful = true}}, dense{1}>,
-        block_by_hand<then_dense<lstm_by_hand<1, 40>, 40, 1>, 64>>("amplifier, 64 samples a call");
+        block_by_hand<then_dense<lstm_by_hand<1, 40>, 40, 1>, 64>, has_functions::yes>("amplifier, 64 samples a call");
   }
   sc::kernels::flush_denormals const flush;
   benchmark::RunSpecifiedBenchmarks();

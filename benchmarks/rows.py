@@ -8,7 +8,7 @@ stagecraft's figure over the peer's. A row without one is there to be seen.
 from dataclasses import dataclass
 
 # Programs of stagecraft's own that are no peers.
-OWN = ("stagecraft", "kernels", "one_thread", "no_stages", "trainer", "hand_loop")
+OWN = ("stagecraft", "kernels", "one_thread", "no_stages", "trainer", "hand_loop", "fast_activations")
 NAMES = {
     "eigen": "Eigen",
     "openblas": "OpenBLAS",

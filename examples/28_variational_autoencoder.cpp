@@ -4,6 +4,7 @@
 // loss by a layer. Fails if the test's images cost more than 200 nats each, where the mean of all images costs 235, or
 // if less than 10 of them are the divergence, so that little goes through the numbers.
 #include <stagecraft/stagecraft.hpp>
+#include <stagecraft/training/shares.hpp>
 #include <cstddef>
 #include <cstdio>
 #include <random>
@@ -67,9 +68,8 @@ int main(int argc, char** argv) {
   model.fit(train.x, train.x, {.epochs = given.epochs, .validation_data = {test.x, test.x}});
   auto const [loss, reconstruction] = model.evaluate(test.x, test.x, {.verbose = 0});
 
-  // The decoder alone, with what it has learnt.
-  sc::predictor<decoder, five> draws;
-  draws.set_weights(model.get_weights<"decoder">());
+  // The decoder alone, with what it has learnt: its weights are the trainer's.
+  sc::predictor<decoder, five> draws{sc::shares<"decoder">(model)};
   std::mt19937 engine(1);
   xt::xtensor<float, 2> numbers({five.batch_size, latent});
   for (float& number : numbers) {

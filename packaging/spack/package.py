@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A Spack package: copy this folder to packages/stagecraft of a repository of packages.
+# A Spack package, for Spack 1.0 and newer: copy this folder to packages/stagecraft of a repository of packages. Then, in a
+# checkout of stagecraft, `spack dev-build stagecraft@main` installs that checkout.
 from spack.package import *
+from spack_repo.builtin.build_systems.cmake import CMakePackage
 
 
 class Stagecraft(CMakePackage):
@@ -9,12 +11,13 @@ class Stagecraft(CMakePackage):
 
     license("BSD-3-Clause")
 
-    # A release's archive and its checksum, or the repository: `git = ...` and version("main", branch="main").
+    # `spack install` needs where it comes from: `git = ...` here, or a version with a release's archive and its checksum.
     version("main", branch="main")
 
     variant("io", default=True, description="Files of weights and models, applications")
     variant("hdf5", default=False, description="Keras's own files")
     variant("images", default=False, description="Images in files and folders")
+    variant("mpi", default=False, description="Replicas on several processes")
 
     depends_on("cxx", type="build")
     depends_on("cmake@3.25:", type="build")
@@ -28,6 +31,7 @@ class Stagecraft(CMakePackage):
     with when("+images"):
         depends_on("libpng")
         depends_on("jpeg")
+    depends_on("mpi", when="+mpi")
     requires("+io", when="+hdf5")
     requires("+io", when="+images")
     requires("%gcc@12:", "%clang@19:", policy="one_of", msg="stagecraft needs GCC 12 or Clang 19")

@@ -245,14 +245,14 @@ using namespace reports;
 namespace stagecraft {
 
 /// A string of at most `Capacity` characters, usable in constant evaluation and as a template argument.
-/// What does not fit is cut off, and `is_cut` says so; nothing allocates.
+/// What does not fit is cut off, and `is_cut()` says so; nothing allocates.
 template <std::size_t Capacity>
 struct fixed_text {
   static constexpr std::size_t capacity = Capacity;
 
-  char characters[Capacity + 1]{};
+  /// The text, a zero, and whether characters are missing: a member of its own would be printed with each name.
+  char characters[Capacity + 2]{};
   std::size_t length = 0;
-  bool is_cut = false;  ///< true: characters are missing
 
   constexpr fixed_text() = default;
   constexpr fixed_text(char const* text) { append(std::string_view(text)); }
@@ -261,6 +261,8 @@ struct fixed_text {
   [[nodiscard]] constexpr std::string_view view() const noexcept { return {characters, length}; }
   [[nodiscard]] constexpr bool empty() const noexcept { return length == 0; }
   constexpr operator std::string_view() const noexcept { return view(); }
+  /// True if characters are missing.
+  [[nodiscard]] constexpr bool is_cut() const noexcept { return characters[Capacity + 1] != 0; }
 
   constexpr fixed_text& append(std::string_view text) {
     // One plain loop: constant evaluation counts its steps.
@@ -268,14 +270,14 @@ struct fixed_text {
     char const* const from = text.data();
     for (std::size_t i = 0; i < count; ++i) characters[length + i] = from[i];
     length += count;
-    if (count < text.size()) is_cut = true;
+    if (count < text.size()) cut();
     return *this;
   }
   constexpr fixed_text& append(char c) {
     if (length < Capacity)
       characters[length++] = c;
     else
-      is_cut = true;
+      cut();
     return *this;
   }
   constexpr fixed_text& append(long long number) {
@@ -291,6 +293,9 @@ struct fixed_text {
     return *this;
   }
   constexpr fixed_text& append(int number) { return append(static_cast<long long>(number)); }
+
+  /// Records that characters are missing.
+  constexpr void cut() noexcept { characters[Capacity + 1] = 1; }
 
   friend constexpr bool operator==(fixed_text const& a, fixed_text const& b) { return a.view() == b.view(); }
   friend constexpr bool operator==(fixed_text const& a, std::string_view b) { return a.view() == b; }
@@ -580,6 +585,23 @@ using early_verdict = verdict_on<Problem>;
 /// function, since GCC and Clang print a function's template argument, the name of the problem.
 template <auto const& Problem>
 using report = verdict_on<Problem>;
+
+/// A result with its members, so that what is asked of it is no second error.
+template <class Verdict, class Result>
+struct refused : Result {
+  static_assert(Verdict{});
+};
+
+/// What a member function returns: `Result`, or a class that reports a diagnostic with a text. That class is completed
+/// where the function is called, so that the error is at the user's line, and no argument of the function's class is
+/// printed:
+///
+///     template <fixed_name Name>
+///     result_or_verdict<problem_of<M, Name>> reset();
+template <auto const& Problem, class Result = void>
+using result_or_verdict = std::conditional_t<
+    Problem.has_text(),
+    std::conditional_t<std::is_class_v<Result>, refused<verdict_on<Problem>, Result>, verdict_on<Problem>>, Result>;
 
 }  // namespace stagecraft::diagnostics
 
@@ -2784,7 +2806,7 @@ struct counted_draft {
   constexpr explicit counted_draft(Draft const& made) : sizes(made.sizes()), kept(made) {}
 };
 template <class Make>
-inline constexpr counted_draft<decltype(Make{}())> draft_of{Make{}()};
+inline constexpr auto draft_of = counted_draft(Make{}());
 
 template <class Make, auto Sizes>
 constexpr auto freeze() {
@@ -3889,11 +3911,12 @@ enum class layer_kernel : unsigned char {
   each_step                ///< the steps of the layer `each`, to which all steps of a sequence are samples
 };
 
-/// What a layer lacks that has neither a `call` nor a kernel, and so must bring loops of its own.
-enum class missing_loops : unsigned char {
-  none,      ///< it has a `call`, a kernel, or both loops
-  backward,  ///< it has `forward` alone, so that it can only be run
-  forward    ///< it has no `forward`, so that its shapes are known and nothing else
+/// Which loops of its own a layer brings. One that has neither a `call` nor a kernel needs them.
+enum class own_loops : unsigned char {
+  unneeded,  ///< it has a `call` or a kernel, or is final, so that it cannot be asked
+  both,      ///< it has `forward` and `backward`
+  forward,   ///< it has `forward` alone, so that it can only be run
+  missing    ///< it has no `forward`, so that its shapes are known and nothing else
 };
 
 }  // namespace stagecraft
@@ -3937,7 +3960,7 @@ struct layer_info {
   dtype type_of_values = dtype::of_policy;   ///< the type of its weights and of what it computes
   bool is_on_host = false;                   ///< the host carries it out, where the machine has IPUs
   layer_kernel kernel = layer_kernel::none;  ///< the kernel that carries out its steps
-  missing_loops lacks = missing_loops::none;
+  own_loops loops = own_loops::unneeded;
   int traced_id = 0;  ///< `layer_base::layer_id` of the layer itself, after the model's code has run
 
   /// True if a weight is one of this layer's.
@@ -3948,7 +3971,7 @@ struct layer_info {
   /// Takes the layer's properties at its first call.
   constexpr void take(auto const& record) {
     kernel = record.kernel;
-    lacks = record.lacks;
+    loops = record.loops;
     pipeline_stage = record.layer->pipeline_stage;
     type_of_values = record.layer->layer_dtype;
     is_on_host = record.layer->is_on_host;
@@ -4133,9 +4156,10 @@ namespace stagecraft::tracing {
 
 /// A step counts where a tensor has not this value: the whole number that stands for it, or any of its features.
 struct mask_rule {
-  float value = 0;
-  bool of_features = false;
-  bool is_none = false;  ///< true: the layer makes no mask after all
+  // No default values, as in step_masks.
+  float value;
+  bool of_features;
+  bool is_none;  ///< true: the layer makes no mask after all
 
   friend constexpr bool operator==(mask_rule const&, mask_rule const&) = default;
 };
@@ -4517,7 +4541,7 @@ struct call_record {
   wrapped_names wrapped;          // those of the layers inside it, which have none of their own
   type_tag const* type;
   layer_kernel kernel = layer_kernel::none;
-  missing_loops lacks = missing_loops::none;
+  own_loops loops = own_loops::unneeded;
   tracing::array_view<symbolic_tensor const> inputs;
   stagecraft::shape shape;
   dtype type_of_output = dtype::float32;
@@ -4808,7 +4832,7 @@ constexpr type_counter& model_builder::counter_of(type_tag const* type) {
 
 /// E1026 a name too long, E1005 one that something else in the same model has.
 constexpr void model_builder::take_name(std::string_view what, fixed_name const& name) {
-  if (name.is_cut)
+  if (name.is_cut())
     problem.report(1026, what, " name '", name, "...' has more than ", static_cast<int>(max_name_length),
                    " characters; give the ", what, " a shorter name");
   if (!names_.take(name, scopes_[frames_.back().scope].instance))
@@ -5765,12 +5789,10 @@ constexpr model_description description_of_model() {
 
 /// What a model lacks to be traced, when it is called with a number of tensors (0: it is the outermost model).
 template <class M, std::size_t Inputs>
-inline constexpr diagnostic definition_problem = [] {
-  if constexpr (requires { M::template check_definition<Inputs>(); })
-    return M::template check_definition<Inputs>();
-  else
-    return diagnostic{};
-}();
+inline constexpr diagnostic definition_problem{};
+template <class M, std::size_t Inputs>
+  requires requires { M::template check_definition<Inputs>(); }
+inline constexpr diagnostic definition_problem<M, Inputs> = M::template check_definition<Inputs>();
 
 /// E1022 unless a model's function returns one tensor or several.
 template <class M, class Result>
@@ -5889,7 +5911,7 @@ constexpr traced_graph stand_in(diagnostic const& problem) {
 
 template <class M>
 struct make_graph {
-  constexpr traced_graph operator()() const {
+  constexpr auto operator()() const {
     if constexpr (definition_problem<M, 0>.failed()) {
       return stand_in(definition_problem<M, 0>);
     } else {
@@ -5902,7 +5924,7 @@ struct make_graph {
 
 /// The records of a model, or of what stands in for it, and its problem.
 template <class M>
-inline constexpr auto const& frozen_graph = frozen<make_graph<M>>;
+inline constexpr auto frozen_graph = freeze<make_graph<M>, draft_of<make_graph<M>>.sizes>();
 
 /// The model that was traced: of a pipelined one, the model without its stages.
 template <class M>
@@ -5972,10 +5994,9 @@ constexpr diagnostic const& problem_to_report() {
     return definition_problem<M, 0>;
 }
 
-/// The verdict on a model's layers and shapes. `typename layer_verdict<M>::template model<M>` is the model itself,
-/// checked where it is named.
-template <class M, bool Check = true>
-using layer_verdict = verdict_on<problem_to_report<M, Check>()>;
+/// The model itself, whose layers and shapes are checked where it is named.
+template <class M, bool Check = true, class Verdict = typename early_verdict<problem_to_report<M, Check>()>::checked>
+using checked_model = typename Verdict::template model<M>;
 
 /// The type that `named<...>` names.
 template <fixed_text Name, Model M>
@@ -7074,6 +7095,80 @@ class operation_list {
 
 }  // namespace stagecraft::operations
 
+// ---- stagecraft/operations/tensor_value.hpp
+// The result of an operation, as a layer's `call` sees it. Its operators and functions are in operations/tensor.hpp.
+
+namespace stagecraft::operations::detail {
+
+/// E1139.
+template <class>
+inline constexpr diagnostic tensor_as_number_problem = [] {
+  diagnostic problem;
+  problem.report(
+      1139,
+      "a tensor of a call(...) is used as a number, which it is not yet: in place of std::exp(x) and "
+      "its like write exp(x), in place of `?:`, `if` and std::max write where(condition, a, b) and maximum(a, b)");
+  return problem;
+}();
+
+}  // namespace stagecraft::operations::detail
+
+namespace stagecraft::operations {
+
+/// Types that C++ calls arithmetic.
+template <class T>
+concept Number = std::is_arithmetic_v<T>;
+
+/// A value that does not exist yet: a number in a list of operations. Copies are the same value.
+struct tensor {
+  operation_list* list = nullptr;
+  int id = -1;
+
+  [[nodiscard]] constexpr operations::node const& node() const { return list->node_of(id); }
+  /// All its extents, the batch among them.
+  [[nodiscard]] constexpr extents shape() const { return node().shape; }  // a copy: the list moves when it grows
+  [[nodiscard]] constexpr int rank() const { return shape().rank; }
+  /// The type of its elements.
+  [[nodiscard]] constexpr dtype type() const { return node().type; }
+  /// Length of an axis, counted from the end if negative. E1070 for one that it does not have.
+  [[nodiscard]] constexpr int length(int axis) const {
+    if (shape().has(axis)) return shape()[axis];
+    list->fail("axis ", axis, " of a tensor of shape ", shape(), " does not exist");
+    return 1;
+  }
+
+  /// Conversions that std::exp and conditions ask for: E1139, where GCC sees it first.
+  template <class T>
+    requires(std::is_same_v<T, double> || std::is_same_v<T, bool>)
+  constexpr explicit(std::is_same_v<T, bool>) operator T() const
+      noexcept(detail::report<detail::tensor_as_number_problem<T>>()) {
+    return {};
+  }
+};
+
+/// The number `value`, wherever it is needed.
+constexpr tensor number(operation_list& list, float value) { return {&list, list.append(constant{value}, {})}; }
+/// The number `value` as an operand beside a: int32 if a is, and `value` is written as a whole number; else a float.
+/// E1188 for one that int32 does not have.
+constexpr tensor number_beside(tensor a, double value, bool is_integral);
+/// f of operands some of which are int32: see operations/whole_numbers.hpp.
+constexpr tensor apply_to_whole(function f, std::initializer_list<tensor> of);
+
+/// f at each place. E1070 if the extents do not broadcast.
+template <std::same_as<tensor>... More>
+constexpr tensor apply(function f, tensor a, More... more) {
+  extents out = a.shape();
+  for (tensor const other : {a, more...}) {
+    if (other.type() == dtype::int32) return apply_to_whole(f, {a, more...});
+    if (out.broadcast_with(other.shape())) continue;
+    a.list->fail("shapes ", out, " and ", other.shape(), " do not broadcast in '", name(f), "'");
+    return a;
+  }
+  return {a.list, a.list->append(map{f}, out, {a.id, more.id...})};
+}
+
+}  // namespace stagecraft::operations
+
 // ---- stagecraft/operations/whole_numbers.hpp
 // Conversions between types of elements, and functions of tensors some of which are int32.
 
@@ -7095,7 +7190,7 @@ constexpr tensor map_whole(whole_function f, tensor a, tensor b = {}) {
 constexpr tensor int32_number(operation_list& list, int value) {
   return {&list, list.append(whole_map{whole_function::constant, value}, {})};
 }
-/// The same elements under another type whose values lie in memory as floats, too.
+/// Returns x's items under another type whose values lie in memory as floats, too.
 constexpr tensor with_type(tensor x, dtype type) {
   tensor const result{x.list, x.list->append(map{function::identity}, x.shape(), {x.id})};
   result.list->node_of(result.id).type = type;
@@ -7122,6 +7217,12 @@ constexpr bool whole_function_of(function f, whole_function& found) {
   }
 }
 
+/// Whether each element of x is not 0: boolean.
+constexpr tensor is_not_zero(tensor x) {
+  tensor const zero = number(*x.list, 0);
+  return apply(function::equal, apply(function::equal, x, zero), zero);
+}
+
 }  // namespace detail
 
 /// x in another type: Keras's `ops.cast`. From float32 to int32 the fraction is cut off, numbers beyond int32 become
@@ -7135,7 +7236,7 @@ constexpr tensor cast(tensor x, dtype type) {
     case dtype::float32:
       return from == dtype::int32 ? detail::map_whole(whole_function::to_float, x) : detail::with_type(x, type);
     case dtype::boolean:
-      return from == dtype::int32 ? detail::map_whole(whole_function::to_bool, x) : not_equal(x, 0.0F);
+      return from == dtype::int32 ? detail::map_whole(whole_function::to_bool, x) : detail::is_not_zero(x);
     case dtype::uint8:
     case dtype::int8:
       if (from == dtype::boolean) return detail::with_type(x, type);
@@ -7195,55 +7296,9 @@ constexpr tensor apply_to_whole(function f, std::initializer_list<tensor> of) {
 }  // namespace stagecraft::operations
 
 // ---- stagecraft/operations/tensor.hpp
-// The result of an operation, as a layer's `call` sees it: operators and functions append operations to its list.
-
-namespace stagecraft::operations::detail {
-
-/// E1139.
-template <class>
-inline constexpr diagnostic tensor_as_number_problem = [] {
-  diagnostic problem;
-  problem.report(
-      1139,
-      "a tensor of a call(...) is used as a number, which it is not yet: in place of std::exp(x) and "
-      "its like write exp(x), in place of `?:`, `if` and std::max write where(condition, a, b) and maximum(a, b)");
-  return problem;
-}();
-
-}  // namespace stagecraft::operations::detail
+// Operators and functions of the results of operations: each appends operations to its operands' list.
 
 namespace stagecraft::operations {
-
-/// Types that C++ calls arithmetic.
-template <class T>
-concept Number = std::is_arithmetic_v<T>;
-
-/// A value that does not exist yet: a number in a list of operations. Copies are the same value.
-struct tensor {
-  operation_list* list = nullptr;
-  int id = -1;
-
-  [[nodiscard]] constexpr operations::node const& node() const { return list->node_of(id); }
-  /// All its extents, the batch among them.
-  [[nodiscard]] constexpr extents shape() const { return node().shape; }  // a copy: the list moves when it grows
-  [[nodiscard]] constexpr int rank() const { return shape().rank; }
-  /// The type of its elements.
-  [[nodiscard]] constexpr dtype type() const { return node().type; }
-  /// Length of an axis, counted from the end if negative. E1070 for one that it does not have.
-  [[nodiscard]] constexpr int length(int axis) const {
-    if (shape().has(axis)) return shape()[axis];
-    list->fail("axis ", axis, " of a tensor of shape ", shape(), " does not exist");
-    return 1;
-  }
-
-  /// Conversions that std::exp and conditions ask for: E1139, where GCC sees it first.
-  template <class T>
-    requires(std::is_same_v<T, double> || std::is_same_v<T, bool>)
-  constexpr explicit(std::is_same_v<T, bool>) operator T() const
-      noexcept(detail::report<detail::tensor_as_number_problem<T>>()) {
-    return {};
-  }
-};
 
 /// Results of a scan: each state after all trips, along the axis that it ran over, and after the last one.
 template <std::size_t States>
@@ -7251,27 +7306,6 @@ struct scanned {
   std::array<tensor, States> all{};   ///< each state after all trips, along the axis
   std::array<tensor, States> last{};  ///< each state after the last trip
 };
-
-/// The number `value`, wherever it is needed.
-constexpr tensor number(operation_list& list, float value) { return {&list, list.append(constant{value}, {})}; }
-/// The number `value` as an operand beside a: int32 if a is, and `value` is written as a whole number; else a float.
-/// E1188 for one that int32 does not have.
-constexpr tensor number_beside(tensor a, double value, bool is_integral);
-/// f of operands some of which are int32: see operations/whole_numbers.hpp.
-constexpr tensor apply_to_whole(function f, std::initializer_list<tensor> of);
-
-/// f at each place. E1070 if the extents do not broadcast.
-template <std::same_as<tensor>... More>
-constexpr tensor apply(function f, tensor a, More... more) {
-  extents out = a.shape();
-  for (tensor const other : {a, more...}) {
-    if (other.type() == dtype::int32) return apply_to_whole(f, {a, more...});
-    if (out.broadcast_with(other.shape())) continue;
-    a.list->fail("shapes ", out, " and ", other.shape(), " do not broadcast in '", name(f), "'");
-    return a;
-  }
-  return {a.list, a.list->append(map{f}, out, {a.id, more.id...})};
-}
 
 // Operators and functions of numbers. A plain number counts as a tensor of it.
 constexpr tensor operator-(tensor a) { return apply(function::negative, a); }
@@ -9839,17 +9873,17 @@ struct loop_names {
 template <class L>
 struct with_loop_names : L, loop_names {};
 
-/// Which loops a layer without a `call` lacks, by their names alone: those of a layer are templates.
+/// Which loops a layer without a `call` brings, by their names alone: those of a layer are templates.
 template <class L>
-constexpr missing_loops find_missing_loops() {
+constexpr own_loops find_own_loops() {
   if constexpr (kernel_of<L> != layer_kernel::none || requires { L::is_view; } || std::is_final_v<L>)
-    return missing_loops::none;
+    return own_loops::unneeded;
   else if constexpr (requires { &with_loop_names<L>::forward; })  // else the name is ambiguous
-    return missing_loops::forward;
+    return own_loops::missing;
   else if constexpr (requires { &with_loop_names<L>::backward; })
-    return missing_loops::backward;
+    return own_loops::forward;
   else
-    return missing_loops::none;
+    return own_loops::both;
 }
 
 /// The class name of a layer, or a text in its place.
@@ -10051,7 +10085,7 @@ struct layer_call {
     detail::add_wrapped_names(self, record.wrapped);
     record.type = tracing::tag_of<L>;
     record.kernel = runs_by_operations(self) ? layer_kernel::none : kernel_of<L>;
-    if constexpr (!detail::HasCall<L>) record.lacks = detail::find_missing_loops<L>();
+    if constexpr (!detail::HasCall<L>) record.loops = detail::find_own_loops<L>();
     record.inputs = given;
     record.shape = given[0].shape();
     record.type_of_output = given[0].type();
@@ -10167,30 +10201,23 @@ struct layer : tracing::layer_base {
   /// Options in braces that the layer does not have, without an argument before them: Clang matches them with `...`
   /// only.
   template <class L = Derived>
-  constexpr explicit layer(...) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
+  constexpr explicit layer(...) noexcept(detail::report<detail::wrong_options_problem<L>>()) {}
 #else
   /// Options in braces that the layer does not have, after up to three other arguments; layers of the library inherit
   /// this with `using layer::layer`. GCC names the option at its line, then prints E1025. Clang takes such options for
   /// `...` only, and lists without designators for these; it has the likely ones, as each costs all layers something.
   template <class L = Derived>
-  constexpr explicit layer(detail::any_options) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
+  constexpr explicit layer(detail::any_options) noexcept(detail::report<detail::wrong_options_problem<L>>()) {}
   template <class L = Derived>
-  constexpr layer(detail::any_argument, detail::any_argument, detail::any_argument, detail::any_options) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
+  constexpr layer(detail::any_argument, detail::any_argument, detail::any_argument,
+                  detail::any_options) noexcept(detail::report<detail::wrong_options_problem<L>>()) {}
 #endif
   template <class L = Derived>
-  constexpr layer(detail::any_argument, detail::any_options) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
+  constexpr layer(detail::any_argument,
+                  detail::any_options) noexcept(detail::report<detail::wrong_options_problem<L>>()) {}
   template <class L = Derived>
-  constexpr layer(detail::any_argument, detail::any_argument, detail::any_options) {
-    static_assert(detail::report<detail::wrong_options_problem<L>>());
-  }
+  constexpr layer(detail::any_argument, detail::any_argument,
+                  detail::any_options) noexcept(detail::report<detail::wrong_options_problem<L>>()) {}
 
   /// Calls the layer. Returns a symbolic tensor, or layer_outputs if it may have several. E1001 and the codes of its
   /// own rules.
@@ -10293,7 +10320,8 @@ namespace stagecraft {
 
 /// Number of calls of layers in a model, its inputs included.
 template <Model M>
-inline constexpr detail::answer<M, int, detail::any_number> call_count{static_cast<int>(graph_of<M>.calls.size())};
+inline constexpr std::conditional_t<detail::is_invalid<M>, detail::any_number, int> call_count{
+    static_cast<int>(graph_of<M>.calls.size())};
 
 }  // namespace stagecraft
 
@@ -11828,11 +11856,12 @@ using settings_of = decltype(find_settings<Description>());
 
 namespace stagecraft::tracing {
 
-/// A number that is given, or not: then the machine's holds. All is zero if it is not, which keeps names short.
+/// A number that is given, or not: then the machine's holds. All is zero if it is not, and no member has a default
+/// value, which keeps names short: GCC then prints `own_setting<float>()`.
 template <class T>
 struct own_setting {
-  T value{};
-  bool is_given = false;
+  T value;
+  bool is_given;
 
   constexpr own_setting() = default;
   constexpr own_setting(T number) : value(number), is_given(true) {}
@@ -26773,6 +26802,7 @@ inline void read_rows(table_indices const& of, float const* table, float* y) {
 namespace stagecraft::kernels {
 
 /// A float as int32: the fraction is cut off; numbers beyond int32 are its nearest number, and NaN is 0.
+template <class Arch = default_architecture>
 [[nodiscard]] constexpr std::int32_t whole_of_float(float x) noexcept {
   if (x >= 2147483648.0F) return 0x7fffffff;
   if (x < -2147483648.0F) return -0x7fffffff - 1;
@@ -26780,6 +26810,7 @@ namespace stagecraft::kernels {
 }
 
 /// base to the power of an exponent that is not negative, modulo 2^32.
+template <class Arch = default_architecture>
 [[nodiscard]] constexpr std::uint32_t wrapped_power(std::uint32_t base, std::uint32_t exponent) noexcept {
   std::uint32_t result = 1;
   for (; exponent != 0; exponent >>= 1U, base *= base)
@@ -26788,6 +26819,7 @@ namespace stagecraft::kernels {
 }
 
 /// A function of int32, as what lies in memory for its result. `a` is a float's bits for `from_float`.
+template <class Arch = default_architecture>
 [[nodiscard]] constexpr float whole_value(operations::whole_function f, float in_a, float in_b) noexcept {
   using enum operations::whole_function;
   auto const a = std::bit_cast<std::int32_t>(in_a), b = std::bit_cast<std::int32_t>(in_b);
@@ -26800,7 +26832,7 @@ namespace stagecraft::kernels {
   bool const rounds_down = rest != 0 && (rest < 0) != (divisor < 0);
   switch (f) {
     case constant: return in_a;
-    case from_float: return whole(static_cast<std::uint32_t>(whole_of_float(in_a)));
+    case from_float: return whole(static_cast<std::uint32_t>(whole_of_float<Arch>(in_a)));
     case to_float: return static_cast<float>(a);
     case to_bool: return truth(a != 0);
     case to_uint8: return static_cast<float>(bits_a & 0xffU);
@@ -26817,7 +26849,7 @@ namespace stagecraft::kernels {
     case floor_divide: return whole(b == 0 ? 0U : static_cast<std::uint32_t>(quotient - (rounds_down ? 1 : 0)));
     case modulo: return whole(b == 0 ? 0U : static_cast<std::uint32_t>(rest + (rounds_down ? divisor : 0)));
     case power:
-      if (b >= 0) return whole(wrapped_power(bits_a, bits_b));
+      if (b >= 0) return whole(wrapped_power<Arch>(bits_a, bits_b));
       return whole(a == 1 ? 1U : a == -1 ? ((bits_b & 1U) != 0 ? ~0U : 1U) : 0U);
     case maximum: return whole(a < b ? bits_b : bits_a);
     case minimum: return whole(b < a ? bits_b : bits_a);
@@ -26834,9 +26866,10 @@ namespace stagecraft::kernels {
 }
 
 /// y = f(a, b) for `count` places, which are `step` floats apart.
+template <class Arch = default_architecture>
 inline void whole_row(operations::whole_function f, std::int64_t count, float* y, std::int64_t step_y, float const* a,
                       std::int64_t step_a, float const* b, std::int64_t step_b) noexcept {
-  for (std::int64_t i = 0; i < count; ++i) y[i * step_y] = whole_value(f, a[i * step_a], b[i * step_b]);
+  for (std::int64_t i = 0; i < count; ++i) y[i * step_y] = whole_value<Arch>(f, a[i * step_a], b[i * step_b]);
 }
 
 }  // namespace stagecraft::kernels
@@ -32118,18 +32151,23 @@ class layer_call {
   }
 
  private:
+  [[nodiscard]] static constexpr fixed_name const& name() {
+    if constexpr (requires { Call::layer_name; })
+      return Call::layer_name;
+    else
+      return Call::plan::graph.layer_of(Call::call).name;
+  }
   static constexpr diagnostic no_weight_problem = [] {
     diagnostic problem;
     if (Call::parameter_count == 0)
-      problem.report(4034, "layer '", Call::plan::graph.layer_of(Call::call).name,
-                     "' uses a weight, but its `parameters` declares none");
+      problem.report(4034, "layer '", name(), "' uses a weight, but its `parameters` declares none");
     return problem;
   }();
   // The index is a constant nearly always, and then this is nothing.
   static void check(char const* what, int index, int count) {
     if (index < 0 || index >= count)
-      throw_data_error("E4034", "layer '%s': asked for %s with number %d, but it has %d",
-                       Call::plan::graph.layer_of(Call::call).name.characters, what, index, count);
+      throw_data_error("E4034", "layer '%s': asked for %s with number %d, but it has %d", name().characters, what,
+                       index, count);
   }
   static constexpr std::size_t output_floats = static_cast<std::size_t>(Call::batch) * Call::size;
   [[nodiscard]] static constexpr std::size_t input_floats(int index) {
@@ -58569,6 +58607,18 @@ constexpr bool has_profile() {
   }
 }
 
+inline constexpr diagnostic no_problem{};
+
+/// Why a job's tensors do not fit into the memory of its machine: E3010, E3012, E3046. Nothing, if there is no profile.
+/// A function template gives it `Asked`, so that the answer is found when the function is called.
+template <class Job, bool Asked>
+constexpr diagnostic const& problem_of_fit() {
+  if constexpr (has_profile<Job>())
+    return memory_problem<Job>;
+  else
+    return no_problem;
+}
+
 /// The first rule that a description of a training breaks on this machine, whatever the machine's memory is.
 template <class Job>
 constexpr diagnostic const& profile_problem() {
@@ -58640,9 +58690,12 @@ class model_profile {
 
   // Fit.
   /// True, or the build stops with E3010, E3012 or E3046, which say what is too large.
-  [[nodiscard]] static constexpr bool fits() {
-    if constexpr (valid) static_assert(detail::report<detail::memory_problem<Job>>());
-    return true;
+  template <bool Asked = true>
+  [[nodiscard]] static constexpr detail::result_or_verdict<detail::problem_of_fit<Job, Asked>(), bool> fits() {
+    if constexpr (detail::problem_of_fit<Job, Asked>().has_text())
+      return {};
+    else
+      return true;
   }
   /// True if a tile, streaming memory, or the I/O tiles are too small; the build goes on.
   [[nodiscard]] static constexpr bool out_of_memory() {
@@ -62328,7 +62381,7 @@ struct embedding : layer<embedding> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  [[nodiscard]] constexpr tracing::mask_rule compute_mask() const { return {.is_none = !options.mask_zero}; }
+  [[nodiscard]] constexpr tracing::mask_rule compute_mask() const { return {0, false, !options.mask_zero}; }
 
   constexpr auto call(auto& ops, auto x) const {
     if (options.mask_zero && x.rank() != 2)
@@ -62417,7 +62470,7 @@ struct masking : option_layer<masking, masking_options, &masking_options::mask_v
 
   using option_layer::option_layer;
 
-  [[nodiscard]] constexpr tracing::mask_rule compute_mask() const { return {options.mask_value, true}; }
+  [[nodiscard]] constexpr tracing::mask_rule compute_mask() const { return {options.mask_value, true, false}; }
 
   constexpr auto call(auto& ops, auto x) const {
     if (x.rank() != 3) ops.error(1041, "expects an input of shape (steps, features)");
@@ -67011,7 +67064,7 @@ namespace stagecraft {
 /// Keras's `model.build(input_shape)`: a model subclass whose inputs have these shapes, or a sequential model that does
 /// not begin with an input, checked where it is named.
 template <class M, layers::input... Inputs>
-using build = typename detail::layer_verdict<detail::built<M, Inputs...>>::template model<detail::built<M, Inputs...>>;
+using build = models::checked_model<detail::built<M, Inputs...>>;
 
 }  // namespace stagecraft
 
@@ -67084,10 +67137,14 @@ constexpr void check_entry(diagnostic& problem, int position) {
   }
 }
 
-/// True. Compiles the `call` of each entry, known by its type alone: a mistake in one's own is reported here, where GCC
-/// prints no model on the way to it.
+/// Whether the first entry is an input, so that the model can be checked where it is named. Compiles the `call` of each
+/// entry, known by its type alone: a mistake in one's own is reported here, where GCC prints no model on the way to it.
 template <class... Entries>
-inline constexpr bool compiles_calls = (static_cast<void>(layers::detail::HasCall<Entries>), ..., true);
+inline constexpr bool compiled_with_input = false;
+template <class First, class... Others>
+inline constexpr bool compiled_with_input<First, Others...> =
+    (static_cast<void>(layers::detail::HasCall<First>), (static_cast<void>(layers::detail::HasCall<Others>), ...),
+     std::same_as<std::remove_cv_t<First>, layers::input>);
 
 /// The type that `sequential<...>` names.
 template <auto... Layers>
@@ -67166,10 +67223,8 @@ namespace stagecraft {
 /// are written with braces. Checked where it is named, if it begins with an input; without one it can be called inside
 /// another model.
 template <auto... LayersInBraces>  // values: flatten{}, since flatten() and flatten would be types
-using sequential = typename detail::layer_verdict<
-    models::sequential_model<LayersInBraces...>,
-    detail::compiles_calls<decltype(LayersInBraces)...> &&
-        detail::begins_with_input<LayersInBraces...>()>::template model<models::sequential_model<LayersInBraces...>>;
+using sequential = models::checked_model<models::sequential_model<LayersInBraces...>,
+                                         models::compiled_with_input<decltype(LayersInBraces)...>>;
 
 }  // namespace stagecraft
 
@@ -69294,25 +69349,17 @@ class option_callback : public callback {
 
  public:
   template <class O = Options>
-  explicit option_callback(any_options) : option_callback(refused<O>{}) {}
+  explicit option_callback(any_options) noexcept(report<wrong_callback_options_problem<O>>()) {}
   template <class O = Options>
-  option_callback(any_argument, any_options) : option_callback(refused<O>{}) {}
+  option_callback(any_argument, any_options) noexcept(report<wrong_callback_options_problem<O>>()) {}
   template <class O = Options>
-  option_callback(any_argument, any_argument, any_options) : option_callback(refused<O>{}) {}
+  option_callback(any_argument, any_argument, any_options) noexcept(report<wrong_callback_options_problem<O>>()) {}
 #if defined(__clang__)
   // Clang takes a list with designators for this one alone. GCC 12 would take it for a conversion of the first argument
   // of any constructor, such as the name of a file.
   template <class O = Options>
-  explicit option_callback(...) : option_callback(refused<O>{}) {}
+  explicit option_callback(...) noexcept(report<wrong_callback_options_problem<O>>()) {}
 #endif
-
- private:
-  template <class O>
-  struct refused {
-    static_assert(report<wrong_callback_options_problem<O>>());
-  };
-  template <class O>
-  explicit option_callback(refused<O>) {}
 };
 
 }  // namespace stagecraft::trainers
@@ -72331,7 +72378,7 @@ template <class Session>
 [[nodiscard]] constexpr auto index_rules_of() {
   std::array<index_rule, static_cast<std::size_t>(Session::input_count())> rules;
   for (std::size_t i = 0; i < rules.size(); ++i)
-    rules[i] = index_rule_of(Session::graph, Session::input_call(static_cast<int>(i)));
+    rules[i] = index_rule_of(Session::graph, static_cast<int>(Session::input_call(static_cast<int>(i))));
   return rules;
 }
 
@@ -76195,26 +76242,10 @@ inline constexpr diagnostic wrong_streamed_options_problem = [] {
   return problem;
 }();
 
-/// Stands in for a call that had its compile error.
-template <class Options>
-struct no_run {
-  static_assert(report<wrong_run_options_problem<Options>>());
-};
-
-template <class Options, class Result>
-Result refuse() {
-  return no_run<Options>{}, Result{};
-}
-template <fixed_name Function, class Result>
-Result no_stream() {
-  static_assert(report<wrong_streamed_options_problem<Function>>());
-  return {};
-}
-
 /// Reports E4030 for a layer without a `call` that brings no loops to run it.
 constexpr void check_loops(tracing::graph_view const& graph, diagnostic& problem) {
   for (auto const& layer : graph.layers)
-    if (layer.lacks == missing_loops::forward)
+    if (layer.loops == own_loops::missing)
       problem.report(4030, "layer '", layer.name,
                      "' has no `call`; without one, a layer that is run needs `void forward(auto const& call) const`, "
                      "see host/steps/layer_steps.hpp");
@@ -76227,7 +76258,7 @@ constexpr void check_backward_loops(tracing::graph_view const& graph, diagnostic
     auto const& layer = graph.layers[graph.calls[i].layer];
     for (auto const& weight : graph.parameters_of(graph.calls[i].layer)) wants[i] |= weight.trainable ? 1 : 0;
     for (int const from : graph.inputs_of(static_cast<int>(i))) wants[i] |= wants[static_cast<std::size_t>(from)];
-    if (wants[i] != 0 && layer.lacks == missing_loops::backward)
+    if (wants[i] != 0 && layer.loops == own_loops::forward)
       problem.report(4031, "layer '", layer.name,
                      "' has no `call`; without one, a layer that is trained needs `void backward(auto const& call) "
                      "const`, see host/steps/layer_steps.hpp");
@@ -76320,6 +76351,94 @@ constexpr diagnostic const& run_problem() {
     return execution_problem<M, Machine>;
   else
     return policy_of<Machine>::template memory_problem<job_on<model_of_session<M>, Description, Machine>>();
+}
+
+/// A call of a layer that declares no weights, with what a layer_call asks of a host_call. Nothing runs with it.
+template <fixed_name Name, int Batch, bool Trains, shape Output, shape... Inputs>
+struct weightless_call {
+  struct plan {
+    static constexpr bool trains = Trains;
+  };
+  struct call_plan {
+    call_needs needs;
+  };
+  static constexpr fixed_name layer_name = Name;
+  static constexpr call_plan planned{};
+  static constexpr int batch = Batch, size = Output.size(), input_count = sizeof...(Inputs), parameter_count = 0;
+  static constexpr bool has_saved = Trains;
+  static constexpr shape shapes[]{Output, Inputs...};
+
+  [[nodiscard]] static constexpr shape const& output_shape() { return shapes[0]; }
+  [[nodiscard]] static constexpr shape const& input_shape(int index) { return shapes[index + 1]; }
+  [[nodiscard]] static constexpr bool wants_input_gradient(int) { return true; }
+  [[nodiscard]] static constexpr long long stored_floats(int) { return 0; }
+  [[nodiscard]] float const* input(int) const { return nullptr; }
+  [[nodiscard]] float* output() const { return nullptr; }
+  [[nodiscard]] float* output_gradient() const { return nullptr; }
+  [[nodiscard]] float* input_gradient(int) const { return nullptr; }
+  [[nodiscard]] float const* weight(int) const { return nullptr; }
+  [[nodiscard]] float* parameter_gradient(int) const { return nullptr; }
+  [[nodiscard]] float* saved() const { return nullptr; }
+
+  pass_memory const& memory;
+};
+
+/// Compiles the loops of a layer for a call without weights, which reports E4034. Nothing calls it.
+template <own_loops Loops, class L, class Call>
+void use_loops(L const& layer, cpu::layer_call<Call> const& call) {
+  layer.forward(call);
+  if constexpr (Call::plan::trains && Loops == own_loops::both) layer.backward(call);
+}
+template <own_loops Loops, class L, class Call>
+struct loops_to_check {
+  static constexpr bool are_used = &use_loops<Loops, L, Call> != nullptr;
+};
+/// The loops of a model's layers that declare no weights. The model is not among the arguments: it would be printed.
+template <class... Loops>
+struct all_loops_to_check {
+  static constexpr bool are_used = (Loops::are_used && ...);
+};
+
+template <class M, int Call, int Batch, bool Trains, std::size_t... Input>
+auto loops_of_call(std::index_sequence<Input...>)
+    -> loops_to_check<graph_of<M>.layer_of(Call).loops, layer_t<M, Call>,
+                      weightless_call<graph_of<M>.layer_of(Call).name, Batch, Trains, graph_of<M>.call(Call).shape,
+                                      graph_of<M>.call(graph_of<M>.inputs_of(Call)[Input]).shape...>>;
+
+/// The number of the calls whose layers bring loops of their own and declare no weights; `found`, if not null, gets
+/// them.
+constexpr std::size_t find_weightless_calls(tracing::graph_view const& graph, int* found = nullptr) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < graph.calls.size(); ++i) {
+    auto const& layer = graph.layers[static_cast<std::size_t>(graph.calls[i].layer)];
+    if (layer.loops == own_loops::unneeded || layer.parameter_count > 0) continue;
+    if (found != nullptr) found[count] = static_cast<int>(i);
+    ++count;
+  }
+  return count;
+}
+template <class M, std::size_t Count>
+inline constexpr auto weightless_calls = [] {
+  std::array<int, Count> found{};
+  find_weightless_calls(graph_of<M>, found.data());
+  return found;
+}();
+
+/// `are_used` of the result reports E4034, where a trainer or a predictor is named, so that no step that uses the loops
+/// is printed with it.
+template <class M, auto Description, class Machine, bool Trains>
+constexpr auto find_loops_to_check() {
+  if constexpr (run_problem<M, Description, Machine, Trains>().failed()) {
+    return all_loops_to_check<>{};
+  } else if constexpr (constexpr std::size_t count = find_weightless_calls(graph_of<M>); count == 0) {
+    return all_loops_to_check<>{};
+  } else {
+    return []<std::size_t... Index>(std::index_sequence<Index...>) {
+      return all_loops_to_check<
+          decltype(loops_of_call<M, weightless_calls<M, count>[Index], Description.batch_size, Trains>(
+              std::make_index_sequence<graph_of<M>.inputs_of(weightless_calls<M, count>[Index]).size()>{}))...>{};
+    }(std::make_index_sequence<count>{});
+  }
 }
 
 }  // namespace stagecraft::trainers
@@ -76480,10 +76599,9 @@ inline constexpr diagnostic adapted_layer_problem = [] {
   return problem;
 }();
 
-/// The weights that a layer computes from data. Errors: E1086; E4001, E4003, E4010, E5225 data that do not fit.
+/// The weights that a layer computes from data. Errors: E4001, E4003, E4010, E5225 data that do not fit.
 template <class M, int Call>
 std::vector<weight_array> adapted_weights(sample_set const& data) {
-  static_assert(report<adapted_layer_problem<M, Call>>());
   if constexpr (adapted_layer_problem<M, Call>.failed()) {
     return {};
   } else {
@@ -76495,11 +76613,10 @@ std::vector<weight_array> adapted_weights(sample_set const& data) {
   }
 }
 
-/// Weights adapted to a dataset, <stagecraft/data/dataset.hpp>, which is read once for each of the sums. Errors: E1086;
-/// E4001, E4003, E4010 elements that do not fit, E4063 a dataset without an end and no `steps`.
+/// Weights adapted to a dataset, <stagecraft/data/dataset.hpp>, which is read once for each of the sums. Errors: E4001,
+/// E4003, E4010 elements that do not fit, E4063 a dataset without an end and no `steps`.
 template <class M, int Call, class Data>
 std::vector<weight_array> weights_adapted_to_stream(Data const& dataset, typename Data::adapt_options const& options) {
-  static_assert(report<adapted_layer_problem<M, Call>>());
   if constexpr (adapted_layer_problem<M, Call>.failed()) {
     return {};
   } else {
@@ -77059,6 +77176,15 @@ class one_caller {
 template <class Session>
 using trained_type = typename traced_model<typename Session::model>::type;
 
+/// Why a part of a model cannot be adapted: E1067, E1086.
+template <class M, fixed_name Name>
+constexpr diagnostic const& adapt_problem() {
+  if constexpr (constexpr int call{find_call<M>(Name)}; call >= 0 && !part_name_problem<M, Name>.failed())
+    return adapted_layer_problem<M, call>;
+  else
+    return part_name_problem<M, Name>;
+}
+
 /// Owns the session that carries out a model's steps, in memory of its own: a call of one thread while another's runs
 /// is E4107, and changes nothing. Functions that only read may be called by several threads at once, as long as no
 /// thread runs or changes the model. Can be moved, and views of weights stay valid then; what was moved from can only
@@ -77125,21 +77251,20 @@ class trained_model : public trainable {
   /// have no names, so that a trainer of that model takes them: `encoder.set_weights(both.get_weights<"encoder">());`
   /// Errors: E1067 a name that nothing has, E4042 as above.
   template <fixed_name Name>
-  [[nodiscard]] std::vector<weight_array> get_weights() const {
-    static_assert(report<part_name_problem<M, Name>>());
+  [[nodiscard]] result_or_verdict<part_name_problem<M, Name>, std::vector<weight_array>> get_weights() const {
     check_at_rest("get_weights");
     auto weights = copy_weights<M, weights_of_part<M, Name>>(*session_);
     for (auto& weight : weights) weight.name.clear();
-    return weights;
+    return {std::move(weights)};
   }
   /// Sets the weights of a layer or of a nested model: `both.set_weights<"encoder">(encoder.get_weights());`. Shapes
   /// must agree, names need not.
   template <fixed_name Name>
-  void set_weights(std::vector<weight_array> const& weights) {
-    static_assert(report<part_name_problem<M, Name>>());
+  result_or_verdict<part_name_problem<M, Name>> set_weights(std::vector<weight_array> const& weights) {
     auto const calling = begin_call("set_weights");
     assign_weights<M, weights_of_part<M, Name>>(*session_, weights, false);
     session_->begin_run();
+    return result_or_verdict<part_name_problem<M, Name>>();
   }
 
   /// Sets weights that follow from data without training: mean and variance of a normalization, boundaries of a
@@ -77147,19 +77272,20 @@ class trained_model : public trainable {
   /// `model.adapt<"normalization">(train.x)`. Definition: tf.keras.layers.Normalization.adapt. Errors: E1067 a name
   /// that nothing has, E1086 a layer of another kind; E4001, E4003, E4010 data that do not fit.
   template <fixed_name Name>
-  void adapt(sample_set const& data) {
-    static_assert(report<part_name_problem<M, Name>>());
+  result_or_verdict<adapt_problem<M, Name>()> adapt(sample_set const& data) {
     if constexpr (constexpr int call{find_call<M>(Name)}; call >= 0) set_weights<Name>(adapted_weights<M, call>(data));
+    return result_or_verdict<adapt_problem<M, Name>()>();
   }
   /// Adapts layers to a dataset, <stagecraft/data/data.hpp>, which is read batch by batch, or in groups of 32 samples;
   /// it takes x of elements (x, y). Options: `.steps`, the number of batches or groups, needed if the dataset has no
   /// end (E4063).
   template <fixed_name Name, class Data>
     requires requires { typename Data::adapt_options; }
-  void adapt(Data const& dataset, typename Data::adapt_options const& options = {}) {
-    static_assert(report<part_name_problem<M, Name>>());
+  result_or_verdict<adapt_problem<M, Name>()> adapt(Data const& dataset,
+                                                    typename Data::adapt_options const& options = {}) {
     if constexpr (constexpr int call{find_call<M>(Name)}; call >= 0)
       set_weights<Name>(weights_adapted_to_stream<M, call>(dataset, options));
+    return result_or_verdict<adapt_problem<M, Name>()>();
   }
 
   /// Sets the states of stateful layers to zeros; does nothing if there are none. Definition:
@@ -77171,33 +77297,32 @@ class trained_model : public trainable {
   /// Resets the states of one layer, by its name: Keras's `model.get_layer("lstm").reset_states()`.
   /// Errors: E1067 a name that no layer has, E1090 a layer without states, E4042 as above.
   template <fixed_name Name>
-  void reset_states() {
-    static_assert(report<layer_states_problem<M, Name>>());
+  result_or_verdict<layer_states_problem<M, Name>> reset_states() {
     auto const calling = begin_call("reset_states");
     clear_states<M, states_of_layer<M, Name>>(*session_);
+    return result_or_verdict<layer_states_problem<M, Name>>();
   }
   /// Sets the states of a layer, (batch, units) each, in the order of `get_states`: Keras's `reset_states(states)`.
   /// Errors: as above, E4009 another number or shapes.
   template <fixed_name Name>
-  void reset_states(std::vector<weight_array> const& states) {
-    static_assert(report<layer_states_problem<M, Name>>());
+  result_or_verdict<layer_states_problem<M, Name>> reset_states(std::vector<weight_array> const& states) {
     auto const calling = begin_call("reset_states");
     assign_weights<M, states_of_layer<M, Name>>(*session_, states, false);
+    return result_or_verdict<layer_states_problem<M, Name>>();
   }
   /// Copies of the states of a stateful layer, such as h and c of an lstm: Keras's `layer.states`. Errors: as above.
   template <fixed_name Name>
-  [[nodiscard]] std::vector<weight_array> get_states() const {
-    static_assert(report<layer_states_problem<M, Name>>());
+  [[nodiscard]] result_or_verdict<layer_states_problem<M, Name>, std::vector<weight_array>> get_states() const {
     check_at_rest("get_states");
-    return copy_weights<M, states_of_layer<M, Name>>(*session_);
+    return {copy_weights<M, states_of_layer<M, Name>>(*session_)};
   }
 
   /// The gradient that a layers::capture_upstream_gradients of this name has kept: (batch, ...), that of the last
   /// weight update, with the factor of the loss, added up over micro-batches and replicas as gradients of weights are.
   /// Zeros before the first update. Errors: as above.
   template <fixed_name Name>
-  [[nodiscard]] weight_array captured_gradients() const {
-    return get_states<Name>().front();
+  [[nodiscard]] result_or_verdict<layer_states_problem<M, Name>, weight_array> captured_gradients() const {
+    return {get_states<Name>().front()};
   }
 
   /// A weight as an xtensor expression over the model's own memory, without a copy: `model.template
@@ -77383,11 +77508,6 @@ inline constexpr diagnostic no_loss_problem = [] {
                  "of the model, and give the predictor its weights: predictor.set_weights(trainer.get_weights())");
   return problem;
 }();
-template <fixed_name Function>
-struct no_loss {
-  static_assert(report<no_loss_problem<Function>>());
-  std::array<double, 2> result{};
-};
 
 /// Reports E4151 for a model whose call is more than the steps of one thread from one input to one output.
 template <class Session>
@@ -77518,30 +77638,31 @@ class model_predictor : trained_model<session_of_run<M, Settings::value, Machine
 
   /// Options that do not exist are E4084.
   template <class Options = predict_options>
-  auto predict(any_argument, any_options) {
-    return no_run<Options>{}, predict(sample_set{});
+  auto predict(any_argument, any_options) noexcept(report<wrong_run_options_problem<Options>>()) {
+    return predict(sample_set{});
   }
   template <class Options = predict_options>
-  auto predict(any_argument, ...) {
-    return no_run<Options>{}, predict(sample_set{});
+  auto predict(any_argument, ...) noexcept(report<wrong_run_options_problem<Options>>()) {
+    return predict(sample_set{});
   }
 
   // These need a loss: E4095.
   template <fixed_name Function = "fit">
-  auto fit(any_argument, any_argument, ...) {
-    return no_loss<Function>{}.result;
+  std::array<double, 2> fit(any_argument, any_argument, ...) noexcept(report<no_loss_problem<Function>>()) {
+    return {};
   }
   template <fixed_name Function = "fit">
-  auto fit(any_argument, any_argument, any_options) {
-    return no_loss<Function>{}.result;
+  std::array<double, 2> fit(any_argument, any_argument, any_options) noexcept(report<no_loss_problem<Function>>()) {
+    return {};
   }
   template <fixed_name Function = "evaluate">
-  auto evaluate(any_argument, any_argument, ...) {
-    return no_loss<Function>{}.result;
+  std::array<double, 2> evaluate(any_argument, any_argument, ...) noexcept(report<no_loss_problem<Function>>()) {
+    return {};
   }
   template <fixed_name Function = "evaluate">
-  auto evaluate(any_argument, any_argument, any_options) {
-    return no_loss<Function>{}.result;
+  std::array<double, 2> evaluate(any_argument, any_argument,
+                                 any_options) noexcept(report<no_loss_problem<Function>>()) {
+    return {};
   }
 };
 
@@ -77571,7 +77692,8 @@ namespace stagecraft {
 /// Errors: those of the model's layers and stages, and those of the description, alone and with the machine: E4020,
 /// E4021, E4029, E4092, E4094, E2025, E2039, E2041 to E2047, E2049, E2061.
 template <Model M, auto Inference, class Machine = host<>,
-          class Verdict = typename detail::early_verdict<detail::run_problem<M, Inference, Machine, false>()>::checked>
+          class Verdict = typename detail::early_verdict<detail::run_problem<M, Inference, Machine, false>()>::checked,
+          bool = decltype(detail::find_loops_to_check<M, Inference, Machine, false>())::are_used>
 using predictor = typename Verdict::template model<detail::predictor_or_stand_in<M, Inference, Machine>>;
 
 }  // namespace stagecraft
@@ -77830,58 +77952,59 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
     return call_model(this->session(), x);
   }
 
+  // `noexcept` reports where a call is found, which GCC does before its own error.
   /// Options that do not exist are E4084, those of a dataset E4140.
   template <class Options = fit_options>
-  training_history fit(any_argument, any_argument, any_options) {
-    return no_run<Options>{}, training_history{};
+  training_history fit(any_argument, any_argument, any_options) noexcept(report<wrong_run_options_problem<Options>>()) {
+    return {};
   }
   template <class Options = fit_options>
-  training_history fit(any_argument, any_argument, ...) {
-    return no_run<Options>{}, training_history{};
+  training_history fit(any_argument, any_argument, ...) noexcept(report<wrong_run_options_problem<Options>>()) {
+    return {};
   }
   template <class Options = evaluate_options>
-  evaluation evaluate(any_argument, any_argument, any_options) {
-    return no_run<Options>{}, evaluation{};
+  evaluation evaluate(any_argument, any_argument, any_options) noexcept(report<wrong_run_options_problem<Options>>()) {
+    return {};
   }
   template <class Options = evaluate_options>
-  evaluation evaluate(any_argument, any_argument, ...) {
-    return refuse<Options, evaluation>();
+  evaluation evaluate(any_argument, any_argument, ...) noexcept(report<wrong_run_options_problem<Options>>()) {
+    return {};
   }
   template <fixed_name F = "fit">
-  training_history fit(any_argument, any_options) {
-    return no_stream<F, training_history>();
+  training_history fit(any_argument, any_options) noexcept(report<wrong_streamed_options_problem<F>>()) {
+    return {};
   }
   template <fixed_name F = "fit">
-  training_history fit(any_argument, ...) {
-    return no_stream<F, training_history>();
+  training_history fit(any_argument, ...) noexcept(report<wrong_streamed_options_problem<F>>()) {
+    return {};
   }
   template <fixed_name F = "evaluate">
-  evaluation evaluate(any_argument, any_options) {
-    return no_stream<F, evaluation>();
+  evaluation evaluate(any_argument, any_options) noexcept(report<wrong_streamed_options_problem<F>>()) {
+    return {};
   }
   template <fixed_name F = "evaluate">
-  evaluation evaluate(any_argument, ...) {
-    return no_stream<F, evaluation>();
+  evaluation evaluate(any_argument, ...) noexcept(report<wrong_streamed_options_problem<F>>()) {
+    return {};
   }
   template <class Options = predict_options>
-  auto predict(any_argument, any_options) {
-    return no_run<Options>{}, predict(sample_set{});
+  auto predict(any_argument, any_options) noexcept(report<wrong_run_options_problem<Options>>()) {
+    return predict(sample_set{});
   }
   template <class Options = predict_options>
-  auto predict(any_argument, ...) {
-    return no_run<Options>{}, predict(sample_set{});
+  auto predict(any_argument, ...) noexcept(report<wrong_run_options_problem<Options>>()) {
+    return predict(sample_set{});
   }
 
   /// One weight update (or one micro-batch, if gradients are accumulated) on at most `batch_size` samples. Returns the
   /// loss and metrics of these samples. Definition: tf.keras.Model.train_on_batch. Errors: E2060 for a model with
   /// stages or replicas, whose weights are updated from several batches.
-  batch_values<run_kind::training> train_on_batch(sample_set const& x, sample_set const& y,
-                                                  sample_source const& sample_weight = {},
-                                                  std::vector<class_weight_entry> const& class_weight = {}) {
-    static_assert(report<single_batch_problem<M, training, Machine>>());
+  template <class Trained = M>
+  result_or_verdict<single_batch_problem<Trained, training, Machine>, batch_values<run_kind::training>> train_on_batch(
+      sample_set const& x, sample_set const& y, sample_source const& sample_weight = {},
+      std::vector<class_weight_entry> const& class_weight = {}) {
     auto const calling = this->begin_call("train_on_batch");
     loader const data(x, y, sample_weight, class_weight);
-    return run_single<run_kind::training>(data);
+    return {run_single<run_kind::training>(data)};
   }
   /// Evaluates one batch. Definition: tf.keras.Model.test_on_batch.
   batch_values<run_kind::evaluation> test_on_batch(sample_set const& x, sample_set const& y,
@@ -78034,7 +78157,8 @@ namespace stagecraft {
 /// Errors: those of the model's layers and stages, and those of the training description, alone and with the machine:
 /// E4020 to E4025, E2020 to E2022, E2024, E2026 to E2049, E2061, E2062, E4089, E4092, E4094.
 template <Model M, auto Training, class Machine = host<>,
-          class Verdict = typename detail::early_verdict<detail::run_problem<M, Training, Machine, true>()>::checked>
+          class Verdict = typename detail::early_verdict<detail::run_problem<M, Training, Machine, true>()>::checked,
+          bool = decltype(detail::find_loops_to_check<M, Training, Machine, true>())::are_used>
 using trainer = typename Verdict::template model<detail::trainer_or_stand_in<M, Training, Machine>>;
 
 }  // namespace stagecraft

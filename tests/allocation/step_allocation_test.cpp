@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A training step of one's own allocates nothing after its first batch.
+// Training steps and loops of one's own allocate nothing after their first batch.
 #include <stagecraft/steps.hpp>
 #include <cstddef>
 #include <doctest/doctest.h>
@@ -38,4 +38,25 @@ TEST_CASE("a step with a gradient in its loss") {
   for (int i = 0; i < 10; ++i) loss = model.train_on_batch(samples)[0];
   CHECK(allocations() == before);
   CHECK(loss != first[0]);
+}
+
+TEST_CASE("gradients as arrays, and updates by them") {
+  using line = sc::sequential<input{3}, dense{4, sc::tanh}, dense{1}>;
+  static constexpr auto training = sc::training{
+      .optimizer = sc::optimizers::adam{.clipnorm = 1}, .loss = sc::losses::mean_squared_error{}, .batch_size = 8};
+  sc::trainer<line, training, sc::with_gradients<>> model;
+  xt::xtensor<float, 2> const x = xt::ones<float>({8, 3}), y = xt::ones<float>({8, 1});
+  sc::sample_set const samples(x), targets(y);
+  model.apply_gradients(model.gradients(samples, targets).gradients);
+  long const before = allocations();
+  double first = 0, last = 0;
+  for (int i = 0; i < 10; ++i) {
+    auto [loss, gradients] = model.gradients(samples, targets);
+    for (auto& each : gradients)
+      for (float& value : each.values) value *= 2;
+    model.apply_gradients(gradients);
+    (i == 0 ? first : last) = loss;
+  }
+  CHECK(allocations() == before);
+  CHECK(last < first);
 }

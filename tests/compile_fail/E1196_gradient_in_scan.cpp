@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E1196: inside a scan, a gradient by a tensor from outside of it.
-// expect-error: layer 'scanned_slopes' asks inside a scan for a gradient by a tensor from outside of it, of shape (2,
-// 3); ask expect-error: after the scan, of what it gives expect-error: [E1196]
+// expect-error: layer 'scanned_slopes' asks inside a scan for a gradient by a tensor from outside of it, of
+// expect-error: shape (2, 3); ask after the scan, of what it gives [E1196]
 #include <stagecraft/operations/words.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // E1197: upstream values of another shape than the tensor whose gradient is asked for.
-// expect-error: layer 'weighted_slopes' asks for a gradient of a tensor of shape (2, 1) with upstream values of shape
-// (2, 4); expect-error: they have the shape of the tensor expect-error: [E1197]
+// expect-error: layer 'weighted_slopes' asks for a gradient of a tensor of shape (2, 1) with upstream values of
+// expect-error: shape (2, 4); they have the shape of the tensor [E1197]
 #include <stagecraft/operations/words.hpp>
 #include <stagecraft/pipeline.hpp>
 

@@ -47,7 +47,7 @@ struct make {
 
 template <int Numbers, int Letters>
 constexpr bool is_kept() {
-  auto const& kept = sc::detail::frozen<make<Numbers, Letters>>;
+  auto const& kept = sc::detail::frozen_draft<make<Numbers, Letters>>;
   bool same = kept.numbers.size() == Numbers && kept.letters.size() == Letters;
   for (std::size_t i = 0; i < kept.numbers.size(); ++i) same = same && kept.numbers[i] == static_cast<int>(i) + 1;
   for (std::size_t i = 0; i < kept.letters.size(); ++i) same = same && kept.letters[i] == static_cast<char>('a' + i);
@@ -57,8 +57,8 @@ constexpr bool is_kept() {
 // None, fewer, as many, and more than usual, of one or of all.
 static_assert(is_kept<0, 0>() && is_kept<2, 1>() && is_kept<3, 2>());
 static_assert(is_kept<4, 2>() && is_kept<1, 3>() && is_kept<40, 20>());
-static_assert(!sc::detail::frozen<make<2, 2>>.is_made_again, "what is not longer than usual is made once");
-static_assert(sc::detail::frozen<make<3, 3>>.is_made_again);
+static_assert(!sc::detail::frozen_draft<make<2, 2>>.is_made_again, "what is not longer than usual is made once");
+static_assert(sc::detail::frozen_draft<make<3, 3>>.is_made_again);
 
 static_assert(sc::detail::fit_in(std::size_t{2}, std::size_t{2}) &&
               !sc::detail::fit_in(std::size_t{3}, std::size_t{2}));

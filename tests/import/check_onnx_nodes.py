@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Imports the cases of ONNX's own tests of operators, compiles them, and compares their outputs with the recorded ones.
 
-    python3 tests/import/check_onnx_nodes.py <the program stagecraft> <folder> <compiler> [--only Text] [--import-only] [--update]
+    python3 tests/import/check_onnx_nodes.py <the program stagecraft> <folder> <compiler> [--only <expression>] [--import-only] [--new] [--update]
 
-It needs the package onnx, without which it is skipped (exit code 77). Cases that are imported are those of onnx_nodes.txt, which
---update writes anew. A case is taken if it could be a network: all that it takes and returns are tensors of numbers, the
-first input and each output have an axis of samples and at least another one, and no output is NaN. Inputs that the importer does not take as such become
-constants. What it prints is a line for each case: imported and right, imported and wrong, refused and why."""
+It needs the packages onnx and onnxruntime, without which it is skipped (exit code 77). Nodes of onnxruntime's own domain are cases
+as well, whose outputs onnxruntime computes. Cases that are imported are those of onnx_nodes.txt, which
+--update writes anew; --new compiles those alone that the list does not have. A case is taken if all that it takes and returns are tensors of numbers and no output is NaN. Inputs that
+the importer does not take as such become constants. What it prints is a line for each case: imported and right, imported and wrong, refused and why."""
 import collections
+import itertools
 import pathlib
 import re
 import subprocess
@@ -18,7 +19,8 @@ from program import run
 try:
     import numpy as np
     import onnx
-    from onnx import numpy_helper
+    import onnxruntime
+    from onnx import TensorProto, helper, numpy_helper
     from onnx.backend.test.loader import load_model_tests
 except ImportError:
     sys.exit(77)
@@ -37,20 +39,12 @@ def tensors(values):
     return all(each.type.HasField("tensor_type") and each.type.tensor_type.elem_type in NUMBERS for each in values)
 
 
-def has_samples(value):
-    return len(value.type.tensor_type.shape.dim) > 1
-
-
 def cases():
     for case in load_model_tests(kind="node"):
-        if ONLY not in case.name:
-            continue
         model = case.model if case.model is not None else onnx.load(pathlib.Path(case.model_dir) / "model.onnx")
         graph = model.graph
         values = [*graph.input, *graph.output]
-        if not tensors(values) or not graph.input or graph.input[0].type.tensor_type.elem_type not in FLOATS:
-            continue
-        if not has_samples(graph.input[0]) or not all(map(has_samples, graph.output)):
+        if not tensors(values) or not graph.input:
             continue
         if any(each.domain not in ("", "ai.onnx") for each in model.opset_import):
             continue
@@ -64,6 +58,28 @@ def cases():
         inputs, outputs = list(map(array, inputs)), list(map(array, outputs))
         if len(inputs) == len(graph.input) and not any(np.isnan(each).any() for each in outputs):
             yield case.name, model, inputs, outputs
+
+
+def microsoft_cases():
+    """Nodes of com.microsoft on tensors of (2, 3, 4), with weights that are constants."""
+    random = np.random.default_rng(1)
+    floats = lambda *shape: random.standard_normal(shape).astype("float32")
+    row, rows, matrix = floats(4), floats(2, 3, 4), floats(5, 4)
+    for name, kind, weights, options in (
+            ("gelu", "Gelu", [], {}), ("fast_gelu", "FastGelu", [], {}), ("fast_gelu_bias", "FastGelu", [row], {}),
+            ("bias_gelu", "BiasGelu", [row], {}), ("quick_gelu", "QuickGelu", [], {"alpha": 1.5}),
+            ("skip_layer_normalization", "SkipLayerNormalization", [rows, row, floats(4), floats(4)], {"epsilon": 1e-3}),
+            ("skip_simplified_layer_normalization", "SkipSimplifiedLayerNormalization", [rows, row, floats(4)], {"epsilon": 1e-3}),
+            ("fused_matmul", "FusedMatMul", [matrix], {"transB": 1, "alpha": 0.5}),
+            ("fused_matmul_transposed", "FusedMatMul", [floats(2, 3, 5)], {"transA": 1, "alpha": 0.5})):
+        x = floats(2, 3, 4)
+        node = helper.make_node(kind, ["x", *(f"w{i}" for i in range(len(weights)))], ["y"], domain="com.microsoft", **options)
+        graph = helper.make_graph([node], name, [helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape)],
+                                  [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+                                  [numpy_helper.from_array(each, f"w{i}") for i, each in enumerate(weights)])
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)], ir_version=8)
+        session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+        yield f"microsoft_{name}", model, [x], session.run(None, {"x": x})
 
 
 def with_constants(model, inputs, kept):
@@ -100,7 +116,7 @@ def compile_and_run(names):
     """What the program of some cases says of each; nothing if it does not compile."""
     text = "#include <stagecraft/stagecraft.hpp>\n#include <stagecraft/io/weights.hpp>\n#include <stagecraft/io/safetensors.hpp>\n"
     text += "#include <algorithm>\n#include <array>\n#include <cmath>\n#include <cstdio>\n#include <cstring>\n#include <string>\n#include <vector>\n"
-    text += "#include <stagecraft/pipeline.hpp>\n#include <string_view>\n#define main run_case\n"
+    text += "#include <stagecraft/operations/words.hpp>\n#include <stagecraft/pipeline.hpp>\n#include <limits>\n#include <string_view>\n#define main run_case\n"
     for i, name in enumerate(names):
         text += f'namespace case_{i} {{\n#include "{name}_test.cpp"\n}}\n'
     text += "#undef main\nint main(int, char** argv) {\n  char const* const a[]{argv[0], \".\"};\n"
@@ -132,19 +148,23 @@ def results_of(names):
 def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
     said = {}
-    for name, *case in cases():
+    for name, *case in itertools.chain(cases(), microsoft_cases()):
+        if not re.search(ONLY, name):
+            continue
         try:
             said[name] = import_case(name, *case)
         except subprocess.TimeoutExpired:
             said[name] = "TAKES LONGER THAN A MINUTE"
     imported = [name for name, why in said.items() if why is None]
-    for i in range(0, len(imported) if "--import-only" not in sys.argv else 0, GROUP):
-        found = results_of(imported[i : i + GROUP])
+    listed = set(LIST.read_text().split()) if "--new" in sys.argv else set()
+    compiled = [name for name in imported if name not in listed] if "--import-only" not in sys.argv else []
+    for i in range(0, len(compiled), GROUP):
+        found = results_of(compiled[i : i + GROUP])
         said.update(found)
         for name, what in found.items():
             if what != "right":
                 print(f"{name}: {what}", file=sys.stderr)
-        print(f"{i + GROUP} of {len(imported)}", file=sys.stderr, flush=True)
+        print(f"{i + GROUP} of {len(compiled)}", file=sys.stderr, flush=True)
     for name, what in said.items():
         print(f"{name}: {what or 'imported'}")
     counts = collections.Counter("right" if what == "right" else "imported" if what is None else "wrong" if what.isupper() or what.split()[0].isupper() else "refused" for what in said.values())

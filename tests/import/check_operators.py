@@ -15,7 +15,7 @@ from program import check, end, run
 
 FOLDER = pathlib.Path(sys.argv[2])
 TOOL = pathlib.Path(__file__).parents[2] / "tools" / "stagecraft" / "onnx"
-KINDS = {"real": 1, "integer": 2, "text": 3, "tensor": 4, "reals": 6, "integers": 7, "texts": 8}
+KINDS = {"real": 1, "integer": 2, "text": 3, "tensor": 4, "graph": 5, "reals": 6, "integers": 7, "texts": 8}
 
 
 def attribute(name, kind, *value):
@@ -39,7 +39,8 @@ def table():
 def problems(nodes):
     """What is said of each node; they are all in one file, named after their numbers."""
     path = FOLDER / "operators.onnx"
-    named = [(1, message((1, "x"), (2, f"y{i}"), (3, f"n{i}"), (4, kind), (5, each))) for i, (kind, each) in enumerate(nodes)]
+    apart = [(*kind.rpartition(".")[::-2], each) for kind, each in nodes]
+    named = [(1, message((1, "x"), (2, f"y{i}"), (3, f"n{i}"), (4, kind), (5, each), (7, domain))) for i, (kind, domain, each) in enumerate(apart)]
     value = lambda name: message((1, name), (2, message((1, message((1, 1), (2, message((1, message((2, "n"))), (1, message((1, 4))))))))))
     path.write_bytes(message((1, 8), (7, message(*named, (11, value("x")), *((12, value(f"y{i}")) for i in range(len(nodes))))), (8, message((2, 17)))))
     code, text = run("show", path)
@@ -70,7 +71,7 @@ def main():
     nodes = [(operator, attribute(name, KINDS[kind], (4, "other") if kind == "text" else (3, int(value) + 1))) for operator, name, kind, value in fixed]
     check_all("another value", nodes, [f"'{name}', {repr('other') if kind == 'text' else int(value) + 1}" for _, name, kind, value in fixed])
     cast = lambda to: ("Cast", ["a"], ["y"], attribute("to", 2, (3, to)))
-    wrong = {"16 bits": cast(10), "not here": cast(3),
+    wrong = {"16 bits": cast(10), "not here": cast(5),
              "auto_pad": ("MaxPool", ["a"], ["y"], attribute("auto_pad", 3, (4, "SAME"))), "tanh": ("Gelu", ["a"], ["y"], attribute("approximate", 3, (4, "x")))}
     for text, node in wrong.items():
         shape = (None, 2, 4) if text == "auto_pad" else (None, 4)
@@ -92,8 +93,8 @@ def main():
             code, text = run("show", FOLDER / "numbers.onnx")
             check((code == 0 if not said else code == 1 and said in text), f"{count} times {number}: {code} {text}")
     names = {name for each in operators.values() for name, _, _ in each}
-    for path in sorted(TOOL.glob("*.cpp")):
-        if path.name.startswith("export") or path.name in ("onnx_builder.cpp", "operator_table.cpp", "onnx_versions.cpp"):
+    for path in sorted(TOOL.rglob("*.cpp")):
+        if path.parent.name == "export" or path.name in ("onnx_builder.cpp", "operator_table.cpp", "onnx_versions.cpp"):
             continue
         for name in re.findall(r"node\.(?:find|integer|integers|real|text)\(\"(\w+)\"", path.read_text()):
             check(name in names, f"{path.name} reads '{name}', which the table of operators has not")

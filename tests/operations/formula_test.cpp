@@ -25,7 +25,7 @@ struct formula_of_call {
 };
 template <class Call>
 constexpr auto const& frozen(Call) {
-  return stagecraft::detail::frozen<formula_of_call<Call>>;
+  return stagecraft::detail::frozen_draft<formula_of_call<Call>>;
 }
 constexpr formula_view view(auto const& of) { return {of.steps, of.results}; }
 

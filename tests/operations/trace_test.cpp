@@ -133,7 +133,7 @@ TEST_CASE("a frozen plan gives the traced one's numbers") {
   static constexpr auto plan = [] {
     return traced_plan(traced_program<layer_normalization, extents(16, 32)>(), false);
   };
-  constexpr auto const& frozen = stagecraft::detail::frozen<decltype(plan)>;
+  constexpr auto const& frozen = stagecraft::detail::frozen_draft<decltype(plan)>;
   auto const traced = plan();
   // The nodes may stand in another order: C++ does not say which operand of + is evaluated first.
   REQUIRE(frozen.nodes.size() == traced.traced.list.nodes.size());

@@ -48,6 +48,12 @@ def numbers(text):
     return [(line.split()[0], float(line.split()[1])) if line.startswith(("loss ", "logit ")) else (line, 0.0) for line in text.splitlines()]
 
 
+def same(found, expected):
+    """True if the words are those expected and each number is near the one expected. NaN is near nothing, itself included."""
+    return [word for word, _ in found] == [word for word, _ in expected] and all(
+        abs(a - b) <= TOLERANCE * max(1, abs(b)) for (_, a), (_, b) in zip(found, expected))
+
+
 def headers_of_libraries(folder):
     """A folder with the headers of xtensor and xsimd alone, since /usr/include is of this machine."""
     only = folder / "libraries"
@@ -79,10 +85,9 @@ def tried(each, command, folder, expected):
     if ran.returncode != 0:
         return "", f"ends with {ran.returncode}: {ran.stderr[-300:]}"
     found = numbers(ran.stdout)
-    if expected and ([word for word, _ in found] != [word for word, _ in expected] or
-                     any(abs(a - b) > TOLERANCE * max(1, abs(b)) for (_, a), (_, b) in zip(found, expected))):
+    if not same(found, expected):
         return "", f"prints other numbers:\n{ran.stdout}"
-    most = max((abs(a - b) for (_, a), (_, b) in zip(found, expected or found)), default=0)
+    most = max((abs(a - b) for (_, a), (_, b) in zip(found, expected)), default=0)
     return f"{each.how} | {most:.0e}", ""
 
 
@@ -98,6 +103,8 @@ def main():
     own = options.folder / "native"
     subprocess.run([*native.compiler, *GNU, f"-I{ROOT / 'include'}", ROOT / "tests/portable/smoke.cpp", "-o", own], check=True)
     expected = numbers(subprocess.run([own], capture_output=True, text=True, check=True).stdout)
+    if not expected or not same(expected, expected):
+        sys.exit("this machine's own program prints no numbers, or some that are not finite")
 
     failed, skipped = False, 0
     print("| platform | compiler | tried | largest difference |\n|---|---|---|---|")

@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <stagecraft/data/data.hpp>
+#include <stagecraft/models/fine_tuning.hpp>
 #include <stagecraft/stagecraft.hpp>
+#include <stagecraft/training/shares.hpp>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -62,17 +64,13 @@ struct generator : sc::functional<generator> {
   static constexpr auto build(auto& model) { return dense(1)(dense(8, sc::relu)(model.input(2))); }
 };
 
-template <bool Trainable>
-struct discriminator : sc::functional<discriminator<Trainable>> {
+struct discriminator : sc::functional<discriminator> {
   static constexpr std::string_view name = "discriminator";
-  static constexpr auto build(auto& model) {
-    auto const x = dense(16, sc::relu, {.trainable = Trainable})(model.input(1));
-    return dense(1, {.trainable = Trainable})(x);
-  }
+  static constexpr auto build(auto& model) { return dense(1)(dense(16, sc::relu)(model.input(1))); }
 };
 
 struct gan : sc::functional<gan> {
-  static constexpr auto build(auto& model) { return discriminator<false>{}(generator{}(model.input(2))); }
+  static constexpr auto build(auto& model) { return sc::frozen<discriminator>{}(generator{}(model.input(2))); }
 };
 
 inline constexpr auto adversarial =
@@ -83,19 +81,16 @@ inline constexpr auto drawing = sc::inference{.batch_size = 32};
 
 template <class Real, class Noise>
 auto train_gan(int steps, Real const& real, Noise const& noise) {
-  sc::trainer<discriminator<true>, adversarial> judge;
   sc::trainer<gan, adversarial> both;
-  sc::predictor<generator, drawing> draw;
+  sc::trainer<discriminator, adversarial> judge{sc::shares<"discriminator">(both)};
+  sc::predictor<generator, drawing> draw{sc::shares<"generator">(both)};
   xt::xtensor<float, 1> const is_real = xt::concatenate(std::tuple(xt::ones<float>({32}), xt::zeros<float>({32})));
   xt::xtensor<float, 1> const should_be_real = xt::ones<float>({64});
   for (int step = 0; step < steps; ++step) {
-    draw.set_weights(both.template get_weights<"generator">());
     xt::xtensor<float, 2> const x = xt::concatenate(std::tuple(real(32), draw.predict(noise(32))));
     judge.train_on_batch(x, is_real);
-    both.template set_weights<"discriminator">(judge.get_weights());
     both.train_on_batch(noise(64), should_be_real);
   }
-  draw.set_weights(both.template get_weights<"generator">());
   return draw.predict(noise(256));
 }
 

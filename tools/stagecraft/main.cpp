@@ -5,6 +5,7 @@
 #include "commands/compile_command.hpp"
 #include "commands/convert_command.hpp"
 #include "commands/pipeline_command.hpp"
+#include "commands/plan_command.hpp"
 #include "commands/run_command.hpp"
 #include "commands/signature_command.hpp"
 #include "progress.hpp"
@@ -81,7 +82,7 @@ int main(int argc, char** argv) {
                                         std::to_string(stagecraft::version_patch));
   app.require_subcommand(1);
 
-  std::vector<std::string> shapes, output_nodes;
+  std::vector<std::string> shapes, dimensions, values, output_nodes;
   std::string signature;
   auto const add_file = [&](CLI::App& command, std::string& file) {
     auto* const own = command.add_option("file", file,
@@ -95,6 +96,12 @@ int main(int argc, char** argv) {
     command.add_option("--input-shape", shapes,
                        "The shape of an input without the batch, such as 224,224,3, where the file has None; once for "
                        "each input");
+    command
+        .add_option("--dimension", dimensions,
+                    "Lengths that an ONNX file leaves open, by name or by input and axis: batch=1,height=320 or "
+                    "input.0=1")
+        ->delimiter(',');
+    command.add_option("--input-value", values, "An input of an ONNX file that is to be a constant: rate=16000");
     return own;
   };
 
@@ -124,6 +131,7 @@ int main(int argc, char** argv) {
   tool::add_compile_command(app);
   tool::add_convert_command(app);
   tool::add_pipeline_command(app);
+  tool::add_plan_command(app);
   tool::add_run_command(app);
   tool::add_scan_command(app);
   tool::add_serve_command(app);
@@ -132,6 +140,8 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
     import.options.input_shapes = show.options.input_shapes = shapes_of(shapes);
     import.options.architecture = architecture;
+    import.options.dimensions = show.options.dimensions = dimensions;
+    import.options.input_values = show.options.input_values = values;
     import.options.signature = show.options.signature = signature;
     import.options.output_nodes = show.options.output_nodes = output_nodes;
     if (import_app->parsed()) import.run();

@@ -32,7 +32,7 @@ struct activation_formula {
 };
 
 template <activation Function, bool Gradient>
-inline constexpr auto const& formula_of_activation = frozen<activation_formula<Function, Gradient>>;
+inline constexpr auto const& formula_of_activation = frozen_draft<activation_formula<Function, Gradient>>;
 template <activation Function, bool Gradient>
 inline constexpr operations::formula_view view_of_activation{formula_of_activation<Function, Gradient>.steps,
                                                              formula_of_activation<Function, Gradient>.results};

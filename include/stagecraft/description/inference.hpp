@@ -17,6 +17,16 @@ namespace stagecraft {
 /// Whether a program trains or only predicts.
 enum class execution_mode : unsigned char { training, inference };
 
+/// How exactly a predictor computes tanh, sigmoid and exp, and the activations made of them.
+enum class activation_functions : unsigned char {
+  accurate,  ///< within some 2.6 units in the last place (ulp), the functions of trainers
+  fast       ///< tanh within 42 ulp, exp within 110 ulp, sigmoid within 1.3e-6, in less time
+};
+/// `activation_functions::accurate`.
+inline constexpr auto accurate = activation_functions::accurate;
+/// `activation_functions::fast`.
+inline constexpr auto fast = activation_functions::fast;
+
 /// What predictions need of pipelining_options: there are no gradients to accumulate, and nothing is kept for a
 /// backward pass.
 struct inference_pipelining_options {
@@ -77,6 +87,10 @@ struct inference {
   /// Micro-batches come from the host, and results go there, in slots of their own, while others are worked on: as in
   /// `training`.
   bool overlaps_io = false;
+  /// How exactly the host computes tanh, sigmoid, swish and exp in dense layers, convolutions and activation layers,
+  /// and in layers whose operations are inlined (docs/realtime.md). NaN stays NaN with `fast`, too, and infinities have
+  /// the exact limits. Other layers, and IPUs, compute accurately.
+  activation_functions activations = accurate;
 };
 
 }  // namespace stagecraft
@@ -88,12 +102,21 @@ struct fields_of<inference> {
   using list = field_list<&inference::batch_size, &inference::steps_per_execution, &inference::pipeline,
                           &inference::num_replicas, &inference::infeed_queue, &inference::outfeed_queue,
                           &inference::asynchronous_callbacks, &inference::dtype_policy, &inference::seed,
-                          &inference::fold_batch_normalization, &inference::overlaps_io>;
+                          &inference::fold_batch_normalization, &inference::overlaps_io, &inference::activations>;
 };
 
 /// True if a description is an inference.
 template <auto Description>
 inline constexpr bool only_infers = std::is_same_v<std::remove_cvref_t<decltype(Description)>, inference>;
+
+/// True if a description asks for fast forms of activations.
+template <auto Description>
+inline constexpr bool asks_for_fast_activations = [] {
+  if constexpr (only_infers<Description>)
+    return Description.activations == fast;
+  else
+    return false;
+}();
 
 /// What a description is for: the mode in which its timetables and profiles are meant, unless another one is named.
 template <auto Description>

@@ -69,7 +69,7 @@ class weight_plan {
   struct make {
     constexpr operations::traced_plan operator()() const { return operations::traced_plan(Make{}(), false); }
   };
-  static constexpr auto const& plan = frozen<make>;
+  static constexpr auto const& plan = frozen_draft<make>;
 
  public:
   static constexpr operations::plan_view value = plan;

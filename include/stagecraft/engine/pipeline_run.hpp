@@ -17,6 +17,9 @@
 
 namespace stagecraft::engine {
 
+template <class Session>
+class gradient_run;
+
 /// What has been finished of an execution.
 struct execution_counts {
   std::int64_t updates = 0;
@@ -69,6 +72,8 @@ class pipeline_run {
   }
 
  private:
+  friend class gradient_run<Session>;
+
   /// `passes_of(first)`, one round after the other, each but those of inference with its part of a weight update.
   template <class OfRound>
   bool run_rounds(int round, device_thread const& self, OfRound const& passes_of) const {

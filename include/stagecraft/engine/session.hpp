@@ -52,8 +52,7 @@ class session : public session_shape<typename Job::described> {
   using plan_of_call = plan<execution_mode::inference, stage_of_graph_call<typename Job::model>(Call)>;
   using step_weights = typename policy::template step_weights<plan<execution_mode::inference, 0>, plan_of_call>;
   static constexpr int devices = sizes::devices;
-  /// The threads that work.
-  static constexpr int threads = sizes::threads;
+  static constexpr int threads = sizes::threads;  ///< threads that work
   using shape_type::batch, shape_type::graph, shape_type::outputs, shape_type::output_count;
   static_assert(ExecutionPolicy<policy, first_plan, sizes>);
 
@@ -120,20 +119,21 @@ class session : public session_shape<typename Job::described> {
     }
   }
 
-  /// Whether `call(x, y)` can run the model: forward steps on one thread and floats, from one input to one output.
+  /// True if `call(x, y)` can run the model: forward steps on one thread and floats, from one input to one output.
   static constexpr bool calls_alone = [] {
     if constexpr (sizes::stages == 1 && sizes::workers == 1)
       return pipeline_pass<session, execution_mode::inference, 0>::runs_alone;
     else
       return false;
   }();
-  /// One micro-batch of the first replica, forward, by the caller's thread: the steps and nothing else. `x` and `y`
-  /// hold the whole batch. Denormal numbers are what the caller's thread has set.
-  void call(float const* x, float* y)
+  /// One micro-batch, forward, by the caller's thread: the steps alone, with the thread's treatment of denormal
+  /// numbers. `x` and `y` hold the whole batch. `states` replace the session's (prepared_weights::state_floats).
+  void call(float const* x, float* y, float* states = nullptr)
     requires calls_alone
   {
     if (weights_changed_) [[unlikely]]
       begin_run();
+    alone_.kept_states = states;
     pipeline_pass<session, execution_mode::inference, 0>::call(*pointers_[0], alone_, x, y);
   }
 
@@ -144,7 +144,7 @@ class session : public session_shape<typename Job::described> {
       if (i > 0) std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
       replicas_[i]->copied.fill(0);
     }
-    if (!std::exchange(weights_changed_, false)) return;
+    if (!std::exchange(weights_changed_, replicas_[0]->weights.changes_elsewhere())) return;
     step_weights_.derive(replicas_[0]->weights.data());
     if constexpr (calls_alone) {
       auto const& own = *replicas_[0];
@@ -287,11 +287,11 @@ class session : public session_shape<typename Job::described> {
     else
       return floats;
   }();
-
   /// What each device has for a step's tensors as floats, where they are stored in 16 bits.
   static constexpr long long widened_floats = policy::template widened_floats<first_plan>();
 
  private:
+  friend class gradient_run<session>;
   using layout = weight_layout<typename Job::model, architecture>;
   using execution_type = pipeline_execution<session>;
   static constexpr int workers = sizes::workers;

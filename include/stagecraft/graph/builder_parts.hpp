@@ -30,6 +30,13 @@ struct layer_collector {
   constexpr ~layer_collector() = default;
 };
 
+/// Which layers of a model are not trainable, while it is traced.
+struct freezing_rule {
+  bool (*freezes)(int made) = nullptr;  ///< asked for each layer, numbered in the order in which they are made
+  freezing_rule* outer = nullptr;       ///< the rule of a model around this one
+  int made = 0;
+};
+
 /// A model as Keras's object.
 struct model_instance {
   fixed_name name;

@@ -65,6 +65,6 @@ constexpr auto freeze() {
 /// how long most are, `usual_sizes`, and what is kept of it, `frozen<sizes>`, which is constructed from it and from one
 /// of other lengths.
 template <class Make>
-inline constexpr auto frozen = freeze<Make, draft_of<Make>.sizes>();
+inline constexpr auto frozen_draft = freeze<Make, draft_of<Make>.sizes>();
 
 }  // namespace stagecraft::tracing

@@ -114,6 +114,7 @@ class model_builder {
     return result;
   }
   [[nodiscard]] constexpr int current_model() const { return frames_.empty() ? 0 : frames_.back().model; }
+  freezing_rule* freezing = nullptr;  ///< rules for layers that are made now
 
   diagnostic problem;
   masks_of_calls masks{problem};
@@ -240,6 +241,8 @@ constexpr int model_builder::layer_of(call_record const& record) {
     layer.layer_id = add_layer(layer.layer_name, record.class_name, record.type, record.output_index >= 0);
   }
   layers.back().take(record);
+  for (auto* rule = freezing; rule != nullptr; rule = rule->outer)
+    if (rule->freezes(rule->made++)) layer.trainable = false;
   if (collector_ != nullptr && same_type(collector_->wanted, record.type)) collector_->take(layer);
   known.push_back(layer.layer_id);
   ++scope.next_layer;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A model's weights in files: `save_weights` and `load_weights` of a trainer or predictor. Include it anywhere in the
-// program; not part of <stagecraft/stagecraft.hpp>.
+// A model's weights in files: `save_weights` and `load_weights` of a trainer or predictor; its states, which stateful
+// layers keep from batch to batch: `sc::save_states` and `sc::load_states`. Include it anywhere in the program; not
+// part of <stagecraft/stagecraft.hpp>.
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>
@@ -10,6 +11,7 @@
 #include <stagecraft/io/detail/keras_positions.hpp>
 #include <stagecraft/io/detail/match_weights.hpp>
 #include <stagecraft/io/weight_formats.hpp>
+#include <stagecraft/training/layer_states.hpp>
 #include <stagecraft/training/trained_model.hpp>
 #include <cstddef>
 #include <string>
@@ -89,5 +91,46 @@ loaded_weights load_weights_of(file_functions, trained_model<Session>& model, st
 }
 
 }  // namespace stagecraft::trainers
+
+namespace stagecraft::io {
+
+/// The paths of all states that layers keep from batch to batch.
+template <class M>
+[[nodiscard]] std::vector<std::string> state_paths() {
+  std::vector<std::string> paths;
+  for (int const state : trainers::all_states<M>) paths.push_back(weight_path<M>(state));
+  return paths;
+}
+
+}  // namespace stagecraft::io
+
+namespace stagecraft {
+
+/// Writes the states that the layers of a trainer or predictor keep from batch to batch to a file: "s.safetensors" or
+/// "s.npz", under names such as "lstm/hidden:0". Weights are not among them: save_weights writes these. Call it while
+/// no step runs. Throws file_error: E5041 the file cannot be written, E5042 the name has another ending.
+template <class Trained>
+void save_states(Trained& model, std::string const& path) {
+  using M = typename Trained::session_type::model;
+  auto const& format = io::format_of(path);
+  if (format.write == nullptr) io::refuse("E5042", path, "files of this format are only read");
+  tensor_file file;
+  file.metadata.emplace_back("format", "stagecraft states");
+  io::append_weights(trainers::copy_weights<M, trainers::all_states<M>>(model.session()), io::state_paths<M>(), file);
+  format.write(path, file);
+}
+
+/// Sets the states of a trainer or predictor to those of a file of save_states: the next batch continues where the
+/// program was that wrote it. If a name or shape differs, E5021 lists each difference, and nothing is changed. Throws
+/// file_error: E5001, E5011 to E5015 for damaged files, E5021, E5042 the name has another ending.
+template <class Trained>
+void load_states(Trained& model, std::string const& path) {
+  using M = typename Trained::session_type::model;
+  auto states = trainers::copy_weights<M, trainers::all_states<M>>(model.session());
+  io::match_weights(states, io::state_paths<M>(), io::format_of(path).read(path), path, model.name(), {});
+  trainers::assign_weights<M, trainers::all_states<M>>(model.session(), states, false);
+}
+
+}  // namespace stagecraft
 
 #include <stagecraft/diagnostics/end_headers.hpp>

@@ -159,7 +159,7 @@ class elementwise_call {
     else if constexpr (facts.value_steps > 0)
       return operations::frozen_formula<operations::formula_sizes{facts.value_steps, 1}>(value_maker{}());
     else
-      return frozen<value_maker>;
+      return frozen_draft<value_maker>;
   }
   template <int Input>
   static constexpr auto make_gradient() {
@@ -170,7 +170,7 @@ class elementwise_call {
       return operations::frozen_formula<operations::formula_sizes{facts.gradient_steps[Input], 1}>(
           gradient_maker<Input>{}());
     else
-      return frozen<gradient_maker<Input>>;
+      return frozen_draft<gradient_maker<Input>>;
   }
 
  private:

@@ -35,7 +35,7 @@ struct elementwise_loss {
 };
 
 template <auto Loss, bool WithGradient>
-inline constexpr auto const& formula_of_loss = frozen<elementwise_loss<Loss, WithGradient>>;
+inline constexpr auto const& formula_of_loss = frozen_draft<elementwise_loss<Loss, WithGradient>>;
 template <auto Loss, bool WithGradient>
 inline constexpr operations::formula_view view_of_loss{formula_of_loss<Loss, WithGradient>.steps,
                                                        formula_of_loss<Loss, WithGradient>.results};
@@ -50,7 +50,7 @@ class plan_of_loss {
       return operations::traced_plan(std::move(traced), true, wanted);
     }
   };
-  static constexpr auto const& plan = frozen<make>;
+  static constexpr auto const& plan = frozen_draft<make>;
 
  public:
   static constexpr operations::plan_view value = plan;

@@ -64,7 +64,7 @@ class plan_of_metric {
       return operations::traced_plan(trace_metric_sums(Metric, SparseTargets, Rows, Columns), false);
     }
   };
-  static constexpr auto const& plan = frozen<make>;
+  static constexpr auto const& plan = frozen_draft<make>;
 
  public:
   static constexpr operations::plan_view value = plan;

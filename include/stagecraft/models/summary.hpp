@@ -187,7 +187,7 @@ struct make_summary {
 /// The rows of a model's summary, as a std::array of summary_row in Keras's order of layers. A nested model is one row.
 template <Model M>
 inline constexpr auto summary_rows = [] {
-  auto const& tables = frozen<make_summary<M>>;
+  auto const& tables = frozen_draft<make_summary<M>>;
   auto rows = tables.rows;
   tracing::array_view<shape const> shapes(tables.shapes);
   tracing::array_view<summary_connection const> connections(tables.connections);

@@ -2,7 +2,7 @@
 // Conversions between types of elements, and functions of tensors some of which are int32.
 #pragma once
 
-#include <stagecraft/operations/tensor.hpp>
+#include <stagecraft/operations/tensor_value.hpp>
 #include <initializer_list>
 
 namespace stagecraft::operations {
@@ -50,6 +50,12 @@ constexpr bool whole_function_of(function f, whole_function& found) {
   }
 }
 
+/// Whether each element of x is not 0: boolean.
+constexpr tensor is_not_zero(tensor x) {
+  tensor const zero = number(*x.list, 0);
+  return apply(function::equal, apply(function::equal, x, zero), zero);
+}
+
 }  // namespace detail
 
 /// x in another type: Keras's `ops.cast`. From float32 to int32 the fraction is cut off, numbers beyond int32 become
@@ -63,7 +69,7 @@ constexpr tensor cast(tensor x, dtype type) {
     case dtype::float32:
       return from == dtype::int32 ? detail::map_whole(whole_function::to_float, x) : detail::with_type(x, type);
     case dtype::boolean:
-      return from == dtype::int32 ? detail::map_whole(whole_function::to_bool, x) : not_equal(x, 0.0F);
+      return from == dtype::int32 ? detail::map_whole(whole_function::to_bool, x) : detail::is_not_zero(x);
     case dtype::uint8:
     case dtype::int8:
       if (from == dtype::boolean) return detail::with_type(x, type);

@@ -290,7 +290,7 @@ inline constexpr norms_of_step const& norms_of = needs_of_optimizer<Optimizer>.n
 /// An optimizer's step as a formula of the weight, its gradient and its slots at each place, and of the learning rate,
 /// the number of the update and norms, which are the same everywhere. Results are the weight and its slots.
 template <auto Optimizer>
-inline constexpr auto const& formula_of_optimizer = frozen<optimizer_step<Optimizer>>;
+inline constexpr auto const& formula_of_optimizer = frozen_draft<optimizer_step<Optimizer>>;
 template <auto Optimizer>
 inline constexpr operations::formula_view view_of_optimizer{formula_of_optimizer<Optimizer>.steps,
                                                             formula_of_optimizer<Optimizer>.results};
@@ -304,7 +304,7 @@ constexpr unsigned norms_of_round(int round) {
   return which;
 }
 template <auto Optimizer, unsigned Which>
-inline constexpr auto const& formula_of_norms = frozen<normed_step<Optimizer, Which>>;
+inline constexpr auto const& formula_of_norms = frozen_draft<normed_step<Optimizer, Which>>;
 template <auto Optimizer, unsigned Which>
 inline constexpr operations::formula_view view_of_norms{formula_of_norms<Optimizer, Which>.steps,
                                                         formula_of_norms<Optimizer, Which>.results};

@@ -9,7 +9,7 @@
 #include <stagecraft/diagnostics/type_name.hpp>
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/models/model_graph.hpp>
-#include <stagecraft/pipeline/name_pattern.hpp>
+#include <stagecraft/models/name_pattern.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
 #include <stagecraft/pipeline/stages.hpp>
 #include <array>

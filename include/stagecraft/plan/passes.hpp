@@ -203,6 +203,6 @@ struct make_pass {
 
 /// The plan of pass number `Pass` of the timetable.
 template <class Job, int Pass>
-inline constexpr auto const& pass_plan_of = frozen<make_pass<Job, Pass>>;
+inline constexpr auto const& pass_plan_of = frozen_draft<make_pass<Job, Pass>>;
 
 }  // namespace stagecraft::plan

@@ -133,6 +133,6 @@ struct make_whole_pass {
 
 /// The forward or the backward pass of such a model.
 template <class Job, bool Backward>
-inline constexpr auto const& whole_pass_of = frozen<make_whole_pass<Job, Backward>>;
+inline constexpr auto const& whole_pass_of = frozen_draft<make_whole_pass<Job, Backward>>;
 
 }  // namespace stagecraft::plan

@@ -3,6 +3,7 @@
 // Graphcore's counterpart: PopVision's graph analyser.
 #pragma once
 
+#include <stagecraft/report/detail/html_page.hpp>
 #include <stagecraft/report/detail/text_table.hpp>
 #include <stagecraft/report/detail/text_writer.hpp>
 #include <stagecraft/report/plot_profile.hpp>
@@ -17,73 +18,6 @@
 
 namespace stagecraft::reports {
 
-/// The style of the page, with the colours of pictures (svg_drawing.hpp). Neither text has a character that XML or HTML
-/// would take for a tag.
-inline constexpr std::string_view page_style = R"(
-:root { color-scheme: light dark; --sheet: #ffffff; --panel: #f6f8fa; --ink: #1f2328; --faint: #656d76;
-  --grid: #d8dee4; --bar: #cfe3fb; --bad: #c0392b; --good: #1a7f5a; }
-@media (prefers-color-scheme: dark) {
-  :root { --sheet: #0d1117; --panel: #161b22; --ink: #e6edf3; --faint: #8d96a0; --grid: #30363d; --bar: #14345a;
-    --bad: #ff7b6b; --good: #4cc38a; }
-}
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 24px; max-width: 1208px; background: var(--sheet); color: var(--ink);
-  font: 14px/1.5 system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif; }
-h1 { font-size: 24px; margin: 0 0 4px; overflow-wrap: anywhere; }
-h2 { font-size: 18px; margin: 36px 0 4px; }
-p { margin: 0 0 10px; color: var(--faint); max-width: 100ch; }
-nav { margin: 8px 0 16px; }
-nav a { color: inherit; margin-right: 14px; }
-.figures { display: grid; grid-template-columns: repeat(auto-fill, minmax(150px, 1fr)); gap: 8px; margin: 16px 0; }
-.figure { background: var(--panel); border: 1px solid var(--grid); border-radius: 8px; padding: 10px 12px; }
-.figure b { display: block; font-size: 20px; font-variant-numeric: tabular-nums; }
-.figure span { display: block; color: var(--faint); font-size: 12px; }
-.bad { color: var(--bad); }
-.good { color: var(--good); }
-.wide { overflow-x: auto; border: 1px solid var(--grid); border-radius: 8px; }
-.wide svg { display: block; }
-table { border-collapse: collapse; width: 100%; font-size: 12px; font-variant-numeric: tabular-nums; }
-th, td { padding: 4px 7px; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--grid); }
-th { background: var(--panel); position: sticky; top: 0; font-weight: 600; }
-th.text, td.text { text-align: left; }
-td.name { max-width: 260px; overflow: hidden; text-overflow: ellipsis; }
-tbody tr:hover { background: var(--panel); }
-th button { all: unset; cursor: pointer; border-bottom: 1px dotted var(--faint); }
-th button:hover { border-bottom-style: solid; }
-th button:focus-visible { outline: 2px solid currentColor; }
-th[aria-sort=ascending] button::after { content: ' \2191'; }
-th[aria-sort=descending] button::after { content: ' \2193'; }
-td.share { background: linear-gradient(to left, var(--bar) var(--part), transparent var(--part)); }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: 2px 16px; margin: 0; }
-dt { color: var(--faint); }
-dd { margin: 0; overflow-wrap: anywhere; }
-footer { margin-top: 36px; color: var(--faint); font-size: 12px; }
-@media print { .wide { overflow: visible; } }
-)";
-
-/// The script that sorts a table by the column whose name is pressed: by the numbers in its cells' data, or by text.
-inline constexpr std::string_view page_script = R"(
-document.querySelectorAll('th button').forEach(function (button) {
-  button.addEventListener('click', function () {
-    var head = button.parentNode, body = head.closest('table').tBodies[0];
-    var column = head.cellIndex, up = head.getAttribute('aria-sort') === 'descending' ? 1 : -1;
-    if (head.getAttribute('aria-sort') === null) { up = head.className === 'text' ? 1 : -1; }
-    var value = function (row) {
-      var cell = row.cells[column];
-      return cell.hasAttribute('data-value') ? Number(cell.getAttribute('data-value')) : cell.textContent;
-    };
-    var rows = Array.prototype.slice.call(body.rows);
-    rows.sort(function (a, b) {
-      var x = value(a), y = value(b);
-      return up * (typeof x === 'number' ? x - y : x.localeCompare(y));
-    });
-    head.parentNode.querySelectorAll('th').forEach(function (other) { other.removeAttribute('aria-sort'); });
-    head.setAttribute('aria-sort', up === 1 ? 'ascending' : 'descending');
-    rows.forEach(function (row) { body.appendChild(row); });
-  });
-});
-)";
-
 /// Writes one page. All of its elements are closed, so that it is XML, too.
 class profile_page {
  public:
@@ -91,11 +25,7 @@ class profile_page {
 
   [[nodiscard]] std::string write() {
     auto const title = !options_.title.empty() ? options_.title : !data_.model.empty() ? data_.model : "Profile";
-    page_ << "<!DOCTYPE html>\n<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n"
-             "<meta charset=\"utf-8\"/>\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
-             "<meta name=\"generator\" content=\"stagecraft\"/>\n<title>";
-    page_.xml(title) << "</title>\n<style>" << page_style << "</style>\n</head>\n<body>\n<h1>";
-    page_.xml(title) << "</h1>\n";
+    begin_page(page_, title);
     write_contents();
     write_figures();
     write_facts();
@@ -147,10 +77,7 @@ class profile_page {
   }
 
   void figure(std::string_view value, std::string_view name, std::string_view kind = "") {
-    page_ << "<div class=\"figure\"><b";
-    if (!kind.empty()) page_ << " class=\"" << kind << '"';
-    page_ << '>';
-    page_.xml(value) << "</b><span>" << name << "</span></div>\n";
+    write_figure(page_, value, name, kind);
   }
   void write_figures() {
     auto const& totals = data_.totals;
@@ -180,7 +107,7 @@ class profile_page {
   void begin_section(std::string_view id, std::string_view name, std::string_view text) {
     page_ << "<h2 id=\"" << id << "\">" << name << "</h2>\n<p>" << text << "</p>\n";
   }
-  void picture(std::string_view svg) { page_ << "<div class=\"wide\">\n" << svg << "</div>\n"; }
+  void picture(std::string_view svg) { write_picture(page_, svg); }
 
   void write_times() {
     begin_section(
@@ -196,19 +123,9 @@ class profile_page {
 
   // The table of layers.
   void head(std::string_view name, std::string_view hint, bool is_text = false) {
-    page_ << "<th scope=\"col\"" << (is_text ? " class=\"text\"" : "") << " title=\"" << hint
-          << "\"><button type=\"button\">" << name << "</button></th>";
+    write_column(page_, name, hint, is_text);
   }
-  void number(std::string_view text, double value, double part = -1) {
-    page_ << "<td data-value=\"";
-    exact(value);
-    page_ << '"';
-    if (part >= 0) page_ << " class=\"share\" style=\"--part: " << 100 * std::min(part, 1.0) << "%\"";
-    page_ << '>';
-    page_.xml(text) << "</td>";
-  }
-  /// Appends a value for sorting: a whole number, or a share in millionths.
-  void exact(double value) { page_ << static_cast<long long>(value < 9e18 && value > -9e18 ? value : 0); }
+  void number(std::string_view text, double value, double part = -1) { write_number(page_, text, value, part); }
   void cycles(std::int64_t count, std::int64_t most) {
     number(grouped_digits(count), static_cast<double>(count), share_of(count, most));
   }
@@ -270,23 +187,9 @@ class profile_page {
   }
 
   void write_end() {
-    page_ << "<footer>Times and bytes follow from the emulated machine's description; no IPU was measured.</footer>\n";
-    if (!options_.json.empty()) {
-      page_ << "<script type=\"application/json\" id=\"profile\">";
-      // Within JSON these stand in strings only, and mean the same there.
-      for (char const c : options_.json) {
-        if (c == '<')
-          page_ << "\\u003c";
-        else if (c == '&')
-          page_ << "\\u0026";
-        else if (c == '>')
-          page_ << "\\u003e";
-        else
-          page_ << c;
-      }
-      page_ << "</script>\n";
-    }
-    page_ << "<script>" << page_script << "</script>\n</body>\n</html>\n";
+    write_footer(page_);
+    if (!options_.json.empty()) write_page_json(page_, "profile", options_.json);
+    end_page(page_);
   }
 
   profile_data const& data_;

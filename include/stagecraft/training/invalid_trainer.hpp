@@ -110,6 +110,15 @@ struct invalid_trainer : invalid_predictor<trainable> {
     return {};
   }
   evaluation test_on_batch(sample_set const&, sample_set const&, sample_source const& = {}) { return {}; }
+  struct no_gradients {
+    double loss = 0;
+    std::vector<weight_array> gradients;
+  };
+  no_gradients gradients(sample_set const&, sample_set const&, sample_source const& = {},
+                         std::vector<class_weight_entry> const& = {}) {
+    return {};
+  }
+  void apply_gradients(std::vector<weight_array> const&) {}
 
   [[nodiscard]] training_progress progress() const { return {}; }
   void set_progress(training_progress const&) {}

@@ -147,6 +147,21 @@ class model_predictor : trained_model<session_of_run<M, Settings::value, Machine
     return y;
   }
 
+  /// Calls the model for each batch in `x`, one after the other: of a stateful model whose input has one step, a block
+  /// of any number of steps. Batches follow each other in `x`, and their outputs in `y`. Nothing is allocated or
+  /// locked. Errors: data_error E4001 if `x` is no multiple of `call_inputs`, or `y` does not have as many batches;
+  /// E4151.
+  void call_block(std::span<float const> x, std::span<float> y) {
+    std::size_t const batches = x.size() / call_inputs;
+    if (x.size() % call_inputs != 0 || y.size() != batches * call_outputs)
+      throw_data_error("E4001",
+                       "call_block: expected a multiple of %zu numbers in x and %zu for each in y, found %zu and %zu",
+                       call_inputs, call_outputs, x.size(), y.size());
+    for (std::size_t i = 0; i < batches; ++i)
+      call(std::span<float const, call_inputs>(x.data() + i * call_inputs, call_inputs),
+           std::span<float, call_outputs>(y.data() + i * call_outputs, call_outputs));
+  }
+
   /// Predictions for one batch, copied to a tensor, or a std::tuple of tensors. Definition:
   /// tf.keras.Model.predict_on_batch.
   auto predict_on_batch(sample_set const& x) {

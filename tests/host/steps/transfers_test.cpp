@@ -74,11 +74,11 @@ tested walks_of() {
                 Batch,
                 kernels::lanes<Arch>,
                 {Inputs.size()...},
-                sc::detail::frozen<forward>.sample,
+                sc::detail::frozen_draft<forward>.sample,
                 [](std::deque<buffer>& x, float* y, kernels::share part) {
                   static constexpr std::int64_t floats[]{Inputs.size()...};
-                  auto const& all = sc::detail::frozen<forward>;
-                  kernels::transfer_elements<sc::detail::frozen<forward>, Batch, false, Arch>(
+                  auto const& all = sc::detail::frozen_draft<forward>;
+                  kernels::transfer_elements<sc::detail::frozen_draft<forward>, Batch, false, Arch>(
                       [&](std::size_t walk) {
                         auto const input = static_cast<std::size_t>(all.parts[walk].input);
                         return std::pair{static_cast<float const*>(x[input].data()), floats[input]};
@@ -86,16 +86,16 @@ tested walks_of() {
                       y, part);
                 },
                 [](bool adds, int input, float const* dy, float* dx, kernels::share part) {
-                  constexpr auto floats = sc::detail::frozen<forward>.sample;
+                  constexpr auto floats = sc::detail::frozen_draft<forward>.sample;
                   auto const from = [&](std::size_t) { return std::pair{dy, floats}; };
                   [&]<std::size_t... Input>(std::index_sequence<Input...>) {
                     auto const run = [&]<std::size_t I>() {
                       using back = typename found::template backward<static_cast<int>(I)>;
                       if (static_cast<int>(I) != input) return;
                       if (adds)
-                        kernels::transfer_elements<sc::detail::frozen<back>, Batch, true, Arch>(from, dx, part);
+                        kernels::transfer_elements<sc::detail::frozen_draft<back>, Batch, true, Arch>(from, dx, part);
                       else
-                        kernels::transfer_elements<sc::detail::frozen<back>, Batch, false, Arch>(from, dx, part);
+                        kernels::transfer_elements<sc::detail::frozen_draft<back>, Batch, false, Arch>(from, dx, part);
                     };
                     (run.template operator()<Input>(), ...);
                   }(std::make_index_sequence<sizeof...(Inputs)>{});

@@ -8,6 +8,7 @@
 
 #include <stagecraft/kernels/elementwise/formula.hpp>
 #include <stagecraft/kernels/simd/math.hpp>
+#include <stagecraft/kernels/simd/math_fast.hpp>
 #include <doctest/doctest.h>
 
 namespace kernels = stagecraft::kernels;
@@ -190,6 +191,42 @@ TEST_CASE("sigmoid, tanh, softplus") {
       [](auto x) { return kernels::softplus(x); });
 }
 
+TEST_CASE("fast forms of exponentials, tanh and sigmoid") {
+  check(
+      {48, 48, 110}, measure::ulp, [](double x) { return x < -87.336 ? 0 : std::exp(x); },
+      [](auto x) {
+        using value = decltype(x);
+        return xsimd::select(x < value(-87.336F), value(0.0F), kernels::fast_exp(x));
+      });
+  check(
+      {42, 42, 42}, measure::ulp, [](double x) { return std::tanh(x); }, [](auto x) { return kernels::fast_tanh(x); });
+  check(
+      {18, 18, 18}, measure::ulp, [](double x) { return std::fabs(x) < double{6.8F} ? std::tanh(x) : 0; },
+      [](auto x) {
+        using value = decltype(x);
+        return xsimd::select(xsimd::abs(x) < value(6.8F), kernels::fast_tanh(x), value(0.0F));
+      });
+  for (float const x : {-90.0F, -100.0F, -1e30F}) {
+    float y[kernels::lanes<>];
+    kernels::fast_exp(kernels::batch<>(x)).store_unaligned(y);
+    CHECK((y[0] >= 0 && y[0] < 0x1p-126F));
+  }
+  check({21, 21, 21}, measure::absolute, sigmoid, [](auto x) { return kernels::fast_sigmoid(x); });
+  for_each_architecture([]<class Arch>() {
+    using batch = kernels::batch<Arch>;
+    int outside = 0;
+    for (std::size_t i = 0; i < samples().size(); i += kernels::lanes<Arch>) {
+      float of_tanh[kernels::lanes<Arch>], of_sigmoid[kernels::lanes<Arch>];
+      auto const x = batch::load_unaligned(samples().data() + i);
+      kernels::fast_tanh(x).store_unaligned(of_tanh);
+      kernels::fast_sigmoid(x).store_unaligned(of_sigmoid);
+      for (float const y : of_tanh) outside += y < -1 || y > 1;
+      for (float const y : of_sigmoid) outside += y < 0 || y > 1;
+    }
+    CHECK(outside == 0);
+  });
+}
+
 TEST_CASE("a sigmoid does not depend on what else is in its register") {
   for_each_architecture([]<class Arch>() {
     using batch = kernels::batch<Arch>;
@@ -236,6 +273,19 @@ TEST_CASE("exact values of elementary functions") {
     CHECK(first(kernels::exp(batch(inf))) == inf);
     CHECK(first(kernels::exp(batch(-1e30F))) == 0);
     CHECK(first(kernels::exp(batch(1e30F))) == inf);
+    CHECK(first(kernels::fast_exp(batch(0.0F))) == 1);
+    CHECK(first(kernels::fast_exp(batch(-inf))) == 0);
+    CHECK(first(kernels::fast_exp(batch(inf))) == inf);
+    CHECK(first(kernels::fast_sigmoid(batch(0.0F))) == 0.5F);
+    CHECK(first(kernels::fast_sigmoid(batch(-inf))) == 0);
+    CHECK(first(kernels::fast_sigmoid(batch(inf))) == 1);
+    CHECK(first(kernels::fast_tanh(batch(-inf))) == -1);
+    CHECK(first(kernels::fast_tanh(batch(inf))) == 1);
+    CHECK(std::signbit(first(kernels::fast_tanh(batch(-0.0F)))));
+    batch const no_number(std::numeric_limits<float>::quiet_NaN());
+    for (auto const& of_nan :
+         {kernels::fast_exp(no_number), kernels::fast_sigmoid(no_number), kernels::fast_tanh(no_number)})
+      CHECK(std::isnan(first(of_nan)));
     CHECK(first(kernels::expm1(batch(-inf))) == -1);
     CHECK(first(kernels::log(batch(1.0F))) == 0);
     CHECK(first(kernels::log(batch(-0.0F))) == -inf);

@@ -6,7 +6,7 @@
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/io/detail/bundle_contents.hpp>
 #include <stagecraft/io/detail/byte_source.hpp>
-#include <stagecraft/pipeline/name_pattern.hpp>
+#include <stagecraft/models/name_pattern.hpp>
 #include <algorithm>
 #include <functional>
 #include <initializer_list>
@@ -68,7 +68,7 @@ class option_reader {
     for (auto const& each : value) {
       if (!each.is_string()) wrong_type(name, each, "a text, as all entries of the list");
       to.push_back(each.get<std::string>());
-      if (pipeline::name_pattern(to.back()).failed() || pipeline::name_pattern(searched_expression(to.back())).failed())
+      if (models::name_pattern(to.back()).failed() || models::name_pattern(searched_expression(to.back())).failed())
         throw file_error("E5134", where_ + ": '" + name + "' has the expression '" + to.back() +
                                       "', which cannot be read; it is one of Python's `re`, without groups that are "
                                       "referred to and without look-around");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands/model_edits.hpp"
 
-#include <stagecraft/pipeline/name_pattern.hpp>
+#include <stagecraft/models/name_pattern.hpp>
 #include <cstddef>
 #include <cstdio>
 #include <map>
@@ -18,7 +18,7 @@ name_search::name_search(std::vector<std::string> const& expressions) {
 bool name_search::finds(std::string const& name) {
   bool result = false;
   for (auto& each : expressions_)
-    if (pipeline::name_pattern(each.searched).matches(name)) result = each.is_found = true;
+    if (models::name_pattern(each.searched).matches(name)) result = each.is_found = true;
   return result;
 }
 

@@ -4,7 +4,7 @@
 #include "commands/model_edits.hpp"
 #include "pipeline/pipeline_solution.hpp"
 
-#include <stagecraft/pipeline/name_pattern.hpp>
+#include <stagecraft/models/name_pattern.hpp>
 #include <map>
 #include <memory>
 #include <vector>
@@ -28,7 +28,7 @@ struct known_groups {
     int stage = -1;
     for (std::size_t i = 0; i < stages.size(); ++i)
       for (auto const& text : stages[i])
-        if (stage < 0 && pipeline::name_pattern(text).matches(node)) stage = static_cast<int>(i);
+        if (stage < 0 && models::name_pattern(text).matches(node)) stage = static_cast<int>(i);
     key.push_back(stage);
     auto const placed = solution.find(node);
     key.push_back(placed == solution.end() ? -1 : placed->second);

@@ -117,7 +117,8 @@ bool is_of_samples(onnx_trace const& of, std::int64_t length, std::int64_t times
 
 bool take_attention_product(trace& to, onnx_node const& node) {
   auto const a = to.joined_tensor(node, 0), b = to.joined_tensor(node, 1);
-  if (a.rank != 4 || b.rank != 4 || a.joined_axis != b.joined_axis || a.joined_axis > 0) return false;
+  if (to.is_one_sample() || a.rank != 4 || b.rank != 4 || a.joined_axis != b.joined_axis || a.joined_axis > 0)
+    return false;
   auto const set = [&](traced_tensor y) {
     y.joined_axis = a.joined_axis;
     to.set(node, y);
@@ -169,7 +170,8 @@ void choose_attention(trace& to, onnx_node const& node) {
 
 bool take_attention_softmax(trace& to, onnx_node const& node, traced_tensor const& x) {
   auto const axis = node.integer("axis", -1);
-  if (x.rank != 4 || (axis != -1 && axis != (x.joined_axis < 0 ? 3 : 2)) || !is_scores(to, x)) return false;
+  if (to.is_one_sample() || x.rank != 4 || (axis != -1 && axis != (x.joined_axis < 0 ? 3 : 2)) || !is_scores(to, x))
+    return false;
   auto const below = below_factors(to, x.layer);
   auto layer = to.layer_at(below.layer);
   layer.config["factor"] = layer.config["factor"].get<double>() * below.factor;

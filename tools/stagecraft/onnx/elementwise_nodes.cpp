@@ -222,19 +222,21 @@ void batch_normalization(trace& to, onnx_node const& node) {
 }
 
 void layer_normalization(trace& to, onnx_node const& node) {
-  auto const x = to.in_order(to.tensor(node, 0));
+  bool const is_one = to.is_one_sample();
+  auto const x = is_one ? to.complete_in_order(to.tensor(node, 0)) : to.in_order(to.tensor(node, 0));
+  int const rank = x.rank + (is_one ? 1 : 0);  // that of the tensor here, with an axis of samples
   auto axis = node.integer("axis", -1);
-  if (axis < 0) axis += x.rank;
-  if (axis < 1 || axis >= x.rank) throw unsupported("is along an axis that is none of a sample");
+  axis += axis < 0 ? rank : rank - x.rank;
+  if (axis < 1 || axis >= rank) throw unsupported("is along an axis that is none of a sample");
   auto const scale = to.constant(node, 1), shift = to.constant(node, 2);
   json config{{"epsilon", shortest(node.real("epsilon", 1e-5F))}};
   std::vector<onnx_constant> weights;
   std::vector<std::int64_t> of_axes(1, x.lengths.back());
-  if (axis != x.rank - 1) {
-    if (x.rank != static_cast<int>(x.lengths.size()) + 1) throw unsupported("is along axes of length 1");
+  if (axis != rank - 1) {
+    if (rank != static_cast<int>(x.lengths.size()) + 1) throw unsupported("is along axes of length 1");
     of_axes.assign(x.lengths.begin() + axis - 1, x.lengths.end());
     config["axis"] = json::array();
-    for (; axis < x.rank; ++axis) config["axis"].push_back(axis - x.rank);
+    for (; axis < rank; ++axis) config["axis"].push_back(axis - rank);
   }
   if (!scale) config["scale"] = false;
   if (!shift) config["center"] = false;

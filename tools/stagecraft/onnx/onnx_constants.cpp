@@ -27,6 +27,25 @@ void append_whole(stored_tensor const& from, std::vector<double>& to) {
 
 }  // namespace
 
+std::optional<element_type> stored_type_of(std::int32_t number) {
+  switch (number) {
+    case 1: return element_type::float32;
+    case 2: return element_type::uint8;
+    case 3: return element_type::int8;
+    case 4: return element_type::uint16;
+    case 5: return element_type::int16;
+    case 6: return element_type::int32;
+    case 7: return element_type::int64;
+    case 9: return element_type::boolean;
+    case 10: return element_type::float16;
+    case 11: return element_type::float64;
+    case 12: return element_type::uint32;
+    case 13: return element_type::uint64;
+    case 16: return element_type::bfloat16;
+    default: return std::nullopt;
+  }
+}
+
 onnx_constant constant_of(stored_tensor const& from) {
   onnx_constant result{from.shape, {}, !io::is_floating(from.type)};
   result.values.reserve(static_cast<std::size_t>(from.size()));
@@ -69,14 +88,16 @@ onnx_constant transposed(onnx_constant const& from, std::vector<int> const& orde
   return result;
 }
 
-onnx_constants::onnx_constants(onnx_graph const& graph) {
+onnx_constants::onnx_constants(onnx_graph const& graph) { add(graph); }
+
+void onnx_constants::add(onnx_graph const& graph) {
   for (auto const& each : graph.constants) {
     stored_.insert_or_assign(each.name, &each);
     budget_ += 4 * static_cast<std::size_t>(each.size());
   }
   for (auto const& node : graph.nodes)  // Constant nodes count with their own elements
     if (node.type == "Constant") budget_ += 5 * elements_of(node);
-  largest_read_ = budget_;
+  largest_read_ = std::max(largest_read_, budget_);
 }
 
 std::size_t elements_of(onnx_node const& constant) {

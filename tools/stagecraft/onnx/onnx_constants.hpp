@@ -55,6 +55,8 @@ class onnx_constants {
   [[nodiscard]] std::optional<onnx_constant> find(std::string const& name) const;
   void set(std::string const& name, onnx_constant value) { made_.insert_or_assign(name, std::move(value)); }
 
+  /// Takes the constants of a graph inside of this one, which must live on.
+  void add(onnx_graph const& graph);
   /// Computes a node whose inputs are all constants. Returns true if that was possible.
   bool fold(onnx_node const& node);
 

@@ -17,32 +17,13 @@ namespace {
 using protozero::pbf_reader;
 using protozero::pbf_wire_type;
 
-/// The type of elements for ONNX's number; none for types that are not read.
-std::optional<element_type> type_of(std::int32_t number) {
-  switch (number) {
-    case 1: return element_type::float32;
-    case 2: return element_type::uint8;
-    case 3: return element_type::int8;
-    case 4: return element_type::uint16;
-    case 5: return element_type::int16;
-    case 6: return element_type::int32;
-    case 7: return element_type::int64;
-    case 9: return element_type::boolean;
-    case 10: return element_type::float16;
-    case 11: return element_type::float64;
-    case 12: return element_type::uint32;
-    case 13: return element_type::uint64;
-    case 16: return element_type::bfloat16;
-    default: return std::nullopt;
-  }
-}
-
 class parser {
  public:
   parser(std::string name, std::filesystem::path folder) : name_(std::move(name)), folder_(std::move(folder)) {}
 
   onnx_graph model(std::string_view bytes) {
     onnx_graph graph;
+    std::vector<onnx_function> functions;
     bool has_graph = false;
     try {
       pbf_reader message(bytes.data(), bytes.size());
@@ -53,7 +34,10 @@ class parser {
             has_graph = true;
             read_graph(message.get_message(), graph);
             break;
-          case tag(8, pbf_wire_type::length_delimited): read_opset(message.get_message(), graph); break;
+          case tag(8, pbf_wire_type::length_delimited): read_opset(message.get_message(), graph.opset); break;
+          case tag(25, pbf_wire_type::length_delimited):
+            functions.push_back(read_function(message.get_message()));
+            break;
           default: message.skip();
         }
     } catch (protozero::exception const& why) {
@@ -63,13 +47,14 @@ class parser {
     std::set<std::string> constants;
     for (auto const& each : graph.constants) constants.insert(each.name);
     std::erase_if(graph.inputs, [&](onnx_value const& each) { return constants.contains(each.name); });
+    if (!functions.empty()) inline_functions(graph, functions, name_);
     return graph;
   }
 
  private:
   [[noreturn]] void damaged(std::string const& what) const { io::refuse("E5067", name_, "is no ONNX file: " + what); }
 
-  static void read_opset(pbf_reader message, onnx_graph& graph) {
+  static void read_opset(pbf_reader message, std::int64_t& opset) {
     std::string domain;
     std::int64_t version = 0;
     while (message.next()) switch (message.tag_and_type()) {
@@ -77,7 +62,27 @@ class parser {
         case tag(2, pbf_wire_type::varint): version = message.get_int64(); break;
         default: message.skip();
       }
-    if (domain.empty() || domain == "ai.onnx") graph.opset = version;
+    if (domain.empty() || domain == "ai.onnx") opset = version;
+  }
+
+  onnx_function read_function(pbf_reader message) {
+    onnx_function made;
+    while (message.next()) switch (message.tag_and_type()) {
+        case tag(1, pbf_wire_type::length_delimited): made.name = message.get_string(); break;
+        case tag(4, pbf_wire_type::length_delimited): made.inputs.push_back(message.get_string()); break;
+        case tag(5, pbf_wire_type::length_delimited): made.outputs.push_back(message.get_string()); break;
+        case tag(7, pbf_wire_type::length_delimited): made.nodes.push_back(read_node(message.get_message())); break;
+        case tag(9, pbf_wire_type::length_delimited): read_opset(message.get_message(), made.opset); break;
+        case tag(10, pbf_wire_type::length_delimited): made.domain = message.get_string(); break;
+        case tag(11, pbf_wire_type::length_delimited): {
+          std::string name;
+          auto value = read_attribute(message.get_message(), name);
+          made.defaults.insert_or_assign(std::move(name), std::move(value));
+          break;
+        }
+        default: message.skip();
+      }
+    return made;
   }
 
   void read_graph(pbf_reader message, onnx_graph& graph) {
@@ -110,8 +115,7 @@ class parser {
                 value.type = tensor.get_int32();
               } else if (tensor.tag_and_type() == tag(2, pbf_wire_type::length_delimited)) {
                 auto shape = tensor.get_message();
-                while (shape.next(1, pbf_wire_type::length_delimited))
-                  value.shape.push_back(read_length(shape.get_message()));
+                while (shape.next(1, pbf_wire_type::length_delimited)) read_length(shape.get_message(), value);
               } else {
                 tensor.skip();
               }
@@ -123,10 +127,13 @@ class parser {
       }
     return value;
   }
-  static std::int64_t read_length(pbf_reader message) {
-    std::int64_t length = -1;
-    while (message.next(1, pbf_wire_type::varint)) length = message.get_int64();
-    return length;
+  static void read_length(pbf_reader message, onnx_value& of) {
+    of.shape.push_back(-1), of.dimensions.emplace_back();
+    while (message.next()) switch (message.tag_and_type()) {
+        case tag(1, pbf_wire_type::varint): of.shape.back() = message.get_int64(); break;
+        case tag(2, pbf_wire_type::length_delimited): of.dimensions.back() = message.get_string(); break;
+        default: message.skip();
+      }
   }
 
   onnx_node read_node(pbf_reader message) {
@@ -146,13 +153,18 @@ class parser {
         default: message.skip();
       }
     if (node.domain == "ai.onnx") node.domain.clear();
+    std::set<std::string> captured;
+    for (auto const& [name, value] : node.attributes)
+      if (value.graph)
+        for (auto const& each : captures_of(*value.graph)) captured.insert(each);
+    node.captures = captured.size();
+    node.inputs.insert(node.inputs.end(), captured.begin(), captured.end());
     return node;
   }
 
   onnx_attribute read_attribute(pbf_reader message, std::string& name) {
     onnx_attribute result;
     int kind = 0;
-    bool refers = false;
     while (message.next()) {
       auto const is = [&](onnx_kind found) { result.kind = found; };
       switch (message.tag()) {
@@ -160,6 +172,7 @@ class parser {
         case 3: is(onnx_kind::integer); break;
         case 4: is(onnx_kind::text); break;
         case 5: is(onnx_kind::tensor); break;
+        case 6: is(onnx_kind::graph); break;
         case 7: is(onnx_kind::reals); break;
         case 8: is(onnx_kind::integers); break;
         case 9: is(onnx_kind::texts); break;
@@ -171,6 +184,7 @@ class parser {
         case tag(3, pbf_wire_type::varint): result.integer = message.get_int64(); break;
         case tag(4, pbf_wire_type::length_delimited): result.text = message.get_string(); break;
         case tag(5, pbf_wire_type::length_delimited): result.tensor = read_tensor(message.get_message()); break;
+        case tag(6, pbf_wire_type::length_delimited): result.graph = read_body(message.get_message()); break;
         case tag(7, pbf_wire_type::fixed32): result.reals.push_back(message.get_float()); break;
         case tag(7, pbf_wire_type::length_delimited): append(message.get_packed_float(), result.reals); break;
         case tag(8, pbf_wire_type::varint): result.integers.push_back(message.get_int64()); break;
@@ -178,18 +192,26 @@ class parser {
         case tag(9, pbf_wire_type::length_delimited): result.texts.push_back(message.get_string()); break;
         case tag(20, pbf_wire_type::varint): kind = message.get_int32(); break;
         case tag(21, pbf_wire_type::length_delimited):  // a reference to an attribute of the enclosing function
-          refers = true;
-          message.skip();
+          result.reference = message.get_string();
           break;
         default: message.skip();
       }
     }
-    bool const is_known = kind >= 0 && kind <= 8 && kind != 5;
-    if (refers || !is_known)
+    if (!result.reference.empty() || kind < 0 || kind > 8)
       result.kind = onnx_kind::other;
     else if (kind != 0)  // old files have no kind: the fields tell it
       result.kind = static_cast<onnx_kind>(kind);
     return result;
+  }
+
+  /// Reads a branch, or the body of a loop; at most 16 are inside of each other.
+  std::shared_ptr<onnx_graph const> read_body(pbf_reader const& message) {
+    constexpr int deepest = 16;
+    if (++depth_ > deepest) damaged("its graphs are nested more than 16 deep");
+    auto made = std::make_shared<onnx_graph>();
+    read_graph(message, *made);
+    --depth_;
+    return made;
   }
 
   template <class Range, class T>
@@ -236,7 +258,7 @@ class parser {
         case tag(14, pbf_wire_type::varint): is_external = first.get_int32() == 1; break;
         default: first.skip();
       }
-    auto const type = type_of(number);
+    auto const type = stored_type_of(number);
     if (!type)
       damaged("constant '" + result.name + "' has elements of type " + std::to_string(number) + ", which is not read");
     result.type = *type;
@@ -348,6 +370,7 @@ class parser {
   }
 
   std::string name_;
+  int depth_ = 0;  ///< graphs that are being read inside of each other
   std::filesystem::path folder_;
   std::map<std::string, std::uint64_t> external_bytes_;  ///< bytes that constants take, by file
 };

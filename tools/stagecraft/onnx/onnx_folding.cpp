@@ -96,16 +96,20 @@ std::optional<onnx_constant> elementwise(std::vector<onnx_constant const*> const
                                                     "Or",    "GreaterOrEqual", "Xor",     "LessOrEqual"};
   bool const is_truth = std::find(comparisons.begin(), comparisons.end(), type) != comparisons.end();
   bool const is_whole = std::all_of(of.begin(), of.end(), [](auto const* each) { return each->is_whole; });
+  // Doubles have all whole numbers to 2^53; larger ones are not computed.
+  auto const exact = [&](double value) {
+    return is_whole && !(std::abs(value) <= 0x1p53) ? std::nullopt : std::optional(value);
+  };
   auto const of_two = [&](double x, double y) -> std::optional<double> {
     if (is_of_samples(x) || is_of_samples(y)) {  // a multiple of the number of samples
       auto const factor = std::max(x, y);
       return type == "Mul" && factor >= 1 && factor <= 1 << 20 ? std::optional(x * y) : std::nullopt;
     }
-    if (type == "Add" || type == "Sum" || type == "Mean") return x + y;
-    if (type == "Sub") return x - y;
-    if (type == "Mul") return x * y;
+    if (type == "Add" || type == "Sum" || type == "Mean") return exact(x + y);
+    if (type == "Sub") return exact(x - y);
+    if (type == "Mul") return exact(x * y);
     if (type == "Div" || type == "Mod" || type == "fmod") return divided(type, x, y, of[0]->is_whole);
-    if (type == "Pow") return std::pow(x, y);
+    if (type == "Pow") return exact(std::pow(x, y));
     if (type == "Min") return std::min(x, y);
     if (type == "Max") return std::max(x, y);
     if (type == "Equal") return x == y ? 1 : 0;
@@ -209,6 +213,23 @@ std::optional<onnx_constant> expanded(onnx_constant const& from, onnx_constant c
   return result;
 }
 
+/// The product of two small matrices.
+std::optional<onnx_constant> multiplied(onnx_constant const& a, onnx_constant const& b) {
+  if (a.shape.size() != 2 || b.shape.size() != 2 || a.shape[1] != b.shape[0]) return std::nullopt;
+  auto const rows = a.shape[0], depth = a.shape[1], columns = b.shape[1];
+  constexpr std::int64_t most_products = 1 << 24;
+  if (auto const count = count_of({rows, depth, columns}); count < 0 || count > most_products) return std::nullopt;
+  onnx_constant result{{rows, columns}, {}, a.is_whole && b.is_whole};
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j) {
+      double sum = 0;
+      for (std::int64_t k = 0; k < depth; ++k)
+        sum += a.values[static_cast<std::size_t>(i * depth + k)] * b.values[static_cast<std::size_t>(k * columns + j)];
+      result.values.push_back(sum);
+    }
+  return result;
+}
+
 std::optional<onnx_constant> range(inputs_list const& inputs) {
   if (inputs.size() != 3 || !inputs[1] || !inputs[2]) return std::nullopt;
   for (auto const& each : inputs)
@@ -282,6 +303,7 @@ std::optional<onnx_constant> folded(onnx_node const& node, inputs_list const& in
     auto const given = value != nullptr && value->tensor ? constant_of(*value->tensor) : onnx_constant{{1}, {0}, false};
     return given.values.empty() ? std::nullopt : filled(first.values, given.values[0], given.is_whole);
   }
+  if (type == "MatMul" && second) return multiplied(first, *second);
   if (type == "Expand" && second) return expanded(first, *second);
   std::vector<onnx_constant const*> all;
   for (auto const& each : inputs) {

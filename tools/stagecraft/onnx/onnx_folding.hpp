@@ -16,7 +16,7 @@ using integers = std::vector<std::int64_t>;
 inline constexpr std::int64_t largest_made = 1 << 16;
 
 /// True for the number of samples, and for a multiple of it.
-[[nodiscard]] inline bool is_of_samples(double value) { return value <= -1e15; }
+[[nodiscard]] inline bool is_of_samples(double value) { return value <= -1e15 && value > -1e25; }
 
 /// Returns the number of elements of a shape; -1 if it is too large.
 [[nodiscard]] std::int64_t count_of(integers const& shape);

@@ -15,14 +15,7 @@ namespace {
 
 using diagnostics::shown_name;
 
-constexpr std::int64_t first_opset = 7, last_opset = 27;
-
-/// True if a node leaves its input's axes as they are.
-bool keeps_axes(onnx_node const& node) {
-  static std::set<std::string> const all{"Identity", "Cast", "Relu",    "Clip", "Add",     "Sub",   "Mul",
-                                         "Div",      "Pad",  "Sigmoid", "Tanh", "Dropout", "Resize"};
-  return all.contains(node.type);
-}
+constexpr std::int64_t first_opset = 7, last_opset = 28;
 
 }  // namespace
 
@@ -40,75 +33,14 @@ std::map<std::string, onnx_converter> const& onnx_converters() {
     add_part_operations(result);
     add_axis_converters(result);
     add_composed_converters(result);
+    add_recurrent_operations(result);
+    add_index_operations(result);
+    add_control_converters(result);
+    add_microsoft_converters(result);
+    add_made_converters(result);
     return result;
   }();
   return all;
-}
-
-/// The order of an input's axes, in the graph's numbers: the one that the first node with a preference wants.
-std::vector<int> onnx_trace::order_of_input(std::string const& name, int rank) const {
-  std::vector<int> order(static_cast<std::size_t>(rank));
-  std::iota(order.begin(), order.end(), 0);
-  if (graph_.producer == "tensorflow") return order;  // channels are last there, too
-  std::set<std::string> seen{name};
-  std::vector<std::string> queue{name};
-  for (std::size_t i = 0; i < queue.size() && order_looks_left_ > 0; ++i, --order_looks_left_) {
-    auto const users = users_.find(queue[i]);
-    if (users == users_.end()) continue;
-    for (auto const* node : users->second) {
-      auto const& type = node->type;
-      bool const is_first = !node->inputs.empty() && node->inputs[0] == queue[i];
-      if (rank == 3 && (type == "LSTM" || type == "GRU" || type == "RNN") && is_first &&
-          node->integer("layout", 0) == 0)
-        return {1, 0, 2};
-      if (rank >= 3 && is_first &&
-          (type == "Conv" || type == "ConvTranspose" || type.ends_with("Pool") || type == "BatchNormalization")) {
-        std::rotate(order.begin() + 1, order.begin() + 2, order.end());
-        return order;
-      }
-      if (!keeps_axes(*node)) continue;
-      for (auto const& output : node->outputs)
-        if (seen.insert(output).second) queue.push_back(output);
-    }
-  }
-  return order;
-}
-
-void onnx_trace::add_inputs() {
-  if (graph_.inputs.empty()) wrong("the graph has no inputs");
-  for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
-    auto const& input = graph_.inputs[i];
-    auto const rank = static_cast<int>(input.shape.size());
-    if (rank < 2 || rank > static_cast<int>(shape::max_rank) + 1)
-      wrong("input '" + input.name + "' has " + std::to_string(rank) + " axes, expected samples and up to six others");
-    if (!element_kind_of(input.type))
-      wrong("input '" + input.name + "' has elements of type " + std::to_string(input.type) + ", which is not read");
-    traced_tensor tensor{static_cast<int>(layers_.size()), rank, order_of_input(input.name, rank)};
-    tensor.elements = *element_kind_of(input.type);
-    std::string text;
-    bool is_known = true;
-    for (std::size_t k = 1; k < tensor.order.size(); ++k) {
-      auto const length = input.shape[static_cast<std::size_t>(tensor.order[k])];
-      is_known = is_known && length > 0 && length < (1 << 30);
-      text += (k > 1 ? ", " : "") + (length < 0 ? std::string("None") : std::to_string(length));
-      tensor.lengths.push_back(static_cast<int>(std::clamp<std::int64_t>(length, 0, 1 << 30)));
-    }
-    if (i < options_.input_shapes.size() && !options_.input_shapes[i].empty()) {
-      tensor.lengths = options_.input_shapes[i], is_known = true;
-      if (tensor.lengths.size() + 1 != tensor.order.size())
-        wrong("input '" + input.name + "' has " + std::to_string(rank - 1) +
-              " axes besides that of samples, --input-shape " + std::to_string(tensor.lengths.size()));
-    }
-    if (!is_known)
-      wrong("input '" + input.name + "' has the shape (" + text +
-            ") here; say which one it shall have, without the batch: --input-shape 224,224,3");
-    if (!is_countable(tensor.lengths)) wrong("input '" + input.name + "' has more than 2^30 elements");
-    traced_layer made{"InputLayer", clean_name(input.name)};
-    made.lengths = tensor.lengths;
-    layers_.push_back(std::move(made));
-    inputs_.push_back(tensor.layer);
-    tensors_.insert_or_assign(input.name, std::move(tensor));
-  }
 }
 
 void onnx_trace::convert(onnx_node const& node) {
@@ -126,13 +58,16 @@ void onnx_trace::convert(onnx_node const& node) {
       return fail("has an output " + std::to_string(i) + ", which is not here");
   bool is_constant = !node.inputs.empty() || node.type == "Constant";
   for (auto const& each : node.inputs) is_constant = is_constant && (each.empty() || constants_.contains(each));
-  if (is_constant && constants_.fold(node)) return;
+  find_types(node);
+  if (is_constant && constants_.fold(node)) return is_in_range(node) ? void() : fail("leaves the range of its type");
   auto const found = onnx_converters().find(node.type);
   if (found == onnx_converters().end()) return fail("is a " + shown_name(node.type) + ", which is not here");
   auto const first = layers_.size();
   joined_names_.clear();
   try {
+    if (!is_constant) check_types(node);
     found->second(*this, node);
+    set_kinds(node);
     name_origin(node, first);
   } catch (unknown_input const&) {
     fail("");
@@ -282,17 +217,13 @@ void onnx_trace::drop_unused() {
   std::for_each(outputs_.begin(), outputs_.end(), move);
 }
 
-source_model read_onnx(onnx_graph const& given, std::string const& file, import_options const& options) {
-  if (given.opset < first_opset || given.opset > last_opset)
-    io::refuse("E5063", file,
-               "is of opset " + std::to_string(given.opset) + ", expected " + std::to_string(first_opset) + " to " +
-                   std::to_string(last_opset) + ": torch.onnx.export(..., opset_version=17)");
-  auto renewed = given;
-  upgrade_nodes(renewed);
-  auto const graph = with_patterns(std::move(renewed), options.group_of);
+namespace {
+
+source_model traced_model(onnx_graph const& graph, std::string const& file, import_options const& options,
+                          bool is_one_sample) {
   std::map<std::string, std::vector<stored_array>> weights;
   std::vector<std::vector<int>> input_axes, output_axes;
-  onnx_trace trace(graph, file, options);
+  onnx_trace trace(graph, file, options, is_one_sample);
   auto const config = trace.run(weights, input_axes, output_axes);
   auto model = read_config(config, file, {}, [&](layer_config const& of) { return trace.make(of); });
   auto nodes = trace.nodes_of_layers();
@@ -304,6 +235,44 @@ source_model read_onnx(onnx_graph const& given, std::string const& file, import_
   model.input_axes = std::move(input_axes);
   model.output_axes = std::move(output_axes);
   return model;
+}
+
+/// True if the file fixes all lengths of its inputs, so that all of its axes can be those of one sample.
+bool is_fixed(onnx_graph const& graph) {
+  return std::all_of(graph.inputs.begin(), graph.inputs.end(), [](onnx_value const& input) {
+    return std::all_of(input.shape.begin(), input.shape.end(), [](std::int64_t length) { return length > 0; });
+  });
+}
+
+}  // namespace
+
+source_model read_onnx(onnx_graph const& given, std::string const& file, import_options const& options) {
+  if (given.opset < first_opset || given.opset > last_opset)
+    io::refuse("E5063", file,
+               "is of opset " + std::to_string(given.opset) + ", expected " + std::to_string(first_opset) + " to " +
+                   std::to_string(last_opset) + ": torch.onnx.export(..., opset_version=17)");
+  auto renewed = given;
+  set_dimensions(renewed, file, options);
+  upgrade_nodes(renewed);
+  expand_microsoft_nodes(renewed);
+  auto const graph = with_patterns(std::move(renewed), options.group_of);
+  try {
+    return traced_model(graph, file, options, false);
+  } catch (file_error const& problem) {
+    bool const is_other = problem.code() != "E5063" && problem.code() != "E5064";
+    if (is_other || !is_fixed(graph) || !options.input_shapes.empty()) throw;
+    try {
+      return traced_model(graph, file, options, true);
+    } catch (file_error const& other) {
+      // The nodes' problems tell more than those of the inputs, and fewer of them are nearer to a model.
+      auto const lines = [](file_error const& each) {
+        std::string_view const text = each.what();
+        return std::count(text.begin(), text.end(), '\n');
+      };
+      if (problem.code() == "E5063" || (other.code() == "E5064" && lines(other) < lines(problem))) throw;
+    }
+    throw;
+  }
 }
 
 source_model read_onnx(std::string const& path, import_options const& options) {

@@ -130,10 +130,11 @@ traced_tensor onnx_trace::operate(traced_operation operation, std::vector<traced
   made.lengths = lengths;
   made.operation = std::make_shared<traced_operation const>(std::move(operation));
   layers_.push_back(std::move(made));
-  traced_tensor result{static_cast<int>(layers_.size()) - 1, static_cast<int>(lengths.size()) + 1};
+  traced_tensor result{static_cast<int>(layers_.size()) - 1,
+                       static_cast<int>(lengths.size()) + (is_one_sample_ ? 0 : 1)};
   result.lengths = lengths;
   result.order.resize(lengths.size() + 1);
-  std::iota(result.order.begin(), result.order.end(), 0);
+  std::iota(result.order.begin(), result.order.end(), is_one_sample_ ? no_axis : 0);
   return result;
 }
 
@@ -150,6 +151,20 @@ traced_tensor onnx_trace::complete(traced_tensor const& from) {
     x = y;
   }
   if (!x.flat_order.empty()) x = in_order(x);
+  if (is_one_sample_) {
+    std::vector<int> order;
+    for (std::size_t i = 1; i < x.order.size(); ++i)
+      if (x.order[i] >= 0) order.push_back(x.order[i]);
+    bool const is_sorted = std::is_sorted(order.begin(), order.end());
+    for (int axis = 0; axis < x.rank; ++axis)
+      if (std::find(order.begin(), order.end(), axis) == order.end()) order.push_back(axis);
+    if (is_sorted) std::sort(order.begin(), order.end());
+    if (order.empty()) order.push_back(unit_axis);
+    order.insert(order.begin(), no_axis);
+    auto y = ordered(x, order);
+    y.rank = from.rank, y.elements = x.elements;
+    return y;
+  }
   if (static_cast<int>(x.order.size()) == x.rank) return x;
   std::vector<int> order = x.order, all(at(x.rank));
   std::iota(all.begin(), all.end(), 0);
@@ -163,6 +178,16 @@ traced_tensor onnx_trace::complete(traced_tensor const& from) {
     order.erase(std::find(order.begin(), order.end(), x.order[0]));
     order.insert(order.begin(), x.order[0]);
   }
+  auto y = ordered(x, order);
+  y.elements = x.elements;
+  return y;
+}
+
+traced_tensor onnx_trace::complete_in_order(traced_tensor const& from) {
+  auto const x = complete(from);
+  if (!is_one_sample_) return in_order(x);
+  auto order = x.order;
+  std::sort(order.begin() + 1, order.end());
   auto y = ordered(x, order);
   y.elements = x.elements;
   return y;

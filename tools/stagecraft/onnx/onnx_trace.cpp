@@ -50,12 +50,14 @@ bool traced_tensor::is_in_order() const {
   return std::is_sorted(order.begin(), order.end()) && flat_order.empty() && fused_axis < 0;
 }
 
-onnx_trace::onnx_trace(onnx_graph const& graph, std::string const& file, import_options const& options)
-    : graph_(graph), file_(file), options_(options), constants_(graph) {
+onnx_trace::onnx_trace(onnx_graph const& graph, std::string const& file, import_options const& options,
+                       bool is_one_sample)
+    : graph_(graph), file_(file), options_(options), constants_(graph), is_one_sample_(is_one_sample) {
   for (auto const& node : graph.nodes)
     for (auto const& input : node.inputs)
       if (!input.empty()) users_[input].push_back(&node);
   for (auto const& output : graph.outputs) given_.insert(output.name);
+  add_types(graph);
   for (auto const& each : graph.constants) weight_budget_ += 4 * static_cast<std::size_t>(each.size());
   for (auto const& node : graph.nodes)
     if (node.type == "Constant") weight_budget_ += 4 * elements_of(node);
@@ -146,10 +148,13 @@ traced_tensor onnx_trace::call(std::string const& class_name, json const& config
   for (int const length : rules.output) made.lengths.push_back(length);
   if (!is_countable(made.lengths)) throw unsupported("gives more than 2^30 elements");
   layers_.push_back(std::move(made));
-  traced_tensor result{static_cast<int>(layers_.size()) - 1, static_cast<int>(rules.output.rank()) + 1};
+  // Where the graph has no samples, the first axis here is none of the graph's.
+  bool const has_samples = inputs.at(0).order.empty() || inputs[0].order[0] != no_axis;
+  traced_tensor result{static_cast<int>(layers_.size()) - 1,
+                       static_cast<int>(rules.output.rank()) + (has_samples ? 1 : 0)};
   result.lengths = layers_.back().lengths;
   result.order.resize(result.lengths.size() + 1);
-  std::iota(result.order.begin(), result.order.end(), 0);
+  std::iota(result.order.begin(), result.order.end(), has_samples ? 0 : no_axis);
   return result;
 }
 
@@ -163,9 +168,18 @@ traced_tensor onnx_trace::hold(traced_layer step) {
 traced_tensor onnx_trace::ordered(traced_tensor const& from, std::vector<int> const& order) {
   if (from.fused_axis >= 0) throw unsupported("takes both directions of a recurrent layer apart");
   if (from.order == order && from.flat_order.empty()) return from;
-  if (order.empty() || from.order.empty() || order[0] != from.order[0])
+  if (order.empty() || from.order.empty() || (!is_one_sample_ && order[0] != from.order[0]))
     throw unsupported("moves the axis of samples, which is the first here");
   auto now = from;
+  if (order[0] != from.order[0]) {  // the axis of samples is 1 long here, and stands for any axis of that length
+    for (std::size_t i = 1; i < now.order.size(); ++i) {
+      if (now.order[i] != order[0]) continue;
+      if (now.lengths[i - 1] != 1) throw unsupported("is of several samples in a graph that has none");
+      now.order[i] = unit_axis;
+    }
+    now.order[0] = order[0];
+    if (now.order == order) return now;
+  }
   if (!from.flat_order.empty()) {  // undoes the flattening, and flattens in the graph's order
     auto picture = call("Reshape", {{"target_shape", from.flat_lengths}}, {from});
     picture.order = from.flat_order;

@@ -8,6 +8,7 @@
 #include "source/source_model.hpp"
 #include "source/written_layer.hpp"
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -24,6 +25,10 @@ enum class element_kind : unsigned char { real, whole, truth };
 
 /// The kind of a type with ONNX's number; none for complex numbers, texts and other unsupported types.
 [[nodiscard]] std::optional<element_kind> element_kind_of(std::int64_t type);
+
+/// What may stand for the graph's axis in `traced_tensor::order`, where the graph has no samples: none for the axis of
+/// samples here, and none for an axis of length 1, which a single number has here.
+inline constexpr int no_axis = -1, unit_axis = -2;
 
 /// A tensor of the graph.
 struct traced_tensor {
@@ -83,7 +88,9 @@ struct unknown_input : std::runtime_error {
 
 class onnx_trace {
  public:
-  onnx_trace(onnx_graph const& graph, std::string const& file, import_options const& options);
+  /// `is_one_sample`: all axes of the graph belong to one sample; otherwise each input and output has an axis of
+  /// samples.
+  onnx_trace(onnx_graph const& graph, std::string const& file, import_options const& options, bool is_one_sample);
 
   /// Returns Keras's configuration of the model, and sets the weights of its layers by name, and the graph's axis for
   /// each axis of its inputs and outputs. Throws file_error E5063, E5064.
@@ -98,6 +105,8 @@ class onnx_trace {
   // something.
 
   [[nodiscard]] onnx_graph const& graph() const { return graph_; }
+  /// True if all axes of the graph belong to one sample.
+  [[nodiscard]] bool is_one_sample() const { return is_one_sample_; }
   /// The tensor that a node takes. Throws unknown_input if the node that computes it is not known.
   [[nodiscard]] traced_tensor const& tensor(onnx_node const& node, std::size_t input);
   /// Turns a joined axis of samples and one head into samples, outside of attention.
@@ -124,6 +133,8 @@ class onnx_trace {
                         std::vector<int> const& lengths);
   /// The tensor with all of its axes, also those of length 1, in any order in which samples come first.
   [[nodiscard]] traced_tensor complete(traced_tensor const& from);
+  /// The complete tensor with the graph's axes in order; the first of them is that of samples, if the graph has one.
+  [[nodiscard]] traced_tensor complete_in_order(traced_tensor const& from);
   /// Holds a step that becomes a part of a layer later; returns a tensor with the axes of the step.
   traced_tensor hold(traced_layer step);
   [[nodiscard]] traced_layer const& layer_at(int index) const { return layers_[static_cast<std::size_t>(index)]; }
@@ -141,6 +152,21 @@ class onnx_trace {
   [[nodiscard]] bool is_taken(std::string const& tensor) const {
     return users_.contains(tensor) || given_.contains(tensor);
   }
+  // Nodes that contain graphs are replaced by the nodes of these.
+
+  /// A new constant; returns its name.
+  [[nodiscard]] std::string add_constant(onnx_constant value);
+  /// Converts a copy of a graph whose inputs are these tensors; returns the names of its outputs. Throws unknown_input
+  /// if that is not possible, and unsupported for more than 20,000 nodes in all such copies.
+  [[nodiscard]] std::vector<std::string> inline_graph(onnx_graph const& body, std::vector<std::string> const& inputs);
+  /// Converts a node that is not in the file; returns the name of its output.
+  [[nodiscard]] std::string convert_made(onnx_node node);
+  /// Sets the output of a node: another tensor or constant.
+  void set_alias(onnx_node const& node, std::string const& of, std::size_t output);
+  /// ONNX's number of the type of a tensor's or a constant's elements; 0 if it is not known.
+  [[nodiscard]] int type_of(std::string const& name) const;
+  /// Returns the length of an axis of a node's input. Throws unsupported if it is that of samples.
+  [[nodiscard]] std::int64_t length_of(onnx_node const& node, std::size_t input, std::int64_t axis);
   /// Marks a node that was turned into layers together with the one before it.
   void skip(onnx_node const& node) {
     skipped_.insert(&node);
@@ -159,8 +185,15 @@ class onnx_trace {
 
  private:
   void add_inputs();
+  [[nodiscard]] traced_tensor input_of(onnx_value const& input, std::size_t number);
   [[nodiscard]] std::vector<int> order_of_input(std::string const& name, int rank) const;
   void convert(onnx_node const& node);
+  void convert_nodes(onnx_graph const& graph);
+  void add_types(onnx_graph const& graph);
+  void find_types(onnx_node const& node);
+  void check_types(onnx_node const& node) const;
+  [[nodiscard]] bool is_in_range(onnx_node const& node) const;
+  void set_kinds(onnx_node const& node);
   void name_origin(onnx_node const& node, std::size_t first);
   void take_bias(std::vector<int>& instead);
   void finish_affine();
@@ -182,10 +215,13 @@ class onnx_trace {
   import_options const& options_;
   onnx_constants constants_;
   std::map<std::string, traced_tensor> tensors_;
+  std::map<std::string, int> types_;  ///< types of elements, as ONNX numbers them
   std::set<std::string> unknown_;
   std::map<std::string, std::vector<onnx_node const*>> users_;
   std::set<std::string> given_;  ///< the graph's outputs
   std::set<onnx_node const*> skipped_;
+  std::deque<onnx_graph> inlined_;  ///< graphs that were inside of nodes, and nodes that are not in the file
+  std::size_t inlined_nodes_ = 0, made_ = 0;
   std::vector<std::string> joined_names_;  ///< names of skipped nodes whose layer is being made
   std::vector<traced_layer> layers_;
   std::vector<operation_layer> own_layers_;  ///< layers that are made of operations
@@ -193,6 +229,7 @@ class onnx_trace {
   std::vector<std::string> problems_;
   /// Number of nodes that may still be visited for the axes of inputs, since many inputs may lead to one long chain.
   mutable std::size_t order_looks_left_ = 1 << 17;
+  bool is_one_sample_ = false;
   std::size_t weight_budget_ = 1 << 20;  ///< elements of weights that layers may still take
 };
 
@@ -226,6 +263,14 @@ void add_activation_operations(std::map<std::string, onnx_converter>& to);
 void add_part_operations(std::map<std::string, onnx_converter>& to);
 void add_axis_converters(std::map<std::string, onnx_converter>& to);
 void add_composed_converters(std::map<std::string, onnx_converter>& to);
+void add_recurrent_operations(std::map<std::string, onnx_converter>& to);
+void add_index_operations(std::map<std::string, onnx_converter>& to);
+void add_control_converters(std::map<std::string, onnx_converter>& to);
+void add_microsoft_converters(std::map<std::string, onnx_converter>& to);
+void add_made_converters(std::map<std::string, onnx_converter>& to);
+
+/// Writes nodes of onnxruntime's domain as the nodes of ONNX that they stand for.
+void expand_microsoft_nodes(onnx_graph& graph);
 
 /// Writes nodes of opsets before 13 as those of opset 13: what were attributes become inputs that are constants.
 void upgrade_nodes(onnx_graph& graph);
@@ -233,6 +278,10 @@ void upgrade_nodes(onnx_graph& graph);
 /// Joins nodes that together are one layer: layer normalization, gelu, swish. Nodes that are then unused are removed.
 /// Nodes of different groups are not joined; without a function, all are in one.
 [[nodiscard]] onnx_graph with_patterns(onnx_graph graph, std::function<int(std::string const&)> const& group_of = {});
+
+/// Gives dimensions of inputs their lengths, by their names or as input.0, and makes inputs with a value constants.
+/// Throws file_error E5231 for an input or a dimension that the graph does not have, and for a length below 1.
+void set_dimensions(onnx_graph& graph, std::string const& file, import_options const& options);
 
 /// The model of a graph. Throws file_error E5063 if the graph is not understood, E5064 with all nodes that the library
 /// lacks.

@@ -29,6 +29,8 @@ Asin 1 1
 Asinh 1 1
 Atan 1 1
 Atanh 1 1
+Attention 6 4 is_causal:integer kv_num_heads:integer left_window_size:integer q_num_heads:integer
+  qk_matmul_output_mode:integer right_window_size:integer scale:real softcap:real softmax_precision:integer
 AveragePool 1 1 auto_pad:text dilations:integers kernel_shape:integers pads:integers strides:integers
   ceil_mode:integer count_include_pad:integer
 BatchNormalization 5 1 epsilon:real momentum:real spatial=1 training_mode:integer
@@ -50,6 +52,7 @@ CumSum 2 1 exclusive:integer reverse:integer
 DepthToSpace 1 1 blocksize:integer mode:text
 Div 2 1
 Dropout 3 1 seed~integer
+Einsum * 1 equation:text
 Elu 1 1 alpha:real
 Equal 2 1
 Erf 1 1
@@ -59,6 +62,8 @@ Flatten 1 1 axis:integer
 Floor 1 1
 GRU 6 2 activations:texts clip:real direction:text hidden_size:integer layout:integer linear_before_reset:integer
 Gather 2 1 axis:integer
+GatherElements 2 1 axis:integer
+GatherND 2 1 batch_dims:integer
 Gelu 1 1 approximate:text
 Gemm 3 1 alpha:real beta:real transA:integer transB:integer
 GlobalAveragePool 1 1
@@ -66,19 +71,24 @@ GlobalMaxPool 1 1
 Greater 2 1
 GreaterOrEqual 2 1
 GroupNormalization 3 1 epsilon:real num_groups:integer stash_type=1
+Hardmax 1 1 axis:integer
 HardSigmoid 1 1 alpha:real beta:real
 HardSwish 1 1
 Identity 1 1
+If * * else_branch:graph then_branch:graph
 InstanceNormalization 3 1 epsilon:real
 IsInf 1 1 detect_negative:integer detect_positive:integer
 IsNaN 1 1
+LRN 1 1 alpha:real beta:real bias:real size:integer
 LSTM 8 3 activations:texts clip:real direction:text hidden_size:integer layout:integer input_forget:integer
-LayerNormalization 3 1 axis:integer epsilon:real stash_type=1
+LayerNormalization 3 3 axis:integer epsilon:real stash_type=1
 LeakyRelu 1 1 alpha:real
 Less 2 1
 LessOrEqual 2 1
 Log 1 1
+Loop * * body:graph
 LogSoftmax 1 1 axis:integer
+SoftmaxCrossEntropyLoss 3 2 ignore_index:integer reduction:text
 LpNormalization 1 1 axis:integer p:integer
 MatMul 2 1
 Max * 1
@@ -90,7 +100,9 @@ Mish 1 1
 Mod 2 1 fmod:integer
 Mul 2 1
 Neg 1 1
+NegativeLogLikelihoodLoss 3 1 ignore_index:integer reduction:text
 Not 1 1
+OneHot 3 1 axis:integer
 Or 2 1
 PRelu 2 1
 Pad 4 1 mode:text
@@ -113,17 +125,25 @@ Relu 1 1
 Reshape 2 1 allowzero:integer
 Resize 4 1 antialias=0 coordinate_transformation_mode:text cubic_coeff_a:real exclude_outside=0
   extrapolation_value~real keep_aspect_ratio_policy=stretch mode:text nearest_mode:text
+ReverseSequence 2 1 batch_axis~integer time_axis:integer
 Round 1 1
+Scan * * body:graph num_scan_inputs:integer scan_input_axes:integers scan_input_directions:integers
+  scan_output_axes:integers scan_output_directions:integers
+Scatter 3 1 axis:integer
+ScatterElements 3 1 axis:integer reduction:text
+ScatterND 3 1 reduction:text
 Selu 1 1 alpha:real gamma:real
 Shape 1 1 end:integer start:integer
 Shrink 1 1 bias:real lambd:real
 Sigmoid 1 1
 Sign 1 1
+SimplifiedLayerNormalization 2 1 axis:integer epsilon:real stash_type=1
 Sin 1 1
 Sinh 1 1
 Size 1 1
 Slice 5 1
 Softmax 1 1 axis:integer
+SoftmaxCrossEntropyLoss 3 2 ignore_index:integer reduction:text
 Softplus 1 1
 Softsign 1 1
 SpaceToDepth 1 1 blocksize:integer mode:text
@@ -137,17 +157,26 @@ Tan 1 1
 Tanh 1 1
 ThresholdedRelu 1 1 alpha:real
 Tile 2 1
+TopK 2 2 axis:integer largest:integer sorted:integer
 Transpose 1 1 perm:integers
 Trilu 2 1 upper:integer
 Unsqueeze 2 1 axes:integers
 Where 3 1
 Xor 2 1
+com.microsoft.BiasGelu 2 1
+com.microsoft.FastGelu 2 1
+com.microsoft.FusedMatMul 2 1 alpha:real transA:integer transB:integer transBatchA=0 transBatchB=0
+com.microsoft.Gelu 1 1
+com.microsoft.QuickGelu 1 1 alpha:real
+com.microsoft.SkipLayerNormalization 5 4 epsilon:real
+com.microsoft.SkipSimplifiedLayerNormalization 4 4 epsilon:real
 )";
 
-constexpr std::array<std::pair<onnx_kind, std::string_view>, 7> kind_words{{{onnx_kind::real, "real"},
+constexpr std::array<std::pair<onnx_kind, std::string_view>, 8> kind_words{{{onnx_kind::real, "real"},
                                                                             {onnx_kind::integer, "integer"},
                                                                             {onnx_kind::text, "text"},
                                                                             {onnx_kind::tensor, "tensor"},
+                                                                            {onnx_kind::graph, "graph"},
                                                                             {onnx_kind::reals, "reals"},
                                                                             {onnx_kind::integers, "integers"},
                                                                             {onnx_kind::texts, "texts"}}};
@@ -208,6 +237,7 @@ std::string_view name_of(onnx_kind kind) {
     case onnx_kind::integer: return "a whole number";
     case onnx_kind::text: return "a text";
     case onnx_kind::tensor: return "a tensor";
+    case onnx_kind::graph: return "a graph";
     case onnx_kind::reals: return "a list of numbers";
     case onnx_kind::integers: return "a list of whole numbers";
     case onnx_kind::texts: return "a list of texts";
@@ -228,10 +258,11 @@ std::vector<operator_rule> const& operator_table() {
 
 operator_rule const* rule_of(onnx_node const& node) {
   auto const& all = operator_table();
-  auto const found =
-      std::lower_bound(all.begin(), all.end(), node.type,
-                       [](operator_rule const& rule, std::string const& type) { return rule.type < type; });
-  return found != all.end() && found->type == node.type && node.domain.empty() ? &*found : nullptr;
+  auto const name = node.domain.empty() ? node.type : node.domain + "." + node.type;
+  if (node.domain.empty() && name.find('.') != std::string::npos) return nullptr;
+  auto const found = std::lower_bound(all.begin(), all.end(), name,
+                                      [](operator_rule const& rule, auto const& wanted) { return rule.type < wanted; });
+  return found != all.end() && found->type == name ? &*found : nullptr;
 }
 
 std::optional<std::string> unread_part(onnx_node const& node) {

@@ -28,7 +28,7 @@ struct attribute_rule {
   std::string_view text = {};  ///< the only value as a text
 };
 
-/// An operator of ONNX. Attributes that are not named here are refused.
+/// An operator of ONNX, or of another domain: com.microsoft.Gelu. Attributes that are not named here are refused.
 struct operator_rule {
   std::string_view type;
   std::vector<attribute_rule> attributes;
@@ -41,7 +41,7 @@ inline constexpr std::size_t any_number = 1 << 20;
 /// The imported operators, in alphabetical order.
 [[nodiscard]] std::vector<operator_rule> const& operator_table();
 
-/// Returns the rule of an operator of ONNX's own domain; null if there is none.
+/// Returns the rule of an operator, which stands under its domain and its name; null if there is none.
 [[nodiscard]] operator_rule const* rule_of(onnx_node const& node);
 
 /// Returns a part of a node that is not read, as the end of a sentence; none if everything is read.

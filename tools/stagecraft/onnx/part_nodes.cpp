@@ -31,7 +31,7 @@ std::vector<std::pair<int, int>> own_amounts(traced_tensor const& x, std::vector
   int total = 0, own = 0;
   for (auto const& [before, after] : given) total += before + after;
   for (std::size_t i = 0; i < x.order.size(); ++i) {
-    auto const& amount = given[static_cast<std::size_t>(x.order[i])];
+    auto const amount = x.order[i] < 0 ? std::pair(0, 0) : given[static_cast<std::size_t>(x.order[i])];
     own += amount.first + amount.second;
     if (i > 0) result.push_back(amount);
     if (i == 0 && (amount.first != 0 || amount.second != 0)) throw unsupported("pads or cuts samples");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Converts ONNX's nodes that move numbers: axes and shapes.
 #include "attention_nodes.hpp"
+#include "onnx/operations/operation_nodes.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -10,6 +11,13 @@ namespace stagecraft::tool {
 namespace {
 
 using trace = onnx_trace;
+
+/// Gives each of the graph's axes its new number.
+void renumber(traced_tensor& x, std::vector<int> const& place) {
+  for (int& axis : x.order)
+    if (axis >= 0) axis = place[static_cast<std::size_t>(axis)];
+  if (x.fused_axis >= 0) x.fused_axis = place[static_cast<std::size_t>(x.fused_axis)];
+}
 
 void transpose(trace& to, onnx_node const& node) {
   auto x = to.joined_tensor(node, 0);
@@ -27,8 +35,7 @@ void transpose(trace& to, onnx_node const& node) {
   for (std::size_t i = 0; i < perm.size(); ++i)
     place[static_cast<std::size_t>(axis_of(perm[i], x.rank))] = static_cast<int>(i);
   if (std::find(place.begin(), place.end(), -1) != place.end()) throw unsupported("has an axis twice");
-  for (int& axis : x.order) axis = place[static_cast<std::size_t>(axis)];
-  if (x.fused_axis >= 0) x.fused_axis = place[static_cast<std::size_t>(x.fused_axis)];
+  renumber(x, place);
   to.set(node, x);
 }
 
@@ -49,15 +56,26 @@ void unsqueeze(trace& to, onnx_node const& node) {
   for (int i = 0; i < rank; ++i)
     if (!is_new[static_cast<std::size_t>(i)]) place.push_back(i);
   if (place.size() != static_cast<std::size_t>(x.rank)) throw unsupported("has an axis twice");
-  for (int& axis : x.order) axis = place[static_cast<std::size_t>(axis)];
-  if (x.fused_axis >= 0) x.fused_axis = place[static_cast<std::size_t>(x.fused_axis)];
+  renumber(x, place);
   x.rank = rank;
   to.set(node, x);
 }
 
 void squeeze(trace& to, onnx_node const& node) {
   auto x = to.tensor(node, 0);
-  auto const given = axes_given(to, node);
+  auto given = axes_given(to, node);
+  if (to.is_one_sample()) {
+    x = to.complete_in_order(x);
+    for (int axis = 0; given.empty() && axis < x.rank; ++axis)
+      if (x.lengths[static_cast<std::size_t>(axis)] == 1) given.push_back(axis);
+    std::vector<int> axes;
+    for (auto const each : given) {
+      axes.push_back(axis_of(each, x.rank));
+      if (x.lengths[static_cast<std::size_t>(axes.back())] != 1)
+        throw unsupported("removes an axis that is longer than 1");
+    }
+    return to.set(node, without_axes(to, x, axes));
+  }
   if (given.empty()) throw unsupported("does not say which axes");
   std::vector<bool> goes(static_cast<std::size_t>(x.rank));
   for (auto const axis : given) goes[static_cast<std::size_t>(axis_of(axis, x.rank))] = true;
@@ -68,8 +86,7 @@ void squeeze(trace& to, onnx_node const& node) {
   std::vector<int> place(static_cast<std::size_t>(x.rank));
   int next = 0;
   for (std::size_t i = 0; i < place.size(); ++i) place[i] = goes[i] ? -1 : next++;
-  for (int& axis : x.order) axis = place[static_cast<std::size_t>(axis)];
-  if (x.fused_axis >= 0) x.fused_axis = place[static_cast<std::size_t>(x.fused_axis)];
+  renumber(x, place);
   x.rank = next;
   to.set(node, x);
 }
@@ -154,6 +171,29 @@ bool moves_unit_axes(trace& to, onnx_node const& node, traced_tensor const& x,
   return true;
 }
 
+/// A Reshape in a graph without samples: all lengths are known.
+void reshape_all(trace& to, onnx_node const& node, std::vector<std::int64_t> wanted, bool copies_zeros) {
+  auto const x = to.complete_in_order(to.tensor(node, 0));
+  auto const total = count_of(x.lengths);
+  std::int64_t known = 1;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i] == 0 && copies_zeros && i < static_cast<std::size_t>(x.rank)) wanted[i] = x.lengths[i];
+    if (wanted[i] == -1) continue;
+    if (wanted[i] < 1 || (known *= wanted[i]) > total) throw unsupported("has a shape that does not fit its input");
+  }
+  std::vector<int> target;
+  for (auto const each : wanted) target.push_back(static_cast<int>(each == -1 ? total / known : each));
+  if (count_of(target) != total || target.size() > shape::max_rank)
+    throw unsupported("has a shape that does not fit its input");
+  auto y = x;
+  if (target.empty()) target.push_back(1);
+  if (target != x.lengths) y = to.call("Reshape", {{"target_shape", target}}, {x});
+  y.rank = static_cast<int>(wanted.size()), y.order.assign(target.size() + 1, unit_axis);
+  std::iota(y.order.begin(), y.order.end() - (wanted.empty() ? 1 : 0), no_axis);
+  y.is_nonnegative = x.is_nonnegative, y.elements = x.elements;
+  to.set(node, y);
+}
+
 void reshape_to(trace& to, onnx_node const& node, std::vector<std::int64_t> wanted) {
   if (take_attention_heads(to, node, to.joined_tensor(node, 0), wanted)) return;
   auto x = to.tensor(node, 0);
@@ -198,6 +238,14 @@ void reshape_to(trace& to, onnx_node const& node, std::vector<std::int64_t> want
 }
 
 void flatten(trace& to, onnx_node const& node) {
+  if (to.is_one_sample()) {
+    auto const x = to.complete_in_order(to.tensor(node, 0));
+    auto const given = node.integer("axis", 1);
+    auto const axis = given == x.rank ? given : axis_of(given, std::max(x.rank, 1));
+    std::int64_t rows = 1;
+    for (std::int64_t i = 0; i < axis; ++i) rows *= x.lengths[static_cast<std::size_t>(i)];
+    return reshape_all(to, node, {rows, -1}, false);
+  }
   if (axis_of(node.integer("axis", 1), to.tensor(node, 0).rank) != 1)
     throw unsupported("joins samples with another axis");
   reshape_to(to, node, {0, -1});
@@ -208,7 +256,10 @@ void shape_of(trace& to, onnx_node const& node) {
   onnx_constant result{{x.rank}, std::vector<double>(static_cast<std::size_t>(x.rank), 1), true};
   if (x.fused_axis >= 0) throw unsupported("takes both directions of a recurrent layer apart");
   for (std::size_t i = 0; i < x.order.size(); ++i)
-    result.values[static_cast<std::size_t>(x.order[i])] = i == 0 ? batch_marker : x.lengths[i - 1];
+    if (x.order[i] >= 0)
+      result.values[static_cast<std::size_t>(x.order[i])] = i > 0                ? x.lengths[i - 1]
+                                                            : to.is_one_sample() ? 1
+                                                                                 : batch_marker;
   if (!x.flat_order.empty()) result.values = {batch_marker, static_cast<double>(x.lengths[0])};
   if (x.joined_axis >= 0) {  // a multiple of the number of samples
     auto const first = result.values.begin() + x.joined_axis;
@@ -250,9 +301,15 @@ onnx_converter reduction(std::string const& kind) {
 void add_shape_converters(std::map<std::string, onnx_converter>& to) {
   to["Transpose"] = transpose, to["Unsqueeze"] = unsqueeze, to["Squeeze"] = squeeze, to["Flatten"] = flatten;
   to["Shape"] = shape_of;
+  to["Size"] = [](trace& t, onnx_node const& node) {
+    if (!t.is_one_sample()) throw unsupported("counts samples, whose number is not known");
+    auto const count = static_cast<double>(count_of(t.tensor(node, 0).lengths));
+    t.set_constant(node, {{}, {count}, true});
+  };
   to["ReduceMean"] = reduction("Average"), to["ReduceMax"] = reduction("Max");
   to["Reshape"] = [](trace& t, onnx_node const& node) {
     auto wanted = t.required(node, 1);
+    if (t.is_one_sample()) return reshape_all(t, node, wanted.integers(), node.integer("allowzero", 0) == 0);
     if (node.integer("allowzero", 0) != 0 && std::count(wanted.values.begin(), wanted.values.end(), 0.0) > 0)
       throw unsupported("has a shape with a length of 0");
     for (double& length : wanted.values)

@@ -4,7 +4,7 @@
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/io/detail/bundle_contents.hpp>
 #include <stagecraft/io/detail/byte_source.hpp>
-#include <stagecraft/pipeline/name_pattern.hpp>
+#include <stagecraft/models/name_pattern.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -177,7 +177,7 @@ class configuration_reader {
       wrong("unmatched_in_stage", to_.unmatched_in_stage, "one of the stages");
     for (std::size_t stage = 0; stage < lists.size(); ++stage)
       for (auto const& text : lists[stage])
-        if (pipeline::name_pattern const pattern(text); pattern.failed())
+        if (models::name_pattern const pattern(text); pattern.failed())
           fail("E5176", "has the expression " + shown(text) + " for stage " + std::to_string(stage) +
                             ", which cannot be read: " + std::string(pattern.problem()) + " (character " +
                             std::to_string(pattern.problem_at() + 1) + ")");

@@ -1,40 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/pipeline_program.hpp"
 
+#include "applications/scratch_folder.hpp"
+
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/io/detail/bundle_contents.hpp>
 #include <stagecraft/io/detail/byte_source.hpp>
 #include <stagecraft/io/detail/file_writer.hpp>
 #include <stagecraft/serving/detail/export_folder.hpp>
-#include <cstdlib>
 #include <filesystem>
 #include <initializer_list>
 #include <string_view>
-#include <system_error>
 
 namespace stagecraft::tool {
 
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A temporary folder, which is removed at the end.
-class scratch_folder {
- public:
-  scratch_folder() : path_((fs::temp_directory_path() / "stagecraft-XXXXXX").string()) {
-    if (::mkdtemp(path_.data()) == nullptr) throw file_error("E5041", path_ + ": the folder cannot be made");
-  }
-  scratch_folder(scratch_folder const&) = delete;
-  scratch_folder& operator=(scratch_folder const&) = delete;
-  ~scratch_folder() {
-    std::error_code none;
-    fs::remove_all(path_, none);
-  }
-  [[nodiscard]] std::string operator/(std::string const& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 /// The C++ of the given stages, or of their search.
 source_text staged_text(pipeline_question const& question) {

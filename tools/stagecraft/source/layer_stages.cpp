@@ -6,7 +6,7 @@
 #include "source/source_model.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
-#include <stagecraft/pipeline/name_pattern.hpp>
+#include <stagecraft/models/name_pattern.hpp>
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
@@ -27,7 +27,7 @@ void list_inputs(source_model const& model, std::string const& path, std::vector
 struct stage_expression {
   std::string text;
   int stage = 0;
-  pipeline::name_pattern pattern;
+  models::name_pattern pattern;
   bool matches = false;
 };
 
@@ -90,7 +90,7 @@ pipeline_solution stages_by_name(pipeline_configuration const& configuration, st
   std::vector<stage_expression> expressions;
   for (std::size_t stage = 0; stage < lists.size(); ++stage)
     for (auto const& text : lists[stage])
-      expressions.push_back({text, static_cast<int>(stage), pipeline::name_pattern(text)});
+      expressions.push_back({text, static_cast<int>(stage), models::name_pattern(text)});
 
   named_stages found{{}, {}, configuration.device_info};
   auto const on_first_ipu =

@@ -15,17 +15,25 @@ shape shape_of(source_model const& model, source_tensor const& tensor) {
   return model.calls[static_cast<std::size_t>(tensor.call)].outputs[static_cast<std::size_t>(tensor.output)].value();
 }
 
-/// Puts an array's axes from the file's order into the model's; axes of length 1 that the model lacks are left out.
+/// Puts an array's axes from the file's order into the model's; axes of length 1 that the model lacks are left out, and
+/// those that it has alone, below 0 in `axes`, are added.
 stored_tensor with_axes(stored_tensor const& from, std::vector<int> const& axes) {
-  auto order = axes;
+  std::vector<int> order;
+  std::copy_if(axes.begin(), axes.end(), std::back_inserter(order), [](int axis) { return axis >= 0; });
+  auto const own = order.size();
   for (int axis = 0; axis < static_cast<int>(from.shape.size()); ++axis)
     if (std::find(order.begin(), order.end(), axis) == order.end()) order.push_back(axis);
   if (order.size() != from.shape.size()) return from;
   auto const values = io::to_floats(from);
   auto const moved = transposed({from.shape, {values.begin(), values.end()}, false}, order);
   std::vector<float> const floats(moved.values.begin(), moved.values.end());
-  auto shape = moved.shape;
-  while (shape.size() > axes.size() && shape.back() == 1) shape.pop_back();
+  std::vector<std::int64_t> shape;
+  auto next = moved.shape.begin();
+  for (int const axis : axes) shape.push_back(axis < 0 ? 1 : *next++);
+  auto rest = moved.shape;
+  rest.erase(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(own));
+  while (!rest.empty() && rest.back() == 1) rest.pop_back();
+  shape.insert(shape.end(), rest.begin(), rest.end());
   return io::float_tensor(from.name, shape, floats);
 }
 

@@ -28,35 +28,50 @@ class aligned_block {
   aligned_block(aligned_block&& other) noexcept
       : size_(std::exchange(other.size_, 0)),
         data_(std::exchange(other.data_, nullptr)),
-        owners_(std::exchange(other.owners_, nullptr)) {}
+        owners_(std::exchange(other.owners_, nullptr)),
+        changes_elsewhere_(std::exchange(other.changes_elsewhere_, false)) {}
   aligned_block& operator=(aligned_block&& other) noexcept {
     std::swap(size_, other.size_);
     std::swap(data_, other.data_);
     std::swap(owners_, other.owners_);
+    std::swap(changes_elsewhere_, other.changes_elsewhere_);
     return *this;
   }
   ~aligned_block() {
+    float* all = data_;
     if (owners_ != nullptr) {
-      if (owners_->fetch_sub(1, std::memory_order_acq_rel) > 1) return;
+      if (owners_->count.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
+      all = owners_->all;
       delete owners_;
     }
-    ::operator delete(data_, alignment);
+    ::operator delete(all, alignment);
   }
 
   /// Another block on the same memory, which lasts as long as one of its blocks. Only one thread at a time calls it.
   [[nodiscard]] aligned_block share() {
-    if (owners_ == nullptr) owners_ = new std::atomic<int>(1);
+    if (owners_ == nullptr) owners_ = new owners{1, data_};
     aligned_block other;
-    owners_->fetch_add(1, std::memory_order_relaxed);
+    owners_->count.fetch_add(1, std::memory_order_relaxed);
     other.size_ = size_;
     other.data_ = data_;
     other.owners_ = owners_;
+    other.changes_elsewhere_ = changes_elsewhere_;
     return other;
   }
+  /// Another block on a part of the memory. What either writes, the other finds changed.
+  [[nodiscard]] aligned_block share_part(long long first, long long floats) {
+    changes_elsewhere_ = true;
+    aligned_block other = share();
+    other.data_ += first;
+    other.size_ = static_cast<std::size_t>(floats);
+    return other;
+  }
+  /// Whether numbers may change without a call of whoever has this block.
+  [[nodiscard]] bool changes_elsewhere() const noexcept { return changes_elsewhere_; }
   /// Whether another block has this memory, too. When the last other block is gone, this thread sees all that was
   /// written through it.
   [[nodiscard]] bool is_shared() const noexcept {
-    return owners_ != nullptr && owners_->load(std::memory_order_acquire) > 1;
+    return owners_ != nullptr && owners_->count.load(std::memory_order_acquire) > 1;
   }
 
   /// Floats that a block takes beside those that it is asked for.
@@ -72,9 +87,15 @@ class aligned_block {
   static constexpr std::size_t slack = 64;
   static constexpr std::align_val_t alignment{64};
 
+  struct owners {
+    std::atomic<int> count;
+    float* all;  // the memory, which begins before a part of it
+  };
+
   std::size_t size_ = 0;
   float* data_ = nullptr;
-  std::atomic<int>* owners_ = nullptr;  // null until the memory is shared
+  owners* owners_ = nullptr;  // null until the memory is shared
+  bool changes_elsewhere_ = false;
 };
 
 /// Base of what a policy keeps for the steps of a device (ExecutionPolicy::begin_pass).
@@ -89,6 +110,7 @@ struct device_memory {
   float* widened = nullptr;          ///< room for a step's tensors as floats, where they are stored in 16 bits
   float* slots = nullptr;            ///< the optimizer's state: one copy of the weights' layout after the other
   float* prepared = nullptr;         ///< what the policy has made of the weights once (step_weights)
+  float* kept_states = nullptr;      ///< states that the caller has in place of those of `prepared`; null: none
   float* first_workspace = nullptr;  ///< the first thread's workspace; null if there is one thread only
   machine_memory* machine = nullptr;
 };

@@ -43,7 +43,7 @@ struct activation_epilogue {
       call.divide([&](Call const& part) {
         product(
             part, y,
-            kernels::join_epilogues(kernels::epilogue_then{with_bias(bias), kernels::activation_epilogue<Act, Arch>{}},
+            kernels::join_epilogues(kernels::epilogue_then{with_bias(bias), epilogue_of_activation<Call, Act, Arch>{}},
                                     epilogues_of(part)));
       });
     } else {

@@ -58,7 +58,11 @@ class elementwise_layer {
         apply_softmax(call);
       } else if constexpr (function != linear) {
         auto const [first, last] = call.elements(floats);
-        kernels::activation_forward<function, arch>(call.input(0) + first, call.output() + first, last - first);
+        if constexpr (asks_for_fast_activations<Call::plan::training>)
+          kernels::transform<arch>(last - first, epilogue_of_activation<Call, function, arch>{}, call.output() + first,
+                                   call.input(0) + first);
+        else
+          kernels::activation_forward<function, arch>(call.input(0) + first, call.output() + first, last - first);
       } else if constexpr (!facts.repeats) {
         auto const [first, last] = call.elements(floats);
         loop<formula_of_layer<formulas>, inputs, 0>::write_through(places<inputs>(call, first), call.output() + first,
@@ -74,7 +78,7 @@ class elementwise_layer {
   template <int Input>
   [[nodiscard]] static auto epilogue(Call const& call) {
     if constexpr (function != linear)
-      return kernels::activation_epilogue<function, arch>{};
+      return epilogue_of_activation<Call, function, arch>{};
     else
       return kernels::formula_epilogue<formula_of_layer<formulas>, inputs, Input, arch>(places<inputs>(call, 0),
                                                                                         drawn(call, 0));

@@ -16,7 +16,7 @@
 namespace stagecraft::cpu {
 
 /// `Call`: a host_call whose inlined_plan holds. `packed`: floats of its own that `pack` has written since the weights
-/// changed, aligned to 64 bytes.
+/// changed. `kept`: floats of its own in which the states stay from call to call. Both are aligned to 64 bytes.
 template <class Call>
 class inlined_list {
   using of_call = inlined_plan<Call>;
@@ -64,27 +64,27 @@ class inlined_list {
 
   /// Values of a row; nothing is set before it is computed.
   struct values {
-    values(Call const& of, float* packed_weights) : call(of), packed(packed_weights) {}
+    values(Call const& of, float const* packed_weights, float* states_between_calls)
+        : call(of), packed(packed_weights), kept(states_between_calls) {}
 
     Call const& call;
-    float* packed;
+    float const* packed;
+    float* kept;
     value registers[of_call::registers + 1];
     alignas(64) float states[(of_call::state_registers + 1) * layout::width];
     alignas(64) float left[most_left];
   };
 
  public:
-  /// Packed weights, then rings.
-  static constexpr int packed_floats = of_call::ring_place(-1);
-  /// Whether the states in `packed` are ahead of the stored ones after a step.
-  static constexpr bool keeps_rings = of_call::has_rings;
+  static constexpr int packed_floats = of_call::packed_floats;
+  /// Floats of the states, which are ahead of the stored ones after a step.
+  static constexpr int kept_floats = of_call::kept_floats;
   static constexpr long long workspace = of_call::workspace;
   /// Bytes of the values of a row.
   static constexpr long long local_bytes() { return static_cast<long long>(sizeof(values)); }
 
-  /// Packs what the products multiply by, in the order in which they read it, and fills the rings.
+  /// Packs what the products multiply by, in the order in which they read it.
   static void pack(Call const& call, float* packed) {
-    for_each_ring(call, packed, [](row_ring const& ring, float const* state) { ring.fill(state); });
     for (int const id : plan.forward) {
       if (!of_call::is_product(id) || of_call::is_at_once(id)) continue;
       auto const of = of_call::layout_of_product(id);
@@ -106,13 +106,27 @@ class inlined_list {
     }
   }
 
-  /// Writes the rings' rows to the stored states.
-  static void store_rings(Call const& call, float* packed) {
-    for_each_ring(call, packed, [](row_ring const& ring, float* state) { ring.copy_to(state); });
+  /// Takes the states from where `state_of(index)` of a weight of the layer says.
+  template <class StateOf>
+  static void take_states(float* kept, StateOf const& state_of) {
+    for (int const id : plan.forward)
+      if (of_call::is_ring(id))
+        ring(kept, id).fill(state_of(as<operations::weight>(operand(id, 0)).index));
+      else if (of_call::is_kept_state(id))
+        std::memcpy(kept + of_call::kept_place(id), state_of(as<operations::weight>(id).index), bytes_of(id));
+  }
+  /// Copies the states to where `state_of(index)` says.
+  template <class StateOf>
+  static void give_states(float* kept, StateOf const& state_of) {
+    for (int const id : plan.forward)
+      if (of_call::is_ring(id))
+        ring(kept, id).copy_to(state_of(as<operations::weight>(operand(id, 0)).index));
+      else if (of_call::is_kept_state(id))
+        std::memcpy(state_of(as<operations::weight>(id).index), kept + of_call::kept_place(id), bytes_of(id));
   }
 
-  static void forward(Call const& call, float* packed) {
-    values all(call, packed);
+  static void forward(Call const& call, float const* packed, float* kept) {
+    values all(call, packed, kept);
     if constexpr (of_call::loop_position < 0) {
 #pragma GCC unroll 1
       for (int row = 0; row < trips; ++row) {
@@ -137,19 +151,28 @@ class inlined_list {
     }
     each_of<0, static_cast<int>(plan.updates.size())>([&]<int I>() {
       constexpr int next = plan.updates[I].value;
-      if constexpr (!of_call::is_next_of_ring(next)) store<next>(all, 0, call.mutable_weight(plan.updates[I].weight));
+      if constexpr (!of_call::is_next_of_ring(next)) store<next>(all, 0, next_state<plan.updates[I].weight>(all));
     });
   }
 
  private:
-  static row_ring ring(float* packed, int id) {
-    return {packed + of_call::ring_place(id), of_call::kept_rows(id), columns(id)};
+  static row_ring ring(float* kept, int id) {
+    return {kept + of_call::kept_place(id), of_call::kept_rows(id), columns(id)};
   }
-  template <class Each>
-  static void for_each_ring(Call const& call, float* packed, Each const& one) {
-    for (int const id : plan.forward)
-      if (of_call::is_ring(id))
-        one(ring(packed, id), call.mutable_weight(as<operations::weight>(operand(id, 0)).index));
+  static std::size_t bytes_of(int id) { return sizeof(float) * static_cast<std::size_t>(of_call::shape_of(id).size()); }
+  /// Where the new value of a weight goes that is a state.
+  template <int Weight>
+  [[gnu::always_inline]] static inline float* next_state(values const& all) {
+    constexpr int id = [] {
+      for (int const each : plan.forward)
+        if (of_call::is_kept_state(each) && as<operations::weight>(each).index == Weight) return each;
+      return -1;
+    }();
+    constexpr int place = of_call::kept_place(id);
+    if constexpr (id >= 0)
+      return all.kept + place;
+    else
+      return all.call.mutable_weight(Weight);
   }
 
   /// One trip of the loop, on the row at its place.
@@ -179,7 +202,12 @@ class inlined_list {
   }
   template <int Id>
   [[gnu::always_inline]] static inline float const* weight_of(values const& all) {
-    return all.call.weight(as<operations::weight>(Id).index);
+    if constexpr (of_call::is_kept_state(Id)) {
+      constexpr int place = of_call::kept_place(Id);
+      return all.kept + place;
+    } else {
+      return all.call.weight(as<operations::weight>(Id).index);
+    }
   }
   template <layout Of, int Register>
   [[gnu::always_inline]] static inline value load(float const* row) {
@@ -312,9 +340,9 @@ class inlined_list {
       constexpr int operands = plan.nodes[Id].operand_count;
       constexpr int a = operand(Id, 0), b = operand(Id, operands > 1 ? 1 : 0), c = operand(Id, operands > 2 ? 2 : 0);
       each_of<0, of.registers()>([&]<int R>() __attribute__((always_inline)) {
-        value const y = kernels::function_value<apply, arch>(read_for<a, R, columns(Id)>(all, row),
-                                                             read_for<b, R, columns(Id)>(all, row),
-                                                             read_for<c, R, columns(Id)>(all, row));
+        value const y =
+            function_value<apply>(read_for<a, R, columns(Id)>(all, row), read_for<b, R, columns(Id)>(all, row),
+                                  read_for<c, R, columns(Id)>(all, row));
         // Compilers would fuse a product with the sum that reads it.
         all.registers[first_register<Id> + R] = apply == operations::function::multiply ? kernels::rounded<arch>(y) : y;
       });
@@ -323,10 +351,17 @@ class inlined_list {
       store<operand(Id, 1)>(all, row, all.call.output() + (same_end ? row : trips - 1 - row) * columns_of<Id>);
     }
   }
+  template <operations::function F>
+  [[gnu::always_inline]] static inline value function_value(value const& a, value const& b, value const& c) {
+    if constexpr (asks_for_fast_activations<Call::plan::training>)
+      return kernels::fast_function_value<F, arch>(a, b, c);
+    else
+      return kernels::function_value<F, arch>(a, b, c);
+  }
   template <int Id>
   [[gnu::always_inline]] static inline row_ring ring_of(values const& all) {
-    constexpr int place = of_call::ring_place(Id), kept = of_call::kept_rows(Id);
-    return {all.packed + place, kept, columns_of<Id>};
+    constexpr int place = of_call::kept_place(Id), rows = of_call::kept_rows(Id);
+    return {all.kept + place, rows, columns_of<Id>};
   }
   template <int Id>
   using by_product = inlined_product<of_call, Id>;

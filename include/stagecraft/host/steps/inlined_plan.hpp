@@ -161,16 +161,20 @@ struct inlined_plan : rows_of_plan<Call> {
   }
   /// Floats that the call's products have packed, once until weights change.
   static constexpr int packed_floats = packed_place(-1);
-  /// The place of a ring after them; that of no ring is the end of all rings.
-  static constexpr int ring_place(int id) {
-    int sum = packed_floats;
+  /// The place of a ring, or of a state that is no ring, among what is kept from call to call; of no operation: the
+  /// end.
+  static constexpr int kept_place(int id) {
+    int sum = 0;
     for (int const other : plan.forward) {
       if (other == id) break;
-      if (is_ring(other)) sum += row_ring::floats(kept_rows(other), columns(other));
+      if (is_ring(other))
+        sum += row_ring::floats(kept_rows(other), columns(other));
+      else if (in_plan::is_kept_state(other))
+        sum += (static_cast<int>(shape_of(other).size()) + 15) / 16 * 16;
     }
     return sum;
   }
-  static constexpr bool has_rings = position_of(is_ring) >= 0;
+  static constexpr int kept_floats = kept_place(-1);
 
  private:
   // What can be inlined.
@@ -241,7 +245,7 @@ struct inlined_plan : rows_of_plan<Call> {
                       shape_of(weight)[0] == columns(left) && columns(right) == columns(id)
                 : columns(weight) == columns(id) && rows(weight) == columns(left) && shape_of(operand(id, 1)).rank == 2;
     return !product.transpose_a && !product.transpose_b && is_row(left) && rows(left) == rows(id) &&
-           is_plain_weight(weight) && is_matrix;
+           is_plain_weight(weight) && !in_plan::is_kept_state(weight) && is_matrix;
   }
   static constexpr bool are_operands_known(int id) {
     for (int i = 0; i < plan.nodes[id].operand_count; ++i)

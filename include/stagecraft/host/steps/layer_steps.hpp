@@ -78,9 +78,9 @@ class transfer_layer {
  public:
   static void forward(Call const& call) {
     call.divide([](Call const& share) {
-      kernels::transfer_elements<frozen<typename walks::forward>, Call::batch, false, arch>(
+      kernels::transfer_elements<frozen_draft<typename walks::forward>, Call::batch, false, arch>(
           [&](std::size_t part) {
-            int const input = frozen<typename walks::forward>.parts[part].input;
+            int const input = frozen_draft<typename walks::forward>.parts[part].input;
             return std::pair{share.input(input), std::int64_t{Call::input_shape(input).size()}};
           },
           share.output(), share.share());
@@ -107,7 +107,7 @@ class transfer_layer {
   template <int Input, bool Adds>
   static void write(Call const& call) {
     call.divide([](Call const& share) {
-      kernels::transfer_elements<frozen<typename walks::template backward<Input>>, Call::batch, Adds, arch>(
+      kernels::transfer_elements<frozen_draft<typename walks::template backward<Input>>, Call::batch, Adds, arch>(
           [&](std::size_t) {
             return std::pair{static_cast<float const*>(share.output_gradient()), std::int64_t{Call::size}};
           },
@@ -278,15 +278,19 @@ struct call_steps {
     traced_layer<Call>::prepare(call, to);
   }
   template <class Call>
-  static void store_states(Call const& call, float* prepared) {
-    traced_layer<Call>::store_states(call, prepared);
-  }
-  template <class Call>
-  static constexpr bool keeps_states() {
+  static constexpr long long kept_floats() {
     if constexpr (is_elementwise<Call> || transfers_of_call<Call>::holds)
-      return false;
+      return 0;
     else
-      return traced_layer<Call>::keeps_states();
+      return traced_layer<Call>::kept_floats();
+  }
+  template <class Call, class StateOf>
+  static void take_states(float* kept, StateOf const& state_of) {
+    traced_layer<Call>::take_states(kept, state_of);
+  }
+  template <class Call, class StateOf>
+  static void give_states(float* kept, StateOf const& state_of) {
+    traced_layer<Call>::give_states(kept, state_of);
   }
   template <class Call>
   static constexpr long long shared_workspace() {

@@ -36,7 +36,7 @@ class plan_of_layer {
   };
 
  public:
-  static constexpr auto const& value = frozen<make>;
+  static constexpr auto const& value = frozen_draft<make>;
 };
 
 /// A bit for each gradient of a call for which `is(index)`, of inputs and then of weights.

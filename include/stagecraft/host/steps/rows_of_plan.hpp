@@ -40,10 +40,12 @@ struct rows_of_plan {
 
   // A ring holds the steps that a layer keeps from call to call, followed by those of the call.
 
-  /// The value that an operation, if it is a state, is updated to; -1 if none.
+  /// The value that an operation, if it is a state of this call alone, is updated to; -1 if none.
   static constexpr int next_state(int id) {
-    if (!is<operations::weight>(id) || !Call::parameter_info(as<operations::weight>(id).index).between_batches)
-      return -1;
+    if (Call::plan::graph.layer_of(Call::call).call_count != 1) return -1;
+    if (!is<operations::weight>(id)) return -1;
+    auto const& info = Call::parameter_info(as<operations::weight>(id).index);
+    if (!info.between_batches || info.trainable) return -1;
     for (auto const& each : plan.updates)
       if (each.weight == as<operations::weight>(id).index) return each.value;
     return -1;
@@ -62,6 +64,11 @@ struct rows_of_plan {
   static constexpr bool is_state_of_ring(int id) {
     int const next = next_state(id);
     return next >= 0 && is_next_of_ring(next);
+  }
+  /// Whether a value is a state that each call replaces as a whole.
+  static constexpr bool is_kept_state(int id) {
+    int const next = next_state(id);
+    return next >= 0 && !is_next_of_ring(next);
   }
   /// Rows that a ring keeps between calls.
   static constexpr int kept_rows(int ring) { return rows(operand(ring, 0)); }

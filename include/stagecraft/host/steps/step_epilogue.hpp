@@ -3,9 +3,12 @@
 // (planned_call::epilogue).
 #pragma once
 
+#include <stagecraft/description/inference.hpp>
 #include <stagecraft/host/steps/host_call.hpp>
+#include <stagecraft/kernels/elementwise/activation.hpp>
 #include <stagecraft/kernels/elementwise/epilogue.hpp>
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 
 namespace stagecraft::cpu {
@@ -24,6 +27,12 @@ inline constexpr int input_from = [] {
   while (Call::input_call(index) != Source) ++index;
   return index;
 }();
+
+/// The epilogue that applies an activation in the forward step of a call.
+template <class Call, activation Act, class Arch>
+using epilogue_of_activation =
+    std::conditional_t<asks_for_fast_activations<Call::plan::training>, kernels::fast_activation_epilogue<Act, Arch>,
+                       kernels::activation_epilogue<Act, Arch>>;
 
 /// Floats of workspace, on each thread, that the epilogues of a call's step need.
 template <class Call>

@@ -168,62 +168,94 @@ inline constexpr long long prepared_place = [] {
   }(std::make_index_sequence<static_cast<std::size_t>(Call)>{});
 }();
 
-/// Whether the forward step of a call keeps states there.
+/// Floats of states that the forward step of a call keeps beside the stored weights; whole cache lines.
 template <class Plan, int Call>
-inline constexpr bool keeps_states_there = [] {
-  if constexpr (prepared_floats<Plan, Call> > 0) {
+inline constexpr long long kept_floats = [] {
+  if constexpr (Plan::trains || Plan::graph.call(Call).is_input) {
+    return 0LL;
+  } else {
     using call = host_call<Plan, Call>;
-    if constexpr (requires { cpu::layer_steps_of<call>::template keeps_states<call>(); })
-      return cpu::layer_steps_of<call>::template keeps_states<call>();
+    if constexpr (requires { cpu::layer_steps_of<call>::template kept_floats<call>(); })
+      return (cpu::layer_steps_of<call>::template kept_floats<call>() + 15) / 16 * 16;
+    else
+      return 0LL;
   }
-  return false;
 }();
 
-/// The memory of all calls of a plan, where a session runs all of them by that plan.
+/// Where they begin among those of all calls.
+template <class Plan, int Call>
+inline constexpr long long kept_place = [] {
+  return []<std::size_t... Before>(std::index_sequence<Before...>) {
+    long long floats = 0;
+    for (long long const each : {0LL, kept_floats<Plan, static_cast<int>(Before)>...}) floats += each;
+    return floats;
+  }(std::make_index_sequence<static_cast<std::size_t>(Call)>{});
+}();
+
+/// The memory of all calls of a plan, where a session runs all of them by that plan: prepared weights, then states.
 template <class Plan>
 class prepared_weights {
   static constexpr int calls = static_cast<int>(Plan::graph.calls.size());
+  static constexpr bool holds = Plan::is_whole && only_infers<Plan::training>;
 
- public:
-  static constexpr long long floats = [] {
-    if constexpr (Plan::is_whole && only_infers<Plan::training>)
+  static constexpr long long weight_floats = [] {
+    if constexpr (holds)
       return prepared_place<Plan, calls>;
     else
       return 0LL;
   }();
 
-  /// Whether steps keep states of theirs there.
-  static constexpr bool keeps_states = [] {
-    if constexpr (floats > 0 && Plan::graph.is_stateful())
-      return []<std::size_t... Call>(std::index_sequence<Call...>) {
-        return (keeps_states_there<Plan, static_cast<int>(Call)> || ...);
-      }(std::make_index_sequence<static_cast<std::size_t>(calls)>{});
+ public:
+  /// Floats of the states of all calls that keep theirs here.
+  static constexpr long long state_floats = [] {
+    if constexpr (holds && Plan::graph.is_stateful())
+      return kept_place<Plan, calls>;
     else
-      return false;
+      return 0LL;
   }();
+  static constexpr long long floats = weight_floats + state_floats;
 
   [[nodiscard]] float* data() const noexcept { return memory_.data(); }
 
+  /// Where a step finds all states: those of this memory, unless the caller has brought others.
+  [[nodiscard, gnu::always_inline]] static inline float* kept_states(pass_memory const& memory) {
+    return memory.kept_states != nullptr ? memory.kept_states : memory.prepared + weight_floats;
+  }
+
   /// Copies these states to where states are stored.
   void store_states([[maybe_unused]] float* stored) const {
-    if constexpr (keeps_states) {
-      pass_memory memory;
-      memory.weights = stored;
-      [&]<std::size_t... Call>(std::index_sequence<Call...>) {
-        (store_states_of<static_cast<int>(Call)>(memory), ...);
-      }(std::make_index_sequence<static_cast<std::size_t>(calls)>{});
-    }
+    if constexpr (state_floats > 0)
+      give_states(memory_.data() + weight_floats,
+                  [&](int parameter) { return stored + Plan::weights.offset[parameter]; });
+  }
+  /// Copies states to `place_of(parameter)`, row by row, or takes them from there.
+  template <class PlaceOf>
+  static void give_states(float* kept, PlaceOf const& place_of) {
+    for_each_keeper([&]<class Call>() {
+      layer_steps_of<Call>::template give_states<Call>(
+          kept + kept_place<Plan, Call::call>, [&](int index) { return place_of(Call::first_parameter + index); });
+    });
+  }
+  template <class PlaceOf>
+  static void take_states(float* kept, PlaceOf const& place_of) {
+    for_each_keeper([&]<class Call>() {
+      layer_steps_of<Call>::template take_states<Call>(
+          kept + kept_place<Plan, Call::call>, [&](int index) { return place_of(Call::first_parameter + index); });
+    });
   }
 
   /// Makes them of those that are given, in the layout of the session.
   void prepare([[maybe_unused]] float* given) {
-    if constexpr (floats > 0) {
+    if constexpr (weight_floats > 0) {
       pass_memory memory;
       memory.weights = given;
       [&]<std::size_t... Call>(std::index_sequence<Call...>) {
         (prepare_call<static_cast<int>(Call)>(memory), ...);
       }(std::make_index_sequence<static_cast<std::size_t>(calls)>{});
     }
+    if constexpr (state_floats > 0)
+      take_states(memory_.data() + weight_floats,
+                  [&](int parameter) { return given + Plan::weights.offset[parameter]; });
   }
 
  private:
@@ -235,12 +267,17 @@ class prepared_weights {
     }
   }
 
-  template <int Call>
-  void store_states_of(pass_memory const& memory) const {
-    if constexpr (keeps_states_there<Plan, Call>) {
-      using call = host_call<Plan, Call>;
-      cpu::layer_steps_of<call>::store_states(call{memory}, memory_.data() + prepared_place<Plan, Call>);
-    }
+  /// each.operator()<Call>() for the host_call of each call that keeps states here.
+  template <class Each>
+  static void for_each_keeper(Each const& each) {
+    [&]<std::size_t... Call>(std::index_sequence<Call...>) {
+      (
+          [&] {
+            if constexpr (kept_floats<Plan, static_cast<int>(Call)> > 0)
+              each.template operator()<host_call<Plan, static_cast<int>(Call)>>();
+          }(),
+          ...);
+    }(std::make_index_sequence<static_cast<std::size_t>(calls)>{});
   }
 
   aligned_block memory_{floats};
@@ -265,7 +302,7 @@ class step_weights {
   [[nodiscard]] float* prepared() const noexcept { return prepared_.data(); }
   /// Returns the stored weights. The states among them become those in `prepared` if these are ahead.
   float* store_states(float* stored, bool are_ahead) const {
-    if (prepared_type::keeps_states && are_ahead) prepared_.store_states(stored);
+    if (prepared_type::state_floats > 0 && are_ahead) prepared_.store_states(stored);
     return stored;
   }
 

@@ -164,20 +164,27 @@ class traced_layer {
     if constexpr (is_inlined<Call>) inlined_list<Call>::pack(call, to);
   }
 
-  /// Whether a step leaves the states in `prepared`, from which `store_states` copies them to the stored ones.
-  static constexpr bool keeps_states() {
+  /// Floats in which the forward step keeps the states instead of where weights are stored.
+  static constexpr long long kept_floats() {
     if constexpr (is_inlined<Call>)
-      return inlined_list<Call>::keeps_rings;
+      return inlined_list<Call>::kept_floats;
     else
-      return false;
+      return 0;
   }
-  static void store_states([[maybe_unused]] Call const& call, [[maybe_unused]] float* prepared) {
-    if constexpr (keeps_states()) inlined_list<Call>::store_rings(call, prepared);
+  /// Fills these floats from where `state_of(index)` says, or copies the states there.
+  template <class StateOf>
+  static void take_states(float* kept, StateOf const& state_of) {
+    inlined_list<Call>::take_states(kept, state_of);
+  }
+  template <class StateOf>
+  static void give_states(float* kept, StateOf const& state_of) {
+    inlined_list<Call>::give_states(kept, state_of);
   }
 
   static void forward(Call const& call) {
     if constexpr (is_inlined<Call>)
-      inlined_list<Call>::forward(call, call.memory.prepared + prepared_place<typename Call::plan, Call::call>);
+      inlined_list<Call>::forward(call, call.memory.prepared + prepared_place<typename Call::plan, Call::call>,
+                                  kept_states_of(call));
     else
       interpret(call);
   }
@@ -198,6 +205,13 @@ class traced_layer {
   }
 
  private:
+  static float* kept_states_of(Call const& call) {
+    using plan_type = typename Call::plan;
+    if constexpr (inlined_list<Call>::kept_floats == 0)
+      return nullptr;
+    else
+      return prepared_weights<plan_type>::kept_states(call.memory) + kept_place<plan_type, Call::call>;
+  }
   static constexpr long long interpreter_workspace() {
     return shared_floats + floats_of_samples +
            std::max(runner::floats::of(plan.nodes, plan.operands, plan.forward, parts > 1, windows()),

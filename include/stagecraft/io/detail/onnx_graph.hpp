@@ -118,7 +118,7 @@ class onnx_graph {
       put(bytes, 4, *text);
       put(bytes, 20, 3);
     } else {
-      for (auto const number : std::get<lengths>(each.value)) put(bytes, 8, number);
+      for (auto const length : std::get<lengths>(each.value)) put(bytes, 8, length);
       put(bytes, 20, 7);
     }
     return bytes;

@@ -48,7 +48,7 @@ struct make_lowered_plan {
   }
 };
 template <class Call>
-inline constexpr auto const& lowered_plan = frozen<make_lowered_plan<Call>>;
+inline constexpr auto const& lowered_plan = frozen_draft<make_lowered_plan<Call>>;
 
 /// The options for planning the products of a call's step: those of the machine or stage, the layer, or its inner
 /// layer.
@@ -189,7 +189,7 @@ struct make_task_list {
 
 /// The task list before its weights are mapped as products need them.
 template <class Call, bool Backward>
-inline constexpr auto const& unplaced_task_list = frozen<make_task_list<Call, Backward>>;
+inline constexpr auto const& unplaced_task_list = frozen_draft<make_task_list<Call, Backward>>;
 
 template <class Call, bool Backward, std::size_t Index>
 constexpr convolution_plan const& plan_of_product() {

@@ -6,6 +6,7 @@
 #include <stagecraft/activations/activation_formula.hpp>
 #include <stagecraft/kernels/elementwise/formula.hpp>
 #include <stagecraft/kernels/simd/math.hpp>
+#include <stagecraft/kernels/simd/math_fast.hpp>
 #include <stagecraft/kernels/simd/simd.hpp>
 
 #include <cstdint>
@@ -164,6 +165,28 @@ template <activation Act, class Arch = default_architecture>
 struct activation_epilogue {
   [[nodiscard, gnu::always_inline]] inline batch<Arch> operator()(batch<Arch> const& sum) const {
     return activation_function<Act, Arch>::forward(sum);
+  }
+  [[nodiscard, gnu::always_inline]] inline batch<Arch> operator()(batch<Arch> const& sum, int /*column*/,
+                                                                  std::int64_t /*element*/) const {
+    return (*this)(sum);
+  }
+};
+
+/// `activation_epilogue` with the fast forms of elementary functions, for activations that are one of them.
+template <activation Act, class Arch = default_architecture>
+struct fast_activation_epilogue {
+  [[nodiscard, gnu::always_inline]] inline batch<Arch> operator()(batch<Arch> const& sum) const {
+    constexpr activation_kind kind = Act.kind;
+    if constexpr (kind == activation_kind::sigmoid)
+      return fast_sigmoid<Arch>(sum);
+    else if constexpr (kind == activation_kind::tanh)
+      return fast_tanh<Arch>(sum);
+    else if constexpr (kind == activation_kind::swish)
+      return sum * fast_sigmoid<Arch>(sum);
+    else if constexpr (kind == activation_kind::exponential)
+      return fast_exp<Arch>(sum);
+    else
+      return activation_function<Act, Arch>::forward(sum);
   }
   [[nodiscard, gnu::always_inline]] inline batch<Arch> operator()(batch<Arch> const& sum, int /*column*/,
                                                                   std::int64_t /*element*/) const {

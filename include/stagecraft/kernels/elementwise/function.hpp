@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/kernels/simd/math.hpp>
+#include <stagecraft/kernels/simd/math_fast.hpp>
 #include <stagecraft/kernels/simd/simd.hpp>
 #include <stagecraft/operations/kinds/map.hpp>
 #include <cmath>
@@ -134,6 +135,21 @@ template <operations::function F, class Arch>
     return fused_multiply_add(a, b, -c);
   else
     return fused_negative_multiply_add(a, b, c);
+}
+
+/// `function_value` with the fast forms of elementary functions.
+template <operations::function F, class Arch>
+[[nodiscard, gnu::always_inline]] inline batch<Arch> fast_function_value(batch<Arch> const& a, batch<Arch> const& b,
+                                                                         batch<Arch> const& c) {
+  using enum operations::function;
+  if constexpr (F == exp)
+    return fast_exp<Arch>(a);
+  else if constexpr (F == tanh)
+    return fast_tanh<Arch>(a);
+  else if constexpr (F == sigmoid)
+    return fast_sigmoid<Arch>(a);
+  else
+    return function_value<F, Arch>(a, b, c);
 }
 
 /// f(a, b, c) in double, for all functions.

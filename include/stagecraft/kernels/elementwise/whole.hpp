@@ -2,6 +2,7 @@
 // Functions of int32 over rows of memory that is declared as floats: the bits of an int32 lie where a float would.
 #pragma once
 
+#include <stagecraft/kernels/simd/simd.hpp>
 #include <stagecraft/operations/kinds/whole_map.hpp>
 #include <bit>
 #include <cstdint>
@@ -9,6 +10,7 @@
 namespace stagecraft::kernels {
 
 /// A float as int32: the fraction is cut off; numbers beyond int32 are its nearest number, and NaN is 0.
+template <class Arch = default_architecture>
 [[nodiscard]] constexpr std::int32_t whole_of_float(float x) noexcept {
   if (x >= 2147483648.0F) return 0x7fffffff;
   if (x < -2147483648.0F) return -0x7fffffff - 1;
@@ -16,6 +18,7 @@ namespace stagecraft::kernels {
 }
 
 /// base to the power of an exponent that is not negative, modulo 2^32.
+template <class Arch = default_architecture>
 [[nodiscard]] constexpr std::uint32_t wrapped_power(std::uint32_t base, std::uint32_t exponent) noexcept {
   std::uint32_t result = 1;
   for (; exponent != 0; exponent >>= 1U, base *= base)
@@ -24,6 +27,7 @@ namespace stagecraft::kernels {
 }
 
 /// A function of int32, as what lies in memory for its result. `a` is a float's bits for `from_float`.
+template <class Arch = default_architecture>
 [[nodiscard]] constexpr float whole_value(operations::whole_function f, float in_a, float in_b) noexcept {
   using enum operations::whole_function;
   auto const a = std::bit_cast<std::int32_t>(in_a), b = std::bit_cast<std::int32_t>(in_b);
@@ -36,7 +40,7 @@ namespace stagecraft::kernels {
   bool const rounds_down = rest != 0 && (rest < 0) != (divisor < 0);
   switch (f) {
     case constant: return in_a;
-    case from_float: return whole(static_cast<std::uint32_t>(whole_of_float(in_a)));
+    case from_float: return whole(static_cast<std::uint32_t>(whole_of_float<Arch>(in_a)));
     case to_float: return static_cast<float>(a);
     case to_bool: return truth(a != 0);
     case to_uint8: return static_cast<float>(bits_a & 0xffU);
@@ -53,7 +57,7 @@ namespace stagecraft::kernels {
     case floor_divide: return whole(b == 0 ? 0U : static_cast<std::uint32_t>(quotient - (rounds_down ? 1 : 0)));
     case modulo: return whole(b == 0 ? 0U : static_cast<std::uint32_t>(rest + (rounds_down ? divisor : 0)));
     case power:
-      if (b >= 0) return whole(wrapped_power(bits_a, bits_b));
+      if (b >= 0) return whole(wrapped_power<Arch>(bits_a, bits_b));
       return whole(a == 1 ? 1U : a == -1 ? ((bits_b & 1U) != 0 ? ~0U : 1U) : 0U);
     case maximum: return whole(a < b ? bits_b : bits_a);
     case minimum: return whole(b < a ? bits_b : bits_a);
@@ -70,9 +74,10 @@ namespace stagecraft::kernels {
 }
 
 /// y = f(a, b) for `count` places, which are `step` floats apart.
+template <class Arch = default_architecture>
 inline void whole_row(operations::whole_function f, std::int64_t count, float* y, std::int64_t step_y, float const* a,
                       std::int64_t step_a, float const* b, std::int64_t step_b) noexcept {
-  for (std::int64_t i = 0; i < count; ++i) y[i * step_y] = whole_value(f, a[i * step_a], b[i * step_b]);
+  for (std::int64_t i = 0; i < count; ++i) y[i * step_y] = whole_value<Arch>(f, a[i * step_a], b[i * step_b]);
 }
 
 }  // namespace stagecraft::kernels

@@ -43,7 +43,7 @@ template <class Session>
 [[nodiscard]] constexpr auto index_rules_of() {
   std::array<index_rule, static_cast<std::size_t>(Session::input_count())> rules;
   for (std::size_t i = 0; i < rules.size(); ++i)
-    rules[i] = index_rule_of(Session::graph, Session::input_call(static_cast<int>(i)));
+    rules[i] = index_rule_of(Session::graph, static_cast<int>(Session::input_call(static_cast<int>(i))));
   return rules;
 }
 

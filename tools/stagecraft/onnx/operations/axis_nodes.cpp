@@ -113,8 +113,7 @@ void expand(trace& to, onnx_node const& node) {
   auto const wanted = to.required(node, 1);
   int const rank = std::max(x.rank, static_cast<int>(wanted.values.size()));
   if (x.fused_axis >= 0 || !x.flat_order.empty()) x = to.complete(x);
-  for (int& axis : x.order) axis += rank - x.rank;
-  x.rank = rank;
+  move_axes(x, rank - x.rank);
   x = to.complete(x);
   auto lengths = x.lengths;
   for (std::size_t i = 0; i < wanted.values.size(); ++i) {
@@ -140,8 +139,58 @@ void expand(trace& to, onnx_node const& node) {
                                   {x}, lengths)));
 }
 
+/// A product of matrices in a graph without samples: vectors are rows on the left and columns on the right.
+void product_of_all(trace& to, onnx_node const& node) {
+  if (node.inputs.size() != 2) throw unsupported("lacks inputs");
+  std::array<std::vector<std::int64_t>, 2> shape;
+  std::array<int, 2> ranks{};
+  std::vector<traced_tensor> tensors;
+  traced_operation made{"matrix_product", {}};
+  for (std::size_t i = 0; i < 2; ++i)
+    ranks[i] = to.is_tensor(node, i) ? to.tensor(node, i).rank : static_cast<int>(to.required(node, i).shape.size());
+  if (ranks[0] < 1 || ranks[1] < 1) throw unsupported("is of a single number");
+  int const rank = std::max({ranks[0], ranks[1], 2});
+  std::array<bool, 2> is_tensor{};
+  for (std::size_t i = 0; i < 2; ++i) {
+    is_tensor[i] = to.is_tensor(node, i);
+    bool const is_column = i == 1 && ranks[1] == 1;
+    if (is_tensor[i]) {
+      auto x = to.tensor(node, i);
+      if (x.fused_axis >= 0) x = to.complete(x);
+      move_axes(x, rank - x.rank - (is_column ? 1 : 0));
+      x.rank = rank;
+      x = to.complete_in_order(x);
+      shape[i].assign(x.lengths.begin(), x.lengths.end());
+      tensors.push_back(x);
+    } else {
+      auto constant = to.required(node, i);
+      if (is_column) constant.shape.push_back(1);
+      constant.shape.insert(constant.shape.begin(), at(rank) - constant.shape.size(), 1);
+      shape[i] = constant.shape;
+      constant.shape.insert(constant.shape.begin(), 1);
+      made.constants.push_back(constant), made.names.push_back(constant_name(node.inputs[i]));
+    }
+  }
+  auto const last = at(rank) - 1;
+  if (shape[0][last] != shape[1][last - 1]) throw unsupported("has a matrix that does not fit its input");
+  std::vector<int> lengths;
+  for (std::size_t i = 0; i + 1 < last; ++i) {
+    if (shape[0][i] != shape[1][i] && shape[0][i] != 1 && shape[1][i] != 1)
+      throw unsupported("has inputs whose lengths do not fit");
+    lengths.push_back(static_cast<int>(std::max(shape[0][i], shape[1][i])));
+  }
+  lengths.push_back(static_cast<int>(shape[0][last - 1])), lengths.push_back(static_cast<int>(shape[1][last]));
+  std::size_t const first = is_tensor[0] ? 0 : 1;
+  made.code = [=](operands const& x) { return "ops.matmul("_cpp + x[first] + ", " + x[1 - first] + ")"; };
+  std::vector<int> units;
+  if (ranks[0] == 1) units.push_back(rank - 2);
+  if (ranks[1] == 1) units.push_back(rank - 1);
+  to.set(node, without_axes(to, to.operate(std::move(made), tensors, lengths), units));
+}
+
 /// A product of the last two axes of tensors, or of a tensor and a constant of more axes than a matrix.
 void matrix_product(trace& to, onnx_node const& node) {
+  if (to.is_one_sample()) return product_of_all(to, node);
   if (node.inputs.size() != 2) throw unsupported("lacks inputs");
   std::array<std::vector<std::int64_t>, 2> shape;  // without samples
   std::vector<traced_tensor> tensors;
@@ -215,8 +264,9 @@ traced_tensor without_axes(trace& to, traced_tensor const& x, std::vector<int> c
   std::vector<int> lengths, order{x.order[0]};
   for (std::size_t i = 1; i < x.order.size(); ++i)
     if (!goes(x.order[i])) lengths.push_back(x.lengths[i - 1]), order.push_back(x.order[i]);
+  if (lengths.empty() && order[0] == no_axis) lengths.push_back(1), order.push_back(unit_axis);
   auto y = x;
-  if (lengths.size() != x.lengths.size())
+  if (lengths != x.lengths)
     y = to.operate(
         {"shaped",
          [=](operands const& a) { return "ops.reshape("_cpp + a[0] + ", " + shape_text(a[0], lengths) + ")"; }},

@@ -137,8 +137,7 @@ void gather(trace& to, onnx_node const& node) {
 /// A constant that is the same for all samples, as a tensor beside others.
 traced_tensor constant_beside(trace& to, traced_tensor const& x, onnx_constant given, std::string const& name) {
   if (given.shape.size() != at(x.rank)) throw unsupported("joins a constant of other axes");
-  given = transposed(given, x.order);
-  if (given.shape[0] != 1) throw unsupported("has a constant with a row for each sample");
+  given = in_own_order(given, x.order);
   std::vector<int> lengths;
   for (std::size_t i = 1; i < given.shape.size(); ++i) {
     if (given.shape[i] < 1 || given.shape[i] > (1 << 24)) throw unsupported("has a constant without elements");

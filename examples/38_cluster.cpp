@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Data parallelism over processes: four replicas of a network on up to four ranks of MPI, on one host or on several.
-//     mpirun -n 4 36_cluster        each rank trains one replica
-//     mpirun -n 2 36_cluster        each rank trains two
-//     36_cluster                    one process trains all four
+//     mpirun -n 4 38_cluster        each rank trains one replica
+//     mpirun -n 2 38_cluster        each rank trains two
+//     38_cluster                    one process trains all four
 // All three end with the same weights, to the last bit.
 #include <stagecraft/mpi.hpp>
 #include <cstdint>

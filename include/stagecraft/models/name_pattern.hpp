@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace stagecraft::pipeline {
+namespace stagecraft::models {
 
 /// A pattern as Python's `re.match` takes it: it must match a beginning of the name, not all of it.
 ///
@@ -360,4 +360,4 @@ class name_pattern {
   std::size_t at_ = 0;
 };
 
-}  // namespace stagecraft::pipeline
+}  // namespace stagecraft::models

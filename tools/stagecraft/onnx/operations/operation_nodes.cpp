@@ -71,8 +71,7 @@ std::vector<int> align(trace& to, taken_inputs& in, std::vector<int>& lengths) {
   for (auto& each : in.tensors) {
     if (each.rank == rank && each.flat_order.empty() && each.fused_axis < 0) continue;
     if (each.fused_axis >= 0 || !each.flat_order.empty()) each = to.complete(each);
-    for (int& axis : each.order) axis += rank - each.rank;
-    each.rank = rank;
+    move_axes(each, rank - each.rank);
   }
   auto const* largest = &in.tensors[0];
   for (auto& each : in.tensors) {
@@ -98,8 +97,7 @@ std::vector<int> align(trace& to, taken_inputs& in, std::vector<int>& lengths) {
     for (std::size_t i = 0; i < lengths.size(); ++i) widen(i, each.lengths[i]);
   for (auto& each : in.constants) {
     each.shape.insert(each.shape.begin(), static_cast<std::size_t>(rank) - each.shape.size(), 1);
-    each = transposed(each, order);
-    if (each.shape[0] != 1) throw unsupported("has a constant with a row for each sample");
+    each = in_own_order(each, order);
     for (std::size_t i = 0; i < lengths.size(); ++i) widen(i, each.shape[i + 1]);
   }
   return order;
@@ -180,7 +178,7 @@ void modulo(trace& to, onnx_node const& node) {
 
 /// Numbers of the next kind: whole ones by leaving out fractions, truth values.
 void cast(trace& to, onnx_node const& node) {
-  constexpr std::int64_t int32 = 6, int64 = 7;
+  constexpr std::int64_t uint8 = 2, int8 = 3, int32 = 6, int64 = 7;
   auto const& x = to.tensor(node, 0);
   auto const type = node.integer("to", 1);
   auto const kind = element_kind_of(type);
@@ -189,6 +187,11 @@ void cast(trace& to, onnx_node const& node) {
     y = each_number(to, x, "truth", [](operands const& a) { return "1.0F - equal("_cpp + a[0] + ", 0.0F)"; });
   else if (x.elements == element_kind::real && (type == int32 || type == int64))
     y = each_number(to, x, "whole", [](operands const& a) { return truncated(a[0]); });
+  else if (type == uint8 || type == int8)
+    y = each_number(to, x, "wrapped", [=](operands const& a) {
+      auto const name = type == uint8 ? "sc::dtype::uint8"_cpp : "sc::dtype::int8"_cpp;
+      return "ops.cast(ops.cast("_cpp + a[0] + ", " + name + "), sc::dtype::float32)";
+    });
   else
     throw unsupported(kind == element_kind::real ? "rounds to 16 bits, which is not here"
                                                  : "makes numbers of a type that is not here");
@@ -196,14 +199,15 @@ void cast(trace& to, onnx_node const& node) {
   to.set(node, y);
 }
 
-/// The type of another tensor; that of numbers with a fraction alone is known.
+/// The type of another tensor.
 void cast_like(trace& to, onnx_node const& node) {
-  if (!to.is_tensor(node, 1) || to.tensor(node, 1).elements != element_kind::real)
-    throw unsupported("makes numbers of a type that is not known here");
-  if (!to.is_tensor(node, 0)) return to.set_constant(node, to.required(node, 0));
-  auto y = to.tensor(node, 0);
-  y.elements = element_kind::real;
-  to.set(node, y);
+  int const type = node.inputs.size() == 2 ? to.type_of(node.inputs[1]) : 0;
+  if (type == 0) throw unsupported("makes numbers of a type that is not known here");
+  onnx_node made;
+  made.type = "Cast", made.inputs = {node.inputs[0]};
+  auto& number = made.attributes["to"];
+  number.kind = onnx_kind::integer, number.integer = type;
+  to.set_alias(node, to.convert_made(std::move(made)), 0);
 }
 
 /// Sum, Max, Min, Mean of any number of tensors.
@@ -272,6 +276,23 @@ traced_tensor like(traced_tensor const& x, traced_tensor const& made) {
   auto y = made;
   y.rank = x.rank, y.order = x.order, y.elements = x.elements;
   return y;
+}
+
+onnx_constant in_own_order(onnx_constant const& constant, std::vector<int> const& order) {
+  std::vector<int> axes;
+  std::copy_if(order.begin(), order.end(), std::back_inserter(axes), [](int axis) { return axis >= 0; });
+  auto const moved = transposed(constant, axes);
+  auto result = moved;
+  result.shape.clear();
+  auto next = moved.shape.begin();
+  for (int const axis : order) result.shape.push_back(axis < 0 ? 1 : *next++);
+  if (result.shape[0] != 1) throw unsupported("has a constant with a row for each sample");
+  return result;
+}
+
+void move_axes(traced_tensor& x, int by) {
+  for (int& axis : x.order) axis += axis < 0 ? 0 : by;
+  x.rank += by;
 }
 
 int place_in_sample(traced_tensor const& x, std::int64_t axis) {

@@ -2,7 +2,7 @@
 // Functions that converters of nodes to operations share.
 #pragma once
 
-#include "onnx_trace.hpp"
+#include "onnx/onnx_trace.hpp"
 
 #include <string>
 #include <vector>
@@ -35,8 +35,15 @@ namespace stagecraft::tool {
 /// A complete tensor without some of the graph's axes, whose lengths are 1.
 [[nodiscard]] traced_tensor without_axes(onnx_trace& to, traced_tensor const& x, std::vector<int> const& axes);
 
+/// A constant with its axes in the order of a complete tensor's own. Throws unsupported if it differs from sample to
+/// sample.
+[[nodiscard]] onnx_constant in_own_order(onnx_constant const& constant, std::vector<int> const& order);
+
 /// A tensor that was made of a complete one, whose axes it has.
 [[nodiscard]] traced_tensor like(traced_tensor const& x, traced_tensor const& made);
+
+/// Puts new axes of length 1 before a tensor's axes in the graph.
+void move_axes(traced_tensor& x, int by);
 
 /// The place of one of the graph's axes in a complete tensor's own. Throws unsupported if it is that of samples.
 [[nodiscard]] int place_in_sample(traced_tensor const& x, std::int64_t axis);

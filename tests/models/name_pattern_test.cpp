@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Regular expressions for names: in constant evaluation; as Python's re.match; what is wrong, and where.
-#include <stagecraft/pipeline/name_pattern.hpp>
+#include <stagecraft/models/name_pattern.hpp>
 #include <doctest/doctest.h>
 #include <fstream>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace {
 
-using stagecraft::pipeline::name_pattern;
+using stagecraft::models::name_pattern;
 
 constexpr bool matches(std::string_view pattern, std::string_view name) { return name_pattern(pattern).matches(name); }
 

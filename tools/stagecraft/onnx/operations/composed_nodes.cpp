@@ -103,9 +103,9 @@ onnx_converter blocks(bool is_to_depth) {
 
 /// What is on a diagonal of the last two axes, and above or below it.
 void triangle(trace& to, onnx_node const& node) {
-  auto const x = to.in_order(to.complete(to.tensor(node, 0)));
+  auto const x = to.complete_in_order(to.tensor(node, 0));
   auto const k = to.constant(node, 1);
-  if (x.rank < 3) throw unsupported("joins samples with another axis");
+  if (x.lengths.size() < 2) throw unsupported("joins samples with another axis");
   if (k && k->values.size() != 1) throw unsupported("has more than one diagonal");
   auto const diagonal = k ? std::clamp<std::int64_t>(k->integers()[0], -(1 << 20), 1 << 20) : 0;
   bool const is_upper = node.integer("upper", 1) != 0;
@@ -125,7 +125,7 @@ void tile(trace& to, onnx_node const& node) {
   auto lengths = x.lengths;
   std::vector<int> own{1};
   for (std::size_t i = 0; i < x.order.size(); ++i) {
-    auto const count = counts[at(x.order[i])];
+    auto const count = x.order[i] < 0 ? 1 : counts[at(x.order[i])];
     if (count < 1 || count > (1 << 20) || (i == 0 && count != 1)) throw unsupported("repeats samples, or not at all");
     if (i == 0) continue;
     own.push_back(static_cast<int>(count));
@@ -140,11 +140,9 @@ void tile(trace& to, onnx_node const& node) {
 
 /// x divided by the root of its mean square along the last axes, and times a scale.
 void rms_normalization(trace& to, onnx_node const& node) {
-  auto const x = to.in_order(to.complete(to.tensor(node, 0)));
-  int const axis = axis_of(node.integer("axis", -1), x.rank);
-  if (axis == 0) throw unsupported("is along samples, which stay apart here");
+  auto const x = to.complete_in_order(to.tensor(node, 0));
   std::vector<int> places;
-  for (int i = axis; i < x.rank; ++i) places.push_back(i);
+  for (int i = axis_of(node.integer("axis", -1), x.rank); i < x.rank; ++i) places.push_back(place_in_sample(x, i));
   auto const text = list_text(places), epsilon = float_text(node.real("epsilon", 1e-5F));
   onnx_node scaled;
   auto const normalized = like(x, to.operate({"rms_normalized",
@@ -170,7 +168,7 @@ void lp_normalization(trace& to, onnx_node const& node) {
                                    [=](operands const& a) {
                                      auto const norm = (p == 1 ? "ops.l1_norm("_cpp : "ops.l2_norm("_cpp) + a[0] +
                                                        ", {" + number_text(place) + "})";
-                                     return a[0] + " / sc::maximum(" + norm + ", 1e-38F)";
+                                     return a[0] + " / sc::maximum(" + norm + ", 1.2e-38F)";
                                    }},
                                   {x}, x.lengths)));
 }
@@ -179,9 +177,11 @@ void lp_normalization(trace& to, onnx_node const& node) {
 void product(trace& to, onnx_node const& node) {
   auto const x = to.complete(to.tensor(node, 0));
   auto const given = to.constant(node, 1);
-  auto const axes = given ? given->integers() : node.integers("axes", {});
+  auto axes = given ? given->integers() : node.integers("axes", {});
   if (axes.empty() && node.integer("noop_with_empty_axes", 0) != 0) return to.set(node, x);
-  if (axes.empty()) throw unsupported("is along samples, which stay apart here");
+  if (axes.empty())
+    for (int i = 0; i < x.rank; ++i) axes.push_back(i);
+  if (axes.size() > at(x.rank)) throw unsupported("is along samples, which stay apart here");
   auto lengths = x.lengths;
   std::vector<int> places, taken;
   for (auto const axis : axes) {

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Trainers and predictors that have the same weights, in one memory. Keras counterpart: models that have the same layer
+// objects. No other header includes it.
+#pragma once
+
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
+#include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/engine/policy/weight_storage.hpp>
+#include <stagecraft/training/trained_model.hpp>
+#include <stagecraft/training/weight_views.hpp>
+#include <algorithm>
+#include <cstddef>
+#include <type_traits>
+
+namespace stagecraft::trainers {
+
+/// The weights of a model that are shared: graph_of<M>.parameters [first, first + count).
+struct shared_range {
+  int first = 0, count = 0;
+  bool is_one_block = true;
+};
+
+/// Those of all of the model, or of a layer or nested model.
+template <class M, fixed_name Part>
+constexpr shared_range find_shared_range() {
+  if constexpr (Part.empty()) {
+    return {0, static_cast<int>(graph_of<M>.parameters.size())};
+  } else {
+    int found = 0;
+    auto const weights = find_part<M>(Part, found);
+    shared_range range;
+    for (int const weight : weights) range.first = range.count++ == 0 ? weight : std::min(range.first, weight);
+    for (int const weight : weights) range.is_one_block = range.is_one_block && weight < range.first + range.count;
+    return range;
+  }
+}
+
+/// E1200: the weights of `To` are not those of (a part of) `From`.
+template <class From, class To, fixed_name Part>
+inline constexpr diagnostic shared_weights_problem = [] {
+  diagnostic problem;
+  constexpr auto range = find_shared_range<From, Part>();
+  auto const &from = graph_of<From>, &to = graph_of<To>;
+  if (range.count != static_cast<int>(to.parameters.size()) || !range.is_one_block)
+    problem.report(1200, "model '", to.name(), "' has ", static_cast<int>(to.parameters.size()),
+                   " weights and is to share those of ", Part.empty() ? "model" : "a part of model", " '", from.name(),
+                   "', which ", range.is_one_block ? "has " : "lie apart, ", range.count);
+  for (int i = 0; i < range.count && !problem.failed(); ++i) {
+    auto const &given = from.parameters[range.first + i], &own = to.parameters[i];
+    auto const &layer = from.layer(from.layer_of_parameter(range.first + i)),
+               &own_layer = to.layer(to.layer_of_parameter(i));
+    bool const same = given.name == own.name && given.shape == own.shape && given.layout == own.layout &&
+                      given.groups == own.groups && layer.class_name == own_layer.class_name &&
+                      (!Part.empty() || layer.name == own_layer.name);
+    if (!same)
+      problem.report(1200, "weight '", own_layer.name, "/", own.name, "' of model '", to.name(), "', of shape ",
+                     own.shape, ", is to be shared with '", layer.name, "/", given.name, "' of model '", from.name(),
+                     "', of shape ", given.shape, "; both models have the same layers, in the same order");
+  }
+  return problem;
+}();
+
+/// E1201: sessions that cannot have weights in one memory.
+template <class From, class To>
+inline constexpr diagnostic sharing_problem = [] {
+  diagnostic problem;
+  char const* what = nullptr;
+  if (is_ipu<typename From::sizes::machine> || is_ipu<typename To::sizes::machine>)
+    what = "on emulated IPUs, which have weights on their tiles";
+  else if (!std::is_same_v<typename From::architecture, typename To::architecture>)
+    what = "for another processor";
+  else if (From::graph.is_stateful() || To::graph.is_stateful())
+    what = "with states between batches, which are among its weights";
+  else if (From::sizes::training.dtype_policy.variable_dtype != To::sizes::training.dtype_policy.variable_dtype)
+    what = "whose weights have another type";
+  else if (From::sizes::shards_weights || To::sizes::shards_weights)
+    what = "whose replicas have parts of its weights";
+  if (what != nullptr) problem.report(1201, "weights are shared with a model ", what, "; copy them with set_weights");
+  return problem;
+}();
+
+/// What `shares` returns: it becomes the trainer or predictor that is made of it.
+template <class Session, fixed_name Part>
+class weights_to_share {
+  using M = trained_type<Session>;
+
+ public:
+  explicit weights_to_share(Session& from) : from_(&from) {}
+
+  template <class Made>
+    requires requires(Made& made) { made.reset_states(); }
+  [[gnu::cold]] operator Made() const {
+    Made made;
+    if constexpr (requires { typename Made::session_type; }) {
+      using to_session = typename Made::session_type;
+      using to_model = trained_type<to_session>;
+      constexpr auto const& problem = find_problem<to_session>();
+      static_assert(report<problem>());
+      if constexpr (!problem.failed() && graph_of<to_model>.parameters.size() > 0) {
+        constexpr auto first = static_cast<std::size_t>(find_shared_range<M, Part>().first);
+        auto& session = made.session();
+        static_cast<void>(session.weight(0));  // whatever was made of the first weights is made anew
+        session.memory_of_weights() = from_->memory_of_weights().share_part(
+            engine::weight_storage_of<M, typename Session::architecture>.offset[first],
+            engine::weight_storage_of<to_model, typename to_session::architecture>.floats);
+      }
+    }
+    return made;
+  }
+
+ private:
+  template <class To>
+  static constexpr diagnostic const& find_problem() {
+    if constexpr (sharing_problem<Session, To>.failed())
+      return sharing_problem<Session, To>;
+    else
+      return shared_weights_problem<M, trained_type<To>, Part>;
+  }
+
+  Session* from_;
+};
+
+}  // namespace stagecraft::trainers
+
+namespace stagecraft {
+
+/// A trainer or predictor with the weights of another one, in one memory: what one of them learns or is given, the
+/// others have. `other` is a trainer or predictor; with a name, one of the models or layers inside it is shared:
+///
+///     sc::trainer<gan, training> both;
+///     sc::trainer<discriminator, training> judge{sc::shares<"discriminator">(both)};
+///     sc::predictor<generator, drawing> draw{sc::shares<"generator">(both)};
+///
+/// The weights last as long as one of them does. All of them are one thread's. Each trainer has its own optimizer's
+/// state. A predictor with weights that it prepares, such as folded batch normalizations, prepares them anew before
+/// each run; its set_weights is E4108, a trainer's sets those of all. Errors: E1067 no part has the name; E1200 weights
+/// that differ in number, names, shapes or layers (inside a model, default names of layers may differ); E1201 IPUs,
+/// states between batches, other types.
+template <fixed_name Part = "", class Other>
+[[nodiscard]] auto shares(Other& other) {
+  using session = typename Other::session_type;
+  if constexpr (!Part.empty())
+    static_assert(detail::report<detail::part_name_problem<detail::trained_type<session>, Part>>());
+  return detail::weights_to_share<session, Part>(other.session());
+}
+
+}  // namespace stagecraft
+
+#include <stagecraft/diagnostics/end_headers.hpp>

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Graphs inside of ONNX graphs, and graphs without an axis of samples: what is imported of them, and what is refused.
+
+    python3 tests/import/check_graphs.py <the program stagecraft> <folder>
+
+Branches whose condition is known, loops with a known number of trips and functions become their nodes; --dimension and
+--input-value fix what a file leaves open. Nodes of onnxruntime's domain, and those that stand for several others, are written
+as these; types of elements are known for each tensor."""
+import array
+import pathlib
+import sys
+
+from model_files import message
+from program import check, end, run
+
+FOLDER = pathlib.Path(sys.argv[2])
+REAL, WHOLE, TRUTH = 1, 7, 9
+
+
+def value(name, shape=None, kind=REAL):
+    dimensions = [(1, message((2, each)) if isinstance(each, str) else message((1, each))) for each in shape or ()]
+    tensor = message((1, kind), *([] if shape is None else [(2, message(*dimensions))]))
+    return message((1, name), (2, message((1, tensor))))
+
+
+def node(kind, inputs, outputs, *attributes, domain=""):
+    return message(*((1, each) for each in inputs), *((2, each) for each in outputs), (4, kind),
+                   *((5, each) for each in attributes), (7, domain))
+
+
+def graph(nodes, inputs, outputs, constants=()):
+    numbers = lambda kind, values: array.array("f" if kind == REAL else "q", values).tobytes() if kind != TRUTH else bytes(values)
+    return message(*((1, each) for each in nodes),
+                   *((5, message(*((1, length) for length in shape), (2, kind), (8, name), (9, numbers(kind, values))))
+                     for name, shape, kind, values in constants),
+                   *((11, each) for each in inputs), *((12, each) for each in outputs))
+
+
+def body(name, *of):
+    return message((1, name), (6, graph(*of)), (20, 5))
+
+
+def whole(name, number):
+    return message((1, name), (3, number), (20, 2))
+
+
+def attempt(name, main, *options, functions=(), opset=17):
+    path = FOLDER / f"{name}.onnx"
+    path.write_bytes(message((1, 8), (7, main), (8, message((1, ""), (2, opset))), *((25, each) for each in functions)))
+    code, text = run("import", path, *options)
+    return code, path.with_suffix(".hpp").read_text() if code == 0 else text
+
+
+def imported(name, pieces, *of, **more):
+    code, text = attempt(name, *of, **more)
+    check(code == 0, f"{name}: {text}")
+    for each in pieces:
+        check(each in text, f"{name}: '{each}' is missing in {text}")
+    return text
+
+
+def refused(name, error, *of, **more):
+    code, text = attempt(name, *of, **more)
+    check(code == 1 and error in text, f"{name}: expected '{error}': {text}")
+
+
+def branches():
+    then = body("then_branch", [node("Sin", ["x"], ["s"])], [], [value("s")])
+    other = body("else_branch", [node("Cos", ["x"], ["c"])], [], [value("c")])
+    choice = node("If", ["cond"], ["y"], then, other)
+    for known, piece in ((1, "sin("), (0, "cos(")):
+        imported(f"branch{known}", [piece], graph([choice], [value("x", ("n", 4))], [value("y")], [("cond", (), TRUTH, [known])]))
+    refused("branch_open", "takes 'cond', which is no constant",
+            graph([choice], [value("x", ("n", 4)), value("cond", ("n", 1), TRUTH)], [value("y")]))
+    # The rate of a network for two of them, which is an input.
+    rate = node("Equal", ["rate", "high"], ["cond"])
+    main = graph([rate, choice], [value("x", ("n", 4)), value("rate", (), WHOLE)], [value("y")], [("high", (), WHOLE, [16000])])
+    imported("rate_high", ["sin("], main, "--input-value", "rate=16000")
+    imported("rate_low", ["cos("], main, "--input-value", "rate=8000")
+    refused("rate_other", "there is no such input [E5231]", main, "--input-value", "speed=1")
+
+
+def loops():
+    step = body("body", [node("Identity", ["go"], ["go_on"]), node("Sin", ["v"], ["w"]), node("Cos", ["w"], ["seen"])],
+                [value("i", (), WHOLE), value("go", (), TRUTH), value("v")], [value("go_on"), value("w"), value("seen")])
+    constants = [("three", (), WHOLE, [3]), ("yes", (), TRUTH, [1])]
+    text = imported("loop", ["ops.concatenate("], graph([node("Loop", ["three", "yes", "x"], ["last", "all"], step)],
+                    [value("x", (2, 4))], [value("last"), value("all")], constants))
+    check(text.count("own_sine{}(") == 3 and text.count("cos(") == 3, f"three trips: {text}")
+    many = [("three", (), WHOLE, [100000]), ("yes", (), TRUTH, [1])]
+    refused("loop_many", "makes more than 1,024 trips",
+            graph([node("Loop", ["three", "yes", "x"], ["last", "all"], step)], [value("x", (2, 4))], [value("last"), value("all")], many))
+    add = body("body", [node("Add", ["sum", "at"], ["next"]), node("Identity", ["next"], ["out"])],
+               [value("sum"), value("at")], [value("next"), value("out")])
+    text = imported("scan", ["add{}(", "ops.concatenate("], graph([node("Scan", ["first", "x"], ["last", "all"], add, whole("num_scan_inputs", 1))],
+                    [value("first", (2,)), value("x", (3, 2))], [value("last"), value("all")]))
+    check("model.input({3, 2}, " in text and "model.input({2}, " in text, f"inputs without samples: {text}")
+
+
+def functions():
+    twice = message((1, "twice"), (4, "a"), (5, "c"), (7, node("Sin", ["a"], ["b"])), (7, node("Sin", ["b"], ["c"])), (10, "own"),
+                    (9, message((1, ""), (2, 17))))
+    main = graph([node("twice", ["x"], ["h"], domain="own"), node("twice", ["h"], ["y"], domain="own")], [value("x", ("n", 4))], [value("y")])
+    check(imported("function", [], main, functions=[twice]).count("sin(") == 4, "two calls of two sines")
+    circle = message((1, "twice"), (4, "a"), (5, "b"), (7, node("twice", ["a"], ["b"], domain="own")), (10, "own"), (9, message((1, ""), (2, 17))))
+    refused("circle", "contain themselves", main, functions=[circle])
+    # Each of 40 functions calls the one before it twice.
+    bomb = [message((1, f"f{i}"), (4, "a"), (5, "c"), *((7, node(f"f{i - 1}" if i else "Sin", [a], [b], domain="own" if i else ""))
+                    for a, b in (("a", "b"), ("b", "c"))), (10, "own"), (9, message((1, ""), (2, 17)))) for i in range(40)]
+    refused("bomb", "more than 200,000 nodes", graph([node("f39", ["x"], ["y"], domain="own")], [value("x", ("n", 4))], [value("y")]), functions=bomb)
+
+
+def other_domains():
+    """Nodes that onnxruntime's optimizer writes are those of ONNX that they stand for."""
+    x, row = [value("x", ("n", 3, 4))], [("r", (4,), REAL, [1, 2, 3, 4])]
+    own = lambda kind, inputs, *attributes: graph([node(kind, inputs, ["y"], *attributes, domain="com.microsoft")], x, [value("y")], row)
+    imported("gelu", ["gelu"], own("Gelu", ["x"]))
+    imported("bias_gelu", ["gelu", "batch_normalization"], own("BiasGelu", ["x", "r"]))
+    imported("fast_gelu", ["gelu(true)"], own("FastGelu", ["x"]))
+    imported("skip", ["layer_normalization", "add{}"], own("SkipLayerNormalization", ["x", "x", "r"]))
+    refused("mean", "which no node before it gives", graph([node("SkipLayerNormalization", ["x", "x", "r"], ["y", "m"], domain="com.microsoft"),
+            node("Relu", ["m"], ["z"])], x, [value("y"), value("z")], row))
+    refused("unknown", "which is not here", own("Attention", ["x", "r"]))
+    refused("attribute", "has the attribute 'transBatchA', 1; only 0 is here", own("FusedMatMul", ["x", "x"], whole("transBatchA", 1)))
+    refused("own_gelu", "which is not here", graph([node("Gelu", ["x"], ["y"], domain="own")], x, [value("y")]))
+
+
+def types():
+    """The types of elements follow the nodes, whatever layers these become."""
+    shape = [("s", (2,), WHOLE, [-1, 4]), ("two", (), WHOLE, [2])]
+    half = [node("Reshape", ["x", "s"], ["h"]), node("Div", ["h", "two"], ["y"])]
+    imported("whole_division", ["floor("], graph(half, [value("x", ("n", 2, 2), WHOLE)], [value("y")], shape))
+    uint8, int16 = 2, 5
+    for kind in (uint8, int16):
+        refused("wraps", "of a type that wraps", graph([node("Add", ["x", "x"], ["y"])], [value("x", ("n", 4), kind)], [value("y")]))
+    imported("picture", ["input{4"], graph([node("Cast", ["x"], ["c"], whole("to", 1)), node("Relu", ["c"], ["y"])],
+                                               [value("x", ("n", 4), uint8)], [value("y")]))
+    imported("wrapped", ["sc::dtype::uint8"], graph([node("Cast", ["x"], ["y"], whole("to", uint8))], [value("x", ("n", 4))], [value("y")]))
+    # 2^62 + 2^62 is no number of int64, and 2^53 + 1 none of a double: neither is computed.
+    for number in (1 << 62, (1 << 53) - 1):
+        refused("too_large", "", graph([node("Add", ["c", "c"], ["d"]), node("Mul", ["x", "d"], ["y"])], [value("x", ("n", 4), WHOLE)], [value("y")],
+                                       [("c", (), WHOLE, [number])]))
+
+
+def written_out():
+    """Nodes that stand for several others."""
+    x = [value("x", ("n", 3, 4))]
+    counts = lambda *each: [("c", (len(each),), WHOLE, each)]
+    turn = graph([node("ReverseSequence", ["x", "c"], ["y"], whole("batch_axis", 0), whole("time_axis", 1))], x, [value("y")], counts(2, 2))
+    imported("turned", ["ops.flip("], turn)
+    refused("turned_apart", "from sample to sample", graph([node("ReverseSequence", ["x", "c"], ["y"], whole("time_axis", 1))], x, [value("y")], counts(2, 3)))
+    refused("turned_too_far", "more steps than there are", graph([node("ReverseSequence", ["x", "c"], ["y"], whole("time_axis", 1))], x, [value("y")], counts(4, 4)))
+    text = lambda name, of: message((1, name), (4, of), (20, 3))
+    sums = lambda formula: graph([node("Einsum", ["x", "x"], ["y"], text("equation", formula))], x, [value("y")])
+    imported("einsum", ['ops.einsum("bij,bkj->bik"'], sums("bij, bkj -> bik"))
+    for formula, why in (("bij,cij->ij", "joins samples"), ("bii,bij->bj", "a diagonal"), ("...ij,...jk", "without a result"), ("bij,bij->ib", "moves samples")):
+        refused("einsum", why, sums(formula))
+    hot = lambda depth: graph([node("OneHot", ["x", "d", "v"], ["y"])], [value("x", ("n", 3), WHOLE)], [value("y")],
+                              [("d", (), WHOLE, [depth]), ("v", (2,), REAL, [0, 1])])
+    imported("one_hot", ["equal("], hot(5))
+    refused("one_hot_deep", "has a depth", hot(1 << 40))
+
+
+def dimensions():
+    main = graph([node("Sin", ["x"], ["y"])], [value("x", ("batch", "steps", 4))], [value("y")])
+    refused("open", "[E5063]", main)
+    imported("named", ["input{7, 4}"], main, "--dimension", "steps=7")
+    imported("numbered", ["input{7, 4}"], main, "--dimension", "x.1=7")
+    for text, why in (("steps", "expected a name"), ("steps=0", "whole numbers"), ("height=3", "no input has"), ("x.2=5", "no input has")):
+        refused("dimension", why, main, "--dimension", text)
+    # All axes are those of one sample: the sum joins what would be samples.
+    total = graph([node("ReduceSum", ["x"], ["y"], whole("keepdims", 0))], [value("x", ("batch", 4))], [value("y")])
+    refused("sum", "is along samples", total)
+    imported("sum_of_all", ["input{3, 4}", "ops.sum("], total, "--dimension", "batch=3")
+
+
+FOLDER.mkdir(parents=True, exist_ok=True)
+branches()
+loops()
+functions()
+other_domains()
+types()
+written_out()
+dimensions()
+end()

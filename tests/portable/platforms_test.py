@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tests which outputs platforms.py takes for the same as this machine's."""
+import math
+
+import platforms
+
+EXPECTED = "start\nloss 1.5\nlogit -0.25\n"
+
+
+def same_as_expected(text):
+    return platforms.same(platforms.numbers(text), platforms.numbers(EXPECTED))
+
+
+assert same_as_expected(EXPECTED)
+assert same_as_expected("start\nloss 1.5005\nlogit -0.2505\n"), "a small difference is allowed"
+assert not same_as_expected("start\nloss 1.6\nlogit -0.25\n"), "a large difference"
+assert not same_as_expected("start\nloss nan\nlogit -0.25\n"), "a number that is NaN here alone"
+assert not same_as_expected("start\nloss 1.5\nlogit inf\n"), "a number that is infinite here alone"
+assert not same_as_expected("start\nlogit -0.25\nloss 1.5\n"), "other words"
+assert not same_as_expected("start\nloss 1.5\n"), "a line is missing"
+assert not same_as_expected(""), "nothing is printed"
+for number in (math.nan, math.inf):
+    assert not platforms.same([("loss", number)], [("loss", number)]), "a number that is not finite in both"

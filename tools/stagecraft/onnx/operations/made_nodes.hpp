@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Nodes of ONNX that are not in the file: several of them stand for one that is.
+#pragma once
+
+#include "operation_nodes.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace stagecraft::tool {
+
+/// True if a node has an input that is not left out.
+[[nodiscard]] bool has_input(onnx_node const& node, std::size_t input);
+
+/// Converts nodes that stand for one node of the file, whose name they have.
+class node_maker {
+ public:
+  node_maker(onnx_trace& to, onnx_node const& of) : to_(to), of_(of) {}
+
+  /// Converts a node of these inputs and whole numbers; returns the name of its output.
+  [[nodiscard]] std::string operator()(char const* type, std::vector<std::string> inputs,
+                                       std::map<std::string, std::int64_t> const& numbers = {}) const;
+  /// Adds a row of whole numbers; returns its name.
+  [[nodiscard]] std::string whole(std::vector<double> values) const;
+  /// Adds a number; returns its name.
+  [[nodiscard]] std::string real(double value) const;
+
+ private:
+  onnx_trace& to_;
+  onnx_node const& of_;
+};
+
+void add_attention_operations(std::map<std::string, onnx_converter>& to);
+
+}  // namespace stagecraft::tool
