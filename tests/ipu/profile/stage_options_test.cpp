@@ -36,7 +36,7 @@ constexpr sc::pipeline_stage_options half_partials{.matmul_options = {.partials_
 constexpr sc::pipeline_stage_options little_memory{.matmul_options = {.available_memory_proportion = 0.0F}};
 static_assert(!as_the_machine.given() && half_partials.given() && little_memory.given());
 static_assert(sc::stage_options<as_the_machine, half_partials>.count == 2);
-static_assert(sc::stage_options<as_the_machine, half_partials>.of(1).matmul_options.partials_type.value ==
+static_assert(sc::stage_options<as_the_machine, half_partials>.of(1).matmul_options.partials_type ==
               sc::dtype::float16);
 static_assert(!sc::stage_options<half_partials>.of(1).given());
 

@@ -92,6 +92,7 @@ struct layer_normalization : layer<layer_normalization> {
   static constexpr int place_of(int axis, shape const& in) { return axis < 0 ? in.rank() + axis : axis - 1; }
 
   constexpr bool has_axes(auto& ops, shape const& in) const {
+    if (options.axis.already_reported()) return ops.error(1126, options.axis), false;
     if (options.axis.count == 0) {
       ops.error(1050, "normalises along no axis; name one or more, such as -1, the last one");
       return false;
