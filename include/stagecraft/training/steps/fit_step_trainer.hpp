@@ -19,6 +19,9 @@ struct step_fit_options {
   int initial_epoch = 0;    ///< number of the first epoch, from 0; to continue a training
   int steps_per_epoch = 0;  ///< batches per epoch; each epoch goes on where the one before has ended. 0: all batches
   std::uint64_t seed = 0;   ///< seed of the shuffling; 0: the trainer's
+  /// The inputs of the step's `test`: its metrics are reported after each epoch, as "val_" and their names. Used by
+  /// steps with a `test` of their own.
+  sample_set validation_data{};
 };
 
 }  // namespace stagecraft

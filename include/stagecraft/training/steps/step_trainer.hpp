@@ -11,6 +11,7 @@
 #include <stagecraft/training/optimizer_weights.hpp>
 #include <stagecraft/training/run_problem.hpp>
 #include <stagecraft/training/steps/fit_step_trainer.hpp>
+#include <stagecraft/training/steps/own_runs.hpp>
 #include <stagecraft/training/steps/sub_step.hpp>
 #include <stagecraft/training/trained_model.hpp>
 #include <array>
@@ -26,7 +27,8 @@ namespace stagecraft::trainers {
 
 /// The type behind `step_trainer<...>`: a session for each sub-step, all of which have the same weights in one memory.
 template <class Step, step_options Options, class Machine>
-class own_step_trainer : public trainable {
+class own_step_trainer : public trainable, public step_runs<Step, Options, Machine> {
+  using runs = step_runs<Step, Options, Machine>;
   static constexpr auto const& facts = facts_of_step<Step>;
   static constexpr std::size_t sub_steps = static_cast<std::size_t>(facts.sub_step_count);
   template <std::size_t Number>
@@ -53,6 +55,7 @@ class own_step_trainer : public trainable {
           new session_type(seed + (training_of_sub_step<Step, static_cast<int>(Number), Options>.seed - Options.seed)));
       if constexpr (Number > 0) own->memory_of_weights() = std::get<0>(sessions_)->memory_of_weights().share();
     });
+    this->share_weights(std::get<0>(sessions_)->memory_of_weights());
   }
 
   /// Trains for `epochs` epochs on the step's inputs, one array for each: `fit(x)`, `fit(sc::inputs(x, y))`. Logs have
@@ -76,7 +79,7 @@ class own_step_trainer : public trainable {
     if (needs_bar(options.verbose, options.callbacks)) callbacks.prepend(bar);
     callbacks.append(history);
     callbacks.set_model(*this);
-    callbacks.set_params({options.verbose, options.epochs, steps, false});
+    callbacks.set_params({options.verbose, options.epochs, steps, options.validation_data.size() > 0});
     logs none, values = make_logs();
     stop_training = false;
     callbacks.on_train_begin(none);
@@ -94,6 +97,7 @@ class own_step_trainer : public trainable {
         callbacks.on_train_batch_end(step, values);
       }
       logs epoch_values = values;
+      if (options.validation_data.size() > 0) runs::validate(options.validation_data, epoch_values);
       callbacks.on_epoch_end(epoch, epoch_values);
     }
     callbacks.on_train_end(values);
@@ -313,6 +317,8 @@ template <class Step, class Machine>
 inline constexpr diagnostic step_problem = [] {
   diagnostic problem;
   if (facts_of_step<Step>.problem.failed()) return facts_of_step<Step>.problem;
+  if (facts_of_run<Step, own_run::test>.problem.failed()) return facts_of_run<Step, own_run::test>.problem;
+  if (facts_of_run<Step, own_run::predict>.problem.failed()) return facts_of_run<Step, own_run::predict>.problem;
   if (!is_host_alone<Machine>)
     problem.report(2092, "a training step of one's own is given ", is_ipu<Machine> ? "emulated IPUs" : "a cluster",
                    "; it runs on the host: sc::host<1>");
@@ -323,18 +329,20 @@ inline constexpr diagnostic step_problem = [] {
 template <class Step>
 struct invalid_step_trainer {
   explicit invalid_step_trainer(std::uint64_t = 1) {}
-  template <class... Arguments>
-  training_history fit(Arguments const&...) {
-    return {};
-  }
+  training_history fit(sample_set const&, step_fit_options const& = {}) { return {}; }
+  training_history fit(sample_set const&, sample_set const&, step_fit_options const& = {}) { return {}; }
+  std::array<double, 1> evaluate(sample_set const&) { return {}; }
+  xt::xarray<float> predict(sample_set const&) { return {}; }
 };
 
 /// Which class carries out a step.
 enum class step_kind : unsigned char { invalid, own, of_fit };
 template <class Step, class Machine>
-inline constexpr step_kind kind_of_step = step_problem<Step, Machine>.failed()                  ? step_kind::invalid
-                                          : same_type(facts_of_step<Step>.loss_of_fit, no_type) ? step_kind::own
-                                                                                                : step_kind::of_fit;
+inline constexpr step_kind kind_of_step = [] {
+  if (step_problem<Step, Machine>.failed()) return step_kind::invalid;
+  bool const has_runs = inputs_of_run<Step, own_run::test> > 0 || inputs_of_run<Step, own_run::predict> > 0;
+  return has_runs || same_type(facts_of_step<Step>.loss_of_fit, no_type) ? step_kind::own : step_kind::of_fit;
+}();
 
 template <class Step, step_options Options, class Machine, step_kind Kind>
 struct find_step_trainer {
