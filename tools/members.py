@@ -85,11 +85,25 @@ def sentence(lines):
     return "`".join(part if i % 2 else part.replace("<", "\\<") for i, part in enumerate(parts))
 
 
+def without_verdict(text):
+    """A declaration whose result_or_verdict<problem, result> is the result, `void` without one."""
+    begin = re.search(r"(?:detail::)?result_or_verdict<", text)
+    if not begin:
+        return text
+    at, depth, comma = begin.end(), 1, None
+    while depth:
+        depth += {"<": 1, "(": 1, ">": -1, ")": -1}.get(text[at], 0)
+        if depth == 1 and text[at] == ",":
+            comma = at
+        at += 1
+    return text[:begin.start()] + (text[comma + 1:at - 1].strip() if comma else "void") + text[at:]
+
+
 def declared(text):
     """A declaration without body and qualifiers, and the name that it declares."""
     text = re.sub(r"///?<?.*", "", text)
     text = re.sub(r"\[\[.*?\]\]\s*", "", text, flags=re.S)
-    text = re.sub(r"\s+", " ", text).strip()
+    text = re.sub(r"\s+", " ", text).replace("( ", "(").strip()
     text = QUALIFIERS.sub("", text)
     head = re.match(r"((?:template ?<[^>]*(?:<[^>]*>)?[^>]*> ?)?(?:requires ?(?:\([^()]*(?:\([^()]*\))*[^()]*\)|requires \{.*?\}) )?)(.*)", text)
     template, rest = head[1], head[2]
@@ -117,7 +131,7 @@ def members_of(text, type_name, without):
             continue
         if is_private or re.match(r"(friend|using|static_assert|typedef|struct|class|enum)\b|~", declaration.lstrip("[")) or re.search(r"operator(?!\(\)|\[\])", declaration):
             continue
-        template, what, name = declared(declaration)
+        template, what, name = declared(without_verdict(declaration))
         if not name or name in (type_name, "requires") or name in without or "any_argument" in what or "= delete" in declaration:
             continue
         explanation = sentence(behind or above) or known.get(name, "")

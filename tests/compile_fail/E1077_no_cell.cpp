@@ -2,7 +2,6 @@
 // E1077: a layer in place of a cell.
 // expect-error: layer 'rnn' is given 'lstm', which is no cell, as lstm_cell is one
 // expect-error: [E1077]
-// most-characters: 4750 (GCC: the model and its description are named once)
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

@@ -4,21 +4,35 @@
 #pragma once
 
 #include <stagecraft/graph/dtype.hpp>
+#include <bit>
 
 namespace stagecraft::tracing {
 
-/// A number that is given, or not: then the machine's holds. All is zero if it is not, and no member has a default
-/// value, which keeps names short: GCC then prints `own_setting<float>()`.
+/// A number that is given, or not: then the machine's holds. It is one number, 0 if nothing is given, which keeps names
+/// and what GCC prints of a layer short.
 template <class T>
 struct own_setting {
-  T value;
-  bool is_given;
+  unsigned bits_and_one = 0;  ///< the bits of the number, plus one
 
   constexpr own_setting() = default;
-  constexpr own_setting(T number) : value(number), is_given(true) {}
+  constexpr own_setting(T number) : bits_and_one(bits_of(number) + 1) {}
 
-  [[nodiscard]] constexpr T or_else(T other) const noexcept { return is_given ? value : other; }
+  [[nodiscard]] constexpr T or_else(T other) const noexcept {
+    if (bits_and_one == 0) return other;
+    if constexpr (sizeof(T) == sizeof(unsigned))
+      return std::bit_cast<T>(bits_and_one - 1);
+    else
+      return static_cast<T>(bits_and_one - 1);
+  }
   friend constexpr bool operator==(own_setting const&, own_setting const&) = default;
+
+ private:
+  [[nodiscard]] static constexpr unsigned bits_of(T number) {
+    if constexpr (sizeof(T) == sizeof(unsigned))
+      return std::bit_cast<unsigned>(number);
+    else
+      return static_cast<unsigned>(number);
+  }
 };
 
 }  // namespace stagecraft::tracing
