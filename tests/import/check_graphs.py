@@ -152,9 +152,14 @@ def written_out():
     refused("turned_too_far", "more steps than there are", graph([node("ReverseSequence", ["x", "c"], ["y"], whole("time_axis", 1))], x, [value("y")], counts(4, 4)))
     text = lambda name, of: message((1, name), (4, of), (20, 3))
     sums = lambda formula: graph([node("Einsum", ["x", "x"], ["y"], text("equation", formula))], x, [value("y")])
-    imported("einsum", ['ops.einsum("bij,bkj->bik"'], sums("bij, bkj -> bik"))
+    imported("einsum", ['ops.einsum("abc,adc->abd"'], sums("Bij, Bkj -> Bik"))
     for formula, why in (("bij,cij->ij", "joins samples"), ("bii,bij->bj", "a diagonal"), ("...ij,...jk", "without a result"), ("bij,bij->ib", "moves samples")):
         refused("einsum", why, sums(formula))
+    # Places that are named twice, once from the end, are refused: which value stays is left open.
+    put = lambda *places: graph([node("ScatterElements", ["x", "p", "u"], ["y"], whole("axis", 0))], [value("x", (4,))], [value("y")],
+                                [("p", (2,), WHOLE, places), ("u", (2,), REAL, [5, 6])])
+    imported("put", ["ops.put_along_axis("], put(1, -1))
+    refused("put_twice", "names a place twice", put(3, -1))
     hot = lambda depth: graph([node("OneHot", ["x", "d", "v"], ["y"])], [value("x", ("n", 3), WHOLE)], [value("y")],
                               [("d", (), WHOLE, [depth]), ("v", (2,), REAL, [0, 1])])
     imported("one_hot", ["equal("], hot(5))

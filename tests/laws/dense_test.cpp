@@ -36,7 +36,7 @@ TEST_CASE("dense on inputs of higher rank") {
   laws::check_calls<sc::sequential<input{2, 3, 2}, dense{3, sc::softmax}, dense{2, sc::gelu}>>();
 }
 
-using of_integers = sc::sequential<input{{4}, sc::dtype::int32}, flatten{}, dense{3}>;
+using of_integers = sc::sequential<input{{4}, sc::dtype::int32}, flatten{}, rescaling{1}, dense{3}>;
 static_assert(sc::graph_of<of_integers>.calls[1].type == sc::dtype::int32);
 static_assert(sc::graph_of<of_integers>.calls[2].type == sc::dtype::float32);
 

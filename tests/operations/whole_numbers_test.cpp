@@ -72,7 +72,6 @@ struct mixed : sc::layer<mixed> {
 template <class Layer, class Machine>
 using predictor =
     sc::predictor<sc::sequential<input{1}.of_type(dtype::int32), Layer{}>, sc::inference{.batch_size = 2}, Machine>;
-inline constexpr sc::ipu_config one_ipu{};
 
 xt::xtensor<std::int32_t, 2> const given{{16777217}, {16777219}, {-5}};
 

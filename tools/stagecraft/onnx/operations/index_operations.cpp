@@ -106,7 +106,8 @@ void gather_elements(trace& to, onnx_node const& node) {
 }
 
 /// Elements, or rows, written at places. Only constants are known to name each place once.
-void check_places(trace& to, onnx_node const& node, std::string const& reduction, std::size_t width, int axis) {
+void check_places(trace& to, onnx_node const& node, std::string const& reduction, std::size_t width, int axis,
+                  std::vector<int> const& lengths) {
   if (reduction == "add") return;
   if (reduction != "none") throw unsupported("has the reduction '" + reduction + "', which is not here");
   auto const places = to.constant(node, 1);
@@ -116,8 +117,12 @@ void check_places(trace& to, onnx_node const& node, std::string const& reduction
   std::vector<std::int64_t> index(rank);
   auto const values = places->integers();
   for (std::size_t i = 0; i < values.size(); i += width) {
-    std::vector<std::int64_t> key(values.begin() + static_cast<std::ptrdiff_t>(i),
-                                  values.begin() + static_cast<std::ptrdiff_t>(i + width));
+    std::vector<std::int64_t> key;
+    for (std::size_t k = 0; k < width; ++k) {
+      auto const axis_of_key = axis >= 0 ? at(axis) - (to.is_one_sample() ? 0 : 1) : k;
+      if (axis_of_key >= lengths.size()) throw unsupported("names more axes than its input has");
+      key.push_back(axis_of(values[i + k], lengths[axis_of_key]));  // -1 is the last place
+    }
     if (width == 1 && axis >= 0) {
       auto rest = static_cast<std::int64_t>(i);
       for (std::size_t k = rank; k-- > 0; rest /= places->shape[k]) index[k] = rest % places->shape[k];
@@ -134,7 +139,7 @@ void scatter_elements(trace& to, onnx_node const& node) {
   auto const in = take_in_order(to, node, 3);
   auto const data = in.inputs[0], places = in.inputs[1], values = in.inputs[2];
   int const place = place_in_order(to, node.integer("axis", 0), data);
-  check_places(to, node, reduction, 1, to.is_one_sample() ? place - 1 : place);
+  check_places(to, node, reduction, 1, to.is_one_sample() ? place - 1 : place, data.lengths);
   for (std::size_t i = 0; i < data.lengths.size(); ++i)
     if (data.lengths.size() != places.lengths.size() || places.lengths != values.lengths ||
         (i + 1 != at(place) && data.lengths[i] != places.lengths[i]))
@@ -223,7 +228,7 @@ void scatter_nd(trace& to, onnx_node const& node) {
   auto const data = in.inputs[0], places = in.inputs[1], values = in.inputs[2];
   if (!to.is_one_sample()) throw unsupported("is along samples, which stay apart here");
   int const width = places.lengths.back();
-  check_places(to, node, reduction, at(width), -1);
+  check_places(to, node, reduction, at(width), -1, data.lengths);
   if (at(width) > data.lengths.size()) throw unsupported("names more axes than its input has");
   // The axis of samples is 1 long here, and its index 0 stands before the others.
   auto rows = places.lengths;

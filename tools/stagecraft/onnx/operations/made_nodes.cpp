@@ -140,8 +140,13 @@ void einsum_of_constants(trace& to, onnx_node const& node, std::vector<std::stri
 /// Sums of products as Einstein writes them, of one tensor or two.
 void einsum(trace& to, onnx_node const& node) {
   std::string formula;
-  for (char const c : node.text("equation", ""))
-    if (c != ' ') formula += c;
+  std::map<char, char> letters;  // a formula here has small letters
+  for (char const c : node.text("equation", "")) {
+    bool const is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (is_letter) formula += letters.emplace(c, static_cast<char>('a' + letters.size())).first->second;
+    if (!is_letter && c != ' ') formula += c;
+  }
+  if (letters.size() > 25) throw unsupported("has all letters");
   auto const arrow = formula.find("->");
   if (arrow == std::string::npos) throw unsupported("has a formula without a result");
   std::vector<std::string> parts{""};
@@ -159,7 +164,7 @@ void einsum(trace& to, onnx_node const& node) {
     std::sort(sorted.begin(), sorted.end());
     if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end() ||
         std::any_of(each.begin(), each.end(), [](char c) { return !(c >= 'a' && c <= 'z'); }))
-      throw unsupported("has a formula with a diagonal, with dots or with other signs than small letters");
+      throw unsupported("has a formula with a diagonal, with dots or with other signs than letters");
   }
   if (parts.size() != node.inputs.size() || parts.empty()) throw unsupported("has a formula for another number");
   bool is_constant = true;

@@ -286,7 +286,12 @@ onnx_constant in_own_order(onnx_constant const& constant, std::vector<int> const
   result.shape.clear();
   auto next = moved.shape.begin();
   for (int const axis : order) result.shape.push_back(axis < 0 ? 1 : *next++);
-  if (result.shape[0] != 1) throw unsupported("has a constant with a row for each sample");
+  if (result.shape[0] == 1 || result.values.empty()) return result;
+  auto const row = static_cast<std::ptrdiff_t>(result.values.size()) / result.shape[0];
+  for (auto each = result.values.begin(); each != result.values.end(); each += row)
+    if (!std::equal(each, each + row, result.values.begin()))
+      throw unsupported("has a constant with a row for each sample");
+  result.values.resize(static_cast<std::size_t>(row)), result.shape[0] = 1;  // equal rows: one stands for all
   return result;
 }
 
