@@ -60,6 +60,26 @@ def check_models():
             check(done.returncode == 0, f"{file}: its predictions differ: {done.stdout[-2000:]}{done.stderr[-2000:]}")
 
 
+def check_comparison():
+    """What the written tests compare with: NaN and infinity are right where they are expected, and nowhere else."""
+    text = (FOLDER / "made" / "cnn_test.cpp").read_text()
+    function = text[text.index("double difference(") : text.index("\n}\n", text.index("double difference(")) + 3]
+    source = FOLDER / "comparison.cpp"
+    source.write_text("#include <cmath>\n#include <vector>\n" + function + """int main() {
+  using v = std::vector<float>;
+  float const nan = NAN, inf = INFINITY;
+  bool right = difference(v{1, nan, inf, 2}, v{1, nan, inf, 4}) == 0.5 && difference(v{nan, -inf}, v{nan, -inf}) == 0;
+  right = right && std::isinf(difference(v{1, nan}, v{1, 2})) && std::isinf(difference(v{1, 2}, v{1, nan}));
+  right = right && std::isinf(difference(v{3, 1}, v{inf, 1})) && std::isinf(difference(v{inf}, v{-inf}));
+  return right && std::isinf(difference(v{1, 2}, v{1})) ? 0 : 1;
+}
+""")
+    done = subprocess.run([COMPILER, "-std=c++20", source, "-o", FOLDER / "comparison"], capture_output=True, text=True)
+    check(done.returncode == 0, done.stderr)
+    if done.returncode == 0:
+        check(subprocess.run([FOLDER / "comparison"]).returncode == 0, "difference() of the written tests is wrong")
+
+
 def refused(code, text, data, *arguments):
     path = FOLDER / "wrong.pb"
     path.write_bytes(data)
@@ -145,6 +165,7 @@ def main():
     check_refusals()
     check_table()
     check_models()
+    check_comparison()
     end()
 
 

@@ -86,14 +86,18 @@ xt::xtensor<float, Rank> recorded(sc::tensor_file const& file, std::string const
   return tensor;
 }
 
-/// The largest difference, in parts of the largest value.
+/// The largest difference, in parts of the largest finite value. NaN and infinity have to be where they are expected.
 double difference(auto const& found, auto const& expected) {
+  if (found.size() != expected.size()) return INFINITY;
   double difference = 0, largest = 1e-30;
   auto other = expected.begin();
   for (float const value : found) {
-    largest = std::fmax(largest, std::fabs(*other));
-    difference = std::isnan(value) ? INFINITY : std::fmax(difference, std::fabs(value - *other));
-    ++other;
+    float const right = *other++;
+    bool const is_same = value == right || (std::isnan(value) && std::isnan(right));
+    if (!is_same && !(std::isfinite(value) && std::isfinite(right))) return INFINITY;
+    if (!std::isfinite(right)) continue;
+    largest = std::fmax(largest, std::fabs(right));
+    difference = std::fmax(difference, std::fabs(value - right));
   }
   return difference / largest;
 }
