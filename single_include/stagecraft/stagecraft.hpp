@@ -2493,35 +2493,50 @@ class aligned_block {
   aligned_block(aligned_block&& other) noexcept
       : size_(std::exchange(other.size_, 0)),
         data_(std::exchange(other.data_, nullptr)),
-        owners_(std::exchange(other.owners_, nullptr)) {}
+        owners_(std::exchange(other.owners_, nullptr)),
+        changes_elsewhere_(std::exchange(other.changes_elsewhere_, false)) {}
   aligned_block& operator=(aligned_block&& other) noexcept {
     std::swap(size_, other.size_);
     std::swap(data_, other.data_);
     std::swap(owners_, other.owners_);
+    std::swap(changes_elsewhere_, other.changes_elsewhere_);
     return *this;
   }
   ~aligned_block() {
+    float* all = data_;
     if (owners_ != nullptr) {
-      if (owners_->fetch_sub(1, std::memory_order_acq_rel) > 1) return;
+      if (owners_->count.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
+      all = owners_->all;
       delete owners_;
     }
-    ::operator delete(data_, alignment);
+    ::operator delete(all, alignment);
   }
 
   /// Another block on the same memory, which lasts as long as one of its blocks. Only one thread at a time calls it.
   [[nodiscard]] aligned_block share() {
-    if (owners_ == nullptr) owners_ = new std::atomic<int>(1);
+    if (owners_ == nullptr) owners_ = new owners{1, data_};
     aligned_block other;
-    owners_->fetch_add(1, std::memory_order_relaxed);
+    owners_->count.fetch_add(1, std::memory_order_relaxed);
     other.size_ = size_;
     other.data_ = data_;
     other.owners_ = owners_;
+    other.changes_elsewhere_ = changes_elsewhere_;
     return other;
   }
+  /// Another block on a part of the memory. What either writes, the other finds changed.
+  [[nodiscard]] aligned_block share_part(long long first, long long floats) {
+    changes_elsewhere_ = true;
+    aligned_block other = share();
+    other.data_ += first;
+    other.size_ = static_cast<std::size_t>(floats);
+    return other;
+  }
+  /// Whether numbers may change without a call of whoever has this block.
+  [[nodiscard]] bool changes_elsewhere() const noexcept { return changes_elsewhere_; }
   /// Whether another block has this memory, too. When the last other block is gone, this thread sees all that was
   /// written through it.
   [[nodiscard]] bool is_shared() const noexcept {
-    return owners_ != nullptr && owners_->load(std::memory_order_acquire) > 1;
+    return owners_ != nullptr && owners_->count.load(std::memory_order_acquire) > 1;
   }
 
   /// Floats that a block takes beside those that it is asked for.
@@ -2537,9 +2552,15 @@ class aligned_block {
   static constexpr std::size_t slack = 64;
   static constexpr std::align_val_t alignment{64};
 
+  struct owners {
+    std::atomic<int> count;
+    float* all;  // the memory, which begins before a part of it
+  };
+
   std::size_t size_ = 0;
   float* data_ = nullptr;
-  std::atomic<int>* owners_ = nullptr;  // null until the memory is shared
+  owners* owners_ = nullptr;  // null until the memory is shared
+  bool changes_elsewhere_ = false;
 };
 
 /// Base of what a policy keeps for the steps of a device (ExecutionPolicy::begin_pass).
@@ -2554,6 +2575,7 @@ struct device_memory {
   float* widened = nullptr;          ///< room for a step's tensors as floats, where they are stored in 16 bits
   float* slots = nullptr;            ///< the optimizer's state: one copy of the weights' layout after the other
   float* prepared = nullptr;         ///< what the policy has made of the weights once (step_weights)
+  float* kept_states = nullptr;      ///< states that the caller has in place of those of `prepared`; null: none
   float* first_workspace = nullptr;  ///< the first thread's workspace; null if there is one thread only
   machine_memory* machine = nullptr;
 };
@@ -2821,7 +2843,7 @@ constexpr auto freeze() {
 /// how long most are, `usual_sizes`, and what is kept of it, `frozen<sizes>`, which is constructed from it and from one
 /// of other lengths.
 template <class Make>
-inline constexpr auto frozen = freeze<Make, draft_of<Make>.sizes>();
+inline constexpr auto frozen_draft = freeze<Make, draft_of<Make>.sizes>();
 
 }  // namespace stagecraft::tracing
 
@@ -4370,6 +4392,13 @@ struct layer_collector {
   constexpr ~layer_collector() = default;
 };
 
+/// Which layers of a model are not trainable, while it is traced.
+struct freezing_rule {
+  bool (*freezes)(int made) = nullptr;  ///< asked for each layer, numbered in the order in which they are made
+  freezing_rule* outer = nullptr;       ///< the rule of a model around this one
+  int made = 0;
+};
+
 /// A model as Keras's object.
 struct model_instance {
   fixed_name name;
@@ -4754,6 +4783,7 @@ class model_builder {
     return result;
   }
   [[nodiscard]] constexpr int current_model() const { return frames_.empty() ? 0 : frames_.back().model; }
+  freezing_rule* freezing = nullptr;  ///< rules for layers that are made now
 
   diagnostic problem;
   masks_of_calls masks{problem};
@@ -4880,6 +4910,8 @@ constexpr int model_builder::layer_of(call_record const& record) {
     layer.layer_id = add_layer(layer.layer_name, record.class_name, record.type, record.output_index >= 0);
   }
   layers.back().take(record);
+  for (auto* rule = freezing; rule != nullptr; rule = rule->outer)
+    if (rule->freezes(rule->made++)) layer.trainable = false;
   if (collector_ != nullptr && same_type(collector_->wanted, record.type)) collector_->take(layer);
   known.push_back(layer.layer_id);
   ++scope.next_layer;
@@ -9262,7 +9294,7 @@ struct activation_formula {
 };
 
 template <activation Function, bool Gradient>
-inline constexpr auto const& formula_of_activation = frozen<activation_formula<Function, Gradient>>;
+inline constexpr auto const& formula_of_activation = frozen_draft<activation_formula<Function, Gradient>>;
 template <activation Function, bool Gradient>
 inline constexpr operations::formula_view view_of_activation{formula_of_activation<Function, Gradient>.steps,
                                                              formula_of_activation<Function, Gradient>.results};
@@ -11856,18 +11888,31 @@ using settings_of = decltype(find_settings<Description>());
 
 namespace stagecraft::tracing {
 
-/// A number that is given, or not: then the machine's holds. All is zero if it is not, and no member has a default
-/// value, which keeps names short: GCC then prints `own_setting<float>()`.
+/// A number that is given, or not: then the machine's holds. It is one number, 0 if nothing is given, which keeps names
+/// and what GCC prints of a layer short.
 template <class T>
 struct own_setting {
-  T value;
-  bool is_given;
+  unsigned bits_and_one = 0;  ///< the bits of the number, plus one
 
   constexpr own_setting() = default;
-  constexpr own_setting(T number) : value(number), is_given(true) {}
+  constexpr own_setting(T number) : bits_and_one(bits_of(number) + 1) {}
 
-  [[nodiscard]] constexpr T or_else(T other) const noexcept { return is_given ? value : other; }
+  [[nodiscard]] constexpr T or_else(T other) const noexcept {
+    if (bits_and_one == 0) return other;
+    if constexpr (sizeof(T) == sizeof(unsigned))
+      return std::bit_cast<T>(bits_and_one - 1);
+    else
+      return static_cast<T>(bits_and_one - 1);
+  }
   friend constexpr bool operator==(own_setting const&, own_setting const&) = default;
+
+ private:
+  [[nodiscard]] static constexpr unsigned bits_of(T number) {
+    if constexpr (sizeof(T) == sizeof(unsigned))
+      return std::bit_cast<unsigned>(number);
+    else
+      return static_cast<unsigned>(number);
+  }
 };
 
 }  // namespace stagecraft::tracing
@@ -12294,6 +12339,16 @@ namespace stagecraft {
 /// Whether a program trains or only predicts.
 enum class execution_mode : unsigned char { training, inference };
 
+/// How exactly a predictor computes tanh, sigmoid and exp, and the activations made of them.
+enum class activation_functions : unsigned char {
+  accurate,  ///< within some 2.6 units in the last place (ulp), the functions of trainers
+  fast       ///< tanh within 42 ulp, exp within 110 ulp, sigmoid within 1.3e-6, in less time
+};
+/// `activation_functions::accurate`.
+inline constexpr auto accurate = activation_functions::accurate;
+/// `activation_functions::fast`.
+inline constexpr auto fast = activation_functions::fast;
+
 /// What predictions need of pipelining_options: there are no gradients to accumulate, and nothing is kept for a
 /// backward pass.
 struct inference_pipelining_options {
@@ -12354,6 +12409,10 @@ struct inference {
   /// Micro-batches come from the host, and results go there, in slots of their own, while others are worked on: as in
   /// `training`.
   bool overlaps_io = false;
+  /// How exactly the host computes tanh, sigmoid, swish and exp in dense layers, convolutions and activation layers,
+  /// and in layers whose operations are inlined (docs/realtime.md). NaN stays NaN with `fast`, too, and infinities have
+  /// the exact limits. Other layers, and IPUs, compute accurately.
+  activation_functions activations = accurate;
 };
 
 }  // namespace stagecraft
@@ -12365,12 +12424,21 @@ struct fields_of<inference> {
   using list = field_list<&inference::batch_size, &inference::steps_per_execution, &inference::pipeline,
                           &inference::num_replicas, &inference::infeed_queue, &inference::outfeed_queue,
                           &inference::asynchronous_callbacks, &inference::dtype_policy, &inference::seed,
-                          &inference::fold_batch_normalization, &inference::overlaps_io>;
+                          &inference::fold_batch_normalization, &inference::overlaps_io, &inference::activations>;
 };
 
 /// True if a description is an inference.
 template <auto Description>
 inline constexpr bool only_infers = std::is_same_v<std::remove_cvref_t<decltype(Description)>, inference>;
+
+/// True if a description asks for fast forms of activations.
+template <auto Description>
+inline constexpr bool asks_for_fast_activations = [] {
+  if constexpr (only_infers<Description>)
+    return Description.activations == fast;
+  else
+    return false;
+}();
 
 /// What a description is for: the mode in which its timetables and profiles are meant, unless another one is named.
 template <auto Description>
@@ -12768,7 +12836,7 @@ class elementwise_call {
     else if constexpr (facts.value_steps > 0)
       return operations::frozen_formula<operations::formula_sizes{facts.value_steps, 1}>(value_maker{}());
     else
-      return frozen<value_maker>;
+      return frozen_draft<value_maker>;
   }
   template <int Input>
   static constexpr auto make_gradient() {
@@ -12779,7 +12847,7 @@ class elementwise_call {
       return operations::frozen_formula<operations::formula_sizes{facts.gradient_steps[Input], 1}>(
           gradient_maker<Input>{}());
     else
-      return frozen<gradient_maker<Input>>;
+      return frozen_draft<gradient_maker<Input>>;
   }
 
  private:
@@ -19120,7 +19188,7 @@ inline constexpr norms_of_step const& norms_of = needs_of_optimizer<Optimizer>.n
 /// An optimizer's step as a formula of the weight, its gradient and its slots at each place, and of the learning rate,
 /// the number of the update and norms, which are the same everywhere. Results are the weight and its slots.
 template <auto Optimizer>
-inline constexpr auto const& formula_of_optimizer = frozen<optimizer_step<Optimizer>>;
+inline constexpr auto const& formula_of_optimizer = frozen_draft<optimizer_step<Optimizer>>;
 template <auto Optimizer>
 inline constexpr operations::formula_view view_of_optimizer{formula_of_optimizer<Optimizer>.steps,
                                                             formula_of_optimizer<Optimizer>.results};
@@ -19134,7 +19202,7 @@ constexpr unsigned norms_of_round(int round) {
   return which;
 }
 template <auto Optimizer, unsigned Which>
-inline constexpr auto const& formula_of_norms = frozen<normed_step<Optimizer, Which>>;
+inline constexpr auto const& formula_of_norms = frozen_draft<normed_step<Optimizer, Which>>;
 template <auto Optimizer, unsigned Which>
 inline constexpr operations::formula_view view_of_norms{formula_of_norms<Optimizer, Which>.steps,
                                                         formula_of_norms<Optimizer, Which>.results};
@@ -21856,151 +21924,6 @@ constexpr kernels::random_key random_key_of_call(Call const& call, std::uint64_t
 
 }  // namespace stagecraft::cpu
 
-// ---- stagecraft/kernels/elementwise/epilogue.hpp
-// Epilogues: functions that products and convolutions apply to their sums in registers, and their composition.
-//
-// An epilogue is called as `epilogue(sum, column, element)`: `sum` holds the sums of `lanes` neighbouring columns
-// (units or channels) of one row of the result y, the first of which is number `column` of its row and is stored at
-// y[element]. It returns the values to be stored. Lanes after the last column of a row are unspecified and not stored.
-
-namespace stagecraft::kernels {
-
-/// Leaves the sums as they are.
-struct no_epilogue {
-  template <class Batch>
-  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int /*column*/,
-                                                            std::int64_t /*element*/) const noexcept {
-    return sum;
-  }
-};
-
-/// Adds bias[column]. The bias is padded to whole registers.
-struct bias_epilogue {
-  float const* bias;
-
-  template <class Batch>
-  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int column,
-                                                            std::int64_t /*element*/) const noexcept {
-    return sum + Batch::load_unaligned(bias + column);
-  }
-};
-
-/// Adds residual[element]: the same place of another tensor with the result's shape, of which up to a register behind
-/// its end may be read. It may be the result itself, if nothing is stored there before the sums are complete.
-struct residual_epilogue {
-  float const* residual;
-
-  template <class Batch>
-  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int /*column*/,
-                                                            std::int64_t element) const noexcept {
-    return sum + Batch::load_unaligned(residual + element);
-  }
-};
-
-/// (sum - mean[column]) * scale[column] + offset[column]: batch normalization with statistics that are known. The
-/// arrays are padded to whole registers.
-struct normalization_epilogue {
-  float const *mean, *scale, *offset;
-
-  template <class Batch>
-  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int column,
-                                                            std::int64_t /*element*/) const {
-    return fused_multiply_add(sum - Batch::load_unaligned(mean + column), Batch::load_unaligned(scale + column),
-                              Batch::load_unaligned(offset + column));
-  }
-};
-
-/// An epilogue and then another one, which has the bits of a step of its own, or a function of the batch alone, such as
-/// an activation. For three parts: `epilogue_then{epilogue_then{first, second}, third}`.
-template <class Epilogue, class Then>
-struct epilogue_then {
-  Epilogue epilogue;
-  Then then;
-
-  template <class Batch>
-  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int column, std::int64_t element) const {
-    Batch const value = epilogue(sum, column, element);
-    if constexpr (std::invocable<Then const&, Batch const&, int, std::int64_t>)
-      return then(rounded(value), column, element);
-    else
-      return then(value);
-  }
-};
-
-template <class Epilogue, class Then>
-epilogue_then(Epilogue, Then) -> epilogue_then<Epilogue, Then>;
-
-/// `epilogue_then`, where either may be `no_epilogue`.
-template <class Epilogue, class Then>
-[[nodiscard]] auto join_epilogues(Epilogue const& epilogue, Then const& then) {
-  if constexpr (std::same_as<Then, no_epilogue>)
-    return epilogue;
-  else if constexpr (std::same_as<Epilogue, no_epilogue>)
-    return then;
-  else
-    return epilogue_then{epilogue, then};
-}
-
-}  // namespace stagecraft::kernels
-
-// ---- stagecraft/host/steps/step_epilogue.hpp
-// The forward steps of calls that another call's step does before its results leave the registers, as the plan says
-// (planned_call::epilogue).
-
-namespace stagecraft::cpu {
-
-template <class Call>
-inline constexpr bool has_epilogue = Call::plan::epilogue(Call::call) >= 0;
-
-/// The call whose step is the epilogue of this one's.
-template <class Call>
-using epilogue_call = host_call<typename Call::plan, Call::plan::epilogue(Call::call)>;
-
-/// Which input of a call another one makes.
-template <class Call, int Source>
-inline constexpr int input_from = [] {
-  int index = 0;
-  while (Call::input_call(index) != Source) ++index;
-  return index;
-}();
-
-/// Floats of workspace, on each thread, that the epilogues of a call's step need.
-template <class Call>
-constexpr long long epilogue_floats() {
-  if constexpr (!has_epilogue<Call>) {
-    return 0;
-  } else {
-    using next = epilogue_call<Call>;
-    long long floats = epilogue_floats<next>();
-    if constexpr (requires { layer_steps_of<next>::template epilogue_floats<next>(); })
-      floats += layer_steps_of<next>::template epilogue_floats<next>();
-    return floats;
-  }
-}
-
-/// The epilogues of a call's step, as one; `operation` of their layers says what they are.
-template <class Call>
-[[nodiscard]] auto epilogues_from(Call const& call, [[maybe_unused]] float* workspace) {
-  if constexpr (!has_epilogue<Call>) {
-    return kernels::no_epilogue{};
-  } else {
-    using next = epilogue_call<Call>;
-    next const behind{call.memory};
-    auto const own = layer_steps_of<next>::template epilogue<input_from<next, Call::call>>(behind, workspace);
-    return kernels::join_epilogues(
-        own, epilogues_from(behind, workspace + epilogue_floats<Call>() - epilogue_floats<next>()));
-  }
-}
-template <class Call>
-[[nodiscard]] auto epilogues_of([[maybe_unused]] Call const& call) {
-  if constexpr (!has_epilogue<Call>)
-    return kernels::no_epilogue{};
-  else
-    return epilogues_from(call, call.memory.workspace + layer_steps_of<Call>::template workspace<Call>());
-}
-
-}  // namespace stagecraft::cpu
-
 // ---- stagecraft/kernels/simd/simd_float_parts.hpp
 // The parts of floats for elementary functions: rounding, exponent, mantissa and sign of a batch, and tables in
 // registers.
@@ -22891,6 +22814,98 @@ template <class Arch>
 
 }  // namespace stagecraft::kernels
 
+// ---- stagecraft/kernels/simd/math_fast.hpp
+// Faster forms of the exponential, the logistic function and tanh, for predictors that ask for them
+// (sc::inference::activations). They answer sooner than those of math.hpp: shorter polynomials, whose terms are added
+// side by side, and with AVX-512 no division and no tables.
+//
+// Every coefficient is our own fit for the relative error. Errors are in units in the last place (ulp) of the correctly
+// rounded result; where two numbers are given, the first holds for AVX-512 and for AVX2 with FMA, the second for SSE2.
+// They bound what was measured on floats of every exponent. NaN stays NaN, infinities have the exact limits, and tanh
+// and sigmoid do not leave [-1, 1] and [0, 1]. Arguments out of range may raise the processor's floating-point flags.
+
+namespace stagecraft::kernels {
+
+namespace detail {
+
+/// e^x for x in [-87.3365, 88.72283]; unspecified elsewhere.
+template <class Arch>
+[[nodiscard, gnu::always_inline]] inline batch<Arch> short_exponential(batch<Arch> const& x) {
+  using value = batch<Arch>;
+  value const shifted = fused_multiply_add(x, value(1.44269504F), value(rounding_shift));
+  value const n = shifted - value(rounding_shift);
+  value const r = fused_negative_multiply_add(n, value(0.693147182F), x);
+  value const square = r * r;
+  value const low = fused_multiply_add(r, value(0.9999667F), value(1.0F));
+  value const middle = fused_multiply_add(r, value(0.16787738F), value(0.5000301F));
+  value const high = fused_multiply_add(square, value(0.041515034F), middle);
+  value const power = fused_multiply_add(square, high, low);
+  if constexpr (has_avx512<Arch>)
+    return scale_by_power<Arch>(power, n);
+  else
+    return scale_normal<Arch>(power, shifted);
+}
+
+/// a / b for b in [1, 2^126], rounded up to three times.
+template <class Arch>
+[[nodiscard, gnu::always_inline]] inline batch<Arch> short_quotient(batch<Arch> const& a, batch<Arch> const& b) {
+#if defined(__AVX512F__)
+  if constexpr (has_avx512<Arch>) {
+    batch<Arch> const inverse = _mm512_rcp14_ps(b);
+    return (a * inverse) * fused_negative_multiply_add(b, inverse, batch<Arch>(2.0F));
+  } else
+#endif
+    return a / b;
+}
+
+}  // namespace detail
+
+/// e^x; results below 2^-126 may be 0. Error: at most 48, 110 ulp.
+template <class Arch>
+[[nodiscard, gnu::always_inline]] inline xsimd::batch<float, Arch> fast_exp(xsimd::batch<float, Arch> const& x) {
+  using value = batch<Arch>;
+  constexpr float least = -87.3365F, most = 88.72283F, inf = std::numeric_limits<float>::infinity();
+  value const outside = xsimd::select(x > value(most), value(inf), at_least(x, value(0.0F)));
+  return xsimd::select((x >= value(least)) & (x <= value(most)), detail::short_exponential<Arch>(x), outside);
+}
+
+namespace detail {
+
+/// Height * tanh(x / Divisor), for powers of two, by a quotient of polynomials where |x / Divisor| is below 6.8; Height
+/// with the sign of x beyond.
+template <int Divisor, class Arch>
+[[nodiscard, gnu::always_inline]] inline batch<Arch> short_tanh(batch<Arch> const& x, float height) {
+  using value = batch<Arch>;
+  constexpr float by = 1.0F / Divisor, square_by = by * by, limit = 6.8F * Divisor;
+  value const square = x * x, fourth = square * square;
+  auto const term = [=](float coefficient, int squares) {
+    for (int i = 0; i < squares; ++i) coefficient *= square_by;
+    return value(coefficient);
+  };
+  value const p = fused_multiply_add(fourth, fused_multiply_add(square, term(4.1062376e-06F, 3), term(0.002315608F, 2)),
+                                     fused_multiply_add(square, term(0.12346714F, 1), term(0.99999917F, 0)));
+  value const q = fused_multiply_add(fourth, fused_multiply_add(square, term(0.00014647412F, 3), term(0.021255173F, 2)),
+                                     fused_multiply_add(square, term(0.45679414F, 1), term(1.0F, 0)));
+  value const inside = short_quotient<Arch>(value(height * by) * x * p, q);
+  return xsimd::select(xsimd::abs(x) >= value(limit), copy_sign(value(height), x), inside);
+}
+
+}  // namespace detail
+
+/// The hyperbolic tangent; 1 from 6.8 on, and -1 up to -6.8. Error: at most 18 ulp between, 42 ulp there.
+template <class Arch>
+[[nodiscard, gnu::always_inline]] inline xsimd::batch<float, Arch> fast_tanh(xsimd::batch<float, Arch> const& x) {
+  return detail::short_tanh<1, Arch>(x, 1.0F);
+}
+
+/// 1 / (1 + e^-x); 1 from 13.6 on, and 0 up to -13.6. Error: at most 21 times 2^-24, of small results, too.
+template <class Arch>
+[[nodiscard, gnu::always_inline]] inline xsimd::batch<float, Arch> fast_sigmoid(xsimd::batch<float, Arch> const& x) {
+  return xsimd::batch<float, Arch>(0.5F) + detail::short_tanh<2, Arch>(x, 0.5F);
+}
+
+}  // namespace stagecraft::kernels
+
 // ---- stagecraft/kernels/elementwise/function.hpp
 // Functions of one, two or three numbers, on batches of them, and loads of the last elements of a row for them.
 
@@ -23016,6 +23031,21 @@ template <operations::function F, class Arch>
     return fused_multiply_add(a, b, -c);
   else
     return fused_negative_multiply_add(a, b, c);
+}
+
+/// `function_value` with the fast forms of elementary functions.
+template <operations::function F, class Arch>
+[[nodiscard, gnu::always_inline]] inline batch<Arch> fast_function_value(batch<Arch> const& a, batch<Arch> const& b,
+                                                                         batch<Arch> const& c) {
+  using enum operations::function;
+  if constexpr (F == exp)
+    return fast_exp<Arch>(a);
+  else if constexpr (F == tanh)
+    return fast_tanh<Arch>(a);
+  else if constexpr (F == sigmoid)
+    return fast_sigmoid<Arch>(a);
+  else
+    return function_value<F, Arch>(a, b, c);
 }
 
 /// f(a, b, c) in double, for all functions.
@@ -23448,6 +23478,28 @@ struct activation_epilogue {
   }
 };
 
+/// `activation_epilogue` with the fast forms of elementary functions, for activations that are one of them.
+template <activation Act, class Arch = default_architecture>
+struct fast_activation_epilogue {
+  [[nodiscard, gnu::always_inline]] inline batch<Arch> operator()(batch<Arch> const& sum) const {
+    constexpr activation_kind kind = Act.kind;
+    if constexpr (kind == activation_kind::sigmoid)
+      return fast_sigmoid<Arch>(sum);
+    else if constexpr (kind == activation_kind::tanh)
+      return fast_tanh<Arch>(sum);
+    else if constexpr (kind == activation_kind::swish)
+      return sum * fast_sigmoid<Arch>(sum);
+    else if constexpr (kind == activation_kind::exponential)
+      return fast_exp<Arch>(sum);
+    else
+      return activation_function<Act, Arch>::forward(sum);
+  }
+  [[nodiscard, gnu::always_inline]] inline batch<Arch> operator()(batch<Arch> const& sum, int /*column*/,
+                                                                  std::int64_t /*element*/) const {
+    return (*this)(sum);
+  }
+};
+
 /// An epilogue that makes the gradient of f(x) the gradient of x: y holds f(x), for activations whose gradient needs
 /// nothing else. Up to a register behind the end of y may be read.
 template <activation Act, class Arch = default_architecture>
@@ -23498,6 +23550,157 @@ inline void activation_backward(float const* saved, float const* dy, float* dx, 
 }
 
 }  // namespace stagecraft::kernels
+
+// ---- stagecraft/kernels/elementwise/epilogue.hpp
+// Epilogues: functions that products and convolutions apply to their sums in registers, and their composition.
+//
+// An epilogue is called as `epilogue(sum, column, element)`: `sum` holds the sums of `lanes` neighbouring columns
+// (units or channels) of one row of the result y, the first of which is number `column` of its row and is stored at
+// y[element]. It returns the values to be stored. Lanes after the last column of a row are unspecified and not stored.
+
+namespace stagecraft::kernels {
+
+/// Leaves the sums as they are.
+struct no_epilogue {
+  template <class Batch>
+  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int /*column*/,
+                                                            std::int64_t /*element*/) const noexcept {
+    return sum;
+  }
+};
+
+/// Adds bias[column]. The bias is padded to whole registers.
+struct bias_epilogue {
+  float const* bias;
+
+  template <class Batch>
+  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int column,
+                                                            std::int64_t /*element*/) const noexcept {
+    return sum + Batch::load_unaligned(bias + column);
+  }
+};
+
+/// Adds residual[element]: the same place of another tensor with the result's shape, of which up to a register behind
+/// its end may be read. It may be the result itself, if nothing is stored there before the sums are complete.
+struct residual_epilogue {
+  float const* residual;
+
+  template <class Batch>
+  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int /*column*/,
+                                                            std::int64_t element) const noexcept {
+    return sum + Batch::load_unaligned(residual + element);
+  }
+};
+
+/// (sum - mean[column]) * scale[column] + offset[column]: batch normalization with statistics that are known. The
+/// arrays are padded to whole registers.
+struct normalization_epilogue {
+  float const *mean, *scale, *offset;
+
+  template <class Batch>
+  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int column,
+                                                            std::int64_t /*element*/) const {
+    return fused_multiply_add(sum - Batch::load_unaligned(mean + column), Batch::load_unaligned(scale + column),
+                              Batch::load_unaligned(offset + column));
+  }
+};
+
+/// An epilogue and then another one, which has the bits of a step of its own, or a function of the batch alone, such as
+/// an activation. For three parts: `epilogue_then{epilogue_then{first, second}, third}`.
+template <class Epilogue, class Then>
+struct epilogue_then {
+  Epilogue epilogue;
+  Then then;
+
+  template <class Batch>
+  [[nodiscard, gnu::always_inline]] inline Batch operator()(Batch const& sum, int column, std::int64_t element) const {
+    Batch const value = epilogue(sum, column, element);
+    if constexpr (std::invocable<Then const&, Batch const&, int, std::int64_t>)
+      return then(rounded(value), column, element);
+    else
+      return then(value);
+  }
+};
+
+template <class Epilogue, class Then>
+epilogue_then(Epilogue, Then) -> epilogue_then<Epilogue, Then>;
+
+/// `epilogue_then`, where either may be `no_epilogue`.
+template <class Epilogue, class Then>
+[[nodiscard]] auto join_epilogues(Epilogue const& epilogue, Then const& then) {
+  if constexpr (std::same_as<Then, no_epilogue>)
+    return epilogue;
+  else if constexpr (std::same_as<Epilogue, no_epilogue>)
+    return then;
+  else
+    return epilogue_then{epilogue, then};
+}
+
+}  // namespace stagecraft::kernels
+
+// ---- stagecraft/host/steps/step_epilogue.hpp
+// The forward steps of calls that another call's step does before its results leave the registers, as the plan says
+// (planned_call::epilogue).
+
+namespace stagecraft::cpu {
+
+template <class Call>
+inline constexpr bool has_epilogue = Call::plan::epilogue(Call::call) >= 0;
+
+/// The call whose step is the epilogue of this one's.
+template <class Call>
+using epilogue_call = host_call<typename Call::plan, Call::plan::epilogue(Call::call)>;
+
+/// Which input of a call another one makes.
+template <class Call, int Source>
+inline constexpr int input_from = [] {
+  int index = 0;
+  while (Call::input_call(index) != Source) ++index;
+  return index;
+}();
+
+/// The epilogue that applies an activation in the forward step of a call.
+template <class Call, activation Act, class Arch>
+using epilogue_of_activation =
+    std::conditional_t<asks_for_fast_activations<Call::plan::training>, kernels::fast_activation_epilogue<Act, Arch>,
+                       kernels::activation_epilogue<Act, Arch>>;
+
+/// Floats of workspace, on each thread, that the epilogues of a call's step need.
+template <class Call>
+constexpr long long epilogue_floats() {
+  if constexpr (!has_epilogue<Call>) {
+    return 0;
+  } else {
+    using next = epilogue_call<Call>;
+    long long floats = epilogue_floats<next>();
+    if constexpr (requires { layer_steps_of<next>::template epilogue_floats<next>(); })
+      floats += layer_steps_of<next>::template epilogue_floats<next>();
+    return floats;
+  }
+}
+
+/// The epilogues of a call's step, as one; `operation` of their layers says what they are.
+template <class Call>
+[[nodiscard]] auto epilogues_from(Call const& call, [[maybe_unused]] float* workspace) {
+  if constexpr (!has_epilogue<Call>) {
+    return kernels::no_epilogue{};
+  } else {
+    using next = epilogue_call<Call>;
+    next const behind{call.memory};
+    auto const own = layer_steps_of<next>::template epilogue<input_from<next, Call::call>>(behind, workspace);
+    return kernels::join_epilogues(
+        own, epilogues_from(behind, workspace + epilogue_floats<Call>() - epilogue_floats<next>()));
+  }
+}
+template <class Call>
+[[nodiscard]] auto epilogues_of([[maybe_unused]] Call const& call) {
+  if constexpr (!has_epilogue<Call>)
+    return kernels::no_epilogue{};
+  else
+    return epilogues_from(call, call.memory.workspace + layer_steps_of<Call>::template workspace<Call>());
+}
+
+}  // namespace stagecraft::cpu
 
 // ---- stagecraft/kernels/elementwise/elementwise.hpp
 // Arithmetic over whole arrays: fill, scale, copy of blocks.
@@ -24233,7 +24436,11 @@ class elementwise_layer {
         apply_softmax(call);
       } else if constexpr (function != linear) {
         auto const [first, last] = call.elements(floats);
-        kernels::activation_forward<function, arch>(call.input(0) + first, call.output() + first, last - first);
+        if constexpr (asks_for_fast_activations<Call::plan::training>)
+          kernels::transform<arch>(last - first, epilogue_of_activation<Call, function, arch>{}, call.output() + first,
+                                   call.input(0) + first);
+        else
+          kernels::activation_forward<function, arch>(call.input(0) + first, call.output() + first, last - first);
       } else if constexpr (!facts.repeats) {
         auto const [first, last] = call.elements(floats);
         loop<formula_of_layer<formulas>, inputs, 0>::write_through(places<inputs>(call, first), call.output() + first,
@@ -24249,7 +24456,7 @@ class elementwise_layer {
   template <int Input>
   [[nodiscard]] static auto epilogue(Call const& call) {
     if constexpr (function != linear)
-      return kernels::activation_epilogue<function, arch>{};
+      return epilogue_of_activation<Call, function, arch>{};
     else
       return kernels::formula_epilogue<formula_of_layer<formulas>, inputs, Input, arch>(places<inputs>(call, 0),
                                                                                         drawn(call, 0));
@@ -29169,7 +29376,7 @@ class plan_of_layer {
   };
 
  public:
-  static constexpr auto const& value = frozen<make>;
+  static constexpr auto const& value = frozen_draft<make>;
 };
 
 /// A bit for each gradient of a call for which `is(index)`, of inputs and then of weights.
@@ -29271,10 +29478,12 @@ struct rows_of_plan {
 
   // A ring holds the steps that a layer keeps from call to call, followed by those of the call.
 
-  /// The value that an operation, if it is a state, is updated to; -1 if none.
+  /// The value that an operation, if it is a state of this call alone, is updated to; -1 if none.
   static constexpr int next_state(int id) {
-    if (!is<operations::weight>(id) || !Call::parameter_info(as<operations::weight>(id).index).between_batches)
-      return -1;
+    if (Call::plan::graph.layer_of(Call::call).call_count != 1) return -1;
+    if (!is<operations::weight>(id)) return -1;
+    auto const& info = Call::parameter_info(as<operations::weight>(id).index);
+    if (!info.between_batches || info.trainable) return -1;
     for (auto const& each : plan.updates)
       if (each.weight == as<operations::weight>(id).index) return each.value;
     return -1;
@@ -29293,6 +29502,11 @@ struct rows_of_plan {
   static constexpr bool is_state_of_ring(int id) {
     int const next = next_state(id);
     return next >= 0 && is_next_of_ring(next);
+  }
+  /// Whether a value is a state that each call replaces as a whole.
+  static constexpr bool is_kept_state(int id) {
+    int const next = next_state(id);
+    return next >= 0 && !is_next_of_ring(next);
   }
   /// Rows that a ring keeps between calls.
   static constexpr int kept_rows(int ring) { return rows(operand(ring, 0)); }
@@ -29477,16 +29691,20 @@ struct inlined_plan : rows_of_plan<Call> {
   }
   /// Floats that the call's products have packed, once until weights change.
   static constexpr int packed_floats = packed_place(-1);
-  /// The place of a ring after them; that of no ring is the end of all rings.
-  static constexpr int ring_place(int id) {
-    int sum = packed_floats;
+  /// The place of a ring, or of a state that is no ring, among what is kept from call to call; of no operation: the
+  /// end.
+  static constexpr int kept_place(int id) {
+    int sum = 0;
     for (int const other : plan.forward) {
       if (other == id) break;
-      if (is_ring(other)) sum += row_ring::floats(kept_rows(other), columns(other));
+      if (is_ring(other))
+        sum += row_ring::floats(kept_rows(other), columns(other));
+      else if (in_plan::is_kept_state(other))
+        sum += (static_cast<int>(shape_of(other).size()) + 15) / 16 * 16;
     }
     return sum;
   }
-  static constexpr bool has_rings = position_of(is_ring) >= 0;
+  static constexpr int kept_floats = kept_place(-1);
 
  private:
   // What can be inlined.
@@ -29557,7 +29775,7 @@ struct inlined_plan : rows_of_plan<Call> {
                       shape_of(weight)[0] == columns(left) && columns(right) == columns(id)
                 : columns(weight) == columns(id) && rows(weight) == columns(left) && shape_of(operand(id, 1)).rank == 2;
     return !product.transpose_a && !product.transpose_b && is_row(left) && rows(left) == rows(id) &&
-           is_plain_weight(weight) && is_matrix;
+           is_plain_weight(weight) && !in_plan::is_kept_state(weight) && is_matrix;
   }
   static constexpr bool are_operands_known(int id) {
     for (int i = 0; i < plan.nodes[id].operand_count; ++i)
@@ -29761,7 +29979,7 @@ class inlined_product {
 namespace stagecraft::cpu {
 
 /// `Call`: a host_call whose inlined_plan holds. `packed`: floats of its own that `pack` has written since the weights
-/// changed, aligned to 64 bytes.
+/// changed. `kept`: floats of its own in which the states stay from call to call. Both are aligned to 64 bytes.
 template <class Call>
 class inlined_list {
   using of_call = inlined_plan<Call>;
@@ -29809,27 +30027,27 @@ class inlined_list {
 
   /// Values of a row; nothing is set before it is computed.
   struct values {
-    values(Call const& of, float* packed_weights) : call(of), packed(packed_weights) {}
+    values(Call const& of, float const* packed_weights, float* states_between_calls)
+        : call(of), packed(packed_weights), kept(states_between_calls) {}
 
     Call const& call;
-    float* packed;
+    float const* packed;
+    float* kept;
     value registers[of_call::registers + 1];
     alignas(64) float states[(of_call::state_registers + 1) * layout::width];
     alignas(64) float left[most_left];
   };
 
  public:
-  /// Packed weights, then rings.
-  static constexpr int packed_floats = of_call::ring_place(-1);
-  /// Whether the states in `packed` are ahead of the stored ones after a step.
-  static constexpr bool keeps_rings = of_call::has_rings;
+  static constexpr int packed_floats = of_call::packed_floats;
+  /// Floats of the states, which are ahead of the stored ones after a step.
+  static constexpr int kept_floats = of_call::kept_floats;
   static constexpr long long workspace = of_call::workspace;
   /// Bytes of the values of a row.
   static constexpr long long local_bytes() { return static_cast<long long>(sizeof(values)); }
 
-  /// Packs what the products multiply by, in the order in which they read it, and fills the rings.
+  /// Packs what the products multiply by, in the order in which they read it.
   static void pack(Call const& call, float* packed) {
-    for_each_ring(call, packed, [](row_ring const& ring, float const* state) { ring.fill(state); });
     for (int const id : plan.forward) {
       if (!of_call::is_product(id) || of_call::is_at_once(id)) continue;
       auto const of = of_call::layout_of_product(id);
@@ -29851,13 +30069,27 @@ class inlined_list {
     }
   }
 
-  /// Writes the rings' rows to the stored states.
-  static void store_rings(Call const& call, float* packed) {
-    for_each_ring(call, packed, [](row_ring const& ring, float* state) { ring.copy_to(state); });
+  /// Takes the states from where `state_of(index)` of a weight of the layer says.
+  template <class StateOf>
+  static void take_states(float* kept, StateOf const& state_of) {
+    for (int const id : plan.forward)
+      if (of_call::is_ring(id))
+        ring(kept, id).fill(state_of(as<operations::weight>(operand(id, 0)).index));
+      else if (of_call::is_kept_state(id))
+        std::memcpy(kept + of_call::kept_place(id), state_of(as<operations::weight>(id).index), bytes_of(id));
+  }
+  /// Copies the states to where `state_of(index)` says.
+  template <class StateOf>
+  static void give_states(float* kept, StateOf const& state_of) {
+    for (int const id : plan.forward)
+      if (of_call::is_ring(id))
+        ring(kept, id).copy_to(state_of(as<operations::weight>(operand(id, 0)).index));
+      else if (of_call::is_kept_state(id))
+        std::memcpy(state_of(as<operations::weight>(id).index), kept + of_call::kept_place(id), bytes_of(id));
   }
 
-  static void forward(Call const& call, float* packed) {
-    values all(call, packed);
+  static void forward(Call const& call, float const* packed, float* kept) {
+    values all(call, packed, kept);
     if constexpr (of_call::loop_position < 0) {
 #pragma GCC unroll 1
       for (int row = 0; row < trips; ++row) {
@@ -29882,19 +30114,28 @@ class inlined_list {
     }
     each_of<0, static_cast<int>(plan.updates.size())>([&]<int I>() {
       constexpr int next = plan.updates[I].value;
-      if constexpr (!of_call::is_next_of_ring(next)) store<next>(all, 0, call.mutable_weight(plan.updates[I].weight));
+      if constexpr (!of_call::is_next_of_ring(next)) store<next>(all, 0, next_state<plan.updates[I].weight>(all));
     });
   }
 
  private:
-  static row_ring ring(float* packed, int id) {
-    return {packed + of_call::ring_place(id), of_call::kept_rows(id), columns(id)};
+  static row_ring ring(float* kept, int id) {
+    return {kept + of_call::kept_place(id), of_call::kept_rows(id), columns(id)};
   }
-  template <class Each>
-  static void for_each_ring(Call const& call, float* packed, Each const& one) {
-    for (int const id : plan.forward)
-      if (of_call::is_ring(id))
-        one(ring(packed, id), call.mutable_weight(as<operations::weight>(operand(id, 0)).index));
+  static std::size_t bytes_of(int id) { return sizeof(float) * static_cast<std::size_t>(of_call::shape_of(id).size()); }
+  /// Where the new value of a weight goes that is a state.
+  template <int Weight>
+  [[gnu::always_inline]] static inline float* next_state(values const& all) {
+    constexpr int id = [] {
+      for (int const each : plan.forward)
+        if (of_call::is_kept_state(each) && as<operations::weight>(each).index == Weight) return each;
+      return -1;
+    }();
+    constexpr int place = of_call::kept_place(id);
+    if constexpr (id >= 0)
+      return all.kept + place;
+    else
+      return all.call.mutable_weight(Weight);
   }
 
   /// One trip of the loop, on the row at its place.
@@ -29924,7 +30165,12 @@ class inlined_list {
   }
   template <int Id>
   [[gnu::always_inline]] static inline float const* weight_of(values const& all) {
-    return all.call.weight(as<operations::weight>(Id).index);
+    if constexpr (of_call::is_kept_state(Id)) {
+      constexpr int place = of_call::kept_place(Id);
+      return all.kept + place;
+    } else {
+      return all.call.weight(as<operations::weight>(Id).index);
+    }
   }
   template <layout Of, int Register>
   [[gnu::always_inline]] static inline value load(float const* row) {
@@ -30057,9 +30303,9 @@ class inlined_list {
       constexpr int operands = plan.nodes[Id].operand_count;
       constexpr int a = operand(Id, 0), b = operand(Id, operands > 1 ? 1 : 0), c = operand(Id, operands > 2 ? 2 : 0);
       each_of<0, of.registers()>([&]<int R>() __attribute__((always_inline)) {
-        value const y = kernels::function_value<apply, arch>(read_for<a, R, columns(Id)>(all, row),
-                                                             read_for<b, R, columns(Id)>(all, row),
-                                                             read_for<c, R, columns(Id)>(all, row));
+        value const y =
+            function_value<apply>(read_for<a, R, columns(Id)>(all, row), read_for<b, R, columns(Id)>(all, row),
+                                  read_for<c, R, columns(Id)>(all, row));
         // Compilers would fuse a product with the sum that reads it.
         all.registers[first_register<Id> + R] = apply == operations::function::multiply ? kernels::rounded<arch>(y) : y;
       });
@@ -30068,10 +30314,17 @@ class inlined_list {
       store<operand(Id, 1)>(all, row, all.call.output() + (same_end ? row : trips - 1 - row) * columns_of<Id>);
     }
   }
+  template <operations::function F>
+  [[gnu::always_inline]] static inline value function_value(value const& a, value const& b, value const& c) {
+    if constexpr (asks_for_fast_activations<Call::plan::training>)
+      return kernels::fast_function_value<F, arch>(a, b, c);
+    else
+      return kernels::function_value<F, arch>(a, b, c);
+  }
   template <int Id>
   [[gnu::always_inline]] static inline row_ring ring_of(values const& all) {
-    constexpr int place = of_call::ring_place(Id), kept = of_call::kept_rows(Id);
-    return {all.packed + place, kept, columns_of<Id>};
+    constexpr int place = of_call::kept_place(Id), rows = of_call::kept_rows(Id);
+    return {all.kept + place, rows, columns_of<Id>};
   }
   template <int Id>
   using by_product = inlined_product<of_call, Id>;
@@ -30259,62 +30512,94 @@ inline constexpr long long prepared_place = [] {
   }(std::make_index_sequence<static_cast<std::size_t>(Call)>{});
 }();
 
-/// Whether the forward step of a call keeps states there.
+/// Floats of states that the forward step of a call keeps beside the stored weights; whole cache lines.
 template <class Plan, int Call>
-inline constexpr bool keeps_states_there = [] {
-  if constexpr (prepared_floats<Plan, Call> > 0) {
+inline constexpr long long kept_floats = [] {
+  if constexpr (Plan::trains || Plan::graph.call(Call).is_input) {
+    return 0LL;
+  } else {
     using call = host_call<Plan, Call>;
-    if constexpr (requires { cpu::layer_steps_of<call>::template keeps_states<call>(); })
-      return cpu::layer_steps_of<call>::template keeps_states<call>();
+    if constexpr (requires { cpu::layer_steps_of<call>::template kept_floats<call>(); })
+      return (cpu::layer_steps_of<call>::template kept_floats<call>() + 15) / 16 * 16;
+    else
+      return 0LL;
   }
-  return false;
 }();
 
-/// The memory of all calls of a plan, where a session runs all of them by that plan.
+/// Where they begin among those of all calls.
+template <class Plan, int Call>
+inline constexpr long long kept_place = [] {
+  return []<std::size_t... Before>(std::index_sequence<Before...>) {
+    long long floats = 0;
+    for (long long const each : {0LL, kept_floats<Plan, static_cast<int>(Before)>...}) floats += each;
+    return floats;
+  }(std::make_index_sequence<static_cast<std::size_t>(Call)>{});
+}();
+
+/// The memory of all calls of a plan, where a session runs all of them by that plan: prepared weights, then states.
 template <class Plan>
 class prepared_weights {
   static constexpr int calls = static_cast<int>(Plan::graph.calls.size());
+  static constexpr bool holds = Plan::is_whole && only_infers<Plan::training>;
 
- public:
-  static constexpr long long floats = [] {
-    if constexpr (Plan::is_whole && only_infers<Plan::training>)
+  static constexpr long long weight_floats = [] {
+    if constexpr (holds)
       return prepared_place<Plan, calls>;
     else
       return 0LL;
   }();
 
-  /// Whether steps keep states of theirs there.
-  static constexpr bool keeps_states = [] {
-    if constexpr (floats > 0 && Plan::graph.is_stateful())
-      return []<std::size_t... Call>(std::index_sequence<Call...>) {
-        return (keeps_states_there<Plan, static_cast<int>(Call)> || ...);
-      }(std::make_index_sequence<static_cast<std::size_t>(calls)>{});
+ public:
+  /// Floats of the states of all calls that keep theirs here.
+  static constexpr long long state_floats = [] {
+    if constexpr (holds && Plan::graph.is_stateful())
+      return kept_place<Plan, calls>;
     else
-      return false;
+      return 0LL;
   }();
+  static constexpr long long floats = weight_floats + state_floats;
 
   [[nodiscard]] float* data() const noexcept { return memory_.data(); }
 
+  /// Where a step finds all states: those of this memory, unless the caller has brought others.
+  [[nodiscard, gnu::always_inline]] static inline float* kept_states(pass_memory const& memory) {
+    return memory.kept_states != nullptr ? memory.kept_states : memory.prepared + weight_floats;
+  }
+
   /// Copies these states to where states are stored.
   void store_states([[maybe_unused]] float* stored) const {
-    if constexpr (keeps_states) {
-      pass_memory memory;
-      memory.weights = stored;
-      [&]<std::size_t... Call>(std::index_sequence<Call...>) {
-        (store_states_of<static_cast<int>(Call)>(memory), ...);
-      }(std::make_index_sequence<static_cast<std::size_t>(calls)>{});
-    }
+    if constexpr (state_floats > 0)
+      give_states(memory_.data() + weight_floats,
+                  [&](int parameter) { return stored + Plan::weights.offset[parameter]; });
+  }
+  /// Copies states to `place_of(parameter)`, row by row, or takes them from there.
+  template <class PlaceOf>
+  static void give_states(float* kept, PlaceOf const& place_of) {
+    for_each_keeper([&]<class Call>() {
+      layer_steps_of<Call>::template give_states<Call>(
+          kept + kept_place<Plan, Call::call>, [&](int index) { return place_of(Call::first_parameter + index); });
+    });
+  }
+  template <class PlaceOf>
+  static void take_states(float* kept, PlaceOf const& place_of) {
+    for_each_keeper([&]<class Call>() {
+      layer_steps_of<Call>::template take_states<Call>(
+          kept + kept_place<Plan, Call::call>, [&](int index) { return place_of(Call::first_parameter + index); });
+    });
   }
 
   /// Makes them of those that are given, in the layout of the session.
   void prepare([[maybe_unused]] float* given) {
-    if constexpr (floats > 0) {
+    if constexpr (weight_floats > 0) {
       pass_memory memory;
       memory.weights = given;
       [&]<std::size_t... Call>(std::index_sequence<Call...>) {
         (prepare_call<static_cast<int>(Call)>(memory), ...);
       }(std::make_index_sequence<static_cast<std::size_t>(calls)>{});
     }
+    if constexpr (state_floats > 0)
+      take_states(memory_.data() + weight_floats,
+                  [&](int parameter) { return given + Plan::weights.offset[parameter]; });
   }
 
  private:
@@ -30326,12 +30611,17 @@ class prepared_weights {
     }
   }
 
-  template <int Call>
-  void store_states_of(pass_memory const& memory) const {
-    if constexpr (keeps_states_there<Plan, Call>) {
-      using call = host_call<Plan, Call>;
-      cpu::layer_steps_of<call>::store_states(call{memory}, memory_.data() + prepared_place<Plan, Call>);
-    }
+  /// each.operator()<Call>() for the host_call of each call that keeps states here.
+  template <class Each>
+  static void for_each_keeper(Each const& each) {
+    [&]<std::size_t... Call>(std::index_sequence<Call...>) {
+      (
+          [&] {
+            if constexpr (kept_floats<Plan, static_cast<int>(Call)> > 0)
+              each.template operator()<host_call<Plan, static_cast<int>(Call)>>();
+          }(),
+          ...);
+    }(std::make_index_sequence<static_cast<std::size_t>(calls)>{});
   }
 
   aligned_block memory_{floats};
@@ -30356,7 +30646,7 @@ class step_weights {
   [[nodiscard]] float* prepared() const noexcept { return prepared_.data(); }
   /// Returns the stored weights. The states among them become those in `prepared` if these are ahead.
   float* store_states(float* stored, bool are_ahead) const {
-    if (prepared_type::keeps_states && are_ahead) prepared_.store_states(stored);
+    if (prepared_type::state_floats > 0 && are_ahead) prepared_.store_states(stored);
     return stored;
   }
 
@@ -31225,20 +31515,27 @@ class traced_layer {
     if constexpr (is_inlined<Call>) inlined_list<Call>::pack(call, to);
   }
 
-  /// Whether a step leaves the states in `prepared`, from which `store_states` copies them to the stored ones.
-  static constexpr bool keeps_states() {
+  /// Floats in which the forward step keeps the states instead of where weights are stored.
+  static constexpr long long kept_floats() {
     if constexpr (is_inlined<Call>)
-      return inlined_list<Call>::keeps_rings;
+      return inlined_list<Call>::kept_floats;
     else
-      return false;
+      return 0;
   }
-  static void store_states([[maybe_unused]] Call const& call, [[maybe_unused]] float* prepared) {
-    if constexpr (keeps_states()) inlined_list<Call>::store_rings(call, prepared);
+  /// Fills these floats from where `state_of(index)` says, or copies the states there.
+  template <class StateOf>
+  static void take_states(float* kept, StateOf const& state_of) {
+    inlined_list<Call>::take_states(kept, state_of);
+  }
+  template <class StateOf>
+  static void give_states(float* kept, StateOf const& state_of) {
+    inlined_list<Call>::give_states(kept, state_of);
   }
 
   static void forward(Call const& call) {
     if constexpr (is_inlined<Call>)
-      inlined_list<Call>::forward(call, call.memory.prepared + prepared_place<typename Call::plan, Call::call>);
+      inlined_list<Call>::forward(call, call.memory.prepared + prepared_place<typename Call::plan, Call::call>,
+                                  kept_states_of(call));
     else
       interpret(call);
   }
@@ -31259,6 +31556,13 @@ class traced_layer {
   }
 
  private:
+  static float* kept_states_of(Call const& call) {
+    using plan_type = typename Call::plan;
+    if constexpr (inlined_list<Call>::kept_floats == 0)
+      return nullptr;
+    else
+      return prepared_weights<plan_type>::kept_states(call.memory) + kept_place<plan_type, Call::call>;
+  }
   static constexpr long long interpreter_workspace() {
     return shared_floats + floats_of_samples +
            std::max(runner::floats::of(plan.nodes, plan.operands, plan.forward, parts > 1, windows()),
@@ -32067,9 +32371,9 @@ class transfer_layer {
  public:
   static void forward(Call const& call) {
     call.divide([](Call const& share) {
-      kernels::transfer_elements<frozen<typename walks::forward>, Call::batch, false, arch>(
+      kernels::transfer_elements<frozen_draft<typename walks::forward>, Call::batch, false, arch>(
           [&](std::size_t part) {
-            int const input = frozen<typename walks::forward>.parts[part].input;
+            int const input = frozen_draft<typename walks::forward>.parts[part].input;
             return std::pair{share.input(input), std::int64_t{Call::input_shape(input).size()}};
           },
           share.output(), share.share());
@@ -32096,7 +32400,7 @@ class transfer_layer {
   template <int Input, bool Adds>
   static void write(Call const& call) {
     call.divide([](Call const& share) {
-      kernels::transfer_elements<frozen<typename walks::template backward<Input>>, Call::batch, Adds, arch>(
+      kernels::transfer_elements<frozen_draft<typename walks::template backward<Input>>, Call::batch, Adds, arch>(
           [&](std::size_t) {
             return std::pair{static_cast<float const*>(share.output_gradient()), std::int64_t{Call::size}};
           },
@@ -32267,15 +32571,19 @@ struct call_steps {
     traced_layer<Call>::prepare(call, to);
   }
   template <class Call>
-  static void store_states(Call const& call, float* prepared) {
-    traced_layer<Call>::store_states(call, prepared);
-  }
-  template <class Call>
-  static constexpr bool keeps_states() {
+  static constexpr long long kept_floats() {
     if constexpr (is_elementwise<Call> || transfers_of_call<Call>::holds)
-      return false;
+      return 0;
     else
-      return traced_layer<Call>::keeps_states();
+      return traced_layer<Call>::kept_floats();
+  }
+  template <class Call, class StateOf>
+  static void take_states(float* kept, StateOf const& state_of) {
+    traced_layer<Call>::take_states(kept, state_of);
+  }
+  template <class Call, class StateOf>
+  static void give_states(float* kept, StateOf const& state_of) {
+    traced_layer<Call>::give_states(kept, state_of);
   }
   template <class Call>
   static constexpr long long shared_workspace() {
@@ -33244,7 +33552,7 @@ struct activation_epilogue {
       call.divide([&](Call const& part) {
         product(
             part, y,
-            kernels::join_epilogues(kernels::epilogue_then{with_bias(bias), kernels::activation_epilogue<Act, Arch>{}},
+            kernels::join_epilogues(kernels::epilogue_then{with_bias(bias), epilogue_of_activation<Call, Act, Arch>{}},
                                     epilogues_of(part)));
       });
     } else {
@@ -37694,7 +38002,7 @@ struct elementwise_loss {
 };
 
 template <auto Loss, bool WithGradient>
-inline constexpr auto const& formula_of_loss = frozen<elementwise_loss<Loss, WithGradient>>;
+inline constexpr auto const& formula_of_loss = frozen_draft<elementwise_loss<Loss, WithGradient>>;
 template <auto Loss, bool WithGradient>
 inline constexpr operations::formula_view view_of_loss{formula_of_loss<Loss, WithGradient>.steps,
                                                        formula_of_loss<Loss, WithGradient>.results};
@@ -37709,7 +38017,7 @@ class plan_of_loss {
       return operations::traced_plan(std::move(traced), true, wanted);
     }
   };
-  static constexpr auto const& plan = frozen<make>;
+  static constexpr auto const& plan = frozen_draft<make>;
 
  public:
   static constexpr operations::plan_view value = plan;
@@ -38760,7 +39068,7 @@ class weight_plan {
   struct make {
     constexpr operations::traced_plan operator()() const { return operations::traced_plan(Make{}(), false); }
   };
-  static constexpr auto const& plan = frozen<make>;
+  static constexpr auto const& plan = frozen_draft<make>;
 
  public:
   static constexpr operations::plan_view value = plan;
@@ -40032,7 +40340,7 @@ struct make_pass {
 
 /// The plan of pass number `Pass` of the timetable.
 template <class Job, int Pass>
-inline constexpr auto const& pass_plan_of = frozen<make_pass<Job, Pass>>;
+inline constexpr auto const& pass_plan_of = frozen_draft<make_pass<Job, Pass>>;
 
 }  // namespace stagecraft::plan
 
@@ -40162,7 +40470,7 @@ struct make_whole_pass {
 
 /// The forward or the backward pass of such a model.
 template <class Job, bool Backward>
-inline constexpr auto const& whole_pass_of = frozen<make_whole_pass<Job, Backward>>;
+inline constexpr auto const& whole_pass_of = frozen_draft<make_whole_pass<Job, Backward>>;
 
 }  // namespace stagecraft::plan
 
@@ -50158,7 +50466,7 @@ struct make_lowered_plan {
   }
 };
 template <class Call>
-inline constexpr auto const& lowered_plan = frozen<make_lowered_plan<Call>>;
+inline constexpr auto const& lowered_plan = frozen_draft<make_lowered_plan<Call>>;
 
 /// The options for planning the products of a call's step: those of the machine or stage, the layer, or its inner
 /// layer.
@@ -50299,7 +50607,7 @@ struct make_task_list {
 
 /// The task list before its weights are mapped as products need them.
 template <class Call, bool Backward>
-inline constexpr auto const& unplaced_task_list = frozen<make_task_list<Call, Backward>>;
+inline constexpr auto const& unplaced_task_list = frozen_draft<make_task_list<Call, Backward>>;
 
 template <class Call, bool Backward, std::size_t Index>
 constexpr convolution_plan const& plan_of_product() {
@@ -58021,7 +58329,7 @@ class plan_of_metric {
       return operations::traced_plan(trace_metric_sums(Metric, SparseTargets, Rows, Columns), false);
     }
   };
-  static constexpr auto const& plan = frozen<make>;
+  static constexpr auto const& plan = frozen_draft<make>;
 
  public:
   static constexpr operations::plan_view value = plan;
@@ -63378,6 +63686,7 @@ struct layer_normalization : layer<layer_normalization> {
   static constexpr int place_of(int axis, shape const& in) { return axis < 0 ? in.rank() + axis : axis - 1; }
 
   constexpr bool has_axes(auto& ops, shape const& in) const {
+    if (options.axis.already_reported()) return ops.error(1126, options.axis), false;
     if (options.axis.count == 0) {
       ops.error(1050, "normalises along no axis; name one or more, such as -1, the last one");
       return false;
@@ -67543,7 +67852,7 @@ struct make_summary {
 /// The rows of a model's summary, as a std::array of summary_row in Keras's order of layers. A nested model is one row.
 template <Model M>
 inline constexpr auto summary_rows = [] {
-  auto const& tables = frozen<make_summary<M>>;
+  auto const& tables = frozen_draft<make_summary<M>>;
   auto rows = tables.rows;
   tracing::array_view<shape const> shapes(tables.shapes);
   tracing::array_view<summary_connection const> connections(tables.connections);
@@ -67741,11 +68050,11 @@ using even_pipeline = pipelined<M, detail::even_stages<Stages>{}, Devices>;
 
 }  // namespace stagecraft
 
-// ---- stagecraft/pipeline/name_pattern.hpp
+// ---- stagecraft/models/name_pattern.hpp
 // Regular expressions for the names of layers, read and matched by the compiler. Debian packages no library that does
 // this, and the checks of stages may not need one anyway: they depend on nothing.
 
-namespace stagecraft::pipeline {
+namespace stagecraft::models {
 
 /// A pattern as Python's `re.match` takes it: it must match a beginning of the name, not all of it.
 ///
@@ -68097,7 +68406,7 @@ class name_pattern {
   std::size_t at_ = 0;
 };
 
-}  // namespace stagecraft::pipeline
+}  // namespace stagecraft::models
 
 // ---- stagecraft/pipeline/manual_pipeline.hpp
 // Stages by regular expressions on the names of layers: the `manual` converter of pipelines in Graphcore's SavedModel
@@ -71391,6 +71700,15 @@ struct invalid_trainer : invalid_predictor<trainable> {
     return {};
   }
   evaluation test_on_batch(sample_set const&, sample_set const&, sample_source const& = {}) { return {}; }
+  struct no_gradients {
+    double loss = 0;
+    std::vector<weight_array> gradients;
+  };
+  no_gradients gradients(sample_set const&, sample_set const&, sample_source const& = {},
+                         std::vector<class_weight_entry> const& = {}) {
+    return {};
+  }
+  void apply_gradients(std::vector<weight_array> const&) {}
 
   [[nodiscard]] training_progress progress() const { return {}; }
   void set_progress(training_progress const&) {}
@@ -75572,6 +75890,9 @@ class pipeline_update {
 
 namespace stagecraft::engine {
 
+template <class Session>
+class gradient_run;
+
 /// What has been finished of an execution.
 struct execution_counts {
   std::int64_t updates = 0;
@@ -75624,6 +75945,8 @@ class pipeline_run {
   }
 
  private:
+  friend class gradient_run<Session>;
+
   /// `passes_of(first)`, one round after the other, each but those of inference with its part of a weight update.
   template <class OfRound>
   bool run_rounds(int round, device_thread const& self, OfRound const& passes_of) const {
@@ -75860,8 +76183,7 @@ class session : public session_shape<typename Job::described> {
   using plan_of_call = plan<execution_mode::inference, stage_of_graph_call<typename Job::model>(Call)>;
   using step_weights = typename policy::template step_weights<plan<execution_mode::inference, 0>, plan_of_call>;
   static constexpr int devices = sizes::devices;
-  /// The threads that work.
-  static constexpr int threads = sizes::threads;
+  static constexpr int threads = sizes::threads;  ///< threads that work
   using shape_type::batch, shape_type::graph, shape_type::outputs, shape_type::output_count;
   static_assert(ExecutionPolicy<policy, first_plan, sizes>);
 
@@ -75928,20 +76250,21 @@ class session : public session_shape<typename Job::described> {
     }
   }
 
-  /// Whether `call(x, y)` can run the model: forward steps on one thread and floats, from one input to one output.
+  /// True if `call(x, y)` can run the model: forward steps on one thread and floats, from one input to one output.
   static constexpr bool calls_alone = [] {
     if constexpr (sizes::stages == 1 && sizes::workers == 1)
       return pipeline_pass<session, execution_mode::inference, 0>::runs_alone;
     else
       return false;
   }();
-  /// One micro-batch of the first replica, forward, by the caller's thread: the steps and nothing else. `x` and `y`
-  /// hold the whole batch. Denormal numbers are what the caller's thread has set.
-  void call(float const* x, float* y)
+  /// One micro-batch, forward, by the caller's thread: the steps alone, with the thread's treatment of denormal
+  /// numbers. `x` and `y` hold the whole batch. `states` replace the session's (prepared_weights::state_floats).
+  void call(float const* x, float* y, float* states = nullptr)
     requires calls_alone
   {
     if (weights_changed_) [[unlikely]]
       begin_run();
+    alone_.kept_states = states;
     pipeline_pass<session, execution_mode::inference, 0>::call(*pointers_[0], alone_, x, y);
   }
 
@@ -75952,7 +76275,7 @@ class session : public session_shape<typename Job::described> {
       if (i > 0) std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
       replicas_[i]->copied.fill(0);
     }
-    if (!std::exchange(weights_changed_, false)) return;
+    if (!std::exchange(weights_changed_, replicas_[0]->weights.changes_elsewhere())) return;
     step_weights_.derive(replicas_[0]->weights.data());
     if constexpr (calls_alone) {
       auto const& own = *replicas_[0];
@@ -76095,11 +76418,11 @@ class session : public session_shape<typename Job::described> {
     else
       return floats;
   }();
-
   /// What each device has for a step's tensors as floats, where they are stored in 16 bits.
   static constexpr long long widened_floats = policy::template widened_floats<first_plan>();
 
  private:
+  friend class gradient_run<session>;
   using layout = weight_layout<typename Job::model, architecture>;
   using execution_type = pipeline_execution<session>;
   static constexpr int workers = sizes::workers;
@@ -77620,6 +77943,21 @@ class model_predictor : trained_model<session_of_run<M, Settings::value, Machine
     std::array<float, call_outputs> y;
     call(x, y);
     return y;
+  }
+
+  /// Calls the model for each batch in `x`, one after the other: of a stateful model whose input has one step, a block
+  /// of any number of steps. Batches follow each other in `x`, and their outputs in `y`. Nothing is allocated or
+  /// locked. Errors: data_error E4001 if `x` is no multiple of `call_inputs`, or `y` does not have as many batches;
+  /// E4151.
+  void call_block(std::span<float const> x, std::span<float> y) {
+    std::size_t const batches = x.size() / call_inputs;
+    if (x.size() % call_inputs != 0 || y.size() != batches * call_outputs)
+      throw_data_error("E4001",
+                       "call_block: expected a multiple of %zu numbers in x and %zu for each in y, found %zu and %zu",
+                       call_inputs, call_outputs, x.size(), y.size());
+    for (std::size_t i = 0; i < batches; ++i)
+      call(std::span<float const, call_inputs>(x.data() + i * call_inputs, call_inputs),
+           std::span<float, call_outputs>(y.data() + i * call_outputs, call_outputs));
   }
 
   /// Predictions for one batch, copied to a tensor, or a std::tuple of tensors. Definition:

@@ -24,7 +24,7 @@ struct shared_range {
   bool is_one_block = true;
 };
 
-/// Those of all of the model, or of a layer or nested model.
+/// Finds the weights of the whole model (`Part` is empty), or of a layer or nested model.
 template <class M, fixed_name Part>
 constexpr shared_range find_shared_range() {
   if constexpr (Part.empty()) {
