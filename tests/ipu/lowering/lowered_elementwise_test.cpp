@@ -86,6 +86,7 @@ struct array_call : Lowered {
   static constexpr bool adds_parameter_gradient = false;
   struct plan {
     static constexpr bool trains = Lowered::trains;
+    static constexpr auto training = sc::training{};
     static constexpr int epilogue(int) { return -1; }
   };
 
