@@ -168,8 +168,8 @@ void power(trace& to, onnx_node const& node) {
 void modulo(trace& to, onnx_node const& node) {
   bool const is_whole = takes_whole(to, node), is_of_dividend = node.integer("fmod", 0) != 0;
   if (!is_whole && !is_of_dividend) throw unsupported("is of numbers with a fraction, and not fmod");
-  // `fmod` is exact: x - y trunc(x / y) is wrong by y where the quotient is rounded up to a whole number. It has no form
-  // for a number and a tensor, which `where` makes of the number.
+  // `fmod` is exact: x - y trunc(x / y) is wrong by y where the quotient is rounded up to a whole number. It has no
+  // form for a number and a tensor, which `where` makes of the number.
   bool const is_of_number = !to.is_tensor(node, 0) && to.required(node, 0).values.size() == 1;
   auto y = broadcast_operation(to, node, 2, "remainder", [=](operands const& x) {
     if (!is_of_dividend) return x[0] + " - " + x[1] + " * floor(" + x[0] + " / " + x[1] + ")";
