@@ -166,6 +166,17 @@ def written_out():
     refused("one_hot_deep", "has a depth", hot(1 << 40))
 
 
+def shapes():
+    """Lengths of a Reshape whose product is no number of int64, and those that name nothing."""
+    reshape = lambda axes, *lengths: graph([node("Reshape", ["x", "s"], ["y"])], [value("x", axes)], [value("y")],
+                                           [("s", (len(lengths),), WHOLE, lengths)])
+    imported("reshape_all", ["reshape{3, 4}"], reshape((2, 6), 3, -1))
+    for axes, first in (((2, 6), 4), (("n", 12), -1)):
+        for rest in ((1 << 62, -1), (-1, 1 << 62), (-2, 6), ((1 << 63) - 1, 1 << 62)):
+            refused("reshape", "[E5064]", reshape(axes, first, *rest))
+    refused("reshape_open", "has a shape that is not known", reshape(("n", 12), 0, -1, -1))
+
+
 def dimensions():
     main = graph([node("Sin", ["x"], ["y"])], [value("x", ("batch", "steps", 4))], [value("y")])
     refused("open", "[E5063]", main)
@@ -186,5 +197,6 @@ functions()
 other_domains()
 types()
 written_out()
+shapes()
 dimensions()
 end()

@@ -6,9 +6,12 @@ be said, and a walk through the table of operations: nothing that a node states 
     python3 tests/import/check_tensorflow.py <the program stagecraft> <folder> <C++ compiler> [--thorough]
 
 Three of the models are compiled, all of them with --thorough."""
+import array
+import math
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tarfile
@@ -34,6 +37,15 @@ def numbered(name, letter):
     return [each for each in found if re.fullmatch(rf"{name}_{letter}\d*", each.stem)]
 
 
+def compile_and_run(file, program):
+    done = subprocess.run([COMPILER, "-std=c++20", "-O0", "-march=native", "-w", "-I", HERE.parents[1] / "include", f"{program}_test.cpp", "-o", program, "-pthread", "-lzip", "-lz"],
+                          capture_output=True, text=True)
+    check(done.returncode == 0, f"{file}: {done.stderr[:3000]}")
+    if done.returncode == 0:
+        done = subprocess.run([program], capture_output=True, text=True, cwd=FOLDER / "made")
+        check(done.returncode == 0, f"{file}: its predictions differ: {done.stdout[-2000:]}{done.stderr[-2000:]}")
+
+
 def check_models():
     for file, texts in SOURCES.items():
         name = file.removesuffix(".pb")
@@ -51,13 +63,7 @@ def check_models():
             check(each in source, f"{file}: '{each}' is missing in\n{source}")
         if file not in COMPILED and "--thorough" not in sys.argv[4:]:
             continue
-        program = FOLDER / "made" / name
-        done = subprocess.run([COMPILER, "-std=c++20", "-O0", "-march=native", "-w", "-I", HERE.parents[1] / "include", f"{program}_test.cpp", "-o", program, "-pthread", "-lzip", "-lz"],
-                              capture_output=True, text=True)
-        check(done.returncode == 0, f"{file}: {done.stderr[:3000]}")
-        if done.returncode == 0:
-            done = subprocess.run([program], capture_output=True, text=True, cwd=FOLDER / "made")
-            check(done.returncode == 0, f"{file}: its predictions differ: {done.stdout[-2000:]}{done.stderr[-2000:]}")
+        compile_and_run(file, FOLDER / "made" / name)
 
 
 def check_comparison():
@@ -78,6 +84,57 @@ def check_comparison():
     check(done.returncode == 0, done.stderr)
     if done.returncode == 0:
         check(subprocess.run([FOLDER / "comparison"]).returncode == 0, "difference() of the written tests is wrong")
+
+
+def write_array(path, numbers):
+    """A sample to a number, in NumPy's format."""
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({len(numbers)}, 1), }}"
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + array.array("f", numbers).tobytes())
+
+
+def check_digits():
+    """Remainders of numbers whose quotient is rounded, and functions of small numbers; each output is compared by its largest number."""
+    single = lambda number: array.array("f", [number])[0]
+    down = lambda a, b: math.fmod(a, b) + (b if math.fmod(a, b) * b < 0 else 0)
+    tenth, x, small = single(0.1), [1, -1, 0.5, 2.5, -0.7], [1e-6, -3e-7, 2e-6, 0, -1e-6]
+    large = [1, -0.75, math.inf, 0.3, -0.45]
+    x, small, large = ([single(each) for each in numbers] for numbers in (x, small, large))
+    given = [node("Placeholder", name, dtype=("type", 1), shape=("shape", (None, 1))) for name in ("x", "small", "large")]
+    given += [node("Const", "tenth", value=("tensor", [tenth])), node("Const", "minus", value=("tensor", [-tenth]))]
+    made = {"down": ("FloorMod", "x", "tenth"), "up": ("FloorMod", "x", "minus"), "rest": ("TruncateMod", "x", "tenth"),
+            "both": ("FloorMod", "x", "large"), "of_tenth": ("FloorMod", "tenth", "x"), "log_small": ("Log1p", "small"), "log_large": ("Log1p", "large"),
+            "exp_small": ("Expm1", "small"), "exp_large": ("Expm1", "large")}
+    expected = {"down": [down(a, tenth) for a in x], "up": [down(a, -tenth) for a in x], "rest": [math.fmod(a, tenth) for a in x],
+                "both": [down(a, b) for a, b in zip(x, large)], "of_tenth": [down(tenth, b) for b in x]}
+    for name, numbers in ("small", small), ("large", large):
+        expected |= {f"log_{name}": list(map(math.log1p, numbers)), f"exp_{name}": list(map(math.expm1, numbers))}
+    (FOLDER / "digits.pb").write_bytes(graph_def(*given, *(node(kind, name, *of) for name, (kind, *of) in made.items())))
+    arguments = []
+    for name, numbers in ("x", x), ("small", small), ("large", large):
+        write_array(FOLDER / f"digits_{name}.npy", numbers)
+        arguments += ["--test-inputs", FOLDER / f"digits_{name}.npy"]
+    for name, numbers in expected.items():
+        write_array(FOLDER / f"digits_{name}.npy", numbers)
+        arguments += ["--output-node", name, "--test-outputs", FOLDER / f"digits_{name}.npy"]
+    code, said = run("import", FOLDER / "digits.pb", "--output", FOLDER / "made" / "digits", *arguments)
+    check(code == 0, f"digits.pb: {said}")
+    if code == 0:
+        compile_and_run("digits.pb", FOLDER / "made" / "digits")
+
+
+def check_flattened():
+    """A dense layer between a flattening and a reshaping one is no dense layer on the last axis."""
+    kernel = message((8, message((1, 1), (2, message((2, message((1, 4))), (2, message((1, 6))))), (4, bytes(96)))))
+    whole = lambda *of: message((8, message((1, 9), (2, message((2, message((1, len(of)))))), (4, array.array("q", of).tobytes()))))
+    const = lambda name, kind, value: message((1, name), (2, "Const"), (5, message((1, "dtype"), (2, message((6, kind))))), (5, message((1, "value"), (2, value))))
+    graph = lambda axes, before, after: graph_def(
+        node("Placeholder", "x", dtype=("type", 1), shape=("shape", (None, *axes))), const("kernel", 1, kernel), const("before", 9, whole(-1, before)),
+        const("after", 9, whole(-1, *after)), node("Reshape", "flat", "x", "before"), node("MatMul", "product", "flat", "kernel"), node("Reshape", "y", "product", "after"))
+    for axes, after, texts in ((2, 2), (3, 2), ["flatten{}", "dense{6", "reshape{3, 2}"]), ((3, 4), (3, 6), ["product: dense{6, {.use_bias = false}}"]):
+        (FOLDER / "flattened.pb").write_bytes(graph(axes, 4, after))
+        code, said = run("show", FOLDER / "flattened.pb")
+        check(code == 0 and all(each in said for each in texts), f"{axes} to {after}: {said}")
 
 
 def refused(code, text, data, *arguments):
@@ -164,6 +221,8 @@ def main():
         archive.extractall(FOLDER)
     check_refusals()
     check_table()
+    check_flattened()
+    check_digits()
     check_models()
     check_comparison()
     end()

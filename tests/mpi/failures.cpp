@@ -41,6 +41,7 @@ void run(std::string const& what) {
   if (what == "data" && is_last) x = xt::ones<float>({64, 5});
   if (what == "shorter" && is_last) x = xt::ones<float>({48, 4}), y = xt::ones<float>({48, 2});
   if (what == "late" && is_last) std::this_thread::sleep_for(std::chrono::seconds(4));
+  if (what == "third_late" && trainer::rank() == 2) std::this_thread::sleep_for(std::chrono::seconds(4));
   if (what == "killed" && is_last) std::raise(SIGKILL);
   if (what == "leaves" && is_last) return;
   if (what == "evaluates" && is_last) {

@@ -4,9 +4,12 @@
 #include <stagecraft/models/fine_tuning.hpp>
 #include <stagecraft/stagecraft.hpp>
 #include <stagecraft/training/shares.hpp>
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <doctest/doctest.h>
 #include <memory>
+#include <span>
 
 namespace sc = stagecraft;
 using namespace sc::layers;
@@ -104,4 +107,38 @@ TEST_CASE("whole models are shared for as long as one of them is there") {
   alone.set_weights(weights);
   xt::xtensor<float, 2> const predicted = alone.predict(x);
   CHECK(predicted == expected);
+}
+
+TEST_CASE("a predictor whose weights a trainer learns prepares them before each run") {
+  auto const noise = filled(3, 0.7F), y = filled(4, 0.8F);
+  sc::predictor<generator, drawing> source;
+  std::array<float, decltype(source)::call_outputs> called{};
+  std::copy_n(source(noise).data(), called.size(), called.data());  // the normalization is folded now
+  sc::trainer<generator, of_both> learner{sc::shares(source)};
+  sc::predictor<generator, drawing> copied;
+  for (int step = 0; step < 3; ++step) {
+    CAPTURE(step);
+    learner.train_on_batch(noise, y);
+    copied.set_weights(learner.get_weights());
+    xt::xtensor<float, 2> const expected = copied(noise);
+    if (step == 0) {
+      source.call(std::span<float const, decltype(source)::call_inputs>(noise.data(), noise.size()), called);
+      CHECK(std::equal(called.begin(), called.end(), expected.data()));
+    }
+    xt::xtensor<float, 2> const found = step == 1 ? source.predict(noise) : source(noise);
+    CHECK(found == expected);
+  }
+}
+
+TEST_CASE("predictors that count on their weights are E4108") {
+  sc::predictor<critic, drawing> source;
+  {
+    sc::predictor<critic, drawing> const other = source.sharing_weights();
+    using learner = sc::trainer<critic, of_critic>;
+    CHECK_THROWS_WITH_AS(static_cast<void>(learner{sc::shares(source)}), doctest::Contains("E4108"), sc::data_error);
+  }
+  sc::trainer<critic, of_critic> first{sc::shares(source)}, second{sc::shares(source)};
+  first.train_on_batch(filled(4, 0.5F), filled(1, 0.6F));
+  CHECK(source.get_weights() == first.get_weights());
+  CHECK(second.get_weights() == first.get_weights());
 }

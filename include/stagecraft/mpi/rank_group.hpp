@@ -201,8 +201,11 @@ class rank_group {
       if (round >= 4096) sched_yield();
       // The first rank waits a little less than others, so that one of them says who has not come.
       if (MPI_Wtime() - begin < (leads() ? limit_ : limit_ * 1.25 + 1)) continue;
-      std::size_t late = 0;
-      while (late + 1 < requests.size() && requests[late] == MPI_REQUEST_NULL) ++late;
+      std::size_t late = 0;  // after MPI_Testall, requests that are finished look like others
+      for (int finished = 1; late + 1 < requests.size(); ++late) {
+        check(MPI_Request_get_status(requests[late], &finished, MPI_STATUS_IGNORE));
+        if (finished == 0) break;
+      }
       throw_data_error("E4168", "%s: expected a message within %s seconds, found none", name(peers[late]).c_str(),
                        diagnostics::general_digits(limit_, 6).c_str());
     }

@@ -103,7 +103,9 @@ class weights_to_share {
       if constexpr (!problem.failed() && graph_of<to_model>.parameters.size() > 0) {
         constexpr auto first = static_cast<std::size_t>(find_shared_range<M, Part>().first);
         auto& session = made.session();
-        static_cast<void>(session.weight(0));  // whatever was made of the first weights is made anew
+        // Both sessions prepare their weights anew from now on; E4108 if other predictors count on those of the source.
+        if (!from_->memory_of_weights().changes_elsewhere()) static_cast<void>(from_->weight(0));
+        static_cast<void>(session.weight(0));
         session.memory_of_weights() = from_->memory_of_weights().share_part(
             engine::weight_storage_of<M, typename Session::architecture>.offset[first],
             engine::weight_storage_of<to_model, typename to_session::architecture>.floats);
@@ -139,7 +141,8 @@ namespace stagecraft {
 /// state. A predictor with weights that it prepares, such as folded batch normalizations, prepares them anew before
 /// each run; its set_weights is E4108, a trainer's sets those of all. Errors: E1067 no part has the name; E1200 weights
 /// that differ in number, names, shapes or layers (inside a model, default names of layers may differ); E1201 IPUs,
-/// states between batches, other types.
+/// states between batches, other types; E4108, at run time, `other` is a predictor and shares its weights by
+/// `sharing_weights`.
 template <fixed_name Part = "", class Other>
 [[nodiscard]] auto shares(Other& other) {
   using session = typename Other::session_type;

@@ -179,7 +179,8 @@ void reshape_all(trace& to, onnx_node const& node, std::vector<std::int64_t> wan
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i] == 0 && copies_zeros && i < static_cast<std::size_t>(x.rank)) wanted[i] = x.lengths[i];
     if (wanted[i] == -1) continue;
-    if (wanted[i] < 1 || (known *= wanted[i]) > total) throw unsupported("has a shape that does not fit its input");
+    if (wanted[i] < 1 || wanted[i] > total / known) throw unsupported("has a shape that does not fit its input");
+    known *= wanted[i];
   }
   std::vector<int> target;
   for (auto const each : wanted) target.push_back(static_cast<int>(each == -1 ? total / known : each));
@@ -218,12 +219,14 @@ void reshape_to(trace& to, onnx_node const& node, std::vector<std::int64_t> want
       if (place == x.order.begin()) throw unsupported("moves the axis of samples, which is the first here");
       wanted[i] = place == x.order.end() ? 1 : x.lengths[static_cast<std::size_t>(place - x.order.begin()) - 1];
     }
-    if (wanted[i] == -1)
+    if (wanted[i] == -1 && open == 0)
       open = i;
     else if (wanted[i] < 1 || wanted[i] > (1 << 30))
       throw unsupported("has a shape that is not known");
-    else if ((known *= wanted[i]) > total)
+    else if (wanted[i] > total / known)
       throw unsupported("has a shape that does not fit its input");
+    else
+      known *= wanted[i];
   }
   if (open > 0) wanted[open] = total / known;
   if (open > 0 ? total % known != 0 : known != total) throw unsupported("has a shape that does not fit its input");

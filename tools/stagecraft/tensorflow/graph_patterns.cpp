@@ -52,7 +52,11 @@ void tensorflow_lowering::join_tensordots() {
     auto const* const parts = graph.user(product.outputs[0], "Reshape");
     if (joins == nullptr || parts == nullptr || !constant_shape(product.inputs[1])) continue;
     auto const before = rank(joins->inputs[0]), after = rank(parts->outputs[0]);
-    if (before && after && *before >= 3 && *before == *after && rank(joins->outputs[0]) == 2)
+    if (!before || !after || *before < 3 || *before != *after || rank(joins->outputs[0]) != 2) continue;
+    // The last length that `parts` makes; a layer that reshapes what a dense layer returns makes another one.
+    auto const* const lists = graph.giver(parts->inputs[1], "Concat");
+    auto const target = known(lists == nullptr ? parts->inputs[1] : lists->inputs.back());
+    if (!target || target->values.empty() || target->integers().back() == constant_shape(product.inputs[1])->back())
       product.inputs[0] = joins->inputs[0];
   }
 }

@@ -43,7 +43,9 @@ void floor_division(lowering& to) {
 void floor_remainder(lowering& to) {
   auto const x = to.input(0), y = to.input(1);
   if (is_whole(to)) return to.set(to.emit("Mod", {x, y}));
-  to.set(to.emit("Sub", {x, to.emit("Mul", {y, to.emit("Floor", {to.emit("Div", {x, y})})})}));
+  auto const rest = to.emit("Mod", {x, y}, {{"fmod", integer_attribute(1)}});  // exact, with the sign of x
+  auto const signs = to.emit("Mul", {to.emit("Sign", {rest}), to.emit("Sign", {y})});
+  to.set(to.emit("Where", {to.emit("Less", {signs, to.real_number(0)}), to.emit("Add", {rest, y}), rest}));
 }
 
 void truncated_remainder(lowering& to) { to.set(to.emit("Mod", to.all_inputs(), {{"fmod", integer_attribute(1)}})); }
@@ -144,6 +146,20 @@ void complement_of_erf(lowering& to) {
 std::string plus(lowering& to, std::string const& x, double number) {
   return to.emit("Add", {x, to.real_number(number)});
 }
+/// e^x - 1 as tanh(x / 2) (e^x + 1), which keeps the digits of small x.
+std::string exponential_minus_one(lowering& to, std::string const& x) {
+  auto const half = to.emit("Mul", {x, to.real_number(0.5)});
+  return to.emit("Mul", {to.emit("Tanh", {half}), plus(to, to.emit("Exp", {x}), 1)});
+}
+/// log(1 + x) as x log(u) / (u - 1) with u = 1 + x, which keeps the digits of small x; x itself where u is 1.
+std::string logarithm_of_one_plus(lowering& to, std::string const& x) {
+  auto const one = to.real_number(1), u = plus(to, x, 1), logarithm = to.emit("Log", {u});
+  auto const quotient = to.emit("Div", {x, to.emit("Sub", {u, one})});
+  auto const is_small = to.emit("Less", {to.emit("Abs", {x}), to.real_number(0.5)});
+  auto const product = to.emit("Mul", {logarithm, quotient});
+  auto const corrected = to.emit("Where", {to.emit("Equal", {u, one}), x, product});
+  return to.emit("Where", {is_small, corrected, logarithm});
+}
 
 }  // namespace
 
@@ -179,8 +195,7 @@ void add_elementwise_lowerings(std::map<std::string, tensorflow_converter>& to) 
     t.set(t.emit("Where", {t.emit("Equal", {x, zero}), zero, t.emit("Div", {x, y})}));
   };
   to["Erfc"] = complement_of_erf;
-  to["Expm1"] = composed([](lowering& t, std::string const& x) { return plus(t, t.emit("Exp", {x}), -1); });
-  to["Log1p"] = composed([](lowering& t, std::string const& x) { return t.emit("Log", {plus(t, x, 1)}); });
+  to["Expm1"] = composed(exponential_minus_one), to["Log1p"] = composed(logarithm_of_one_plus);
   to["Rsqrt"] = composed([](lowering& t, std::string const& x) { return t.emit("Reciprocal", {t.emit("Sqrt", {x})}); });
   to["Square"] = composed([](lowering& t, std::string const& x) { return t.emit("Mul", {x, x}); });
   to["IsFinite"] = composed([](lowering& t, std::string const& x) {

@@ -168,9 +168,13 @@ void power(trace& to, onnx_node const& node) {
 void modulo(trace& to, onnx_node const& node) {
   bool const is_whole = takes_whole(to, node), is_of_dividend = node.integer("fmod", 0) != 0;
   if (!is_whole && !is_of_dividend) throw unsupported("is of numbers with a fraction, and not fmod");
+  // `fmod` is exact: x - y trunc(x / y) is wrong by y where the quotient is rounded up to a whole number. It has no
+  // form for a number and a tensor, which `where` makes of the number.
+  bool const is_of_number = !to.is_tensor(node, 0) && to.required(node, 0).values.size() == 1;
   auto y = broadcast_operation(to, node, 2, "remainder", [=](operands const& x) {
-    auto const quotient = "(" + x[0] + " / " + x[1] + ")";
-    return x[0] + " - " + x[1] + " * " + (is_of_dividend ? truncated(quotient) : "floor" + quotient);
+    if (!is_of_dividend) return x[0] + " - " + x[1] + " * floor(" + x[0] + " / " + x[1] + ")";
+    auto const dividend = is_of_number ? "where("_cpp + x[1] + ", " + x[0] + ", " + x[0] + ")" : x[0];
+    return "fmod("_cpp + dividend + ", " + x[1] + ")";
   });
   y.elements = is_whole ? element_kind::whole : element_kind::real;
   to.set(node, y);
