@@ -134,9 +134,9 @@ class step_words : public operations::tracer {
   constexpr tensor loss(L const& loss, tensor target, tensor output) {
     int const columns = output.length(-1), rows = static_cast<int>(output.shape().size() / columns);
     tensor const in_rows = reshape(target, {rows, losses::detail::target_columns_of(loss, columns)});
-    tensor const of_rows = losses::detail::call_loss(loss, *this, in_rows, reshape(output, {rows, columns}));
+    tensor value = mean(losses::detail::call_loss(loss, *this, in_rows, reshape(output, {rows, columns})));
     auto const reduction = losses::detail::reduction_of(loss);
-    tensor const value = reduction == losses::reduction::sum ? sum(of_rows) : mean(of_rows);
+    if (reduction == losses::reduction::sum) value = value * static_cast<float>(rows);
     step_->loss = {tracing::tag_of<L>, target.id, output.id, value.id, reduction != losses::reduction::none};
     if constexpr (std::same_as<L, Wanted>) found_ = loss;
     return value;
