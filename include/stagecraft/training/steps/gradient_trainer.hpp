@@ -126,7 +126,7 @@ class gradient_trainer : public Trainer {
   }
 
   /// One step of the optimizer by these gradients: those of `gradients`, changed or not, or of any other source, as
-  /// many as trained weights and in their order; those of weights on which no loss depends are not applied. After
+  /// many as trained weights and in their order; those of layers on which no loss depends are not applied. After
   /// `gradients(x, y)` the weights have the bits that `train_on_batch(x, y)` would give them. Allocates nothing.
   /// Errors: data_error E4009 another number, names or shapes.
   void apply_gradients(std::vector<weight_array> const& gradients) {

@@ -175,9 +175,11 @@ class step_words : public operations::tracer {
     auto& problem = list().problem;
     auto const first = static_cast<int>(step_->sub_steps.size());
     std::size_t const blocks = step_->blocks.size();
-    if (times < 1) problem.report(2099, "a training step repeats sub-steps ", times, " times; it does once at least");
+    if (times < 1)
+      problem.report(2099, "a training step repeats sub-steps ", times, " times; it carries them out once at least");
     if (step_->open_repeats++ > 0)
-      problem.report(2099, "a training step calls step.repeat inside of step.repeat; write one, or a loop around it");
+      problem.report(
+          2099, "a training step calls step.repeat inside of step.repeat; write one, with the product of the counts");
     f();
     --step_->open_repeats;
     auto const end = static_cast<int>(step_->sub_steps.size());
