@@ -41,7 +41,7 @@ static_assert(sc::detail::facts_of_step<one_model<frozen_whole>>.problem.code ==
 
 struct last_state : sc::functional<last_state> {
   static constexpr auto build(auto& model) {
-    auto [y, h, c] = lstm(3, {.return_state = true})(reshape({2, 2})(model.input(4)));
+    auto [y, h, c] = lstm(3, {.return_state = true})(reshape(2, 2)(model.input(4)));
     return dense(1)(h);
   }
 };
