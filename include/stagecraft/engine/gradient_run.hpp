@@ -7,6 +7,7 @@
 #include <stagecraft/engine/pipeline_run.hpp>
 #include <stagecraft/engine/pipeline_update.hpp>
 #include <stagecraft/engine/session.hpp>
+#include <algorithm>
 #include <cstddef>
 
 namespace stagecraft::engine {
@@ -50,7 +51,7 @@ class gradient_run {
       return work.run_only_stage(0, 1, self) && pipeline_update<sizes, plan>::sum_calls(place, self);
     });
   }
-  /// One weight update by the gradients in the session's memory.
+  /// One weight update by the gradients in the session's memory, which are zeros afterwards.
   void apply() {
     auto const place = place_of(session_->updates_ + 1);
     bool const done = session_->teams_[0].run(0, [place](device_thread const& self) {
@@ -59,6 +60,8 @@ class gradient_run {
       return true;
     });
     if (done) ++session_->updates_;
+    // No backward step writes gradients of weights on which nothing depends.
+    std::fill_n(own().gradients.data(), plan::weights.floats, 0.0F);
   }
 
   /// Copies the gradient of one parameter from or to its own, row-major shape.

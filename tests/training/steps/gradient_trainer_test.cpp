@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <doctest/doctest.h>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sc = stagecraft;
@@ -32,6 +33,19 @@ using words = sc::sequential<input{4}, embedding{10, 3}, flatten{}, dense{8, sc:
 inline constexpr auto plain = sc::training{.optimizer = sc::optimizers::sgd{.learning_rate = 0.1F, .momentum = 0.5F},
                                            .loss = sc::losses::mean_squared_error{},
                                            .batch_size = 8};
+
+/// No value depends on its weight.
+struct with_unused_weight : sc::layer<with_unused_weight> {
+  static constexpr std::string_view class_name = "WithUnusedWeight";
+  constexpr auto call(auto& ops, auto x) const {
+    ops.weight({.name = "unused", .shape = {5}});
+    return x;
+  }
+};
+struct stops_gradients : sc::layer<stops_gradients> {
+  static constexpr std::string_view class_name = "StopsGradients";
+  constexpr auto call(auto& ops, auto x) const { return ops.stop_gradient(x); }
+};
 
 template <class Array>
 Array fill(Array values, float number) {
@@ -119,4 +133,20 @@ TEST_CASE("gradients are the differences of the loss, and are the caller's to ch
   CHECK_THROWS_WITH_AS(model.apply_gradients(wrong), "apply_gradients: expected 4 gradients, found 3 [E4009]",
                        sc::data_error);
   CHECK(model.get_weights() == after);
+}
+
+TEST_CASE("a weight on which no loss depends has a gradient of zeros, also after the caller has changed it") {
+  using network = sc::sequential<input{3}, dense{4}, stops_gradients{}, with_unused_weight{}, dense{2}>;
+  sc::trainer<network, plain, sc::with_gradients<>> model;
+  auto const x = fill(xt::xtensor<float, 2>(xt::zeros<float>({8, 3})), 0.2F);
+  auto const y = fill(xt::xtensor<float, 2>(xt::zeros<float>({8, 2})), 0.4F);
+  auto& gradients = model.gradients(x, y).gradients;
+  REQUIRE(gradients.size() == 5);  // the first dense layer's, the unused one, the last layer's
+  for (std::size_t i = 0; i < 3; ++i) gradients[i].values.assign(gradients[i].values.size(), 1);
+  model.apply_gradients(gradients);
+  model.gradients(x, y);
+  for (std::size_t i = 0; i < 5; ++i) {
+    CAPTURE(gradients[i].name);
+    CHECK((gradients[i].values == std::vector<float>(gradients[i].values.size(), 0.0F)) == (i < 3));
+  }
 }

@@ -8,6 +8,7 @@
 #include <stagecraft/host/host_policy.hpp>
 #include <stagecraft/optimizers/dynamic_loss_scale.hpp>
 #include <stagecraft/training/trainer.hpp>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -112,6 +113,7 @@ class gradient_trainer : public Trainer {
     batch_loader<session_type> const data(x, y, sample_weight, class_weight);
     check_one_batch(data.count(), batch_size);
     if constexpr (session_type::graph.is_stateful()) check_full_batches("x", data.count(), batch_size, batch_size);
+    for (auto& each : gradients_) std::fill(each.values.begin(), each.values.end(), 0.0F);
     auto const rows = tracing::array_view<std::int32_t const>(samples_of_batch<batch_size>).first(data.count());
     typename replica_results<session_type, run_kind::training>::results_of_one means;
     means.begin_execution(1);
@@ -124,9 +126,9 @@ class gradient_trainer : public Trainer {
   }
 
   /// One step of the optimizer by these gradients: those of `gradients`, changed or not, or of any other source, as
-  /// many as trained weights and in their order. After `gradients(x, y)` the weights have the bits that
-  /// `train_on_batch(x, y)` would give them. Allocates nothing. Errors: data_error E4009 another number, names or
-  /// shapes.
+  /// many as trained weights and in their order; those of layers on which no loss depends are not applied. After
+  /// `gradients(x, y)` the weights have the bits that `train_on_batch(x, y)` would give them. Allocates nothing.
+  /// Errors: data_error E4009 another number, names or shapes.
   void apply_gradients(std::vector<weight_array> const& gradients) {
     auto const calling = this->begin_call("apply_gradients");
     check(gradients);

@@ -120,6 +120,7 @@ struct own_run_layer : layer<own_run_layer<Step, Run>> {
     step_being_traced being(ops, none);
     auto const predicted = trace_run<Step, Run>(ops, being.step, in);
     if (list.problem.failed()) return in[0];
+    list.losses.clear();  // nothing is minimized
     if constexpr (Run == own_run::predict) {
       return predicted;
     } else {

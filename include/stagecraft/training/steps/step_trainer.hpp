@@ -368,8 +368,8 @@ namespace stagecraft {
 ///
 /// Each `minimize` of the step ends a sub-step, which is planned as a model of its own whose one layer computes the
 /// loss from the step's inputs; all have the same weights. A step that is what `fit` does, one model and one loss by
-/// step.loss, is carried out by its model's own trainer. Errors: E2083 to E2090, and those of layers and optimizers;
-/// E2092 a machine with IPUs.
+/// step.loss, is carried out by its model's own trainer. Errors: E2083 to E2090, E2098, E2099, and those of layers and
+/// optimizers; E2092 a machine with IPUs.
 template <class Step, step_options Options = {}, class Machine = host<1>,
           class Verdict = typename detail::early_verdict<detail::step_problem<Step, Machine>>::checked>
 using step_trainer = typename Verdict::template model<

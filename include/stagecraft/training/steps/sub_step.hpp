@@ -53,13 +53,20 @@ class owners_of_values {
 
   constexpr owners_of_values(operations::operation_list const& list, operations::traced_step const& step)
       : owners_(list.nodes.size(), nobody) {
-    for (int id = 0, here = 0; id < list.size(); ++id) {
-      while (here < static_cast<int>(step.sub_steps.size()) && id >= step.sub_steps[here].end) ++here;
-      auto const& what = list.node_of(id).what;
-      if (what.is<operations::random>()) owners_[id] = here;
-      for (int i = 0; i < list.node_of(id).operand_count; ++i) {
-        int const read = list.operand(id, i);
-        take(id, list.node_of(read).what.is<operations::weight>() ? here : owners_[read]);
+    for (bool changed = true; changed;) {  // a state of a loop depends on what it becomes after a trip
+      changed = false;
+      for (int id = 0, here = 0; id < list.size(); ++id) {
+        while (here < static_cast<int>(step.sub_steps.size()) && id >= step.sub_steps[here].end) ++here;
+        auto const& what = list.node_of(id).what;
+        auto const owner = [&](int read) {
+          return list.node_of(read).what.is<operations::weight>() ? here : owners_[read];
+        };
+        if (what.is<operations::random>()) owners_[id] = here;
+        for (int i = 0; i < list.node_of(id).operand_count; ++i) take(id, owner(list.operand(id, i)));
+        if (!what.is<operations::next>()) continue;
+        int const state = list.operand(id, 1), before = owners_[state];
+        take(state, owner(list.operand(id, 2)));
+        changed = changed || owners_[state] != before;
       }
     }
   }
@@ -148,16 +155,26 @@ class find_step_facts {
                               "' are moved by two calls of minimize; write step.repeat(n, [&] { ... }) around one "
                               "that is carried out several times");
         moved[i] = true;
-        for (int const weight : step.members[i].weights) sources.push_back(weight);
+        for (int const weight : step.members[i].weights)
+          if (list.node_of(weight).has_gradient) sources.push_back(weight);  // it is trained
       }
       auto const depends = operations::detail::find_dependents(list, sources, list.size());
       if (depends[each.loss] == 0)
         list.problem.report(2084, "the loss of minimize number ", number + 1,
                             " of a training step depends on none of the weights that it moves");
       check_owner(list, owners.of(each.loss), number, "a loss");
+      for (int const penalty : list.losses)
+        if (step.is_in(number, penalty) && owners.of(penalty) != owners_of_values::nobody)
+          check_owner(list, owners.of(penalty), number, "a penalty");
       ++number;
     }
-    for (auto const& each : step.metrics) check_owner(list, owners.of(each.value), owners.of(each.value), "a metric");
+    for (auto const& each : step.metrics) {
+      int const owner = owners.of(each.value);
+      if (owner == number)
+        list.problem.report(2098, "a training step reports '", each.name,
+                            "', which is computed after its last minimize; compute it before, or in `test`");
+      check_owner(list, owner, owner, "a metric");
+    }
   }
   static constexpr void check_owner(operations::operation_list& list, int owner, int expected, char const* what) {
     if (owner == expected && owner >= 0) return;
@@ -197,12 +214,46 @@ class find_step_facts {
       if (model.inputs[i] != i) return false;
     for (auto const& each : step.metrics)
       if (each.value != step.loss.value || !(each.name == "loss")) return false;
-    return step.loss.target == count - 1 && step.loss.output == model.output &&
-           step.sub_steps[0].loss == step.loss.value;
+    return model.is_plain && step.loss.is_one_number && step.loss.target == count - 1 &&
+           step.loss.output == model.output && step.sub_steps[0].loss == step.loss.value;
   }
 };
 template <class Step>
 inline constexpr step_facts facts_of_step = find_step_facts<Step>{}();
+
+/// Leaves a sub-step those changes of states, such as moving means, which its own calls of models make: each call
+/// changes them once. What a call changes, later ones read.
+constexpr void keep_updates_of(operations::operation_list& list, operations::traced_step const& step, int number) {
+  auto const drop = [&](int id) {
+    list.node_of(id).what = operations::reshape{};  // of the weight, which nobody reads
+    list.node_of(id).operand_count = 1;
+  };
+  growing_array<int> kept;  // the last update of each weight
+  for (int id = list.size(); id-- > 0;) {
+    if (!list.node_of(id).what.is<operations::update>()) continue;
+    int const weight = list.operand(id, 0), value = list.operand(id, 1);
+    int last = -1;
+    for (int const each : kept)
+      if (list.operand(each, 0) == weight) last = each;
+    if (step.is_in(number, id) && last < 0) kept.push_back(id);
+    if (step.is_in(number, id) && last >= 0)
+      for (int later = id + 1; later < list.size(); ++later)
+        for (int i = 0; i < list.node_of(later).operand_count; ++i)
+          if (int& read = list.operands[list.node_of(later).first_operand + i];
+              read == weight && later != last && later != list.operand(last, 2))
+            read = value;
+    if (kept.empty() || kept.back() != id) drop(id);
+  }
+}
+
+/// The loss of a sub-step and the penalties of its calls of models.
+constexpr operations::tensor with_penalties(step_words<>& words, operations::traced_step const& step, int number) {
+  auto& list = words.list();
+  operations::tensor sum = words.reshape({&list, step.sub_steps[number].loss}, {1});
+  for (int const id : list.losses)
+    if (step.is_in(number, id)) sum = sum + words.reshape(words.mean(operations::tensor{&list, id}), {1});
+  return sum;
+}
 
 /// A sub-step: returns the numbers that it reports, for each sample the same, and adds its loss to the model's.
 template <class Step, int Number>
@@ -219,13 +270,15 @@ struct sub_step_layer : layer<sub_step_layer<Step, Number>> {
     step_words<> words(ops, being.step, batch);
     run_train<Step>(words, in);
     if (list.problem.failed()) return in[0];
+    keep_updates_of(list, being.step, Number);
     operations::extents const row{batch, 1};
     auto const spread = [&](int id) { return ops.broadcast(ops.reshape({&list, id}, {1, 1}), row); };
-    auto const loss = spread(being.step.sub_steps[Number].loss);
+    auto const loss = spread(with_penalties(words, being.step, Number).id);
     growing_array<operations::tensor> reported;
     for (int i = 0; i < facts.sub_steps[Number].metrics; ++i)
       reported.push_back(spread(being.step.metrics[facts.sub_steps[Number].indices[i]].value));
     if (reported.empty()) reported.push_back(loss);
+    list.losses.clear();
     ops.add_loss(loss);
     return operations::stop_gradient(ops.concatenate(reported));
   }

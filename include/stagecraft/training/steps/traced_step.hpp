@@ -8,6 +8,7 @@
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/operations/gradients.hpp>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <string_view>
 #include <utility>
@@ -29,11 +30,13 @@ struct traced_step {
     tracing::growing_array<int> weights;  ///< operations that are its weights
     tracing::growing_array<int> inputs;   ///< tensors that it is called with, of all calls
     int output = -1;                      ///< the last call's first output
+    bool is_plain = false;                ///< whether it has one output, and adds nothing to the loss
   };
   /// A loss of the library's kind: the last one.
   struct loss_call {
     tracing::type_tag const* type = tracing::no_type;
     int target = -1, output = -1, value = -1;
+    bool is_one_number = true;  ///< false: its reduction is `none`
   };
   /// A call of `minimize`, which ends a sub-step.
   struct sub_step {
@@ -57,10 +60,12 @@ struct traced_step {
   tracing::growing_array<sub_step> sub_steps;
   tracing::growing_array<metric> metrics;
   tracing::growing_array<block> blocks;
+  int open_repeats = 0;
   loss_call loss;
   // The weights of the layer that is being called.
   int current = -1;    ///< its model
   bool again = false;  ///< whether the layer has been called before
+  bool layer_is_frozen = false;
   int next_weight = 0;
 
   /// The list's `weight_of_step`: a layer that is called again gets the weights that it has made.
@@ -75,9 +80,14 @@ struct traced_step {
     ++step.next_weight;
     known.push_back(made.id);
     auto& weight = ops.weights().back();
-    if (weight.trainable && step.moves != nullptr && !step.moves[step.current]) weight.freeze();
+    bool const stays = step.moves != nullptr && !step.moves[step.current];
+    if (step.layer_is_frozen || (weight.trainable && stays)) weight.freeze();
     if (!weight.trainable) list.node_of(made.id).has_gradient = false;
     return made;
+  }
+  /// Whether an operation is traced in a sub-step.
+  [[nodiscard]] constexpr bool is_in(int number, int id) const {
+    return id < sub_steps[number].end && (number == 0 || id >= sub_steps[number - 1].end);
   }
   /// The number of a model that has been called, or -1.
   [[nodiscard]] constexpr int number_of(step_member const& which) const {
@@ -150,10 +160,17 @@ class model_call {
       int const weights_before = step_->next_weight;
       step_->again = again_ || called_[layer] != 0;
       if (called_[layer] != 0) step_->next_weight = called_[layer] - 1;
+      step_->layer_is_frozen = !value.trainable;
       called_[layer] = step_->next_weight + 1;
       fixed_name const name =
           fixed_name(step_->members[step_->current].name).append('/').append(graph.layer(layer).name.view());
-      values_[Call] = step_->ops->name_scope(name, [&] { return call_layer(value, *step_->ops, read); });
+      // A layer has added its own losses, and its result has no part with them.
+      constexpr bool penalizes = std::same_as<layer_t<M, Call>, layers::activity_penalty>;
+      values_[Call] = graph.call(Call).is_penalty && !penalizes
+                          ? read[0]
+                          : step_->ops->name_scope(name, [&] { return call_layer(value, *step_->ops, read); });
+      if (graph.call(Call).is_penalty && penalizes) step_->ops->add_loss(values_[Call]);
+      step_->ops->list().packed.clear();  // the parts of a layer's result are not those of the step's
       if (weights_before > step_->next_weight) step_->next_weight = weights_before;
     }
   }

@@ -68,6 +68,8 @@ class trained : public operations::step_member {
     for (int i = 1; step.has_member(name); ++i) name = fixed_name(base).append('_').append(i);
     own.name = name;
     own.type = tracing::tag_of<M>;
+    own.is_plain = graph_of<M>.outputs_of(0).size() == 1;
+    for (auto const& call : graph_of<M>.calls) own.is_plain = own.is_plain && !call.is_penalty;
     own.which = this;
     return static_cast<int>(step.members.size()) - 1;
   }
@@ -126,20 +128,23 @@ class step_words : public operations::tracer {
   constexpr tensor sum(tensor x) { return sum(flat(x), 0); }
   constexpr tensor max(tensor x) { return max(flat(x), 0); }
 
-  /// The mean over the rows of a loss that `sc::training` takes, too: `step.loss(sc::losses::huber{}, y, model(x))`. A
-  /// target is as long as the output, or a class number for each row.
+  /// The mean over the rows of a loss that `sc::training` takes, too: `step.loss(sc::losses::huber{}, y, model(x))`;
+  /// the sum if its reduction is `sum`. A target is as long as the output, or a class number for each row.
   template <losses::detail::HasLossCall L>
   constexpr tensor loss(L const& loss, tensor target, tensor output) {
     int const columns = output.length(-1), rows = static_cast<int>(output.shape().size() / columns);
     tensor const in_rows = reshape(target, {rows, losses::detail::target_columns_of(loss, columns)});
-    tensor const value = mean(losses::detail::call_loss(loss, *this, in_rows, reshape(output, {rows, columns})));
-    step_->loss = {tracing::tag_of<L>, target.id, output.id, value.id};
+    tensor value = mean(losses::detail::call_loss(loss, *this, in_rows, reshape(output, {rows, columns})));
+    auto const reduction = losses::detail::reduction_of(loss);
+    if (reduction == losses::reduction::sum) value = value * static_cast<float>(rows);
+    step_->loss = {tracing::tag_of<L>, target.id, output.id, value.id, reduction != losses::reduction::none};
     if constexpr (std::same_as<L, Wanted>) found_ = loss;
     return value;
   }
   /// One step of the optimizer on the weights of these models, along the gradient of the loss; it ends a sub-step.
   /// Values of the next sub-step are computed with the new weights. E2083 the loss has several elements; E2084 it
   /// depends on none of the weights; E2085 another `minimize` moves them; E2086 a value of an earlier sub-step.
+  /// Penalties that calls of models in this sub-step add to the loss, as an `activity_regularizer`, are minimized, too.
   template <Optimizer O, std::same_as<weights_of_member>... More>
   constexpr void minimize(O const& optimizer, tensor loss, weights_of_member first, More... more) {
     auto& list = this->list();
@@ -164,16 +169,27 @@ class step_words : public operations::tracer {
       if (number == wanted_) found_ = optimizer;
   }
   /// Carries out the sub-steps of `f()` `times` times, with new random numbers each time: `step.repeat(5, [&] { ...
-  /// })`.
+  /// })`. E2099 `times` is less than 1, `f` has no minimize, or one `repeat` stands inside another one.
   template <class F>
   constexpr void repeat(int times, F const& f) {
+    auto& problem = list().problem;
     auto const first = static_cast<int>(step_->sub_steps.size());
     std::size_t const blocks = step_->blocks.size();
+    if (times < 1)
+      problem.report(2099, "a training step repeats sub-steps ", times, " times; it carries them out once at least");
+    if (step_->open_repeats++ > 0)
+      problem.report(
+          2099, "a training step calls step.repeat inside of step.repeat; write one, with the product of the counts");
     f();
+    --step_->open_repeats;
+    auto const end = static_cast<int>(step_->sub_steps.size());
+    if (end == first)
+      problem.report(2099, "a training step calls step.repeat without a minimize inside, which ends a sub-step");
     while (step_->blocks.size() > blocks) step_->blocks.pop_back();
-    step_->blocks.push_back({first, static_cast<int>(step_->sub_steps.size()), times});
+    step_->blocks.push_back({first, end, times});
   }
-  /// Reports a number under a name: `fit` shows its mean over the sub-steps of an epoch. E2089 a name is used twice.
+  /// Reports a number under a name: `fit` shows its mean over the sub-steps of an epoch. E2089 a name is used twice;
+  /// E2098 the number is computed from weights or random numbers after the last minimize.
   constexpr void metric(std::string_view name, tensor value) {
     auto& list = this->list();
     if (value.shape().size() != 1)

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Models of a training step: frozen layers stay as they are, layers with several outputs, moving means move once with
+// each call.
+#include <stagecraft/models/fine_tuning.hpp>
+#include <stagecraft/steps.hpp>
+#include <cstddef>
+#include <doctest/doctest.h>
+#include <string>
+#include <utility>
+
+namespace sc = stagecraft;
+using namespace sc::layers;
+
+namespace {
+
+constexpr int batch = 4;
+
+template <class Array>
+Array fill(Array values, float number) {
+  for (float& value : values) value = number = number * 3.7F * (1 - number);
+  return values;
+}
+template <class Step>
+using trainer_of = sc::step_trainer<Step, sc::step_options{.batch_size = batch}>;
+
+/// One model that learns to be y.
+template <class M>
+struct one_model : sc::training_step<one_model<M>, input{4}, input{1}> {
+  sc::trained<M, "net"> net;
+  static constexpr auto optimizer = sc::optimizers::sgd{.learning_rate = 0.1F};
+  constexpr void train(auto& step, auto x, auto y) const {
+    auto const loss = step.mean(square(net(x) - y));
+    step.minimize(optimizer, loss, weights_of(net));
+    step.metric("error", loss);
+  }
+};
+using base = sc::sequential<input{4}, dense{3, sc::tanh}>;
+using fine_tuned = sc::sequential<input{4}, sc::frozen<base>{}, dense{2, {.trainable = false}}, dense{1}>;
+using frozen_whole = sc::sequential<input{4}, sc::frozen<base>{}, dense{1, {.trainable = false}}>;
+static_assert(sc::detail::facts_of_step<one_model<frozen_whole>>.problem.code == 2084);
+
+struct last_state : sc::functional<last_state> {
+  static constexpr auto build(auto& model) {
+    auto [y, h, c] = lstm(3, {.return_state = true})(reshape(2, 2)(model.input(4)));
+    return dense(1)(h);
+  }
+};
+using plain_lstm = sc::sequential<input{4}, reshape{2, 2}, lstm{3}, dense{1}>;
+
+/// Two models, the first of which ends in a loop.
+template <bool IsStale>
+struct after_a_loop : sc::training_step<after_a_loop<IsStale>, input{4}, input{1}> {
+  sc::trained<sc::sequential<input{4}, reshape{2, 2}, lstm{3}>, "loop"> loop;
+  sc::trained<sc::sequential<input{3}, dense{1}>, "line"> line;
+  static constexpr auto optimizer = sc::optimizers::sgd{.learning_rate = 0.1F};
+  constexpr void train(auto& step, auto x, auto y) const {
+    auto found = loop(x);
+    step.minimize(optimizer, step.mean(square(found - y)), weights_of(loop));
+    if (!IsStale) found = loop(x);
+    step.minimize(optimizer, step.mean(square(line(found) - y)), weights_of(line));
+  }
+};
+static_assert(sc::detail::facts_of_step<after_a_loop<true>>.problem.code == 2086);
+static_assert(!sc::detail::facts_of_step<after_a_loop<false>>.problem.failed());
+
+struct normalized : sc::training_step<normalized, input{1}, input{1}> {
+  sc::trained<sc::sequential<input{1}, batch_normalization{{.momentum = 0.5}}, dense{1}>, "net"> net;
+  sc::trained<sc::sequential<input{1}, dense{1}>, "line"> line;
+  static constexpr auto optimizer = sc::optimizers::sgd{.learning_rate = 0.1F};
+  constexpr void train(auto& step, auto x, auto z) const {
+    auto const both = net(x) - net(z), more = net(z + 16);
+    step.minimize(optimizer, step.mean(square(both + more)), weights_of(net));
+    step.minimize(optimizer, step.mean(square(line(net(x)) - 1)), weights_of(line));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("frozen layers stay as they are") {
+  trainer_of<one_model<fine_tuned>> model;
+  auto const before = model.get_weights<"net">();
+  auto const x = fill(xt::xtensor<float, 2>(xt::zeros<float>({batch, 4})), 0.1F);
+  model.train_on_batch(x, fill(xt::xtensor<float, 2>(xt::zeros<float>({batch, 1})), 0.3F));
+  auto const after = model.get_weights<"net">();
+  REQUIRE(after.size() == 6);
+  int moved = 0;
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    CAPTURE(after[i].name);
+    bool const is_last = after[i].shape.back() == 1;
+    CHECK((after[i] == before[i]) == !is_last);
+    moved += is_last ? 1 : 0;
+  }
+  CHECK(moved == 2);
+}
+
+TEST_CASE("a layer with several outputs is one that has one of them") {
+  trainer_of<one_model<last_state>> model;
+  trainer_of<one_model<plain_lstm>> expected;
+  expected.set_weights<"net">(model.get_weights<"net">());
+  auto const x = fill(xt::xtensor<float, 2>(xt::zeros<float>({batch, 4})), 0.1F);
+  auto const y = fill(xt::xtensor<float, 2>(xt::zeros<float>({batch, 1})), 0.3F);
+  for (int i = 0; i < 3; ++i) {
+    auto const value = expected.train_on_batch(x, y)[0];
+    CHECK(value > 0);
+    CHECK(model.train_on_batch(x, y)[0] == doctest::Approx(value));
+  }
+}
+
+TEST_CASE("moving means move once with each call") {
+  trainer_of<normalized> model;
+  xt::xtensor<float, 2> const x{{1}, {2}, {3}, {2}}, z{{5}, {7}, {5}, {7}};
+  model.train_on_batch(x, z);
+  auto const weights = model.get_weights<"net">();
+  double mean = 0, variance = 1;
+  // Calls with x, z, z + 16 and x: their means and variances.
+  for (auto const& [of_mean, of_variance] : {std::pair{2.0, 0.5}, {6.0, 1.0}, {22.0, 1.0}, {2.0, 0.5}}) {
+    mean = (mean + of_mean) / 2;
+    variance = (variance + of_variance) / 2;
+  }
+  int found = 0;
+  for (auto const& each : weights) {
+    bool const is_mean = each.name.find("moving_mean") != std::string::npos;
+    if (!is_mean && each.name.find("moving_variance") == std::string::npos) continue;
+    CHECK(static_cast<double>(each.values[0]) == doctest::Approx(is_mean ? mean : variance).epsilon(1e-5));
+    ++found;
+  }
+  CHECK(found == 2);
+}
