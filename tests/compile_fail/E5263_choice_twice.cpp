@@ -11,7 +11,7 @@
 namespace sc = stagecraft;
 using namespace sc::layers;
 
-using mlp = sc::sequential<input{28, 28}, flatten{}, dense{10}>;
+using mlp = sc::sequential<input{784}, dense{10}>;
 inline constexpr auto training = sc::training{.loss = sc::losses::sparse_categorical_crossentropy{}};
 
 #ifdef STAGECRAFT_BAD

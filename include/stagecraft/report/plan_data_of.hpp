@@ -264,7 +264,7 @@ template <Model M, auto Training, class Machine, plan_choices Choices = plan_cho
 [[nodiscard]] plan_data plan_data_of() {
   static_assert(detail::report<detail::plan_choices_problem<Choices>>());
   static_assert(detail::report<detail::profile_machine_problem<Machine>>());
-  if constexpr (detail::profile_machine_problem<Machine>.failed())
+  if constexpr (detail::plan_choices_problem<Choices>.failed() || detail::profile_machine_problem<Machine>.failed())
     return {};
   else
     return detail::make_plan_data<M, Training, Machine, detail::complete_choices<Training, Choices>>();

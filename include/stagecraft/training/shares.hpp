@@ -10,6 +10,7 @@
 #include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/policy/weight_storage.hpp>
+#include <stagecraft/machines/ipu_devices.hpp>
 #include <stagecraft/training/trained_model.hpp>
 #include <stagecraft/training/weight_views.hpp>
 #include <algorithm>

@@ -5,6 +5,7 @@
 
 #include <stagecraft/layers/core/input.hpp>
 #include <stagecraft/losses/loss.hpp>
+#include <stagecraft/losses/reduction.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
 #include <stagecraft/training/steps/traced_step.hpp>
 #include <array>
