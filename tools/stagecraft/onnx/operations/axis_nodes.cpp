@@ -139,6 +139,25 @@ void expand(trace& to, onnx_node const& node) {
                                   {x}, lengths)));
 }
 
+/// The lengths of a product of matrices, which are the last two axes of operands of one rank; the others broadcast.
+std::vector<int> lengths_of_product(std::array<std::vector<std::int64_t>, 2> const& shape) {
+  auto const& [a, b] = shape;
+  auto const last = a.size() - 1;
+  if (a[last] != b[last - 1]) throw unsupported("has a matrix that does not fit its input");
+  std::vector<int> lengths;
+  for (std::size_t i = 0; i + 1 < last; ++i) {
+    if (a[i] != b[i] && a[i] != 1 && b[i] != 1) throw unsupported("has inputs whose lengths do not fit");
+    lengths.push_back(static_cast<int>(std::max(a[i], b[i])));
+  }
+  lengths.push_back(static_cast<int>(a[last - 1])), lengths.push_back(static_cast<int>(b[last]));
+  return lengths;
+}
+/// Writes the product; a constant stands after the tensors in `x`, wherever the node has it.
+void write_product(traced_operation& made, bool begins_with_tensor) {
+  std::size_t const first = begins_with_tensor ? 0 : 1;
+  made.code = [first](operands const& x) { return "ops.matmul("_cpp + x[first] + ", " + x[1 - first] + ")"; };
+}
+
 /// A product of matrices in a graph without samples: vectors are rows on the left and columns on the right.
 void product_of_all(trace& to, onnx_node const& node) {
   if (node.inputs.size() != 2) throw unsupported("lacks inputs");
@@ -171,17 +190,8 @@ void product_of_all(trace& to, onnx_node const& node) {
       made.constants.push_back(constant), made.names.push_back(constant_name(node.inputs[i]));
     }
   }
-  auto const last = at(rank) - 1;
-  if (shape[0][last] != shape[1][last - 1]) throw unsupported("has a matrix that does not fit its input");
-  std::vector<int> lengths;
-  for (std::size_t i = 0; i + 1 < last; ++i) {
-    if (shape[0][i] != shape[1][i] && shape[0][i] != 1 && shape[1][i] != 1)
-      throw unsupported("has inputs whose lengths do not fit");
-    lengths.push_back(static_cast<int>(std::max(shape[0][i], shape[1][i])));
-  }
-  lengths.push_back(static_cast<int>(shape[0][last - 1])), lengths.push_back(static_cast<int>(shape[1][last]));
-  std::size_t const first = is_tensor[0] ? 0 : 1;
-  made.code = [=](operands const& x) { return "ops.matmul("_cpp + x[first] + ", " + x[1 - first] + ")"; };
+  auto const lengths = lengths_of_product(shape);
+  write_product(made, is_tensor[0]);
   std::vector<int> units;
   if (ranks[0] == 1) units.push_back(rank - 2);
   if (ranks[1] == 1) units.push_back(rank - 1);
@@ -217,17 +227,8 @@ void matrix_product(trace& to, onnx_node const& node) {
     shape[i].assign(x.lengths.begin(), x.lengths.end());
     tensors.push_back(x);
   }
-  auto const last = at(rank) - 2;
-  if (shape[0][last] != shape[1][last - 1]) throw unsupported("has a matrix that does not fit its input");
-  std::vector<int> lengths;
-  for (std::size_t i = 0; i + 1 < last; ++i) {
-    if (shape[0][i] != shape[1][i] && shape[0][i] != 1 && shape[1][i] != 1)
-      throw unsupported("has inputs whose lengths do not fit");
-    lengths.push_back(static_cast<int>(std::max(shape[0][i], shape[1][i])));
-  }
-  lengths.push_back(static_cast<int>(shape[0][last - 1])), lengths.push_back(static_cast<int>(shape[1][last]));
-  std::size_t const first = is_tensor[0] ? 0 : 1;
-  made.code = [=](operands const& x) { return "ops.matmul("_cpp + x[first] + ", " + x[1 - first] + ")"; };
+  auto const lengths = lengths_of_product(shape);
+  write_product(made, is_tensor[0]);
   to.set(node, to.operate(std::move(made), tensors, lengths));
 }
 
