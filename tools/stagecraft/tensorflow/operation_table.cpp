@@ -199,7 +199,7 @@ constexpr std::array<std::pair<tensorflow_kind, std::string_view>, 13> kind_word
      {tensorflow_kind::tensor, "tensor"},
      {tensorflow_kind::function, "function"},
      {tensorflow_kind::texts, "texts"},
-     {tensorflow_kind::integers, "integers"},
+     {tensorflow_kind::whole_numbers, "integers"},
      {tensorflow_kind::reals, "reals"},
      {tensorflow_kind::types, "types"},
      {tensorflow_kind::other, "list"}}};
