@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The trainer of a step of one's own that is what `fit` does, and the options of `fit` with a step.
+// The trainer of a training step of one's own that does what `fit` does, and the options of `fit` with a step.
 #pragma once
 
 #include <stagecraft/training/steps/sub_step.hpp>
@@ -9,7 +9,7 @@
 
 namespace stagecraft {
 
-/// Options of `fit` with a step of one's own: those of fit_options that it has.
+/// Options of `fit` with a training step of one's own: those of fit_options that apply to it.
 struct step_fit_options {
   int epochs = 1;   ///< number of the epoch, from 1, after which training ends
   int verbose = 1;  ///< output: 0 nothing, 1 a progress bar, 2 one line per epoch
@@ -28,8 +28,8 @@ struct step_fit_options {
 
 namespace stagecraft::trainers {
 
-/// The trainer of a step that is what `fit` does: that of its model, with the layers' kernels, and with the bits of
-/// `fit`. Weights have the names that they have in the model.
+/// The trainer of a training step that does what `fit` does: the trainer of its model, with the layers' kernels and the
+/// bits of `fit`. Weights have the names that they have in the model.
 template <class Step, step_options Options, class Machine>
 class fit_step_trainer : public model_trainer<type_of_tag<facts_of_step<Step>.members[0].type>,
                                               settings_of<training_of_fit<Step, Options>>, Machine> {

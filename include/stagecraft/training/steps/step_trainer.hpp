@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Trains with a step of one's own: `fit` and its relatives. Keras counterpart: Model.fit with a `train_step`.
+// Trains with a training step of one's own: `fit` and its relatives. Keras counterpart: Model.fit with a `train_step`.
 #pragma once
 
 #include <stagecraft/host/host.hpp>
@@ -25,7 +25,7 @@
 
 namespace stagecraft::trainers {
 
-/// The type behind `step_trainer<...>`: a session for each sub-step, all of which have the same weights in one memory.
+/// The type that `step_trainer<...>` names: a session for each sub-step; all of them share the weights in one memory.
 template <class Step, step_options Options, class Machine>
 class own_step_trainer : public trainable, public step_runs<Step, Options, Machine> {
   using runs = step_runs<Step, Options, Machine>;
@@ -59,8 +59,8 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
   }
 
   /// Trains for `epochs` epochs on the step's inputs, one array for each: `fit(x)`, `fit(sc::inputs(x, y))`. Logs have
-  /// the step's metrics, means over the sub-steps of an epoch; a step without metrics reports "loss", and "loss_1" and
-  /// so on of later sub-steps. Errors: data_error E4001 to E4003, E4008, E4010, E4011.
+  /// the step's metrics, as means over the sub-steps of an epoch; a step without metrics reports "loss", then "loss_1"
+  /// and so on for later sub-steps. Errors: data_error E4001 to E4003, E4008, E4010, E4011.
   [[gnu::cold]] training_history fit(sample_set const& x, step_fit_options const& options = {}) {
     check_inputs<first_session>(x);
     check_at_least("epochs", options.epochs, 1);
@@ -108,8 +108,8 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
     return fit(joined(x, y), options);
   }
 
-  /// One step on one full batch. Returns what it reports, in the order of the metrics. Allocates nothing. Errors: E4003
-  /// another number of samples than the batch's.
+  /// Trains one step on one full batch, and returns the values that it reports, in the order of the metrics. Allocates
+  /// nothing. Errors: E4003 another number of samples than the batch's.
   batch_values train_on_batch(sample_set const& x) {
     check_inputs<first_session>(x);
     if (x.count() != Options.batch_size)
@@ -120,7 +120,7 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
   }
   batch_values train_on_batch(sample_set const& x, sample_set const& y) { return train_on_batch(joined(x, y)); }
 
-  /// The names of what a batch reports.
+  /// The names of the values that a batch reports.
   [[nodiscard]] static std::string value_name(std::size_t index) {
     if constexpr (has_metrics) return std::string(facts.metrics[index].view());
     std::string name("loss");
@@ -128,7 +128,7 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
     return name;
   }
 
-  /// Copies of all weights, a model after the other, under names such as "critic/dense/kernel:0".
+  /// Copies all weights, one model after the other, with names such as "critic/dense/kernel:0".
   [[nodiscard]] std::vector<weight_array> get_weights() const override {
     std::vector<weight_array> all;
     for_each_member([&]<std::size_t Member>() {
@@ -214,7 +214,7 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
     return all;
   }
 
-  /// All sub-steps of one batch, in their order.
+  /// Runs all sub-steps on one batch, in their order.
   void run(sample_set const& x, tracing::array_view<std::int32_t const> rows) {
     for (int block = 0; block < facts.block_count; ++block)
       for (int time = 0; time < facts.blocks[block].times; ++time)
@@ -335,7 +335,7 @@ struct invalid_step_trainer {
   xt::xarray<float> predict(sample_set const&) { return {}; }
 };
 
-/// Which class carries out a step.
+/// The kinds of trainer that carry out a step.
 enum class step_kind : unsigned char { invalid, own, of_fit };
 template <class Step, class Machine>
 inline constexpr step_kind kind_of_step = [] {
@@ -367,9 +367,9 @@ namespace stagecraft {
 ///     model.fit(images, {.epochs = 20});
 ///
 /// Each `minimize` of the step ends a sub-step, which is planned as a model of its own whose one layer computes the
-/// loss from the step's inputs; all have the same weights. A step that is what `fit` does, one model and one loss by
-/// step.loss, is carried out by its model's own trainer. Errors: E2083 to E2090, E2098, E2099, and those of layers and
-/// optimizers; E2092 a machine with IPUs.
+/// loss from the step's inputs; all share the same weights. A step that does what `fit` does, with one model and one
+/// loss by step.loss, is carried out by its model's own trainer. Errors: E2083 to E2090, E2098, E2099, and those of
+/// layers and optimizers; E2092 a machine with IPUs.
 template <class Step, step_options Options = {}, class Machine = host<1>,
           class Verdict = typename detail::early_verdict<detail::step_problem<Step, Machine>>::checked>
 using step_trainer = typename Verdict::template model<

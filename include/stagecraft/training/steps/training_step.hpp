@@ -61,7 +61,7 @@ class trained : public operations::step_member {
   friend constexpr trainers::weights_of_member weights_of(trained const& member) { return {&member}; }
 
  private:
-  /// Takes the next number and a name of its own.
+  /// Takes the next number, and a name that no other member has.
   constexpr int join(operations::traced_step& step) const {
     auto& own = step.members.emplace_back();
     fixed_name const base = Name.length > 0 ? fixed_name(Name.view()) : fixed_name(graph_of<M>.name());
@@ -107,11 +107,11 @@ class trained : public operations::step_member {
 
 namespace stagecraft::trainers {
 
-/// No optimizer is copied.
+/// Stands for the case that no optimizer is copied.
 struct no_optimizer {};
 
-/// The argument `step` of a step's `train`. It has all words of `ops`, see operations/tracer.hpp. `Wanted`: the type of
-/// an optimizer or a loss that is copied.
+/// The argument `step` of a step's `train`. It has all words of `ops`, see operations/tracer.hpp. `Wanted` is the type
+/// of an optimizer or a loss that is copied.
 template <class Wanted = no_optimizer>
 class step_words : public operations::tracer {
   using tensor = operations::tensor;
@@ -129,8 +129,8 @@ class step_words : public operations::tracer {
   constexpr tensor sum(tensor x) { return sum(flat(x), 0); }
   constexpr tensor max(tensor x) { return max(flat(x), 0); }
 
-  /// The mean over the rows of a loss that `sc::training` takes, too: `step.loss(sc::losses::huber{}, y, model(x))`;
-  /// the sum if its reduction is `sum`. A target is as long as the output, or a class number for each row.
+  /// The mean, over the rows, of a loss that `sc::training` takes, too: `step.loss(sc::losses::huber{}, y, model(x))`;
+  /// the sum if its reduction is `sum`. A target is as long as the output, or has a class number for each row.
   template <losses::detail::HasLossCall L>
   constexpr tensor loss(L const& loss, tensor target, tensor output) {
     int const columns = output.length(-1), rows = static_cast<int>(output.shape().size() / columns);
@@ -142,10 +142,11 @@ class step_words : public operations::tracer {
     if constexpr (std::same_as<L, Wanted>) found_ = loss;
     return value;
   }
-  /// One step of the optimizer on the weights of these models, along the gradient of the loss; it ends a sub-step.
-  /// Values of the next sub-step are computed with the new weights. E2083 the loss has several elements; E2084 it
-  /// depends on none of the weights; E2085 another `minimize` moves them; E2086 a value of an earlier sub-step.
-  /// Penalties that calls of models in this sub-step add to the loss, as an `activity_regularizer`, are minimized, too.
+  /// Takes one step of the optimizer on the weights of these models, along the gradient of the loss, and ends a
+  /// sub-step. Values of the next sub-step are computed with the new weights. Penalties that calls of models in this
+  /// sub-step add to the loss, as an `activity_regularizer` does, are minimized, too. E2083 the loss has several
+  /// elements; E2084 it depends on none of the weights; E2085 another `minimize` moves them; E2086 a value of an
+  /// earlier sub-step.
   template <Optimizer O, std::same_as<weights_of_member>... More>
   constexpr void minimize(O const& optimizer, tensor loss, weights_of_member first, More... more) {
     auto& list = this->list();
@@ -214,7 +215,7 @@ class step_words : public operations::tracer {
   Wanted found_{};
 };
 
-/// Stands where a step's base says what its inputs are.
+/// The inputs that the base of a training step names.
 template <layers::input... Inputs>
 struct inputs_of_step {
   static constexpr std::size_t count = sizeof...(Inputs);
@@ -225,7 +226,7 @@ struct inputs_of_step {
 
 namespace stagecraft {
 
-/// Base of a training step of one's own, with the inputs that `train` takes, without the batch:
+/// The base of a training step of one's own; it names the inputs that `train` takes, without the batch:
 ///
 ///     struct gan_step : sc::training_step<gan_step, input{28, 28}> {
 ///       sc::trained<generator_model, "generator"> generator;
@@ -243,7 +244,7 @@ struct training_step {
   using step_inputs = trainers::inputs_of_step<Inputs...>;
 };
 
-/// What a step's trainer must know before it runs.
+/// Options of a step's trainer that are fixed at compile time.
 struct step_options {
   int batch_size = 32;     ///< samples of a batch; a last one that is not full is left out
   std::uint64_t seed = 1;  ///< seed of the initial weights, of the random numbers and of the shuffling
