@@ -7,7 +7,7 @@ namespace stagecraft {
 /// While it is 0, a new minor version may change interfaces.
 inline constexpr int version_major = 0;
 /// New with each release that adds or changes.
-inline constexpr int version_minor = 1;
+inline constexpr int version_minor = 2;
 /// New with each release that only mends.
 inline constexpr int version_patch = 0;
 

@@ -11,7 +11,10 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Where a file names the version.
 PLACES = {"packaging/debian/changelog": r"^stagecraft \(([\d.]+)\)", "packaging/vcpkg/vcpkg.json": r'"version-semver": "([\d.]+)"',
-          "CITATION.cff": r"^version: ([\d.]+)$"}
+          "CITATION.cff": r"^version: ([\d.]+)$", ".github/ISSUE_TEMPLATE/bug.yml": r'placeholder: "([\d.]+),'}
+# Where a file names it without its last number, each time.
+MINOR_PLACES = {"README.md": r"find_package\(stagecraft ([\d.]+)", "docs/building.md": r"find_package\(stagecraft ([\d.]+)",
+                "docs/stability.md": r"^This is version ([\d.]+)\.", "tests/consumer/find_package/CMakeLists.txt": r"find_package\(stagecraft ([\d.]+)"}
 
 
 def main():
@@ -22,6 +25,13 @@ def main():
         found = re.search(pattern, (ROOT / name).read_text(encoding="utf-8"), re.M)
         if not found or found[1] != version:
             wrong.append(f"{name} names version {found[1] if found else 'none'}; include/stagecraft/version.hpp has {version}")
+    for name, pattern in MINOR_PLACES.items():
+        found = set(re.findall(pattern, (ROOT / name).read_text(encoding="utf-8"), re.M))
+        if found != {version.rpartition(".")[0]}:
+            wrong.append(f"{name} names version {', '.join(sorted(found)) or 'none'}; include/stagecraft/version.hpp has {version}")
+    released = re.findall(r"^## (\d[\d.]*)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
+    if released[:1] != [version]:
+        wrong.append(f"CHANGELOG.md: the newest release is {', '.join(released[:1]) or 'none'}; include/stagecraft/version.hpp has {version}")
     print("\n".join(wrong))
     return 1 if wrong else 0
 

@@ -44,7 +44,7 @@ struct stagecraft_description {
   struct stagecraft_tensor const* inputs;
   int output_count;
   struct stagecraft_tensor const* outputs;
-  char const* stagecraft_version; /* of the library that it is made with, "0.1.0" */
+  char const* stagecraft_version; /* of the library that it is made with: "major.minor.patch" */
   /* Since version 2: sizes of batches that it computes, increasing, the last one batch_size; 0: that one alone. */
   int batch_size_count;
   int const* batch_sizes;

@@ -22,11 +22,8 @@ namespace {
 /// The order of the calls in the file is significant.
 template <class Json>
 Json read_json(std::string const& path) {
-  io::byte_source const source(path);
-  std::string text(source.size(), ' ');
-  source.read(0, std::as_writable_bytes(std::span(text)));
   try {
-    return Json::parse(text);
+    return Json::parse(read_text_file(path));
   } catch (json::exception const& why) {
     throw file_error("E5030", path + ": it is not JSON: " + why.what());
   }
@@ -128,6 +125,13 @@ std::string header_of(json const& how) {
 }
 
 }  // namespace
+
+std::string read_text_file(std::string const& path) {
+  io::byte_source const source(path);
+  std::string text(source.size(), ' ');
+  source.read(0, std::as_writable_bytes(std::span(text)));
+  return text;
+}
 
 std::string processing_header(std::string const& folder) {
   try {

@@ -32,6 +32,9 @@ struct application_machine {
 /// application.json cannot be read.
 [[nodiscard]] std::optional<application_machine> converted_machine(std::string const& folder);
 
+/// Reads a whole file. Throws file_error E5001 if it cannot be read.
+[[nodiscard]] std::string read_text_file(std::string const& path);
+
 /// Reads a file of an exported model, with its keys in their order. Throws file_error E5001 if it cannot be read, E5030
 /// if it is no JSON.
 [[nodiscard]] io::json read_json_file(std::string const& path);

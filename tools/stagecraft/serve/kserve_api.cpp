@@ -18,8 +18,6 @@ namespace stagecraft::tool {
 
 namespace {
 
-using io::json;
-
 std::string version_text() {
   return std::to_string(version_major) + "." + std::to_string(version_minor) + "." + std::to_string(version_patch);
 }
@@ -345,29 +343,42 @@ http_response infer(server_state& state, model_path const& path, http_request& h
   return response;
 }
 
-json tensors_of(std::vector<serving::tensor_spec> const& specs) {
-  auto list = json::array();
+void write_tensors(json_writer& writer, std::vector<serving::tensor_spec> const& specs) {
+  writer.begin('[');
   for (auto const& spec : specs) {
-    auto shape = json::array({-1});
-    for (auto const length : spec.shape) shape.push_back(length);
-    list.push_back({{"name", spec.name}, {"datatype", "FP32"}, {"shape", shape}});
+    writer.begin('{').key("name").value(spec.name).key("datatype").value("FP32").key("shape").begin('[').value(-1);
+    for (auto const length : spec.shape) writer.value(length);
+    writer.end().end();
   }
-  return list;
+  writer.end();
+}
+
+http_response metadata(std::string const& name, served_version const& version) {
+  auto const& known = version.runtime->description();
+  json_writer writer;
+  writer.begin('{').key("name").value(name);
+  writer.key("versions").begin('[').value(std::to_string(version.number)).end();
+  write_tensors(writer.key("platform").value("stagecraft").key("inputs"), known.inputs);
+  write_tensors(writer.key("outputs"), known.outputs);
+  return {.body = std::move(writer.end()).text()};
 }
 
 }  // namespace
 
 http_response answer_kserve(server_state& state, http_request& request) {
   bool const reads = request.method == "GET";
-  auto const dump = [](json const& body) { return body.dump(-1, ' ', false, json::error_handler_t::replace) + "\n"; };
-  if (reads && request.path == "/v2")
-    return {.body =
-                dump({{"name", "stagecraft"}, {"version", version_text()}, {"extensions", {"binary_tensor_data"}}})};
-  if (reads && request.path == "/v2/health/live") return {.body = dump({{"live", true}})};
+  json_writer writer;
+  if (reads && request.path == "/v2") {
+    writer.begin('{').key("name").value("stagecraft").key("version").value(version_text());
+    writer.key("extensions").begin('[').value("binary_tensor_data").end();
+    return {.body = std::move(writer.end()).text()};
+  }
+  // Health is answered without an allocation, whatever memory lacks.
+  if (reads && request.path == "/v2/health/live") return {.body = "{\"live\":true}"};
   if (reads && request.path == "/v2/health/ready") {
     bool is_ready = !state.is_stopping;
     for (auto const& [name, model] : state.models) is_ready = is_ready && model->version().runtime != nullptr;
-    return {.status = is_ready ? 200 : 503, .body = dump({{"ready", is_ready}})};
+    return {.status = is_ready ? 200 : 503, .body = is_ready ? "{\"ready\":true}" : "{\"ready\":false}"};
   }
   constexpr std::string_view begin = "/v2/models/";
   if (!request.path.starts_with(begin)) throw http_error{404, "Not found: " + request.path};
@@ -375,18 +386,10 @@ http_response answer_kserve(server_state& state, http_request& request) {
   if (path.rest == "/infer" && !reads) return infer(state, path, request);
   if (path.rest == "/ready" && reads) {
     (void)find_version(state, path.model, path.version);
-    return {.status = state.is_stopping ? 503 : 200,
-            .body = dump({{"name", path.model}, {"ready", !state.is_stopping}})};
+    writer.begin('{').key("name").value(path.model).key("ready").value(!state.is_stopping.load());
+    return {.status = state.is_stopping ? 503 : 200, .body = std::move(writer.end()).text()};
   }
-  if (path.rest.empty() && reads) {
-    auto const version = find_version(state, path.model, path.version);
-    auto const& known = version.runtime->description();
-    return {.body = dump({{"name", path.model},
-                          {"versions", {std::to_string(version.number)}},
-                          {"platform", "stagecraft"},
-                          {"inputs", tensors_of(known.inputs)},
-                          {"outputs", tensors_of(known.outputs)}})};
-  }
+  if (path.rest.empty() && reads) return metadata(path.model, find_version(state, path.model, path.version));
   throw http_error{404, "Not found: " + request.method + " " + request.path};
 }
 

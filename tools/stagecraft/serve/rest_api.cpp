@@ -5,15 +5,12 @@
 #include "serve/json_reader.hpp"
 #include "serve/tensor_json.hpp"
 
-#include <stagecraft/io/detail/option_json.hpp>
 #include <algorithm>
 #include <utility>
 
 namespace stagecraft::tool {
 
 namespace {
-
-using io::json;
 
 std::string shape_text(std::vector<std::int64_t> const& shape) {
   std::string text = "(";
@@ -193,46 +190,56 @@ http_response predict(server_state& state, served_version const& version, http_r
 
 http_response status(server_state const& state, model_path const& path) {
   auto const found = state.models.find(path.model);
-  auto list = json::array();
+  json_writer writer;
+  writer.begin('{').key("model_version_status").begin('[');
+  bool is_empty = true;
   if (found != state.models.end()) {
     auto const states = found->second->states();
     for (auto each = states.rbegin(); each != states.rend(); ++each) {
       auto const& [number, of] = *each;
       if (path.version && *path.version != number) continue;
-      auto entry = json::object();
-      entry["version"] = std::to_string(number);
-      entry["state"] = of.state;
-      entry["status"]["error_code"] = of.error_message.empty() ? "OK" : "UNKNOWN";
-      entry["status"]["error_message"] = of.error_message;
-      list.push_back(std::move(entry));
+      is_empty = false;
+      writer.begin('{').key("version").value(std::to_string(number)).key("state").value(of.state);
+      writer.key("status").begin('{').key("error_code").value(of.error_message.empty() ? "OK" : "UNKNOWN");
+      writer.key("error_message").value(of.error_message).end().end();
     }
   }
-  if (list.empty()) throw http_error{404, "Could not find any versions of model " + path.model};
-  auto body = json::object();
-  body["model_version_status"] = std::move(list);
-  return {.body = body.dump(1, ' ', false, json::error_handler_t::replace) + "\n"};
+  if (is_empty) throw http_error{404, "Could not find any versions of model " + path.model};
+  return {.body = std::move(writer.end().end()).text()};
 }
 
-json signature_of(std::vector<serving::tensor_spec> const& specs) {
-  auto result = json::object();
+void write_signature(json_writer& writer, std::vector<serving::tensor_spec> const& specs) {
+  auto const write_length = [&](std::int64_t length) {
+    writer.begin('{').key("size").value(std::to_string(length)).key("name").value("").end();
+  };
+  writer.begin('{');
   for (auto const& spec : specs) {
-    auto dimensions = json::array({{{"size", "-1"}, {"name", ""}}});
-    for (auto const length : spec.shape) dimensions.push_back({{"size", std::to_string(length)}, {"name", ""}});
-    result[spec.name] = {{"dtype", "DT_FLOAT"},
-                         {"tensor_shape", {{"dim", dimensions}, {"unknown_rank", false}}},
-                         {"name", spec.name + ":0"}};
+    writer.key(spec.name)
+        .begin('{')
+        .key("dtype")
+        .value("DT_FLOAT")
+        .key("tensor_shape")
+        .begin('{')
+        .key("dim")
+        .begin('[');
+    write_length(-1);
+    for (auto const length : spec.shape) write_length(length);
+    writer.end().key("unknown_rank").value(false).end().key("name").value(spec.name + ":0").end();
   }
-  return result;
+  writer.end();
 }
 
 http_response metadata(std::string const& name, served_version const& version) {
   auto const& known = version.runtime->description();
-  json const signature{{"inputs", signature_of(known.inputs)},
-                       {"outputs", signature_of(known.outputs)},
-                       {"method_name", "tensorflow/serving/predict"}};
-  json const body{{"model_spec", {{"name", name}, {"signature_name", ""}, {"version", std::to_string(version.number)}}},
-                  {"metadata", {{"signature_def", {{"signature_def", {{"serving_default", signature}}}}}}}};
-  return {.body = body.dump(1, ' ', false, json::error_handler_t::replace) + "\n"};
+  json_writer writer;
+  writer.begin('{').key("model_spec").begin('{').key("name").value(name).key("signature_name").value("");
+  writer.key("version").value(std::to_string(version.number)).end();
+  writer.key("metadata").begin('{').key("signature_def").begin('{').key("signature_def").begin('{');
+  writer.key("serving_default").begin('{').key("inputs");
+  write_signature(writer, known.inputs);
+  write_signature(writer.key("outputs"), known.outputs);
+  writer.key("method_name").value("tensorflow/serving/predict").end().end().end().end();
+  return {.body = std::move(writer.end()).text()};
 }
 
 }  // namespace

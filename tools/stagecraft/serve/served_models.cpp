@@ -2,6 +2,7 @@
 #include "serve/served_models.hpp"
 
 #include "applications/application_source.hpp"
+#include "serve/json_reader.hpp"
 #include "serve/version_folders.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
@@ -10,25 +11,48 @@
 #include <exception>
 #include <filesystem>
 #include <limits>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 namespace stagecraft::tool {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+/// Reads the time that an application was converted with, without a tree of values: see json_writer.
+std::optional<int> read_timeout(std::string const& path) {
+  constexpr std::string_view key = "runtime_api_timeout_us";
+  std::optional<int> found;
+  auto const read = [&](json_reader& reader) {
+    if (reader.next() != json_reader::kind::object) return reader.skip();
+    reader.read_object([&](std::string const& name) {
+      if (name != key || reader.next() == json_reader::kind::null) return reader.skip();
+      std::int64_t time = -1;
+      if (!reader.read_integer(time) || time < 0 || time > std::numeric_limits<int>::max())
+        throw file_error("E5030", path + ": '" + std::string(key) + "' is no time in microseconds");
+      found = static_cast<int>(time);
+    });
+  };
+  try {
+    json_reader::read_all(read_text_file(path), read);
+  } catch (http_error const& why) {
+    throw file_error("E5030", path + ": it is not JSON: " + why.text);
+  }
+  return found;
+}
+
+}  // namespace
+
 serving::runtime_options served_model::options_of(std::string const& folder) const {
-  constexpr char const* key = "runtime_api_timeout_us";
   auto options = options_;
   auto const path = folder + "/application.json";
   if (runtime_api_timeout_us_) {
     options.runtime_api_timeout_us = *runtime_api_timeout_us_;
   } else if (fs::exists(path)) {
     (void)serving::detail::open_regular_file<serving::link_error>(path);  // reading a pipe would wait for its writer
-    auto const how = read_json_file(path);
-    auto const own = how.is_object() ? how.value(key, io::json()) : io::json();
-    if (!own.is_null() && (!own.is_number_integer() || own < 0 || own > std::numeric_limits<int>::max()))
-      throw file_error("E5030", path + ": '" + key + "' is no time in microseconds");
-    if (!own.is_null()) options.runtime_api_timeout_us = own.get<int>();
+    if (auto const time = read_timeout(path)) options.runtime_api_timeout_us = *time;
   }
   return options;
 }

@@ -61,4 +61,42 @@ void write_text(std::string_view text, std::string& to) {
   to += io::json(std::string(text)).dump(-1, ' ', false, io::json::error_handler_t::replace);
 }
 
+void json_writer::separate() {
+  if (!std::exchange(is_first_, false)) text_ += ", ";
+}
+
+json_writer& json_writer::append(std::string_view word) {
+  separate();
+  text_ += word;
+  return *this;
+}
+
+json_writer& json_writer::begin(char bracket) {
+  separate();
+  text_ += bracket;
+  open_ += bracket == '{' ? '}' : ']';
+  is_first_ = true;
+  return *this;
+}
+
+json_writer& json_writer::end() {
+  text_ += open_.back();
+  open_.pop_back();
+  is_first_ = false;
+  return *this;
+}
+
+json_writer& json_writer::key(std::string_view name) {
+  value(name);
+  text_ += ": ";
+  is_first_ = true;
+  return *this;
+}
+
+json_writer& json_writer::value(std::string_view text) {
+  separate();
+  write_text(text, text_);
+  return *this;
+}
+
 }  // namespace stagecraft::tool

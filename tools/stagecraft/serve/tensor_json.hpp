@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes tensors as JSON: nested lists.
+// Writes answers as JSON: tensors as nested lists, and small objects. It makes no tree of values, since the destructor
+// of nlohmann's allocates, and the program would end where memory lacks.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace stagecraft::tool {
@@ -25,5 +28,29 @@ void write_tensor(float const* values, std::vector<std::int64_t> const& shape, n
                   std::string& to);
 /// Appends a text in quotes.
 void write_text(std::string_view text, std::string& to);
+
+/// Writes objects and lists in order: `writer.begin('{').key("ready").value(true).end().text()`.
+class json_writer {
+ public:
+  /// Begins an object, '{', or a list, '['.
+  json_writer& begin(char bracket);
+  /// Ends the innermost object or list.
+  json_writer& end();
+  /// Names the next value, of an object.
+  json_writer& key(std::string_view name);
+  json_writer& value(std::string_view text);
+  json_writer& value(char const* text) { return value(std::string_view(text)); }
+  json_writer& value(std::same_as<bool> auto truth) { return append(truth ? "true" : "false"); }
+  json_writer& value(std::int64_t number) { return append(std::to_string(number)); }
+  /// Returns the text, with a newline.
+  [[nodiscard]] std::string text() && { return std::move(text_ += '\n'); }
+
+ private:
+  json_writer& append(std::string_view word);
+  void separate();
+
+  std::string text_, open_;  ///< open_: the closing brackets of what has begun
+  bool is_first_ = true;     ///< of its object or list, or behind a key
+};
 
 }  // namespace stagecraft::tool

@@ -342,10 +342,19 @@ inline constexpr auto training_of_fit =
              .replicated_metric_reduction_method = Options.replicated_metric_reduction_method,
              .seed = Options.seed};
 
+/// An optimizer for weights that have the names of models and layers of a step.
+template <class O>
+constexpr O optimizer_in_step(O optimizer) {
+  if constexpr (requires { optimizer.rates.in_step; }) optimizer.rates.in_step = true;
+  if constexpr (requires { optimizer.optimizer.learning_rate; })
+    optimizer.optimizer = optimizer_in_step(optimizer.optimizer);
+  return optimizer;
+}
+
 /// Each sub-step draws random numbers of its own.
 template <class Step, int Number, step_options Options>
 inline constexpr auto training_of_sub_step =
-    training{.optimizer = optimizer_of_sub_step<Step, Number>,
+    training{.optimizer = optimizer_in_step(optimizer_of_sub_step<Step, Number>),
              .loss = loss_of_sub_step{},
              .batch_size = Options.batch_size,
              .steps_per_execution = micro_batches_of_step<Options>,

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace stagecraft::tool {
 
@@ -19,7 +20,7 @@ struct http_request {
 struct http_response {
   int status = 200;
   std::string body;
-  std::string content_type = "application/json";
+  std::string_view content_type = "application/json";  ///< a constant
   std::int64_t json_length = -1;  ///< bytes of JSON before binary tensors in the answer; -1: all are JSON
 };
 
