@@ -151,7 +151,8 @@ struct own_run_model : functional<own_run_model<Step, Run>> {
 /// A session of `test` or `predict` that shares the weights of a step's trainer; empty if the step has none.
 template <class Step, own_run Run, step_options Options, class Machine, bool Exists = (inputs_of_run<Step, Run> > 0)>
 struct own_run_session {
-  static constexpr auto description = inference{.batch_size = Options.batch_size, .seed = Options.seed};
+  static constexpr auto description =
+      inference{.batch_size = Options.batch_size, .num_replicas = 1, .seed = Options.seed};
   using session_type = session_of_run<own_run_model<Step, Run>, description, Machine>;
 
   owned<session_type> session;

@@ -325,20 +325,45 @@ template <class Step, int Number>
 inline constexpr auto optimizer_of_sub_step =
     copy_option<Step, type_of_tag<facts_of_step<Step>.sub_steps[Number].optimizer>, Number>();
 
+/// Number of batches that a step takes for each replica.
+template <step_options Options>
+inline constexpr int micro_batches_of_step = Options.gradient_accumulation.gradient_accumulation_steps_per_replica > 0
+                                                 ? Options.gradient_accumulation.gradient_accumulation_steps_per_replica
+                                                 : 1;
+
 /// The training of the model of a step that does what `fit` does.
 template <class Step, step_options Options>
 inline constexpr auto training_of_fit =
     training{.optimizer = optimizer_of_sub_step<Step, 0>,
              .loss = copy_option<Step, type_of_tag<facts_of_step<Step>.loss_of_fit>, -1>(),
              .batch_size = Options.batch_size,
+             .steps_per_execution = micro_batches_of_step<Options>,
+             .gradient_accumulation = Options.gradient_accumulation,
+             .num_replicas = Options.num_replicas,
+             .cross_replica_reduction = Options.cross_replica_reduction,
+             .replicated_metric_reduction_method = Options.replicated_metric_reduction_method,
              .seed = Options.seed};
+
+/// An optimizer for weights that have the names of models and layers of a step.
+template <class O>
+constexpr O optimizer_in_step(O optimizer) {
+  if constexpr (requires { optimizer.rates.in_step; }) optimizer.rates.in_step = true;
+  if constexpr (requires { optimizer.optimizer.learning_rate; })
+    optimizer.optimizer = optimizer_in_step(optimizer.optimizer);
+  return optimizer;
+}
 
 /// The training of a sub-step; each sub-step draws random numbers of its own.
 template <class Step, int Number, step_options Options>
 inline constexpr auto training_of_sub_step =
-    training{.optimizer = optimizer_of_sub_step<Step, Number>,
+    training{.optimizer = optimizer_in_step(optimizer_of_sub_step<Step, Number>),
              .loss = loss_of_sub_step{},
              .batch_size = Options.batch_size,
+             .steps_per_execution = micro_batches_of_step<Options>,
+             .gradient_accumulation = Options.gradient_accumulation,
+             .num_replicas = Options.num_replicas,
+             .cross_replica_reduction = Options.cross_replica_reduction,
+             .replicated_metric_reduction_method = Options.replicated_metric_reduction_method,
              .seed = Options.seed + static_cast<std::uint64_t>(Number) * 0x9e3779b97f4a7c15U};
 
 }  // namespace stagecraft::trainers

@@ -3,6 +3,8 @@
 // of its own.
 #pragma once
 
+#include <stagecraft/description/effective_options.hpp>
+#include <stagecraft/description/replication.hpp>
 #include <stagecraft/layers/core/input.hpp>
 #include <stagecraft/losses/loss.hpp>
 #include <stagecraft/losses/reduction.hpp>
@@ -244,9 +246,20 @@ struct training_step {
   using step_inputs = trainers::inputs_of_step<Inputs...>;
 };
 
-/// Options of a step's trainer that are fixed at compile time.
+/// Options of a step's trainer that are fixed at compile time: those fields of sc::training that a step has, with the
+/// same meaning.
 struct step_options {
-  int batch_size = 32;     ///< samples of a batch; a last one that is not full is left out
+  int batch_size = 32;  ///< samples of a batch; a last one that is not full is left out
+  /// Each sub-step adds up the gradients of several batches of each replica before it moves weights; all sub-steps of
+  /// one step take the same batches.
+  gradient_accumulation_options gradient_accumulation = {};
+  /// Copies of the models, each of which takes batches of its own; 0: as many as the machine has devices for.
+  int num_replicas = 0;
+  /// How the gradients of the replicas become one, wherever `minimize` stands.
+  stagecraft::cross_replica_reduction cross_replica_reduction = stagecraft::cross_replica_reduction::sum;
+  /// Which of the replicas' metrics are reported.
+  stagecraft::replicated_metric_reduction_method replicated_metric_reduction_method =
+      stagecraft::replicated_metric_reduction_method::none;
   std::uint64_t seed = 1;  ///< seed of the initial weights, of the random numbers and of the shuffling
 };
 
