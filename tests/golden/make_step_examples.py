@@ -150,7 +150,7 @@ def penalties(name="penalties", batch=8):
     add_weights(f"{name}/after", model.get_weights())
 
 
-def frozen_in_time(name="time", batch=4, steps=3):
+def frozen_in_time(name="time", batch=8, steps=3):
     """A frozen normalization inside of TimeDistributed uses its moving statistics; one that is trained moves them."""
     def normalized(wrapped):
         return layers.TimeDistributed(wrapped)
@@ -160,7 +160,8 @@ def frozen_in_time(name="time", batch=4, steps=3):
     base.trainable = False
     model = tf.keras.Sequential([layers.Input((steps, 4)), base, normalized(layers.Dense(3)),
                                  normalized(layers.BatchNormalization()), layers.Flatten(), layers.Dense(2)])
-    model.set_weights([np.abs(drawn(*w.shape)) + 0.3 for w in model.get_weights()])
+    draw_weights(model, 0.4)
+    model.set_weights([np.abs(w) + 0.2 if w.ndim == 1 else w for w in model.get_weights()])
     add_weights(f"{name}/before", model.get_weights())
     model.compile(legacy.SGD(0.05, momentum=0.9), "mean_squared_error")
     losses = []
