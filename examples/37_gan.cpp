@@ -51,7 +51,10 @@ int main(int argc, char** argv) {
     points(i, 1) = std::sin(angle) + 0.05F * normal(engine);
   }
 
-  sc::step_trainer<gan_step, sc::step_options{.batch_size = 64}> model;
+  // Two replicas, each on a thread and with batches of its own, whose gradients become one in each `minimize`.
+  static constexpr auto options = sc::step_options{
+      .batch_size = 32, .num_replicas = 2, .cross_replica_reduction = sc::cross_replica_reduction::mean};
+  sc::step_trainer<gan_step, options, sc::host<2>> model;
   model.fit(points, {.epochs = given.epochs, .verbose = 2});
 
   sc::predictor<generator_model, sc::inference{.batch_size = 64}> generator;

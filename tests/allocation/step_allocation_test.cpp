@@ -40,6 +40,18 @@ TEST_CASE("a step with a gradient in its loss") {
   CHECK(loss != first[0]);
 }
 
+TEST_CASE("a step on replicas, on several threads") {
+  sc::step_trainer<own_step, sc::step_options{.batch_size = 4, .num_replicas = 2}, sc::host<2>> model;
+  xt::xtensor<float, 2> const x = xt::ones<float>({8, 3});
+  sc::sample_set const samples(x);
+  auto const first = model.train_on_batch(samples);
+  long const before = allocations();
+  double loss = 0;
+  for (int i = 0; i < 10; ++i) loss = model.train_on_batch(samples)[0];
+  CHECK(allocations() == before);
+  CHECK(loss != first[0]);
+}
+
 TEST_CASE("gradients as arrays, and updates by them") {
   using line = sc::sequential<input{3}, dense{4, sc::tanh}, dense{1}>;
   static constexpr auto training = sc::training{

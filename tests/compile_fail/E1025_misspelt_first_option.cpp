@@ -2,9 +2,9 @@
 // E1025: an option that the layer does not have, with no argument before it.
 // expect-error: layer BatchNormalization cannot be made from what its braces hold; write batch_normalization{}
 // expect-error: [E1025]
-// most-error-lines: 2 (GCC: it has an error of its own for what it does not match)
-// most-error-lines: 7 (Clang: it has an error of its own for what it does not match)
-// text-line: 5 (Clang: its own error comes first)
+// most-error-lines: 2 (GCC: designator)
+// most-error-lines: 7 (Clang: designator)
+// text-line: 5 (Clang: designator)
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

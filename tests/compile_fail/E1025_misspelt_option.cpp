@@ -2,9 +2,9 @@
 // E1025: an option that the layer does not have. GCC names it, too.
 // expect-error: layer Conv2D cannot be made from what its braces hold; write conv2d{filters, kernel_size}
 // expect-error: [E1025]
-// most-error-lines: 2 (GCC: it has an error of its own for what it does not match)
-// most-error-lines: 5 (Clang: it has an error of its own for what it does not match)
-// most-characters: 8750 (Clang: its own error leaves `build` without a value, which three more errors say)
+// most-error-lines: 2 (GCC: designator)
+// most-error-lines: 5 (Clang: designator)
+// most-characters: 8750 (Clang: designator)
 #include <stagecraft/pipeline.hpp>
 
 namespace sc = stagecraft;

@@ -2,9 +2,9 @@
 // E2082: a field of sc::training is misspelt. C++ refuses it itself, and compilers show a line of the library.
 // expect-error: template argument
 // expect-source: [E2082] a field is misspelt, or its value has another type
-// most-error-lines: 2 (GCC: it has an error of its own for what it does not match)
-// text-line: 7 (GCC: its own error comes first)
-// text-line: 6 (Clang: its own error comes first)
+// most-error-lines: 2 (GCC: designator)
+// text-line: 7 (GCC: designator)
+// text-line: 6 (Clang: designator)
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/description/training.hpp>
 

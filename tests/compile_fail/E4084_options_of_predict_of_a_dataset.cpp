@@ -2,9 +2,9 @@
 // E4084: predict of a dataset, with an option of arrays.
 // expect-error: predict is given an option that it does not have, or one of another type
 // expect-error: [E4084]
-// most-error-lines: 2 (GCC: it has an error of its own for what it does not match)
-// text-line: 6 (GCC: its own error comes first)
-// most-error-lines: 2 (Clang: it has an error of its own for what it does not match)
+// most-error-lines: 2 (GCC: designator)
+// text-line: 6 (GCC: designator)
+// most-error-lines: 2 (Clang: designator)
 #include <stagecraft/data/from.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/training/trainer.hpp>

@@ -2,9 +2,9 @@
 // E4095: a predictor is to say how good it is.
 // expect-error: evaluate is called on a predictor, which has neither a loss nor an optimizer
 // expect-error: [E4095]
-// most-error-lines: 2 (GCC: it has an error of its own for what it does not match)
-// text-line: 6 (GCC: its own error comes first)
-// most-error-lines: 2 (Clang: it has an error of its own for what it does not match)
+// most-error-lines: 2 (GCC: designator)
+// text-line: 6 (GCC: designator)
+// most-error-lines: 2 (Clang: designator)
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/training/predictor.hpp>
 #include <stagecraft/training/trainer.hpp>

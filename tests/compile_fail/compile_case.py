@@ -14,6 +14,10 @@ the compiler and the reason; a limit that a case does not need is refused:
     // most-characters: 9000 (GCC: fit's instantiations)
     // text-line: 5 (Clang: a constant is evaluated before)
     // user-line: 20 (GCC: the layer's own constructors come first)
+
+The reason `designator` stands for one that several cases share: a compiler refuses a designator that it does not know, such as
+`{.batchsize = 64}`, in words of its own, whatever function takes the list. What is made from it has no value then, which Clang says
+once more of each constant that follows. The user's line of such a case has a designator.
 """
 import dataclasses
 import os
@@ -33,7 +37,8 @@ MOST_TEXT_LINE = 3
 MOST_USER_LINE = 16  # compilers repeat a line of source and point into it for each step from the text to the user's line
 LIMITS = {"most-error-lines": MOST_ERROR_LINES, "most-characters": MOST_CHARACTERS, "text-line": MOST_TEXT_LINE,
           "user-line": MOST_USER_LINE}
-LIMIT = re.compile(r"// (most-error-lines|most-characters|text-line|user-line): (\d+) \((GCC|Clang): .+\)")
+LIMIT = re.compile(r"// (most-error-lines|most-characters|text-line|user-line): (\d+) \((GCC|Clang): (.+)\)")
+DESIGNATOR = re.compile(r"[{,]\s*\.\w+\s*[={]")
 HERE = "// <- here"
 EXAMPLE = "example.cpp"  # what a variant is called while it is compiled
 
@@ -51,6 +56,7 @@ class Case:
     lines: list
     shown: list = dataclasses.field(default_factory=list)
     own_limits: dict = dataclasses.field(default_factory=dict)  # by word and compiler
+    needs_designator: bool = False  # a limit has the reason `designator`
 
     def limit(self, word, compiler):
         return self.own_limits.get((word, name_of(compiler)), LIMITS[word])
@@ -89,9 +95,11 @@ def read_case(path):
     texts = {kind: [line.split(f"// expect-{kind}:", 1)[1].strip() for line in lines if f"// expect-{kind}:" in line]
              for kind in ("error", "warning", "source")}
     code = re.match(r"(E\d{4})(?:_|$)", path.stem)
-    limits = {(match[1], match[3]): int(match[2]) for line in lines if (match := LIMIT.fullmatch(line.strip()))}
+    matches = [match for line in lines if (match := LIMIT.fullmatch(line.strip()))]
+    limits = {(match[1], match[3]): int(match[2]) for match in matches}
     return Case(path, code.group(1) if code else "", texts["error"] or texts["warning"],
-                bool(texts["warning"]) and not texts["error"], lines, texts["source"], limits)
+                bool(texts["warning"]) and not texts["error"], lines, texts["source"], limits,
+                any(match[4] == "designator" for match in matches))
 
 
 # GCC collects its garbage once it has 2 GB, not at every doubling: that saves time.
@@ -176,6 +184,8 @@ def length_problems(case, compiler, output):
             found.append(f"the bad variant prints {number} {text}, more than {case.limit(word, compiler)}")
         elif number <= LIMITS[word] < case.limit(word, compiler):
             found.append(f"the bad variant needs no `// {word}:` for {name_of(compiler)}: it prints {number} {text}")
+    if case.needs_designator and not any(marked and DESIGNATOR.search(line) for _, line, marked in case.marked_variant(True)):
+        found.append("the marked line has no designator, which is the reason of a limit")
     if size.text_line == 0:
         found.append("the bad variant does not print its text")
     return found

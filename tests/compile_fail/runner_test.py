@@ -124,6 +124,7 @@ class Runner(unittest.TestCase):
             self.assertEqual(texts, [], compiler)
         self.assert_each(self.problems(limits.replace("most-characters: 100", "user-line: 1") + GOOD), "more than 1")
         self.assert_each(self.problems(limits.replace("most-characters: 100", "text-line: 9") + GOOD), "needs no `// text-line:`")
+        self.assert_each(self.problems(limits.replace("100 (GCC: a sample", "9000 (GCC: designator") + GOOD), "has no designator")
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "E1999_sample.cpp"
             path.write_text(GOOD, encoding="utf-8")

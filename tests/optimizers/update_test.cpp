@@ -292,7 +292,7 @@ static_assert([] {
   constexpr optimizers::loss_scale_optimizer scaled{optimizers::moving_average{excluding}, false, 1024};
   return scaled.learning_rate == 0.001F && sc::detail::loss_scale_of(scaled) == 1024 &&
          sc::detail::loss_scale_of(excluding) == 1 &&
-         sc::detail::optimizer_of(scaled, "dense/bias").optimizer.optimizer == optimizers::adamw{} &&
+         sc::detail::optimizer_of(scaled, "dense/bias", "dense").optimizer.optimizer == optimizers::adamw{} &&
          sc::detail::excludes_weights<std::remove_const_t<decltype(scaled)>>() &&
          !sc::detail::excludes_weights<optimizers::moving_average<optimizers::adam>>();
 }());
@@ -334,17 +334,17 @@ static_assert(
 // What is excluded by name.
 static_assert([] {
   constexpr optimizers::adamw all{.weight_decay = 0.5F, .exclude_from_weight_decay = {"bias", "norm"}};
-  return sc::detail::optimizer_of(all, "dense/kernel") == optimizers::adamw{.weight_decay = 0.5F} &&
-         sc::detail::optimizer_of(all, "layer_normalization/gamma") == optimizers::adamw{};
+  return sc::detail::optimizer_of(all, "dense/kernel", "dense") == optimizers::adamw{.weight_decay = 0.5F} &&
+         sc::detail::optimizer_of(all, "layer_normalization/gamma", "layer_normalization") == optimizers::adamw{};
 }());
 static_assert([] {
   constexpr optimizers::lamb both{.weight_decay = 0.5F, .exclude_from_weight_decay = {"bias"}};
   constexpr optimizers::lars other{
       .weight_decay_rate = 0.5F, .exclude_from_weight_decay = {"bias"}, .exclude_from_layer_adaptation = {"gamma"}};
-  return sc::detail::optimizer_of(both, "dense/kernel") == optimizers::lamb{.weight_decay = 0.5F} &&
-         sc::detail::optimizer_of(both, "dense/bias") == optimizers::lamb{.layer_adaptation = false} &&
-         sc::detail::optimizer_of(other, "dense/bias") == optimizers::lars{} &&
-         sc::detail::optimizer_of(other, "norm/gamma") ==
+  return sc::detail::optimizer_of(both, "dense/kernel", "dense") == optimizers::lamb{.weight_decay = 0.5F} &&
+         sc::detail::optimizer_of(both, "dense/bias", "dense") == optimizers::lamb{.layer_adaptation = false} &&
+         sc::detail::optimizer_of(other, "dense/bias", "dense") == optimizers::lars{} &&
+         sc::detail::optimizer_of(other, "norm/gamma", "norm") ==
              optimizers::lars{.weight_decay_rate = 0.5F, .layer_adaptation = false};
 }());
 

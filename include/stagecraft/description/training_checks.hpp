@@ -106,9 +106,18 @@ constexpr void check_added_losses(int not_reduced, diagnostic& problem) {
         "; a number cannot be added to a loss for each row: sum gives the same gradients");
 }
 
+/// E2103: checks rates of layers in an optimizer, or in one that it wraps.
+template <class O>
+constexpr void check_layer_rates(O const& optimizer, graph_view const& graph, diagnostic& problem) {
+  if constexpr (requires { optimizer.check_rates(graph, problem); }) optimizer.check_rates(graph, problem);
+  if constexpr (requires { optimizer.optimizer.learning_rate; }) check_layer_rates(optimizer.optimizer, graph, problem);
+}
+
 template <class Job, std::size_t... Output>
 constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
   diagnostic problem = optimizer_problem<Job::training.optimizer>;
+  if constexpr (requires { Job::training.optimizer.optimizer.learning_rate; })
+    check_layer_rates(Job::training.optimizer, Job::graph, problem);
   check_options_of_training<Job>(problem);
   if constexpr (requires { decltype(Job::training.loss)::size; }) {
     constexpr int losses = decltype(Job::training.loss)::size;

@@ -32,7 +32,8 @@ constexpr auto find_optimizer_of_weight() {
   if constexpr (weight.is_captured())
     return optimizers::detail::captured_gradient<std::remove_cv_t<decltype(optimizer)>>{optimizer};
   else if constexpr (excludes_weights<std::remove_cv_t<decltype(optimizer)>>())
-    return optimizer_of(optimizer, full_name(Job::graph, static_cast<int>(Weight)));
+    return optimizer_of(optimizer, full_name(Job::graph, static_cast<int>(Weight)),
+                        Job::graph.layer(Job::graph.layer_of_parameter(static_cast<int>(Weight))).name.view());
   else
     return optimizer;
 }

@@ -71,7 +71,12 @@ struct collector_of final : layer_collector {
   constexpr ~collector_of() {
     for (layer_base const* each : copies_) delete static_cast<L const*>(each);
   }
-  constexpr void take(layer_base const& layer) override { copies_.push_back(new L(static_cast<L const&>(layer))); }
+  constexpr void take(layer_base const& layer) override {
+    auto* const copy = new L(static_cast<L const&>(layer));
+    if constexpr (requires { copy->freeze_wrapped(); })
+      if (!copy->trainable) copy->freeze_wrapped();
+    copies_.push_back(copy);
+  }
   constexpr L const& operator[](std::size_t index) const { return static_cast<L const&>(*copies_[index]); }
 
  private:

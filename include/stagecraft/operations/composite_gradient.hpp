@@ -7,7 +7,8 @@
 
 namespace stagecraft::operations {
 
-/// The composite's operands, its result and the gradient of that; takes gradients of the operands.
+/// What a composite's gradient rule works on: the operands, the result and the result's gradient; it collects the
+/// gradients of the operands.
 class composite_gradient {
  public:
   constexpr composite_gradient(tracer& ops, int composite, tensor of_result)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connectionist temporal classification: the probability of a sequence of labels, whatever steps they stand at.
-// Keras counterpart: keras.ops.ctc_loss, and tf.keras.backend.ctc_batch_cost.
+// Connectionist temporal classification: the probability of a sequence of labels, summed over all steps where they may
+// stand. Keras counterpart: keras.ops.ctc_loss, and tf.keras.backend.ctc_batch_cost.
 #pragma once
 
 #include <stagecraft/operations/tracer.hpp>
@@ -19,8 +19,8 @@ namespace stagecraft::operations {
 /// returns a number above 700. `ctc_batch_cost(y_true, y_pred, input_length, label_length)` of probabilities is
 /// `ops.ctc_loss(y_true, log(y_pred + 1e-7F), label_length, input_length, -1)`. Errors: E1070.
 ///
-/// Alpha of Graves's paper, in logarithms: one trip of a scan for each step, and a state for each label and each blank
-/// before, between and after them.
+/// Computes the forward variables (alpha) of Graves's paper in logarithms: a scan makes one trip for each step, and
+/// keeps a state for each label and for each blank before, between and after the labels.
 constexpr tensor tracer::ctc_loss(tensor target, tensor output, tensor target_length, tensor output_length,
                                   int mask_index) {
   if (target.rank() != 2 || output.rank() != 3 || target.length(0) != output.length(0))
@@ -32,7 +32,8 @@ constexpr tensor tracer::ctc_loss(tensor target, tensor output, tensor target_le
   if (target_length.shape() != column || (output_length.list != nullptr && output_length.shape() != column))
     return detail::refused(output, "has lengths of another shape than @", {}, {column});
 
-  // The logarithm of 0: far below that of any product of probabilities, and finite, so that differences are numbers.
+  // Stands for the logarithm of 0: it is far below that of any product of probabilities, and finite, so that
+  // differences are numbers.
   constexpr float none = -1e30F;
   tensor const shifted = output - stop_gradient(max(output, -1));
   tensor const logarithms = maximum(shifted - log(sum(exp(shifted), -1)), none);

@@ -9,7 +9,7 @@
 
 namespace stagecraft::operations::detail {
 
-/// Whether an operation depends through one of its operands on those that `depends` has 1 for. An identity without a
+/// True if an operation has a gradient by one of its operands that `depends` marks with 1. An identity without a
 /// gradient is a stop_gradient.
 constexpr bool leads_on(operation_list const& list, int id, tracing::growing_array<char> const& depends) {
   node const& here = list.node_of(id);
@@ -27,7 +27,7 @@ constexpr tracing::growing_array<char> find_dependents(operation_list const& lis
   tracing::growing_array<char> depends(static_cast<std::size_t>(end), 0);
   for (int const id : sources)
     if (id < end) depends[id] = 1;
-  for (bool changed = true; changed;) {  // a state of a loop depends on what it becomes after a trip
+  for (bool changed = true; changed;) {  // a state of a loop depends on its next value
     changed = false;
     for (int id = 0; id < end; ++id) {
       if (depends[id] == 0 && leads_on(list, id, depends)) depends[id] = 1;

@@ -14,7 +14,7 @@ namespace stagecraft::operations {
 
 /// Appends the gradients of operations. Begin with `add`, the gradient of a result; then `run`; then ask for `of`.
 class differentiation {
-  // Operations without operands or without a gradient: nothing flows on. Before its caller: see tracer.
+  // Operations that have no operands or no gradient pass none on. This stands above its caller: see tracer.
   template <class What>
   constexpr void rule(What const&, int, tensor) {}
 
@@ -45,7 +45,7 @@ class differentiation {
     gradients_[index] = gradients_[index] < 0 ? gradient.id : (known(id) + gradient).id;
   }
 
-  /// Appends the gradients of the operands of all operations [first, end).
+  /// Appends the gradients of the operands of all operations in [first, end).
   constexpr void run(int first, int end) {
     for (int id = end - 1; id >= first; --id) {
       node const at_id = list().node_of(id);  // a copy: the list grows
@@ -179,7 +179,7 @@ class differentiation {
     if (wanted(a)) add(a.id, ta ? ops_->matmul(b, dy, {tb, true}) : ops_->matmul(dy, b, {false, !tb}));
     if (wanted(b)) add(b.id, tb ? ops_->matmul(dy, a, {true, ta}) : ops_->matmul(a, dy, {!ta, false}));
   }
-  // A convolution and its two gradients are each linear in both operands, and gradients of one another.
+  // A convolution and its two gradients are linear in both operands, and are gradients of one another.
   constexpr void rule(convolution const& what, int id, tensor dy) {
     tensor const x = operand(id, 0), filter = operand(id, 1);
     if (wanted(x)) add(x.id, input_gradient(what, dy, filter, x.shape()));
@@ -263,7 +263,7 @@ class differentiation {
 
   tracer* ops_;
   bool follows_sources_ = false;
-  tracing::growing_array<char> depends_;  // on the sources
+  tracing::growing_array<char> depends_;  // 1 for each operation that depends on the sources
   tracing::growing_array<int> gradients_;
   tracing::growing_array<std::pair<int, int>> read_instead_;
   detail::slice_gradients slices_;
@@ -290,7 +290,7 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
   if (follows_sources_)
     for (tensor const state : states) ops_->stack(loop, state, {0});
 
-  // Repeats the step. A loop has stacks of states, first of those that its trips begin with, then of products.
+  // Repeat the step. The first stacks of a loop hold the states that its trips begin with; stacks of products follow.
   auto const stack_of = [&](int id) {
     auto const first = static_cast<std::size_t>(list().node_of(begin).what.as<operations::loop>().stacks_of_states);
     for (std::size_t i = first; i < parts.stacks.size(); ++i)
@@ -303,7 +303,7 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
   };
   differentiation inner(*ops_);
   inner.follows_sources_ = follows_sources_;
-  if (follows_sources_) inner.depends_ = depends_;  // of the operations before the loop
+  if (follows_sources_) inner.depends_ = depends_;  // covers the operations before the loop
   tracing::growing_array<int> copies(static_cast<std::size_t>(end) + 1, -1);
   copies[begin] = loop.id;
   auto const copy_of = [&](int id) { return id < begin ? id : copies[id]; };
@@ -353,7 +353,7 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
     ops_->next(loop, states[i], gradient.id >= 0 ? gradient : ops_->full(shape_of(parts.carries[i]), 0));
   }
   detail::loop_sums behind(*ops_, loop);
-  tracing::growing_array<char> is_behind;  // whether the sum is computed after the loop; its state is not used then
+  tracing::growing_array<char> is_behind;  // true: the sum is computed after the loop, and its state is not used
   for (std::size_t i = 0; i < parts.outside.size(); ++i) {
     tensor const sum = states[parts.carries.size() + i], gradient = inner.of(parts.outside[i]);
     is_behind.push_back(gradient.id >= 0 && behind.prepare(gradient.id));
@@ -377,7 +377,7 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
                                             : ops_->last(loop, states[parts.carries.size() + i]));
 }
 
-/// Appends the gradients of a traced computation, of all its inputs and weights.
+/// Appends the gradients of a traced computation by all its inputs and weights.
 constexpr void differentiate(trace& traced) {
   tracer ops(traced.list, traced.weights);
   differentiation gradients(ops);

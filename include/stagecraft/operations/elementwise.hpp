@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A computation whose result at each place follows from its inputs at that place: as formulas of numbers.
+// Finds computations whose result at each place follows from their inputs at that place, and writes them as formulas.
 #pragma once
 
 #include <stagecraft/graph/growing_array.hpp>
@@ -9,18 +9,18 @@
 
 namespace stagecraft::operations {
 
-/// Finds out whether a trace is such a computation, and returns the formulas of its result and its gradients.
+/// Finds out whether a trace is elementwise, and returns the formulas of its result and its gradients.
 ///
-/// Inputs and weights have as many elements as the result, or fewer, and then they are repeated as `map` repeats its
-/// operands; so are uniform random numbers that are drawn once. A trace with sums, updates or elements that change
-/// places is no such computation.
+/// Inputs and weights have as many elements as the result, or fewer, and are then repeated as `map` repeats its
+/// operands; the same holds for uniform random numbers that are drawn once. A trace with sums, updates or elements that
+/// change places is not elementwise.
 class elementwise {
  public:
   static constexpr int most_inputs = 30;
 
-  bool holds = false;      ///< whether the trace is such a computation; if not, the other members mean nothing
-  bool repeats = false;    ///< whether an input, a weight or what is drawn is repeated
-  bool draws = false;      ///< whether the trace draws random numbers
+  bool holds = false;      ///< true if the trace is elementwise; otherwise the other members mean nothing
+  bool repeats = false;    ///< true if an input, a weight or the random numbers are repeated
+  bool draws = false;      ///< true if the trace draws random numbers
   std::uint64_t seed = 0;  ///< seed of the random numbers
   /// Extents of each input, each weight and the random numbers, with the axes of the result; 1 where they are repeated.
   tracing::growing_array<extents> aligned;
@@ -35,8 +35,8 @@ class elementwise {
 
   /// The result. Number i at each place is input i; the weights and the random numbers follow.
   [[nodiscard]] constexpr formula value() const { return {numbers_, {result_}}; }
-  /// The gradient of an input (then of a weight) at each place of the result; for one that is repeated, the terms of a
-  /// sum. Number i at each place is input i; the weights, the result, its gradient and the random numbers follow.
+  /// The gradient of an input (then of a weight) at each place of the result; for a repeated one, the terms of a sum.
+  /// Number i at each place is input i; the weights, the result, its gradient and the random numbers follow.
   [[nodiscard]] constexpr formula gradient(int input_index) const {
     operation_list list = numbers_;
     if (draws) list.node_of(leaves_).what = input{leaves_ + 2};
@@ -66,8 +66,8 @@ class elementwise {
       if (live_[id] != 0)
         for (int i = 0; i < of.list.node_of(id).operand_count; ++i) live_[of.list.operand(id, i)] = 1;
   }
-  /// A tensor with as many elements as the result may have any shape, as long as no element moves. Inputs and weights
-  /// that have fewer get axes in front and between at most.
+  /// Finds the extents of each input and weight on the axes of the result. A tensor with as many elements as the result
+  /// may have any shape, as long as no element moves; one with fewer may only get axes in front of and between its own.
   constexpr void align(trace const& of) {
     extents const result = of.list.node_of(of.outputs[0]).shape;
     aligned.assign(leaves_ + 1, {});
@@ -102,7 +102,7 @@ class elementwise {
     if (auto const* given = of.what.if_is<weight>()) return inputs_ + given->index;
     return of.what.is<random>() ? leaves_ : -1;
   }
-  /// Notes how a leaf that is repeated is aligned where an operation of this shape reads it; false if there is more
+  /// Records how a repeated leaf is aligned where an operation of this shape reads it; returns false if there is more
   /// than one way.
   constexpr bool reads(trace const& of, int id, extents const& shape, extents const& result) {
     node const& operand = of.list.node_of(id);

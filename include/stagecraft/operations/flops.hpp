@@ -8,8 +8,8 @@ namespace stagecraft::operations {
 
 namespace detail {
 
-/// FLOPs of one operation in its list. Movement and leaves cost nothing. Asks for the few kinds that cost something: a
-/// visit would have compilers make a function for each kind.
+/// FLOPs of one operation in its list. Movement and leaves cost nothing. The function asks for the few kinds that cost
+/// something, since compilers would make a function for each kind that a visit has.
 template <class List>
 [[nodiscard]] constexpr long long flops_of(List const& list, int id) {
   node const& at_id = list.nodes[id];
@@ -46,7 +46,7 @@ struct flop_count {
 
 }  // namespace detail
 
-/// Multiplications, additions and functions of operations of a list or a frozen plan, `ids` in their order: one for
+/// The number of multiplications, additions and functions in the operations `ids` of a list or a frozen plan: one for
 /// each place of a map, two for each term of a product.
 template <class List, class Ids>
 [[nodiscard]] constexpr long long flops(List const& list, Ids const& ids) {

@@ -11,7 +11,7 @@
 
 namespace stagecraft::operations {
 
-/// Where a number of a formula comes from.
+/// The origin of a number in a formula.
 enum class formula_source : unsigned char {
   place,       ///< an argument that differs from place to place
   everywhere,  ///< an argument that is the same at all places
@@ -23,7 +23,7 @@ enum class formula_source : unsigned char {
 struct formula_step {
   formula_source from = formula_source::constant;
   function apply = function::identity;
-  bool is_uniform = true;  ///< whether it is the same at all places
+  bool is_uniform = true;  ///< true if it is the same at all places
   int operands[3]{};       ///< earlier numbers
   int index = 0;           ///< number of the argument
   float value = 0;         ///< value of a constant
@@ -38,10 +38,9 @@ struct frozen_formula;
 
 /// A formula while the compiler writes it down; `frozen_formula` is its constant.
 ///
-/// It is traced as a list of maps of numbers, in groups or not: an `input` is given at each place, a `weight` once for
-/// all of them. Only
-/// what results need stays, and a product that is used once, by a sum or difference, becomes one step with it, which
-/// rounds once: so that all compilers and machines compute the same.
+/// It is traced as a list of maps of numbers, in groups or not: an `input` differs from place to place, a `weight` is
+/// the same at all places. Only numbers that results need are kept. A product that is used once, by a sum or a
+/// difference, becomes one step with it, which rounds once, so that all compilers and machines compute the same.
 class formula {
  public:
   static constexpr formula_sizes usual_sizes{24, 4};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions of numbers that are made of those of a `map`. Their gradients, costs and vertices follow from these.
+// Functions of numbers that are composed of those of a `map`. Their gradients, costs and vertices follow from these.
 // Errors are in units in the last place of the correctly rounded result, measured with AVX-512 and SSE2 on random
 // numbers of each function's domain.
 #pragma once
@@ -9,7 +9,8 @@
 
 namespace stagecraft::operations {
 
-/// `tensor`: functions of it are templates, so that programs without them do not pay for them.
+/// True of `tensor` alone. Functions of a tensor are templates, so that programs that do not call them do not pay for
+/// them.
 template <class T>
 concept OneTensor = std::same_as<T, tensor>;
 
@@ -35,7 +36,7 @@ template <OneTensor Tensor>
 constexpr Tensor isnan(Tensor a) {
   return logical_not(equal(a, a));
 }
-/// 1 for an infinite number of a sign that counts, else 0.
+/// 1 for an infinite number of a sign that is asked for, else 0.
 template <OneTensor Tensor>
 constexpr Tensor isinf(Tensor a, bool positive = true, bool negative = true) {
   if (positive && negative) return equal(abs(a), __builtin_inff());
@@ -68,7 +69,7 @@ constexpr Tensor mod(Tensor a, float b) {
   return mod(a, number(*a.list, b));
 }
 
-/// minimum(maximum(a, least), most): `most` where the bounds are in the wrong order.
+/// minimum(maximum(a, least), most); it is `most` where the bounds are in the wrong order.
 template <OneTensor Tensor>
 constexpr Tensor clip(Tensor a, Tensor least, Tensor most) {
   return minimum(maximum(a, least), most);
@@ -84,18 +85,18 @@ constexpr Tensor reciprocal(Tensor a) {
 
 namespace detail {
 
-/// |a|, whose gradient at 0 is 1: of odd functions that are computed from the size of a number.
+/// |a| with a gradient of 1 at 0: for odd functions that are computed from |a|.
 template <OneTensor Tensor>
 constexpr Tensor size_of_odd(Tensor a) {
   return maximum(a, -a);
 }
-/// `value`, an odd function of |a|, with the sign of a.
+/// `value` with the sign of a, where `value` is the result of an odd function for |a|.
 template <OneTensor Tensor>
 constexpr Tensor with_sign(Tensor a, Tensor value) {
   return where(a < 0.0F, -value, value);
 }
 inline constexpr float ln2 = 0.693147181F;
-/// A number from which on the root of a^2 + 1 or a^2 - 1 is a.
+/// From this number on, the roots of a^2 + 1 and a^2 - 1 are a.
 inline constexpr float large = 1e10F;
 
 }  // namespace detail
@@ -156,8 +157,8 @@ constexpr Tensor atanh(Tensor a) {
   return detail::with_sign(a, log1p(size * 2.0F / (1.0F - size)) * 0.5F);
 }
 
-// Activations with parameters of ONNX and PyTorch. Those of Keras are `sc::relu(x)` and its like.
-/// clip(alpha a + beta, 0, 1). Keras 2's has 0.2 and 0.5, Keras 3's 1/6 and 0.5.
+// Activations of ONNX and PyTorch that have parameters. Those of Keras are `sc::relu(x)` and its like.
+/// clip(alpha a + beta, 0, 1). Keras 2 has alpha 0.2 and beta 0.5, Keras 3 has 1/6 and 0.5.
 template <OneTensor Tensor>
 constexpr Tensor hard_sigmoid(Tensor a, float alpha, float beta = 0.5F) {
   return clip(a * alpha + beta, 0.0F, 1.0F);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gradients inside of a traced call, as values: `ops.gradient(y, x)`, tf.GradientTape's `gradient`.
+// Gradients inside a traced call, as values: `ops.gradient(y, x)`, tf.GradientTape's `gradient`.
 #pragma once
 
 #include <stagecraft/operations/differentiation.hpp>
@@ -19,7 +19,7 @@ constexpr int begin_of_open_loop(operation_list const& list) {
   return 0;
 }
 
-/// Whether a gradient of y by the tensor `x` can be found; if not, it is reported.
+/// True if the gradient of y by `x` can be found; otherwise reports why not.
 constexpr bool can_differentiate(tracer& ops, tensor y, tensor x, gradient_options const& options) {
   if (options.upstream.list != nullptr && options.upstream.shape() != y.shape())
     return ops.error(1197, "asks for a gradient of a tensor of shape ", y.shape(), " with upstream values of shape ",
@@ -36,7 +36,7 @@ constexpr bool can_differentiate(tracer& ops, tensor y, tensor x, gradient_optio
   return true;
 }
 
-/// Appends the gradients of y by each of `xs`, whose places they take. In case of a mistake these stay as they are.
+/// Appends the gradients of y by each of `xs`, and replaces `xs` by them. After an error the rest of `xs` is unchanged.
 constexpr void find_gradients(tracer& ops, tensor y, tracing::array_view<tensor> xs, gradient_options const& options) {
   tracing::growing_array<int> sources;
   int const end = ops.list().size();  // results of loops stand before the loops' ends
@@ -61,9 +61,9 @@ constexpr void find_gradients(tracer& ops, tensor y, tracing::array_view<tensor>
 
 }  // namespace detail
 
-/// Works on any value that the call has computed, and on weights and inputs. Operations between x and y are followed
-/// whether or not training would differentiate by x; `stop_gradient` ends the way. The gradient of an operation is made
-/// of operations, so that a loss with a gradient in it trains, and gradients of gradients have any order. Where a
+/// x may be any value that the call has computed, a weight or an input. Operations between x and y are differentiated
+/// whether or not training would differentiate by x; no gradient flows through `stop_gradient`. The gradient is made of
+/// operations, so that a loss that contains a gradient trains, and gradients of gradients have any order. Where a
 /// function has no derivative, such as `abs` and `sqrt` at 0, the gradient is that of training: 0 and infinity.
 constexpr tensor tracer::gradient(tensor y, tensor x, gradient_options const& options) {
   detail::find_gradients(*this, y, {&x, 1}, options);

@@ -7,7 +7,7 @@
 
 namespace stagecraft::operations {
 
-/// The products of the open loop, or the sums that they go into; products of loops inside it are left out.
+/// Finds the products of the open loop, or the sums that they go into; products of loops inside it are left out.
 class loop_products {
  public:
   constexpr loop_products(operation_list const& list, int loop_id) : list_(&list) {
@@ -22,7 +22,7 @@ class loop_products {
   tracing::growing_array<int> sums;
 
  private:
-  /// The last of the sums that `id` alone goes into, or `id` itself.
+  /// The last of the sums through which alone `id` is read, or `id` itself.
   [[nodiscard]] constexpr int sum_with(int id) const {
     int reader = -1, readers = 0;
     for (int other = id + 1; other < list_->size(); ++other)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What belongs to a loop and what its step reads from outside; and the sums of what its trips return, computed after
-// the loop: the gradients of weights.
+// The operations of a loop and the tensors that its step reads from outside; and sums over the trips that are computed
+// after the loop: the gradients of weights.
 #pragma once
 
 #include <stagecraft/graph/growing_array.hpp>
@@ -40,9 +40,9 @@ struct loop_parts {
   }
 };
 
-/// The sums over the trips of a loop, computed after the loop: the gradients of weights. Where each trip adds a product
-/// over its samples, or a sum over them, one product or sum over those of all trips costs less, and leaves trips that
-/// work on each sample for itself. Its operands are stacked meanwhile.
+/// Computes sums over the trips of a loop after the loop: the gradients of weights. Where each trip adds a product over
+/// its samples, or a sum over them, one product or sum over those of all trips costs less, and the trips then work on
+/// each sample by itself. The loop stacks the operands.
 class loop_sums {
  public:
   /// How the operands are stacked: (samples, trips, ...), the first trip last.
@@ -50,14 +50,14 @@ class loop_sums {
 
   constexpr loop_sums(tracer& ops, tensor loop) : ops_(&ops), loop_(loop) {}
 
-  /// Called inside the loop: whether the sum of `id` over all trips can be computed after it. If so, `sum(id)` may
-  /// follow.
+  /// Called inside the loop. Returns true if the sum of `id` over all trips can be computed after the loop, by
+  /// `sum(id)`.
   constexpr bool prepare(int id) {
     if (!is_possible(id)) return false;
     stack_operands(id);
     return true;
   }
-  /// Called inside the loop: x of all trips.
+  /// Called inside the loop. Stacks x of all trips.
   constexpr tensor stacked(tensor x) {
     for (auto const& [of, known] : stacks_)
       if (of == x.id) return {x.list, known};
@@ -69,7 +69,7 @@ class loop_sums {
     stacks_.push_back({x.id, all.id});
     return all;
   }
-  /// Called after the loop: the sum of `id` over all trips.
+  /// Called after the loop. Returns the sum of `id` over all trips.
   constexpr tensor sum(int id) {
     node const here = list().node_of(id);  // a copy: the list grows
     if (here.what.is<product>())
@@ -121,7 +121,7 @@ class loop_sums {
       else
         stack_operands(list().operand(id, i));
   }
-  /// The rows of all trips.
+  /// The rows of x in all trips.
   constexpr tensor rows_of(tensor x) {
     tensor const all = stacked(x);
     extents const shape = all.shape();

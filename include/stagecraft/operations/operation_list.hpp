@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A computation while it is being traced: operations in the order in which they were written down.
+// A computation while it is traced: operations in the order in which they were written down.
 #pragma once
 
 #include <stagecraft/diagnostics/diagnostic.hpp>
@@ -58,7 +58,7 @@ class operation_list {
   [[nodiscard]] constexpr int operand(int id, int index) const { return operand_of(*this, id, index); }
   [[nodiscard]] constexpr int size() const noexcept { return static_cast<int>(nodes.size()); }
 
-  /// Records the first thing that does not fit: E1070.
+  /// Records E1070 for the first mistake.
   template <class... Parts>
   constexpr void fail(Parts const&... parts) {
     if (layer_name.empty())
@@ -66,7 +66,7 @@ class operation_list {
     else
       problem.report(1070, kind, " '", layer_name, "': ", parts...);
   }
-  /// Begins what a layer says of its options, "layer 'name' has ..."; false if there is a problem already.
+  /// Begins an error about a layer's options, "layer 'name' has ..."; returns false if the list has an error already.
   constexpr bool begin_rejection(int code) {
     if (!problem.begin(code)) return false;
     problem.append(kind);
@@ -83,8 +83,8 @@ class operation_list {
   tracing::growing_array<int> losses;      ///< values that are added to the loss; see tracer::add_loss
   std::string_view kind = "layer";         ///< kind of the traced object, for errors
   std::string_view layer_name;             ///< its name, for errors
-  int open_loops = 0;                      ///< how many loops are open at the end of the list
-  traced_step* step = nullptr;             ///< the training step of the user's own that is being traced, if it is one
+  int open_loops = 0;                      ///< number of loops that are open at the end of the list
+  traced_step* step = nullptr;             ///< the user's training step that is being traced, or null
   /// Makes or finds a weight of a model of that step.
   tensor (*weight_of_step)(tracer&, parameter const&) = nullptr;
 
@@ -120,7 +120,7 @@ class operation_list {
     if (elementwise != nullptr && is_comparison(elementwise->apply)) return dtype::boolean;
     return is_choice ? type(1) : dtype::float32;
   }
-  /// Whether gradients end here: at inputs and weights. Constants and random numbers have none.
+  /// True of operations where gradients end: inputs and weights. Constants and random numbers have none.
   static constexpr bool is_source(operation const& what) { return what.is<input>() || what.is<weight>(); }
 };
 

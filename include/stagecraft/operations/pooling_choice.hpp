@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the elements that a max pooling has chosen have in another tensor: the gradient of a max pooling's gradient.
+// Reads another tensor at the places that a max pooling has chosen: the gradient of a max pooling's gradient.
 #pragma once
 
 #include <stagecraft/operations/tracer.hpp>
@@ -7,7 +7,7 @@
 namespace stagecraft::operations::detail {
 
 /// The element of `other`, a tensor of x's shape, at the place of the first largest element of each window of x. `y` is
-/// the pooling of x. One slice for each place of a window.
+/// the pooling of x. There is one slice for each place of a window.
 class largest_of_windows {
  public:
   constexpr largest_of_windows(tracer& ops, windows const& over, extents const& of_pooling)
@@ -40,7 +40,8 @@ class largest_of_windows {
       if (over_[i].before != 0 || over_[i].after != 0) x = ops_->pad(x, i + 1, over_[i].before, over_[i].after);
     return x;
   }
-  /// What place number `tap` of each window has, counted from the last axis on as the pooling does.
+  /// The elements at place `tap` of each window; the places of a window are counted from the last axis on, as the
+  /// pooling counts them.
   constexpr tensor sliced(tensor x, long long tap) const {
     for (int i = over_.count; i-- > 0;) {
       window const& along = over_[i];

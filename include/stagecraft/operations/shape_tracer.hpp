@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Follows a layer's `call` by shapes alone: output, weights and cost without a list of operations, which compilers take
-// long to make.
+// Follows a layer's `call` by shapes alone: it finds the output, the weights and the cost, and makes no list of
+// operations, which would take compilers long.
 #pragma once
 
 #include <stagecraft/graph/layer_inputs.hpp>
@@ -21,7 +21,7 @@ struct shape_tensor {
   [[nodiscard]] constexpr int rank() const noexcept { return of.rank; }
   [[nodiscard]] constexpr int length(int axis) const { return of[axis]; }
 
-  /// One operation for each place.
+  /// The result of a function at each place; it costs one operation for each.
   constexpr shape_tensor mapped() const {
     *flops += of.size();
     return *this;

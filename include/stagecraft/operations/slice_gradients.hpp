@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The gradients of slices of one tensor, put together: a tensor that is cut into parts, such as the gates of a
+// Puts the gradients of slices of one tensor together: a tensor that is cut into parts, such as the gates of a
 // recurrent layer, gets their gradients side by side and not as sums of tensors of zeros.
 #pragma once
 
@@ -15,7 +15,7 @@ class slice_gradients {
   /// Adds the gradient of places [where.begin, ...) of an axis of tensor `id`.
   constexpr void add(int id, slice const& where, tensor gradient) { parts_.push_back({id, where, gradient.id}); }
 
-  /// The gradient of tensor x by all its slices, which are forgotten; its id is -1 if there are none.
+  /// Returns the gradient of tensor x by all its slices and forgets these; its id is -1 if there are none.
   constexpr tensor take(tracer& ops, tensor x) {
     tracing::growing_array<part> own;
     std::size_t kept = 0;
@@ -38,7 +38,7 @@ class slice_gradients {
     int gradient;
   };
 
-  /// Whether the parts cover x, and no element twice.
+  /// True if the parts cover each element of x once.
   static constexpr bool are_whole(tracing::growing_array<part> const& parts, tensor x) {
     int end = 0;
     for (part const& each : parts) {

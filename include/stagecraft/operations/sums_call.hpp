@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sums of products that a call of dense or of a convolution ends in.
+// The sums of products in which a call of a dense layer or of a convolution ends.
 #pragma once
 
 #include <stagecraft/operations/trace.hpp>
@@ -12,7 +12,7 @@ struct sums_call {
   int sums = -1;                ///< the operation of the sums, bias included; -1: the call has none
   long long floats = 0;         ///< number of sums
   long long floats_before = 0;  ///< floats of earlier products
-  bool is_packed = false;       ///< whether the first factor is a weight that is kept as a matrix
+  bool is_packed = false;       ///< true if the first factor is a weight that is kept as a matrix
 
   constexpr explicit sums_call(trace const& traced) {
     if (traced.list.problem.failed() || traced.outputs.empty()) return;
@@ -42,7 +42,7 @@ struct sums_call {
   static constexpr bool is_product(operation const& what) {
     return what.is<product>() || what.is<convolution>() || what.is<convolution_input_gradient>();
   }
-  /// Whether an operation may follow the sums: those of activations, and changes of shape.
+  /// True of operations that may follow the sums: those of activations, and changes of shape.
   static constexpr bool is_behind(operation const& what) {
     return what.is<map>() || what.is<constant>() || what.is<composite>() || what.is<reduce>() || what.is<reshape>();
   }

@@ -17,7 +17,7 @@ struct scanned {
   std::array<tensor, States> last{};  ///< each state after the last trip
 };
 
-// Operators and functions of numbers. A plain number counts as a tensor of it.
+// Operators and functions of tensors. A plain number counts as a tensor of that number.
 constexpr tensor operator-(tensor a) { return apply(function::negative, a); }
 constexpr tensor operator+(tensor a, tensor b) { return apply(function::add, a, b); }
 template <Number N>
@@ -155,7 +155,7 @@ constexpr tensor where(tensor condition, float a, float b) { return where(condit
 constexpr tensor abs(tensor a) { return apply(function::absolute, a); }
 constexpr tensor sign(tensor a) { return apply(function::sign, a); }
 constexpr tensor floor(tensor a) { return apply(function::floor, a); }
-/// The nearest whole number; of two, the even one.
+/// The nearest whole number; the even one of two that are equally near.
 constexpr tensor round(tensor a) { return apply(function::round, a); }
 constexpr tensor exp(tensor a) { return apply(function::exp, a); }
 constexpr tensor log(tensor a) { return apply(function::log, a); }
@@ -180,7 +180,8 @@ constexpr tensor stop_gradient(tensor a) {
 
 /// Options of `ops.gradient`.
 struct gradient_options {
-  tensor upstream{};  ///< gradient of y, of its shape: the result is that of the sum of `upstream * y`. Default: ones
+  /// The upstream gradient of y, of its shape: the result is the gradient of the sum of `upstream * y`. Default: ones.
+  tensor upstream{};
 };
 
 }  // namespace stagecraft::operations

@@ -8,18 +8,22 @@
 #include <initializer_list>
 #include <type_traits>
 
+// The text of E1139: the reason of a deleted function with Clang, an argument of its template with GCC.
+#define STAGECRAFT_E1139                                                                           \
+  "a tensor of a call(...) is used as a number, which it is not yet: in place of std::exp(x) and " \
+  "its like write exp(x), in place of `?:`, `if` and std::max write where(condition, a, b) and maximum(a, b)"
+
 namespace stagecraft::operations::detail {
 
 /// E1139.
 template <class>
 inline constexpr diagnostic tensor_as_number_problem = [] {
   diagnostic problem;
-  problem.report(
-      1139,
-      "a tensor of a call(...) is used as a number, which it is not yet: in place of std::exp(x) and "
-      "its like write exp(x), in place of `?:`, `if` and std::max write where(condition, a, b) and maximum(a, b)");
+  problem.report(1139, STAGECRAFT_E1139);
   return problem;
 }();
+template <class T>
+using no_number = report<tensor_as_number_problem<T>>;
 
 }  // namespace stagecraft::operations::detail
 
@@ -47,14 +51,28 @@ struct tensor {
     return 1;
   }
 
-  /// Conversions that std::exp and conditions ask for: E1139, where GCC sees it first.
+  /// The conversion that std::exp asks for: E1139. It is deleted, so that what would take the result of std::exp is no
+  /// second error.
+#ifdef __clang__
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wc++26-extensions"
   template <class T>
-    requires(std::is_same_v<T, double> || std::is_same_v<T, bool>)
-  constexpr explicit(std::is_same_v<T, bool>) operator T() const
-      noexcept(detail::report<detail::tensor_as_number_problem<T>>()) {
+    requires std::is_same_v<T, double>
+  constexpr operator T() const = delete(STAGECRAFT_E1139 " [E1139]");
+#pragma clang diagnostic pop
+#else
+  template <class T, piece Text = diagnostics::cut_piece<detail::tensor_as_number_problem<T>, 0>()>
+    requires std::is_same_v<T, double>
+  constexpr operator T() const = delete;
+#endif
+  /// The conversion that conditions ask for: E1139, where GCC sees it first.
+  template <class T>
+    requires std::is_same_v<T, bool>
+  constexpr explicit operator T() const noexcept(detail::no_number<T>()) {
     return {};
   }
 };
+#undef STAGECRAFT_E1139
 
 /// The number `value`, wherever it is needed.
 constexpr tensor number(operation_list& list, float value) { return {&list, list.append(constant{value}, {})}; }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A whole computation while it exists in constant evaluation: a `call` that was traced, with room for its gradients
-// (differentiation.hpp).
+// A whole computation in constant evaluation: a traced `call`, with room for its gradients (differentiation.hpp).
 #pragma once
 
 #include <stagecraft/graph/array_view.hpp>

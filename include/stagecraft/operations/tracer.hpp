@@ -25,7 +25,7 @@ class tracer : public composed_words {
   constexpr tracer(operation_list& list, tracing::growing_array<parameter>& weights, bool training = true)
       : list_(&list), weights_(&weights), training_(training) {}
 
-  /// Whether the step trains: dropout and batch normalization differ.
+  /// True if the step trains, in which dropout and batch normalization differ.
   [[nodiscard]] constexpr bool training() const noexcept { return training_; }
 
   /// A weight of the layer: Keras's `add_weight`, in the order of the calls. Write a statement for each weight.
@@ -37,7 +37,7 @@ class tracer : public composed_words {
     if (!scope_.empty()) weights_->back().name = fixed_name(scope_).append('/').append(described.name.view());
     return append(operations::weight{static_cast<int>(weights_->size()) - 1}, extents::of(described.shape));
   }
-  /// State of each sample that a layer keeps from batch to batch, (batch, ...): 0 at first, then the value of `update`.
+  /// A layer's state for each sample, kept from batch to batch, (batch, ...): 0 at first, then the value of `update`.
   /// It has no gradient, or a `captured` one, which replaces it in updates. E1087 no batch size; E1070 many axes.
   constexpr tensor state(std::string_view name, extents const& shape, bool captured = false) {
     parameter described{.name = name, .shape = {}, .trainable = captured, .between_batches = true};
@@ -84,7 +84,7 @@ class tracer : public composed_words {
       return detail::refused(x, "cannot be broadcast to @", {}, {shape});
     return append(operations::broadcast{}, shape, {x.id});
   }
-  /// Each element of an axis `count` times.
+  /// Repeats each element of an axis `count` times.
   constexpr tensor repeat(tensor x, int count, int axis) {
     if (!x.shape().has(axis) || x.rank() == extents::max_rank || count < 1 ||
         1LL * count * x.length(axis) > __INT_MAX__)
@@ -129,7 +129,7 @@ class tracer : public composed_words {
     if (!x.shape().has(axis)) return detail::refused(x, "has no axis #", {axis});
     return append(operations::slice{x.shape().from_front(axis), x.shape()[axis] - 1, -1}, x.shape(), {x.id});
   }
-  /// Zeros, `before` and `after` x along an axis.
+  /// x with `before` zeros in front of it and `after` zeros after it along an axis.
   constexpr tensor pad(tensor x, int axis, int before, int after) {
     if (!x.shape().has(axis) || before < 0 || after < 0 || 1LL * before + after > __INT_MAX__ - x.length(axis))
       return detail::refused(x, "cannot be padded by # and # along axis #", {before, after, axis});
@@ -142,7 +142,7 @@ class tracer : public composed_words {
     if (x.shape() == shape && where.step == 1) return x;
     return append(where, shape, {x.id});
   }
-  /// Tensors one after the other along an axis, whose other lengths are the same.
+  /// Joins tensors one after the other along an axis; their other lengths are equal.
   constexpr tensor concatenate(tracing::array_view<tensor const> parts, int axis = -1) {
     tensor const first = parts[0];
     if (!first.shape().has(axis)) return detail::refused(first, "has no axis # to concatenate along", {axis});
@@ -186,7 +186,7 @@ class tracer : public composed_words {
   /// The variance, divided by the number of elements: Keras's `var`.
   constexpr tensor var(tensor x, axis_list const& axes) { return mean(square(x - mean(x, axes)), axes); }
 
-  /// The matrix products of the last two axes; axes before them are broadcast.
+  /// Matrix products of the last two axes; axes before them are broadcast.
   constexpr tensor matmul(tensor a, tensor b, matmul_options const& options = {}) {
     product const what{options.transpose_a, options.transpose_b};
     extents shape;
@@ -234,9 +234,9 @@ class tracer : public composed_words {
     list_->losses.push_back(value.id);
   }
 
-  /// The operations that `inside` appends, whose last one it returns, as one group that a machine may know by its name.
-  /// It is a function of `reads` and `numbers` alone. `rule` is a gradient that replaces the one of the operations
-  /// inside.
+  /// Groups the operations that `inside` appends, the last of which it returns, so that a machine may know the group by
+  /// its name. The group is a function of `reads` and `numbers` alone. `rule` is a gradient that replaces the one of
+  /// the operations inside.
   template <class Inside>
   constexpr tensor composite(std::string_view name, std::initializer_list<tensor> reads, Inside const& inside,
                              gradient_rule rule = nullptr, std::initializer_list<float> numbers = {},
@@ -268,7 +268,7 @@ class tracer : public composed_words {
   constexpr tensor ctc_loss(tensor target, tensor output, tensor target_length, tensor output_length = {},
                             int mask_index = 0);
 
-  /// The weight has this value when the step of training has ended; a `state` when any step has.
+  /// Sets the value that a weight has after a training step, and a `state` after any step.
   constexpr void update(tensor written, tensor value) {
     if (!written.node().what.is<operations::weight>())
       detail::refused(written, "is not a weight, and cannot be updated");
@@ -279,7 +279,7 @@ class tracer : public composed_words {
              {written.id, value.id, append(operations::broadcast{}, written.shape(), {written.id}).id});
   }
 
-  /// x at this trip's place of an axis, which goes away.
+  /// x at this trip's place of an axis, which the result does not have.
   constexpr tensor at(tensor loop, tensor x, operations::at const& where) {
     extents shape = x.shape();
     shape.erase(where.axis);
@@ -315,8 +315,8 @@ class tracer : public composed_words {
   }
   [[nodiscard]] static constexpr int trips_of(tensor loop) { return loop.node().what.as<operations::loop>().trips; }
   /// Runs along an axis of x: `step(x_t, states)` returns the states after one place, from x there and the states
-  /// before. `reversed` begins at the end: Keras's `go_backwards`, whose results are in the order of the trips, too.
-  /// Where `counts`, which has the axis, too, is 0 at a place, the states stay as they are.
+  /// before. `reversed` begins at the end: Keras's `go_backwards`, whose results are in the order of the trips, too. At
+  /// places where `counts`, which has the same axis, is 0, the states stay as they are.
   template <std::size_t States, class Step>
   constexpr scanned<States> scan(tensor x, int axis, std::array<tensor, States> const& initial, Step const& step,
                                  bool reversed = false, tensor counts = {}) {
@@ -347,7 +347,7 @@ class tracer : public composed_words {
     return result;
   }
 
-  /// Reports that the layer's options or inputs are wrong: "layer 'name' " and the rest.
+  /// Reports a mistake in the layer's options or inputs: "layer 'name' " and the rest.
   template <class... Parts>
   constexpr void error(int code, Parts const&... parts) {
     if (!list_->begin_rejection(code)) return;

@@ -23,13 +23,13 @@ constexpr tensor map_whole(whole_function f, tensor a, tensor b = {}) {
 constexpr tensor int32_number(operation_list& list, int value) {
   return {&list, list.append(whole_map{whole_function::constant, value}, {})};
 }
-/// Returns x's items under another type whose values lie in memory as floats, too.
+/// Returns x's values under another type that is stored as floats, too.
 constexpr tensor with_type(tensor x, dtype type) {
   tensor const result{x.list, x.list->append(map{function::identity}, x.shape(), {x.id})};
   result.list->node_of(result.id).type = type;
   return result;
 }
-/// The function of int32 that a function of floats is; false if there is none.
+/// Finds the function of int32 that corresponds to a function of floats; returns false if there is none.
 constexpr bool whole_function_of(function f, whole_function& found) {
   switch (f) {
     case function::negative: found = whole_function::negative; return true;
@@ -50,7 +50,7 @@ constexpr bool whole_function_of(function f, whole_function& found) {
   }
 }
 
-/// Whether each element of x is not 0: boolean.
+/// A boolean tensor: true where x is not 0.
 constexpr tensor is_not_zero(tensor x) {
   tensor const zero = number(*x.list, 0);
   return apply(function::equal, apply(function::equal, x, zero), zero);
@@ -96,7 +96,7 @@ constexpr tensor number_beside(tensor a, double value, bool is_integral) {
   return detail::int32_number(*a.list, 0);
 }
 
-/// Where all operands are whole numbers, a function that int32 has is that of int32. In all other cases int32 become
+/// If all operands are whole numbers and int32 has the function, it is computed in int32. Otherwise int32 become
 /// float32 first, as in Keras. A choice has the type of the two tensors that it chooses from.
 constexpr tensor apply_to_whole(function f, std::initializer_list<tensor> of) {
   tensor in[3]{};

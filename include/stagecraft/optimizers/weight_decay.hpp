@@ -61,9 +61,12 @@ class decaying {
   float share_;
 };
 
-/// The optimizer for a weight of this name: options that exclude the weight are off.
+/// The optimizer for a weight of this name, "dense/kernel", which begins with its layer's: options that exclude the
+/// weight are off, and of rates that differ from layer to layer only its own is left.
 template <class Optimizer>
-constexpr Optimizer optimizer_of(Optimizer optimizer, std::string_view weight_name) {
+constexpr Optimizer optimizer_of(Optimizer optimizer, std::string_view weight_name, std::string_view layer_name) {
+  if constexpr (requires { optimizer.choose_rate(layer_name, weight_name); })
+    optimizer.choose_rate(layer_name, weight_name.substr(layer_name.size() + 1));
   if constexpr (requires { optimizer.exclude_from_layer_adaptation; }) {
     auto const& names = optimizer.exclude_from_layer_adaptation.empty() ? optimizer.exclude_from_weight_decay
                                                                         : optimizer.exclude_from_layer_adaptation;
@@ -80,14 +83,16 @@ constexpr Optimizer optimizer_of(Optimizer optimizer, std::string_view weight_na
     optimizer.exclude_from_weight_decay = {};
   }
   if constexpr (requires { optimizer.optimizer.learning_rate; })
-    optimizer.optimizer = optimizer_of(optimizer.optimizer, weight_name);
+    optimizer.optimizer = optimizer_of(optimizer.optimizer, weight_name, layer_name);
   return optimizer;
 }
 
-/// Whether an optimizer, or one that it wraps, excludes weights from an option.
+/// Whether an optimizer, or one that it wraps, excludes weights from an option, or has rates of layers.
 template <class Optimizer>
 constexpr bool excludes_weights() {
-  if constexpr (requires(Optimizer const& optimizer) { optimizer.optimizer.learning_rate; })
+  if constexpr (requires(Optimizer const& optimizer) { optimizer.rates.of_weight; })
+    return true;
+  else if constexpr (requires(Optimizer const& optimizer) { optimizer.optimizer.learning_rate; })
     return excludes_weights<decltype(Optimizer::optimizer)>();
   else
     return requires(Optimizer const& optimizer) { optimizer.exclude_from_weight_decay; };

@@ -26,6 +26,11 @@ namespace stagecraft::reports {
 template <plan_choices Choices>
 inline constexpr diagnostic plan_choices_problem = problem_of_choices(Choices);
 
+/// E5263, or E3011.
+template <plan_choices Choices, class Machine>
+inline constexpr diagnostic const& plan_data_problem =
+    plan_choices_problem<Choices>.failed() ? plan_choices_problem<Choices> : profile_machine_problem<Machine>;
+
 /// Micro-batches per weight update of a description or, of an inference, per execution.
 template <auto Training>
 constexpr int own_micro_batches() {
@@ -261,10 +266,8 @@ namespace stagecraft {
 ///
 /// Errors: E5263 choices that no page can offer; E3011 a machine that is no IPU.
 template <Model M, auto Training, class Machine, plan_choices Choices = plan_choices{}>
-[[nodiscard]] plan_data plan_data_of() {
-  static_assert(detail::report<detail::plan_choices_problem<Choices>>());
-  static_assert(detail::report<detail::profile_machine_problem<Machine>>());
-  if constexpr (detail::plan_choices_problem<Choices>.failed() || detail::profile_machine_problem<Machine>.failed())
+[[nodiscard]] detail::result_or_verdict<detail::plan_data_problem<Choices, Machine>, plan_data> plan_data_of() {
+  if constexpr (detail::plan_data_problem<Choices, Machine>.failed())
     return {};
   else
     return detail::make_plan_data<M, Training, Machine, detail::complete_choices<Training, Choices>>();

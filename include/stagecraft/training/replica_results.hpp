@@ -252,11 +252,11 @@ class step_results {
 /// - `list`: all of them. In logs, "loss" is the last replica's, and "loss_replica_0" and so on are those of all;
 /// `evaluate` returns an array per value, with one number per replica;
 /// - `sum`, `mean`: of all replicas, in their order; where a metric is no mean over rows, `mean` is that of all rows.
-/// With one replica these are all the same.
-template <class Session, run_kind Kind>
+/// With one replica these are all the same. `One`: results of one replica.
+template <class Session, run_kind Kind, class One = step_results<Session, Kind>>
 class replica_results {
  public:
-  using results_of_one = step_results<Session, Kind>;
+  using results_of_one = One;
   using values_of_one = typename results_of_one::values_type;
   static constexpr int replicas = Session::replicas;
   static constexpr std::size_t count = results_of_one::count;

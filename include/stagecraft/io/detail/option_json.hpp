@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/activations/activation.hpp>
+#include <stagecraft/description/layer_rates.hpp>
 #include <stagecraft/diagnostics/number_text.hpp>
 #include <stagecraft/diagnostics/text.hpp>
 #include <stagecraft/diagnostics/type_name.hpp>
@@ -206,6 +207,13 @@ template <std::size_t Length>
   auto list = json::array();
   for (auto const& text : value.texts)
     if (!text.empty()) list.push_back(json_of(text));
+  return list;
+}
+
+[[nodiscard]] inline json json_of(optimizers::layer_rate_list const& value) {
+  auto list = json::array();
+  for (std::size_t i = 0; i < value.size(); ++i)
+    list.push_back(json::array({json_of(value.entries[i].layers), json_of_float(value.entries[i].rate)}));
   return list;
 }
 

@@ -40,6 +40,12 @@ struct time_distributed : layer<time_distributed<Each>> {
   /// Keras's `layer`.
   [[nodiscard]] constexpr Each const& wrapped() const { return each; }
 
+  /// Makes the layer inside one that is not trained, as Keras's `trainable` of this layer does.
+  constexpr void freeze_wrapped() {
+    this->trainable = each.trainable = false;
+    if constexpr (requires { each.freeze_wrapped(); }) each.freeze_wrapped();
+  }
+
   [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
     if (!in.expect_count(1, 1)) return in[0];
     if (in[0].rank() < 2) return in.error(1041, "expects an input of shape (steps, ...), but got ", in[0]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Words of `ops` for elements that indices choose, and for elements in order. They are made of
-// other operations: gradients, costs and tasks of tiles follow from these. Counterparts: keras.ops, NumPy, ONNX.
+// Words of `ops` for elements that indices choose, and for elements in order. They are composed of other operations,
+// from which gradients, costs and tasks of tiles follow. Counterparts: keras.ops, NumPy, ONNX.
 #pragma once
 
 #include <stagecraft/graph/array_view.hpp>
@@ -14,17 +14,17 @@ namespace stagecraft::operations {
 
 namespace detail {
 
-/// Indices from the front: those below 0 count from the end.
+/// Turns indices below 0, which count from the end, into indices from the front.
 constexpr tensor from_front(tensor indices, int length) {
   return where(indices < 0.0F, indices + static_cast<float>(length), indices);
 }
 
 }  // namespace detail
 
-/// The largest elements of an axis and where they stand.
+/// The largest elements of an axis and their places.
 struct found_elements {
   tensor values;   ///< in order, the first one first
-  tensor indices;  ///< their places, which have no gradient
+  tensor indices;  ///< their places; they have no gradient
 };
 
 namespace detail {
@@ -48,7 +48,7 @@ struct places_of_rows {
     for (int i = 0; i < batch_axes; ++i) fits = fits && x[i] == indices[i];
   }
 };
-/// The numbers of the places that rows of indices name, in one axis; -1 for a place that there is not.
+/// The numbers of the places that rows of indices name, on one axis; -1 for a place that does not exist.
 constexpr tensor flat_rows(tracer& ops, tensor indices, extents const& of, int batch_axes) {
   auto const last = indices.rank() - 1;
   tensor place, is_there;
@@ -70,7 +70,7 @@ constexpr tensor flat_rows(tracer& ops, tensor indices, extents const& of, int b
   auto const count = static_cast<int>(indices.shape().size()) / indices.length(last);
   return ops.reshape(where(is_there, place, -1.0F), {count});
 }
-/// Reports that floats cannot count the elements of x: E1160.
+/// Reports E1160 if floats cannot count the elements of x.
 constexpr bool can_be_counted(tensor x, long long places) {
   constexpr long long most = 1LL << 24;
   if (places <= most) return true;
@@ -83,7 +83,8 @@ constexpr bool can_be_counted(tensor x, long long places) {
   return false;
 }
 constexpr bool can_be_counted(tensor x) { return can_be_counted(x, x.shape().size()); }
-/// The places that indices along an axis of a tensor of extents `of` name, among all its elements; -1 for none.
+/// The places that indices along an axis of a tensor of extents `of` name, among all its elements; -1 for a place that
+/// does not exist.
 constexpr tensor flat_places(tracer& ops, tensor indices, extents const& of, int axis) {
   auto const along = of.from_front(axis);
   auto const length = static_cast<float>(of[along]);
@@ -111,7 +112,7 @@ constexpr tensor composed_words::take(tensor x, tracing::array_view<int const> i
     if (index < -length || index >= length) return detail::refused(x, "has no place # along axis #", {index, axis});
     at.push_back(index < 0 ? index + length : index);
   }
-  // Each index several times: as one repetition, not one for each index.
+  // Each index several times is one repetition, not one for each index.
   int each = 1;
   while (each < count && at[each] == at[0]) ++each;
   bool is_repetition = each > 1 && each < count && count % each == 0;

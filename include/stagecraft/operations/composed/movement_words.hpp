@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Words of `ops` that move whole axes: tiles, parts, borders, triangles, and squares of images that become channels.
-// They are made of other operations: gradients, costs and tasks of tiles follow from these. Counterparts: keras.ops,
-// NumPy, ONNX.
+// They are composed of other operations, from which gradients, costs and tasks of tiles follow. Counterparts:
+// keras.ops, NumPy, ONNX.
 #pragma once
 
 #include <stagecraft/graph/array_view.hpp>

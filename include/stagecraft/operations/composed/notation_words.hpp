@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Words of `ops` for sums of products by Einstein's notation, and for axes of another length. They are made of
-// other operations: gradients, costs and tasks of tiles follow from these. Counterparts: keras.ops, NumPy, ONNX.
+// Words of `ops` for sums of products in Einstein's notation, and for axes of another length. They are composed of
+// other operations, from which gradients, costs and tasks of tiles follow. Counterparts: keras.ops, NumPy, ONNX.
 #pragma once
 
 #include <stagecraft/graph/array_view.hpp>
@@ -25,7 +25,8 @@ struct axis_letters {
       if (of[i] == letter) return i;
     return -1;
   }
-  /// Appends letters up to `end`, which is where it begins to read; false for what is no letter, or comes twice.
+  /// Appends the letters of [begin, end); returns false for a character that is no letter, or for a letter that comes
+  /// twice.
   constexpr bool read(std::string_view formula, std::size_t begin, std::size_t end) {
     for (; begin < end; ++begin) {
       char const letter = formula[begin];
@@ -70,7 +71,7 @@ struct lettered_tensor {
 
 namespace detail {
 
-/// The place on an axis of `old` places on which place `i` of `length` lies.
+/// The place on an axis of `old` places that corresponds to place i of an axis of `length` places.
 constexpr double place_before(int i, int old, int length, resize_places places) {
   switch (places) {
     case resize_places::align_corners: return length > 1 ? static_cast<double>(i) * (old - 1) / (length - 1) : 0;
@@ -206,7 +207,8 @@ constexpr tensor composed_words::resize_linear(tensor x, int axis, int length, r
   auto const along = x.shape().from_front(axis), old = x.length(along), times = length / old;
   if (length == old || old == 1) return old == length ? x : ops().repeat(x, length, along);
   if (times * old == length && times <= 8 && places != resize_places::align_corners) {
-    // Between the same two neighbours lie the places of each old one, so that each of them is a sum of whole tensors.
+    // Each old element has `times` new places. Place i of each lies between the same two neighbours, so that all places
+    // i together are a sum of whole tensors.
     tensor const before = ops().pad(ops().slice(x, along, 0, old - 1), along, 1, 0, pad_mode::edge);
     tensor const after = ops().pad(ops().slice(x, along, 1, old - 1), along, 0, 1, pad_mode::edge);
     tracing::growing_array<tensor> parts;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Words of `ops` for reductions, running sums, softmax and dropout. They are made of
-// other operations: gradients, costs and tasks of tiles follow from these. Counterparts: keras.ops, NumPy, ONNX.
+// Words of `ops` for reductions, running sums, softmax and dropout. They are composed of other operations, from which
+// gradients, costs and tasks of tiles follow. Counterparts: keras.ops, NumPy, ONNX.
 #pragma once
 
 #include <stagecraft/graph/array_view.hpp>
@@ -25,7 +25,7 @@ constexpr tensor places_of_extreme(tracer& ops, tensor x, int axis, bool last) {
   return last ? ops.max(where(is_largest, places, -1.0F), axis)
               : ops.min(where(is_largest, places, static_cast<float>(length)), axis);
 }
-/// Each pass adds the results that stand 1, 2, 4, ... places before.
+/// Computes running sums or products: pass i combines each result with the one 2^i places before it.
 constexpr tensor accumulated(tracer& ops, tensor x, int axis, bool exclusive, bool reverse, float neutral) {
   if (!x.shape().has(axis)) return detail::refused(x, "has no axis #", {axis});
   auto const length = x.length(axis);
@@ -51,7 +51,7 @@ constexpr tensor accumulated(tracer& ops, tensor x, int axis, bool exclusive, bo
 constexpr tensor composed_words::prod(tensor x, axis_list const& axes) {
   for (int const axis : axes) {
     if (!x.shape().has(axis)) return detail::refused(x, "has no axis #", {axis});
-    tensor rest;  // the element that no half has
+    tensor rest;  // the element that is in neither half
     for (int count = x.length(axis); count > 1; count /= 2) {
       int const half = count / 2;
       if (count % 2 != 0) {

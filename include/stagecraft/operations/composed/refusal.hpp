@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a word of `ops` says of a tensor that does not fit.
+// The error that a word of `ops` reports for a tensor that does not fit.
 #pragma once
 
 #include <stagecraft/operations/tensor.hpp>
@@ -8,14 +8,14 @@
 
 namespace stagecraft::operations::detail {
 
-/// What is wrong with a tensor. One type serves all texts, which saves compilers a template for each of them.
+/// What is wrong with a tensor. There is one type for all texts, which saves compilers a template for each of them.
 struct refusal {
   tensor x;
   std::string_view what;  ///< # stands for the next number, @ for the next shape
   std::initializer_list<int> numbers;
   std::initializer_list<extents> shapes;
 
-  /// True if one of the shapes stands for one whose error was reported.
+  /// True if one of the shapes stands in for one whose error was reported.
   [[nodiscard]] constexpr bool already_reported() const {
     for (extents const& shape : shapes)
       if (shape.already_reported()) return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lengths of all axes of a tensor inside a traced computation, the batch among them.
+// The lengths of all axes of a tensor in a traced computation, the batch included.
 #pragma once
 
 #include <stagecraft/graph/shape.hpp>
@@ -7,7 +7,7 @@
 
 namespace stagecraft::operations {
 
-/// Up to eight axes, the batch first. Unlike `shape`, which leaves the batch out, as Keras's `input_shape` does.
+/// Up to eight axes, the batch first. In contrast, `shape` leaves the batch out, as Keras's `input_shape` does.
 struct extents {
   static constexpr int max_rank = 8;
   static constexpr char const* entries_are_called = "the lengths of a tensor";
@@ -27,7 +27,7 @@ struct extents {
       stagecraft::detail::report<stagecraft::detail::too_many_entries_problem<extents, sizeof...(Lengths)>>())
       : lengths{stagecraft::detail::too_many_entries} {}
 
-  /// The extents of `batch` samples, one after the other along axis 0.
+  /// The extents of `batch` samples, which lie one after the other along axis 0.
   [[nodiscard]] static constexpr extents of_batch(int batch, shape const& sample) {
     extents result(batch);
     for (int const length : sample) result.push_back(length);
@@ -53,7 +53,7 @@ struct extents {
     return product;
   }
   static constexpr long long uncounted = __LONG_LONG_MAX__;
-  /// Whether these lengths stand for ones whose error was reported.
+  /// True if these lengths stand in for ones whose error was reported.
   [[nodiscard]] constexpr bool already_reported() const noexcept {
     return rank == 0 && lengths[0] == stagecraft::detail::too_many_entries;
   }
@@ -70,12 +70,12 @@ struct extents {
     --rank;
   }
 
-  /// Whether `axis`, counted from the end if negative, exists.
+  /// True if `axis`, counted from the end if negative, exists.
   [[nodiscard]] constexpr bool has(int axis) const noexcept { return axis >= -rank && axis < rank; }
   /// The number of an axis, counted from the front.
   [[nodiscard]] constexpr int from_front(int axis) const noexcept { return axis < 0 ? axis + rank : axis; }
 
-  /// Length of an axis of this, broadcast to `wider`: 1 where this has none.
+  /// The length of this one's axis that is aligned with `axis` of a tensor of rank `rank_of_wider`; 1 if it has none.
   [[nodiscard]] constexpr int aligned(int axis, int rank_of_wider) const noexcept {
     int const own = axis - (rank_of_wider - rank);
     return own < 0 ? 1 : lengths[own];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operations that have no operands, where a computation begins; and the one where it ends, which writes a weight.
+// Operations without operands, with which a computation begins; and the one with which it ends, which writes a weight.
 #pragma once
 
 #include <stagecraft/operations/kinds/extents.hpp>
@@ -17,7 +17,7 @@ struct weight {
   int index = 0;
 };
 
-/// One number, at each place of its extents.
+/// One number at each place of its extents.
 struct constant {
   float value = 0;
 };
@@ -39,7 +39,7 @@ struct random {
   std::uint64_t seed = 0;  ///< 0: the trainer's seed
 };
 
-/// Writes a weight. Operands: the weight, a value, and a copy of the weight. The weight has the value when the forward
+/// Writes a weight. Operands: the weight, a value, and a copy of the weight. The weight gets the value when the forward
 /// step has ended; until then all operations read the old one. The backward step, which comes later, reads the copy.
 struct update {};
 

@@ -7,7 +7,7 @@
 
 namespace stagecraft::operations {
 
-/// A function of one, two or three numbers. Comparisons give 1 or 0.
+/// A function of one, two or three numbers. Comparisons return 1 or 0.
 enum class function : unsigned char {
   identity,
   negative,
@@ -51,12 +51,12 @@ inline constexpr int function_count = static_cast<int>(function::negative_multip
 
 [[nodiscard]] constexpr int arity(function f) noexcept { return f < function::add ? 1 : f < function::select ? 2 : 3; }
 
-/// Whether it gives true or false, as 1 or 0.
+/// True if the function returns true or false, as 1 or 0.
 [[nodiscard]] constexpr bool is_comparison(function f) noexcept {
   return f == function::less || f == function::less_equal || f == function::equal;
 }
 
-/// Whether it has a gradient that is not 0 nearly everywhere.
+/// True if the function has a gradient that is not 0 nearly everywhere.
 [[nodiscard]] constexpr bool is_differentiable(function f) noexcept {
   switch (f) {
     case function::sign:
@@ -107,11 +107,11 @@ inline constexpr int function_count = static_cast<int>(function::negative_multip
   return names[static_cast<int>(f)];
 }
 
-/// The function at each place; operands that are shorter along an axis (1 there, or without it) are repeated.
+/// Applies the function at each place; operands of length 1 along an axis, or without the axis, are repeated.
 struct map {
   function apply = function::identity;
 
-  /// One operation for each place, whatever the function.
+  /// One operation for each place, for every function.
   [[nodiscard]] static constexpr long long flops(extents const& out) noexcept { return out.size(); }
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operations that compute nothing: they put elements elsewhere.
+// Operations that compute nothing: they move elements.
 #pragma once
 
 #include <stagecraft/operations/kinds/extents.hpp>
@@ -9,7 +9,7 @@ namespace stagecraft::operations {
 /// Changes the extents; elements stay in their order.
 struct reshape {};
 
-/// Repeats what is 1 long, or missing in front, as `map` does.
+/// Repeats the operand along axes of length 1, and along axes that it lacks in front, as `map` does.
 struct broadcast {};
 
 /// Axis i of the result is axis order[i] of the operand.
@@ -37,7 +37,7 @@ struct pad {
   int step = 1;
 };
 
-/// Its operands, one after the other along an axis.
+/// Joins its operands one after the other along an axis.
 struct concatenate {
   int axis = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One step of a traced computation: any of the operations, and what it reads and writes.
+// A node of a traced computation: its operation, its operands and its result.
 #pragma once
 
 #include <stagecraft/graph/dtype.hpp>
@@ -13,27 +13,27 @@
 #include <stagecraft/operations/kinds/windows.hpp>
 
 // All kinds of operation, for the lists below: their names are those of the structs.
-#define STAGECRAFT_OPERATIONS(EACH)                                                                                    \
-  EACH(input)                                                                                                          \
-  EACH(weight)                                                                                                         \
-  EACH(constant)                                                                                                       \
-  EACH(iota)                                                                                                           \
-  EACH(random)                                                                                                         \
-  EACH(map)                                                                                                            \
-  EACH(reduce)                                                                                                         \
-  EACH(product)                                                                                                        \
-  EACH(convolution)                                                                                                    \
-  EACH(convolution_input_gradient)                                                                                     \
-  EACH(convolution_filter_gradient)                                                                                    \
-  EACH(pooling)                                                                                                        \
-  EACH(pooling_gradient)                                                                                               \
-  EACH(reshape) EACH(broadcast) EACH(transpose) EACH(slice) EACH(pad) EACH(concatenate) EACH(gather) EACH(scatter_add) \
-      EACH(update) EACH(loop) EACH(carry) EACH(next) EACH(at) EACH(stack) EACH(last) EACH(loop_end) EACH(composite)    \
-          EACH(whole_map)
+#define STAGECRAFT_OPERATIONS(EACH)                                                                                   \
+  EACH(input)                                                                                                         \
+  EACH(weight)                                                                                                        \
+  EACH(constant)                                                                                                      \
+  EACH(iota)                                                                                                          \
+  EACH(random)                                                                                                        \
+  EACH(map)                                                                                                           \
+  EACH(reduce)                                                                                                        \
+  EACH(product)                                                                                                       \
+  EACH(convolution)                                                                                                   \
+  EACH(convolution_input_gradient)                                                                                    \
+  EACH(convolution_filter_gradient)                                                                                   \
+  EACH(pooling)                                                                                                       \
+  EACH(pooling_gradient)                                                                                              \
+  EACH(reshape)                                                                                                       \
+  EACH(broadcast) EACH(transpose) EACH(slice) EACH(pad) EACH(concatenate) EACH(gather) EACH(scatter_add) EACH(update) \
+      EACH(loop) EACH(carry) EACH(next) EACH(at) EACH(stack) EACH(last) EACH(loop_end) EACH(composite) EACH(whole_map)
 
 namespace stagecraft::operations {
 
-/// Any of the operations. Works as std::variant does, but takes half the time to compile.
+/// Any of the operations. It works as std::variant does, but takes half the time to compile.
 class operation {
   enum class kind : unsigned char {
 #define STAGECRAFT_EACH(name) name,
@@ -67,7 +67,7 @@ class operation {
   STAGECRAFT_OPERATIONS(STAGECRAFT_EACH)
 #undef STAGECRAFT_EACH
 
-  /// Whether the operation has this type.
+  /// True if the operation has this type.
   template <class What>
   [[nodiscard]] constexpr bool is() const {
     return kind_ == kind_of(tag<What>);
@@ -104,20 +104,20 @@ class operation {
 
 #undef STAGECRAFT_OPERATIONS
 
-/// Whether the result is the first operand's memory: the same elements in the same order.
+/// True if the result lies in the first operand's memory: the same elements in the same order.
 [[nodiscard]] constexpr bool is_alias(operation const& what) {
   auto const* elementwise = what.if_is<map>();
   return what.is<reshape>() || what.is<composite>() ||
          (elementwise != nullptr && elementwise->apply == function::identity);
 }
 
-/// An operation at its place in a list. It reads only what stands before it.
+/// An operation at its place in a list. It reads only operations before it.
 struct node {
   operation what;
   extents shape;          ///< extents of the result
   int first_operand = 0;  ///< index in the list of operands
   int operand_count = 0;
-  bool has_gradient = true;     ///< whether gradients flow through it
+  bool has_gradient = true;     ///< true: gradients flow through it
   dtype type = dtype::float32;  ///< the type of its elements; int32 as bits, all others as floats
 };
 

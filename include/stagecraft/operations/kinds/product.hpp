@@ -8,11 +8,12 @@ namespace stagecraft::operations {
 
 /// Which operands of a product are transposed, as in tf.linalg.matmul.
 struct matmul_options {
-  bool transpose_a = false;  ///< whether the last two axes of a change places first
-  bool transpose_b = false;  ///< whether the last two axes of b change places first
+  bool transpose_a = false;  ///< true: the last two axes of a are exchanged first
+  bool transpose_b = false;  ///< true: the last two axes of b are exchanged first
 };
 
-/// The product a b over the last two axes, each operand transposed if its member says so; axes before them broadcast.
+/// The product a b over the last two axes, each operand transposed if its option says so; axes before them are
+/// broadcast.
 struct product {
   bool transpose_a = false;
   bool transpose_b = false;
@@ -22,7 +23,7 @@ struct product {
   [[nodiscard]] constexpr int inner_of_b(extents const& b) const { return b[transpose_b ? -1 : -2]; }
   [[nodiscard]] constexpr int columns(extents const& b) const { return b[transpose_b ? -2 : -1]; }
 
-  /// Sets `out`; false if the operands do not fit, or have fewer than two axes.
+  /// Sets `result`; returns false if the operands do not fit, or have fewer than two axes.
   constexpr bool out(extents const& a, extents const& b, extents& result) const {
     if (a.rank < 2 || b.rank < 2 || inner(a) != inner_of_b(b)) return false;
     extents places = a, others = b;
@@ -34,7 +35,7 @@ struct product {
     result = places;
     return true;
   }
-  /// A multiplication and an addition for each term.
+  /// Counts a multiplication and an addition for each term.
   [[nodiscard]] constexpr long long flops(extents const& a, extents const& out) const {
     return 2 * out.size() * inner(a);
   }

@@ -6,10 +6,10 @@
 
 namespace stagecraft::operations {
 
-/// How `reduce` makes one number of many.
+/// How `reduce` turns many numbers into one.
 enum class reduction : unsigned char { sum, max };
 
-/// Reduces some axes; they stay, with length 1.
+/// Reduces some axes, which stay with length 1.
 struct reduce {
   reduction by = reduction::sum;
   unsigned axes = 0;  ///< bit i: axis i

@@ -24,10 +24,10 @@ enum class whole_function : unsigned char {
   add,
   subtract,
   multiply,
-  divide,        ///< rounded towards 0; 0 where the divisor is 0, as for the three below
-  remainder,     ///< what `divide` leaves, with the sign of the dividend
+  divide,        ///< rounded towards 0; 0 where the divisor is 0, as in the next three
+  remainder,     ///< the remainder of `divide`, with the sign of the dividend
   floor_divide,  ///< rounded down
-  modulo,        ///< what `floor_divide` leaves, with the sign of the divisor
+  modulo,        ///< the remainder of `floor_divide`, with the sign of the divisor
   power,         ///< 0 for a negative exponent, unless the base is 1 or -1
   maximum,
   minimum,
@@ -60,12 +60,12 @@ enum class whole_function : unsigned char {
   }
 }
 
-/// The function at each place, with operands repeated as by `map`. It has no gradient.
+/// Applies the function at each place; operands are repeated as by `map`. It has no gradient.
 struct whole_map {
   whole_function apply = whole_function::constant;
   int value = 0;  ///< the number of a `constant`
 
-  /// One operation for each place, whatever the function.
+  /// One operation for each place, for every function.
   [[nodiscard]] static constexpr long long flops(extents const& out) noexcept { return out.size(); }
 };
 

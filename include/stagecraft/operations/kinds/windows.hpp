@@ -49,7 +49,7 @@ struct windows {
     for (int i = 0; i < count; ++i) product *= along[i].size;
     return product;
   }
-  /// Sets `result` to (batch, windows..., channels); false if `in` has other axes, or no window fits.
+  /// Sets `result` to (batch, windows..., channels); returns false if `in` has other axes, or no window fits.
   constexpr bool out(extents const& in, int channels, extents& result) const {
     if (in.rank != count + 2) return false;
     extents places = in;
@@ -97,10 +97,10 @@ struct convolution_filter_gradient {
   int groups = 1;
 };
 
-/// The number that a window becomes. Padding counts in neither, as in Keras.
+/// How a window is reduced to one number. Padding does not count in either kind, as in Keras.
 enum class pooling_kind : unsigned char { max, average };
 
-/// A pooling of (batch, places..., channels), each channel by itself.
+/// A pooling of (batch, places..., channels); each channel is pooled by itself.
 struct pooling {
   pooling_kind kind = pooling_kind::max;
   operations::windows windows;
@@ -109,7 +109,7 @@ struct pooling {
 };
 
 /// The gradient of a pooling's input, from its input, its output and a gradient of the output. The first maximum of a
-/// window gets all of its gradient.
+/// window gets all of the window's gradient.
 struct pooling_gradient {
   pooling_kind kind = pooling_kind::max;
   operations::windows windows;

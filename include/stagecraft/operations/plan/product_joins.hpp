@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a product does with its sums before they leave the registers: it adds a bias or another tensor, and stores them
-// where a loop stacks them.
+// What a product does with its sums before they leave the registers: it may add a bias or another tensor, and store
+// them where a loop stacks them.
 #pragma once
 
 #include <stagecraft/graph/array_view.hpp>
@@ -13,11 +13,11 @@ namespace stagecraft::operations {
 struct product_join {
   int product = -1;
   int sum = -1;        ///< the map that adds something to the product: what is computed
-  int added = -1;      ///< the tensor that is added: of the product's shape, or one row for all
+  int added = -1;      ///< the tensor that is added: it has the product's shape, or is one row for all
   int read_from = -1;  ///< the tensor of all trips of which `added` is one trip, if nothing else reads it
   int stack = -1;      ///< what stores the result for each trip of a loop
 
-  /// Whether the product carries out this operation.
+  /// True if the product carries out this operation.
   [[nodiscard]] constexpr bool does(int id) const {
     return id == sum || id == stack || (id == added && read_from >= 0);
   }
@@ -28,7 +28,7 @@ class product_joins {
  public:
   tracing::growing_array<product_join> joins;
 
-  /// `is_free(id)`: whether no other step reads the value of an operation of this one.
+  /// `is_free(id)` is true if no other step reads the value of an operation of this one.
   template <class IsFree>
   constexpr product_joins(operation_list const& list, tracing::growing_array<int> const& order,
                           tracing::growing_array<segment> const& segments, IsFree const& is_free)
@@ -51,7 +51,7 @@ class product_joins {
   }
 
  private:
-  /// `behind` lists the operations after the product in its segment.
+  /// `behind` lists the operations that follow the product in its segment.
   template <class IsFree>
   constexpr void join(int id, tracing::array_view<int const> behind, IsFree const& is_free) {
     product_join made{id};
@@ -82,7 +82,7 @@ class product_joins {
     if (read != nullptr && added == shape && read->axis < 2 && readers_[other] == 1 && is_free(other))
       made.read_from = list_->operand(other, 1);
   }
-  /// Whether a value exists when the product runs.
+  /// True if a value exists when the product runs.
   [[nodiscard]] constexpr bool is_before(int id, int product) const {
     while (is_alias(list_->node_of(id).what) && positions_[id] >= 0) id = list_->operand(id, 0);
     return positions_[id] < positions_[product];

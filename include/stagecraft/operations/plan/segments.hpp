@@ -20,7 +20,8 @@ struct segment {
   segment_kind kind = segment_kind::whole;
 };
 
-/// Whether the operation takes operand `index` sample by sample when it is carried out so, or else as a whole.
+/// True if a segment that runs sample by sample reads operand `index` sample by sample; false if it reads it as a
+/// whole.
 [[nodiscard]] constexpr bool is_taken_by_sample(node const& of, int index, extents const& operand) {
   auto const& what = of.what;
   if (what.is<gather>()) return index == 1;
@@ -30,14 +31,14 @@ struct segment {
   return operand.rank > 0 && operand.rank == of.shape.rank && operand[0] == of.shape[0];
 }
 
-/// The segments of a step of a batch. Tensors are divided along axis 0: some of the samples are a part of each tensor
-/// whose axis 0 is a multiple of the batch.
+/// The segments of a step on a batch. Tensors are divided along axis 0: a tensor whose axis 0 is a multiple of the
+/// batch has a part for each sample.
 ///
 /// Operations that see the whole batch come first if they need nothing of the samples, such as the negative of a
 /// weight, and last if nothing of the samples needs them, such as the gradient of a weight.
 class step_segments {
   // These stand above their callers: see tracer.
-  /// Whether an operation takes a whole tensor for which `is_incomplete(source)`.
+  /// True if an operation takes a whole tensor for which `is_incomplete(source)`.
   template <class Incomplete>
   [[nodiscard]] constexpr bool reads_as_a_whole(int begin, int end, Incomplete const& is_incomplete) const {
     for (int i = begin; i < end; ++i) {
@@ -77,7 +78,7 @@ class step_segments {
   }
 
  private:
-  /// Products of fewer FLOPs are not worth waiting for another thread.
+  /// Products of fewer FLOPs are not worth a wait for another thread.
   static constexpr long long large_flops = 1 << 18;
 
   [[nodiscard]] constexpr int count() const { return static_cast<int>(order.size()); }
@@ -138,7 +139,7 @@ class step_segments {
     return shape.rank > 0 && shape[0] > 0 && shape[0] % batch_ == 0;
   }
 
-  /// Whether all of [begin, end) can be carried out sample by sample, after segments that are complete.
+  /// True if all of [begin, end) can be carried out sample by sample, after segments that are complete.
   [[nodiscard]] constexpr bool is_by_sample(int begin, int end) const {
     for (int i = begin; i < end; ++i)
       if (!has_no_work(i) && !is_divisible(id_at(i))) return false;
@@ -160,7 +161,7 @@ class step_segments {
     return here.what.visit([&](auto const& what) { return keeps_samples(what, id); });
   }
 
-  // Whether samples stay apart, if axis 0 of the operands and of the result is made of them.
+  // True if samples stay apart when axis 0 of the operands and of the result consists of samples.
   [[nodiscard]] constexpr bool keeps_samples(random const&, int) const { return true; }
   [[nodiscard]] constexpr bool keeps_samples(map const&, int) const { return true; }
   [[nodiscard]] constexpr bool keeps_samples(whole_map const&, int) const { return true; }
@@ -220,7 +221,7 @@ class step_segments {
 
   operation_list const* list_;
   int batch_, next_ = 0;
-  bool is_idle_ = false;                 // whether the last segment has no work yet: then it may be of any kind
+  bool is_idle_ = false;                 // true: the last segment has no work yet, and may become of any kind
   tracing::growing_array<int> made_in_;  // the segment of each operation
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which operations a forward and a backward step carry out, and what is kept between them.
+// The operations that a forward and a backward step carry out, and the values that are kept between them.
 #pragma once
 
 #include <stagecraft/graph/growing_array.hpp>
@@ -8,8 +8,8 @@
 namespace stagecraft::operations {
 
 /// Both steps of a differentiated trace. Cheap operations (maps, movement, random numbers) are computed again in the
-/// backward step. Sums, products, rows of tables and states of loops are kept, or a function of them, if the backward
-/// step reads nothing but that and it is not larger.
+/// backward step. Sums, products, rows of tables and states of loops are kept, or a function of them in their place, if
+/// the backward step reads only that and it is not larger.
 class steps {
  public:
   tracing::growing_array<int> forward, backward;  ///< operations in their order
@@ -19,11 +19,11 @@ class steps {
     int weight, copy;
   };
   tracing::growing_array<old_weight> old_weights;
-  /// Whether the backward step reads the call's output, which is not kept once more.
+  /// True if the backward step reads the call's output, which is not kept once more.
   bool backward_reads_output = false;
 
-  /// `trains`: whether there is a backward step. If gradients of some inputs are unwanted, `whole` are the steps with
-  /// all gradients, and the backward step reads only values that `whole` keeps.
+  /// `trains` says whether there is a backward step. If gradients of some inputs are unwanted, `whole` are the steps
+  /// with all gradients, and the backward step reads only values that `whole` keeps.
   constexpr steps(trace const& traced, bool trains, steps const* whole = nullptr) : traced_(&traced) {
     auto const count = traced.list.nodes.size();
     tracing::growing_array<char> live(count, 0);
@@ -54,9 +54,9 @@ class steps {
       if (live[id] == computed) forward.push_back(id);
   }
 
-  /// Whether the value of an operation of the forward step is the call's output.
+  /// True if the value of an operation of the forward step is the call's output.
   [[nodiscard]] constexpr bool is_output(int id) const { return id < traced_->forward_count && is_output_[id] != 0; }
-  /// Whether the backward step reads an input of the call.
+  /// True if the backward step reads an input of the call.
   [[nodiscard]] constexpr bool backward_reads(int input_id) const {
     for (int const id : backward)
       if (id == input_id) return true;
@@ -72,12 +72,12 @@ class steps {
       if (id >= 0) need(id, live, true);
     close_loops(live, true);
   }
-  /// How many operands of an operation a step reads. A group reads its result alone, since the operations inside it
-  /// read its arguments. An update reads the copy for the backward step alone.
+  /// Number of operands of an operation that a step reads. A group reads its result alone, since the operations inside
+  /// it read its arguments. An update reads the copy for the backward step alone.
   [[nodiscard]] static constexpr int reads_of(node const& of) {
     return of.what.is<composite>() ? 1 : of.what.is<update>() ? 2 : of.operand_count;
   }
-  /// Finds functions of kept values that can be kept in their place. Returns whether there are any.
+  /// Finds functions of kept values that can be kept in their place. Returns true if there are any.
   constexpr bool find_results(tracing::growing_array<char> const& live) {
     auto const& list = traced_->list;
     tracing::growing_array<int> readers(traced_->forward_count, 0), reader(traced_->forward_count, -1);
@@ -115,7 +115,7 @@ class steps {
     for (int id = source + 1; id < traced_->forward_count; ++id)
       if (is_alias(traced_->list.node_of(id).what)) is_output_[id] = is_output_[traced_->list.operand(id, 0)];
   }
-  /// Whether a result of the forward step is worth its memory.
+  /// True if a result of the forward step is worth its memory.
   [[nodiscard]] constexpr bool is_worth_keeping(int id) const {
     auto const& what = traced_->list.node_of(id).what;
     return what.is<reduce>() || what.is<product>() || what.is<convolution>() || what.is<convolution_input_gradient>() ||
@@ -157,10 +157,10 @@ class steps {
       for (int i = 0; i < reads; ++i) open.push_back(traced_->list.operand(next, i));
     }
   }
-  /// A loop with a result that is read runs with all of its states.
+  /// Marks all states of a loop with a result that is read: the loop runs with all of them.
   constexpr void close_loops(tracing::growing_array<char>& live, bool is_backward) {
     int const first = is_backward ? traced_->forward_count : 0;
-    tracing::growing_array<int> ends;  // and the values that states become
+    tracing::growing_array<int> ends;  // and the next values of states
     for (int id = first; id < traced_->list.size(); ++id) {
       auto const& what = traced_->list.node_of(id).what;
       if (what.is<next>() || what.is<loop_end>()) ends.push_back(id);

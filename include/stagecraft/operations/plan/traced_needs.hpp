@@ -10,12 +10,13 @@ namespace stagecraft::operations {
 /// Differentiates the trace, if the layer trains.
 struct traced_needs {
   bool backward_reads_input = false, backward_reads_output = false;
-  bool is_view = false;  ///< the output is the only input, in the same order, and so are their gradients
+  bool is_view =
+      false;  ///< the output has the elements of the only input in the same order, and so have their gradients
   /// Each element of an input's gradient is an element of the output's gradient, or its negative, or 0.
   bool adds_exactly = false;
   std::int64_t kept_floats = 0;  ///< from the forward step to the backward step
-  unsigned updated_weights = 0;  ///< a bit for each weight that the forward step writes
-  /// A bit for each weight whose gradient is a sum of rows of the output's gradient, where an input names them.
+  unsigned updated_weights = 0;  ///< bit i: the forward step writes weight i
+  /// Bit i: the gradient of weight i is a sum of rows of the output's gradient, where an input names the rows.
   unsigned row_gradients = 0;
 
   constexpr traced_needs(trace& traced, bool trains) {
@@ -55,7 +56,7 @@ struct traced_needs {
     for (int const input : traced.inputs) is_input = is_input || input == indices;
     return is_input && source_of(traced, traced.list.operand(id, 0), false) == traced.seeds[0];
   }
-  /// The operation whose elements these are: in their order or, if `moves`, moved or negated.
+  /// The operation whose elements an operation has: in their order or, if `moves`, moved or negated.
   [[nodiscard]] static constexpr int source_of(trace const& traced, int id, bool moves) {
     while (true) {
       auto const& what = traced.list.node_of(id).what;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a machine with one memory carries out a traced layer: its steps, and where their values lie.
+// How a machine with one memory carries out a traced layer: the layer's steps, and where their values lie.
 #pragma once
 
 #include <stagecraft/graph/array_view.hpp>
@@ -16,7 +16,7 @@ struct weight_update {
   int value = 0;  ///< the operation that computes the new value
 };
 
-/// How long the arrays of a frozen plan are.
+/// The lengths of the arrays of a frozen plan.
 struct plan_sizes {
   std::size_t nodes = 0, operands = 0, forward = 0, backward = 0, forward_segments = 0, backward_segments = 0,
               forward_joins = 0, backward_joins = 0, updates = 0, gradients = 0;
@@ -40,10 +40,10 @@ struct traced_plan {
   /// Floats kept from the forward step to the backward step.
   std::int64_t kept_floats = 0;
   std::int64_t forward_workspace = 0, backward_workspace = 0;          ///< floats
-  std::int64_t forward_sample_floats = 0, backward_sample_floats = 0;  ///< for each sample that is worked on
-  /// `wanted`: which gradients of inputs (then of weights) are wanted; all if it is empty. The kept values do not
-  /// depend on it. `written`: which gradients overwrite their memory in place of being added to it; none if it is
-  /// empty. `batch`: number of samples that may be worked on one after the other; 1: samples are not divided.
+  std::int64_t forward_sample_floats = 0, backward_sample_floats = 0;  ///< for each sample in work
+  /// `wanted` says which gradients of inputs (then of weights) are wanted; all if it is empty. The kept values do not
+  /// depend on it. `written` says which gradients overwrite their memory; the others are added to it; none if it is
+  /// empty. `batch` is the number of samples that may be worked on one after the other; 1: samples are not divided.
   constexpr traced_plan(trace&& of, bool trains, tracing::array_view<bool const> wanted = {}, int batch = 1,
                         tracing::array_view<bool const> written = {})
       : traced(std::move(of)) {
@@ -173,7 +173,7 @@ struct plan_view {
         kept_floats(of.kept_floats),
         forward_workspace(of.forward_workspace),
         backward_workspace(of.backward_workspace) {}
-  /// A template, since making spans of vectors takes programs that do not need it long to compile.
+  /// A template, since programs that do not need it would take long to compile spans of vectors.
   template <std::same_as<traced_plan> Plan>
   constexpr explicit plan_view(Plan const& of)
       : nodes(of.traced.list.nodes),

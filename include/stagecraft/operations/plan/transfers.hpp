@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A computation that only moves, repeats, scales and sums elements of its inputs, such as padding, slices or the mean
-// of all places: as few walks through memory.
+// over all places, as few walks through memory.
 #pragma once
 
 #include <stagecraft/graph/frozen.hpp>
@@ -13,8 +13,8 @@
 
 namespace stagecraft::operations {
 
-/// An axis of a walk: number of elements, and the strides in floats in the destination and in the source; a stride is 0
-/// where elements are summed or repeated.
+/// An axis of a walk: the number of elements, and the strides in floats in the destination and in the source. A stride
+/// is 0 where elements are summed or repeated.
 struct transfer_axis {
   std::int64_t length = 1, to = 0, from = 0;
 
@@ -38,14 +38,14 @@ struct transfer {
     axes[count++] = axis;
     return true;
   }
-  /// Number of elements that it writes.
+  /// Number of elements that the walk writes.
   [[nodiscard]] constexpr std::int64_t written() const {
     std::int64_t product = 1;
     for (int i = 0; i < count; ++i) product *= axes[i].sums() ? 1 : axes[i].length;
     return product;
   }
-  /// Splits axes at every `length` elements of the result, counted from `begin`; false if an axis goes across such a
-  /// border.
+  /// Splits axes at every `length` elements of the result, counted from `begin`; returns false if an axis crosses such
+  /// a border.
   constexpr bool split_at(std::int64_t length) {
     std::int64_t last = to % length;
     for (int i = 0; i < count; ++i) {
@@ -61,7 +61,7 @@ struct transfer {
     }
     return last < length;
   }
-  /// The walk from destination to source: a gradient.
+  /// The walk from destination to source, which computes a gradient.
   [[nodiscard]] constexpr transfer reversed() const {
     transfer result = *this;
     std::swap(result.to, result.from);
@@ -102,8 +102,8 @@ struct transfer_list {
 
   tracing::growing_array<transfer> parts;  ///< walks of one sample
   std::int64_t sample = 0;                 ///< elements of one sample
-  std::int64_t unit = 0;                   ///< number of elements that are written together; it divides the sample's
-  bool overlaps = false;                   ///< whether an element may be written by several walks, which are added
+  std::int64_t unit = 0;                   ///< number of elements that are written together; it divides `sample`
+  bool overlaps = false;                   ///< true: several walks may write an element, and are added
 
   /// Makes walks of one sample from those of a batch.
   constexpr transfer_list(tracing::growing_array<transfer>&& of_batch, bool overlaps_, std::int64_t sample_,
@@ -127,7 +127,7 @@ struct transfer_list {
  private:
   static constexpr std::int64_t cache_line = 16, tiny_sample = 1 << 10, small_sample = 1 << 14;
 
-  /// Whether nothing is left out inside of what is written, and no row of several runs is repeated.
+  /// True if nothing is left out inside of what is written, and no row of several runs is repeated.
   [[nodiscard]] constexpr bool is_simple(std::int64_t row) const {
     std::int64_t written = 0;
     for (transfer const& part : parts) {
@@ -147,7 +147,7 @@ struct transfer_list {
   }
 };
 
-/// Finds out whether a trace is such a computation.
+/// Finds out whether a trace consists of transfers alone.
 class transfers {
  public:
   bool holds = false;
@@ -238,7 +238,7 @@ class transfers {
     return fail();
   }
 
-  /// Walks to a tensor of a shape, in which they now have other strides along each axis.
+  /// Adapts walks to a tensor of a shape, in which they have other strides along each axis.
   constexpr tracing::growing_array<transfer> restrided(tracing::growing_array<transfer>&& all, extents const& shape,
                                                        std::int64_t const* strides, std::int64_t offset) {
     for (transfer& each : all) {
@@ -311,7 +311,7 @@ class transfers {
     return result;
   }
 
-  /// Keeps one sample of all; the batch must be the outermost axis of both tensors.
+  /// Keeps the part of a walk that belongs to one sample; the batch must be the outermost axis of both tensors.
   constexpr void leave_batch(transfer& part) {
     int const batch = shape_of(traced_->outputs[0])[0];
     std::int64_t const sample = sample_of(traced_->outputs[0]), source = sample_of(traced_->inputs[part.input]);

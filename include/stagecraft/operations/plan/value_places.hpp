@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the values of a step lie: in the layer's inputs, in the kept values, or in a workspace whose parts are used
-// again as soon as nothing reads them.
+// Where the values of a step lie: in the layer's inputs, in the kept values, or in a workspace whose parts are reused
+// as soon as nothing reads them.
 #pragma once
 
 #include <stagecraft/graph/array_view.hpp>
@@ -13,7 +13,7 @@
 
 namespace stagecraft::operations {
 
-/// Whose memory a value lies in.
+/// The memory that holds a value.
 enum class storage : unsigned char {
   nowhere,
   constant,  ///< in the list of operations, at `index`
@@ -24,7 +24,7 @@ enum class storage : unsigned char {
   gradient,  ///< the gradient of input, then weight, `index`: a result of the step
   kept,
   workspace,
-  samples  ///< memory of the samples that are worked on: `offset` floats for each of them after the begin
+  samples  ///< memory of the samples in work: `offset` floats for each of them from the begin
 };
 
 /// A value's memory: its tensor, and the offset in floats.
@@ -39,11 +39,11 @@ class value_places {
  public:
   tracing::growing_array<place> places;  ///< a place for each operation; `nowhere` if the step does not compute it
   std::int64_t workspace = 0;            ///< floats
-  std::int64_t sample_floats = 0;        ///< floats for each sample that is worked on
+  std::int64_t sample_floats = 0;        ///< floats for each sample in work
   tracing::growing_array<product_join> joins;
 
-  /// `written`: whether the gradient of an input (then of a weight) overwrites its memory, is added to it, or is
-  /// unwanted. `order`: the operations of the step; `results`: values that are read after it; `carried_out`: both
+  /// `written` says whether the gradient of an input (then of a weight) overwrites its memory, is added to it, or is
+  /// unwanted. `order` has the operations of the step, `results` the values that are read after it, `carried_out` both
   /// steps.
   constexpr value_places(trace const& traced, tracing::growing_array<int> const& order,
                          tracing::growing_array<int> const& results, steps const& carried_out, bool is_forward,
@@ -85,7 +85,7 @@ class value_places {
   }
 
  private:
-  /// `floats`, rounded up to whole cache lines.
+  /// `floats` rounded up to whole cache lines.
   static constexpr std::int64_t rounded(std::int64_t floats) { return (floats + 15) / 16 * 16; }
   [[nodiscard]] constexpr std::int64_t floats_of(int id) const { return rounded(list_->node_of(id).shape.size()); }
   [[nodiscard]] constexpr bool runs(int id) const { return positions_[id] >= 0; }
@@ -133,7 +133,7 @@ class value_places {
     std::int64_t floats;
     bool is_of_samples;
   };
-  /// Memory that values use one after the other, and when the last of them ends.
+  /// Memory that values use one after the other, and the end of the last one's life.
   struct block {
     std::int64_t offset, floats;
     int last;
@@ -164,7 +164,7 @@ class value_places {
     for (int const id : *order_)
       for (int i = 0; i < list_->node_of(id).operand_count; ++i) read_at(list_->operand(id, i), positions_[id]);
     for (int const id : results) read_at(id, static_cast<int>(order_->size()));
-    // A product's result lies in the memory of its join from then on.
+    // From then on, a product's result lies in the memory of its join.
     for (auto const& join : joins)
       for (auto& life : lives)
         if (join.sum >= 0 && life.id == root(join.sum)) life.first = positions_[join.product];
@@ -183,8 +183,8 @@ class value_places {
     assign(lives, false, workspace);
     assign(lives, true, sample_floats);
   }
-  /// A value of one segment that works sample by sample exists for the samples that are worked on. Other values of such
-  /// segments live as long as the segments, since parts of the batch come in any order.
+  /// A value of one segment that works sample by sample exists for the samples in work. Other values of such segments
+  /// live as long as the segments, since parts of the batch come in any order.
   constexpr void fit_to_segments(lifetime& life) const {
     auto const divided_at = [&](int position) -> segment const* {
       for (segment const& each : *segments_)

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The trainer of a step of one's own that is what `fit` does, and the options of `fit` with a step.
+// The trainer of a training step of one's own that does what `fit` does, and the options of `fit` with a step.
 #pragma once
 
+#include <stagecraft/training/steps/step_values.hpp>
 #include <stagecraft/training/steps/sub_step.hpp>
 #include <stagecraft/training/trainer.hpp>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace stagecraft {
 
-/// Options of `fit` with a step of one's own: those of fit_options that it has.
+/// Options of `fit` with a training step of one's own: those of fit_options that apply to it.
 struct step_fit_options {
   int epochs = 1;   ///< number of the epoch, from 1, after which training ends
   int verbose = 1;  ///< output: 0 nothing, 1 a progress bar, 2 one line per epoch
@@ -28,8 +30,8 @@ struct step_fit_options {
 
 namespace stagecraft::trainers {
 
-/// The trainer of a step that is what `fit` does: that of its model, with the layers' kernels, and with the bits of
-/// `fit`. Weights have the names that they have in the model.
+/// The trainer of a training step that does what `fit` does: the trainer of its model, with the layers' kernels and the
+/// bits of `fit`. Weights have the names that they have in the model.
 template <class Step, step_options Options, class Machine>
 class fit_step_trainer : public model_trainer<type_of_tag<facts_of_step<Step>.members[0].type>,
                                               settings_of<training_of_fit<Step, Options>>, Machine> {
@@ -40,11 +42,12 @@ class fit_step_trainer : public model_trainer<type_of_tag<facts_of_step<Step>.me
 
  public:
   using base::base, base::get_weights, base::set_weights;
+  /// Batches of each replica that a step takes.
+  static constexpr int micro_batches = micro_batches_of_step<Options>;
 
   /// Trains on the step's inputs, the last of which is the target: see own_step_trainer::fit.
   training_history fit(sample_set const& inputs, step_fit_options const& options = {}) {
-    sample_set x, y;
-    for (int i = 0; i < inputs.size(); ++i) (i + 1 < inputs.size() ? x : y).add(inputs[i]);
+    auto const [x, y] = split(inputs);
     return fit(x, y, options);
   }
   training_history fit(sample_set const& x, sample_set const& y, step_fit_options const& options = {}) {
@@ -58,6 +61,28 @@ class fit_step_trainer : public model_trainer<type_of_tag<facts_of_step<Step>.me
     all.seed = options.seed;
     all.drop_remainder = true;
     return base::fit(x, y, all);
+  }
+  /// One step: see own_step_trainer::train_on_batch. One batch of one replica need not be full.
+  auto train_on_batch(sample_set const& inputs) {
+    auto const [x, y] = split(inputs);
+    return train_on_batch(x, y);
+  }
+  auto train_on_batch(sample_set const& x, sample_set const& y) {
+    if constexpr (base::replicas * micro_batches == 1) {
+      return base::train_on_batch(x, y);
+    } else {
+      constexpr samples_of_step<Options.batch_size, base::replicas, micro_batches> samples;
+      auto const calling = this->begin_call("train_on_batch");
+      batch_loader<typename base::session_type> const data(x, y, {}, {});
+      samples.check(data.count());
+      typename base::template results<run_kind::training> means;
+      means.begin_execution(micro_batches);
+      this->session().begin_run();
+      this->session().train(
+          micro_batches, [&](auto& to, int replica, int micro_batch) { data.load(to, samples(replica, micro_batch)); },
+          [&](auto const& step) { means[step.replica()].add(step); });
+      return means.report();
+    }
   }
   /// The weights of the model under its name in the step, or of a part of the model.
   template <fixed_name Name>
@@ -73,6 +98,14 @@ class fit_step_trainer : public model_trainer<type_of_tag<facts_of_step<Step>.me
       base::set_weights(weights);
     else
       base::template set_weights<Name>(weights);
+  }
+
+ private:
+  /// Inputs of the model, and its target.
+  static std::pair<sample_set, sample_set> split(sample_set const& inputs) {
+    std::pair<sample_set, sample_set> result;
+    for (int i = 0; i < inputs.size(); ++i) (i + 1 < inputs.size() ? result.first : result.second).add(inputs[i]);
+    return result;
   }
 };
 

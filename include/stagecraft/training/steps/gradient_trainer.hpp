@@ -20,8 +20,8 @@ namespace stagecraft {
 struct loss_and_gradients {
   double loss = 0;  ///< the loss of the batch, as train_on_batch returns it
   /// The gradient of each weight that is trained, in the order of get_weights, with its name and shape; zeros for a
-  /// weight on which no loss depends. The arrays are the trainer's: its next call of `gradients` writes them anew,
-  /// until then the caller may change them.
+  /// weight on which no loss depends. The arrays belong to the trainer: its next call of `gradients` overwrites them,
+  /// and until then the caller may change them.
   std::vector<weight_array>& gradients;
 };
 
@@ -74,7 +74,7 @@ inline constexpr diagnostic gradient_problem = [] {
   return problem;
 }();
 
-/// The type behind `with_gradients<...>`: a host whose backward steps keep the gradients.
+/// The type that `with_gradients<...>` names: a host whose backward steps keep the gradients.
 template <class Machine>
 struct gradient_machine : Machine {};
 
@@ -96,7 +96,7 @@ class gradient_trainer : public Trainer {
   static constexpr int batch_size = Trainer::training.batch_size;
 
  public:
-  /// Initializes the weights and allocates all memory, also that of the gradients.
+  /// Initializes the weights and allocates all memory, that of the gradients included.
   [[gnu::cold]] explicit gradient_trainer(std::uint64_t seed = Trainer::training.seed)
       : Trainer(seed), gradients_(trained_weight_order<M>.size()) {
     for (std::size_t i = 0; i < gradients_.size(); ++i)
@@ -104,9 +104,10 @@ class gradient_trainer : public Trainer {
                 graph_of<M>.parameters[trained_weight_order<M>[i]].shape);
   }
 
-  /// The loss of at most `batch_size` samples, and its gradients; no weight changes, but for the moving means of batch
-  /// normalizations and other states. A step of the training is counted: the next one drops other values. Options of
-  /// the optimizer, such as clipnorm, come later, in apply_gradients. Allocates nothing. Errors as train_on_batch.
+  /// Returns the loss of at most `batch_size` samples, and its gradients. No weight changes, except the moving means of
+  /// batch normalizations and other states. The call counts as a training step: the next one drops other values.
+  /// Options of the optimizer, such as clipnorm, apply later, in apply_gradients. Allocates nothing. Errors as
+  /// train_on_batch.
   loss_and_gradients gradients(sample_set const& x, sample_set const& y, sample_source const& sample_weight = {},
                                std::vector<class_weight_entry> const& class_weight = {}) {
     auto const calling = this->begin_call("gradients");
@@ -125,10 +126,10 @@ class gradient_trainer : public Trainer {
     return {means.values()[0], gradients_};
   }
 
-  /// One step of the optimizer by these gradients: those of `gradients`, changed or not, or of any other source, as
-  /// many as trained weights and in their order; those of layers on which no loss depends are not applied. After
-  /// `gradients(x, y)` the weights have the bits that `train_on_batch(x, y)` would give them. Allocates nothing.
-  /// Errors: data_error E4009 another number, names or shapes.
+  /// Takes one step of the optimizer with these gradients: those of `gradients`, changed or not, or those of any other
+  /// source, one for each trained weight and in their order; gradients of layers on which no loss depends are not
+  /// applied. After `gradients(x, y)` the weights get the bits that `train_on_batch(x, y)` would leave. Allocates
+  /// nothing. Errors: data_error E4009 another number, names or shapes.
   void apply_gradients(std::vector<weight_array> const& gradients) {
     auto const calling = this->begin_call("apply_gradients");
     check(gradients);
@@ -151,7 +152,7 @@ class gradient_trainer : public Trainer {
       (visit.template operator()<Index>(), ...);
     }(std::make_index_sequence<trained_weight_order<M>.size()>{});
   }
-  /// Compares without making texts, unless something differs.
+  /// Compares names and shapes, and makes texts only if something differs.
   void check(std::vector<weight_array> const& given) const {
     if (given.size() != gradients_.size())
       throw_data_error("E4009", "apply_gradients: expected %zu gradients, found %zu", gradients_.size(), given.size());
@@ -192,8 +193,8 @@ namespace stagecraft {
 ///     model.apply_gradients(gradients);                     // or others
 ///
 /// Everything else that the trainer has is as on the host, with the same bits; gradients are stored before weights are
-/// updated, which costs some time. Errors: E2093 a machine that is no host; where a trainer is named, stages, replicas,
-/// accumulation, a loss scale or regularizers.
+/// updated, which costs some time. Errors: E2093 for a machine that is no host; and, where a trainer is named, for
+/// stages, replicas, accumulation, a loss scale or regularizers.
 template <class Machine = host<1>,
           class Verdict = typename detail::early_verdict<detail::gradient_machine_problem<Machine>>::checked>
 using with_gradients = typename Verdict::template model<trainers::gradient_machine<Machine>>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `test` and `predict` of a training step of one's own, as models with the step's weights. Keras counterparts: a
+// `test` and `predict` of a training step of one's own, as models that share the step's weights. Keras counterparts: a
 // model's `test_step` and `predict_step`.
 #pragma once
 
@@ -17,10 +17,10 @@
 
 namespace stagecraft::trainers {
 
-/// What a step may say beside `train`.
+/// Functions that a training step may have beside `train`.
 enum class own_run : unsigned char { test, predict };
 
-/// Whether the step has `test` or `predict` with this number of inputs.
+/// True if the step has `test` or `predict` with this number of inputs.
 template <class Step, own_run Run, std::size_t... Input>
 constexpr bool takes_inputs(std::index_sequence<Input...>) {
   if constexpr (Run == own_run::test)
@@ -32,7 +32,7 @@ constexpr bool takes_inputs(std::index_sequence<Input...>) {
       step.predict(words, in[Input]...);
     };
 }
-/// How many of the step's inputs its `test` or `predict` takes, from the first one on; 0: the step has none.
+/// Number of the step's inputs that its `test` or `predict` takes, from the first one on; 0: the step has none.
 template <class Step, own_run Run>
 inline constexpr std::size_t inputs_of_run = []<std::size_t... Less>(std::index_sequence<Less...>) {
   std::size_t count = 0;
@@ -40,8 +40,9 @@ inline constexpr std::size_t inputs_of_run = []<std::size_t... Less>(std::index_
   return count;
 }(std::make_index_sequence<Step::step_inputs::count>{});
 
-/// Traces `test` or `predict` after the step's `train`, which makes the weights in their order. What only `train` needs
-/// is dropped. Returns the prediction or, of `test`, an empty tensor: its metrics are the step's then.
+/// Traces `test` or `predict` after the step's `train`, which makes the weights in their order. Operations that only
+/// `train` needs are dropped. Returns the prediction or, for `test`, an empty tensor: its metrics are then those of the
+/// step.
 template <class Step, own_run Run, std::size_t... Train, std::size_t... Input>
 constexpr operations::tensor trace_run(operations::tracer& ops, operations::traced_step& step,
                                        array_view<operations::tensor const> in, std::index_sequence<Train...>,
@@ -80,7 +81,7 @@ constexpr operations::tensor trace_run(operations::tracer& ops, operations::trac
                               std::make_index_sequence<inputs_of_run<Step, Run>>{});
 }
 
-/// What is known of a `test` or `predict` before it is planned.
+/// Facts about a `test` or `predict` that are known before it is planned.
 struct own_run_facts {
   diagnostic problem;
   int metric_count = 0;
@@ -108,7 +109,7 @@ inline constexpr own_run_facts facts_of_run = [] {
   return facts;
 }();
 
-/// `test` or `predict` as a layer: returns what is predicted, or the metrics, for each sample the same.
+/// `test` or `predict` as a layer: returns the predictions, or the metrics, which are the same for each sample.
 template <class Step, own_run Run>
 struct own_run_layer : layer<own_run_layer<Step, Run>> {
   static constexpr std::string_view class_name = "SubStep";
@@ -147,10 +148,11 @@ struct own_run_model : functional<own_run_model<Step, Run>> {
   }
 };
 
-/// A session of `test` or `predict` with the weights of a step's trainer; nothing if the step has none.
+/// A session of `test` or `predict` that shares the weights of a step's trainer; empty if the step has none.
 template <class Step, own_run Run, step_options Options, class Machine, bool Exists = (inputs_of_run<Step, Run> > 0)>
 struct own_run_session {
-  static constexpr auto description = inference{.batch_size = Options.batch_size, .seed = Options.seed};
+  static constexpr auto description =
+      inference{.batch_size = Options.batch_size, .num_replicas = 1, .seed = Options.seed};
   using session_type = session_of_run<own_run_model<Step, Run>, description, Machine>;
 
   owned<session_type> session;
@@ -158,7 +160,7 @@ struct own_run_session {
   /// `weights`: memory of the step's weights.
   [[gnu::cold]] void share(engine::aligned_block& weights) {
     session = owned<session_type>(new session_type());
-    static_cast<void>(session->weight(0));  // whatever was made of the first weights is made anew
+    static_cast<void>(session->weight(0));  // what was made of the first weights is made anew
     session->memory_of_weights() = weights.share_part(0, static_cast<long long>(weights.size()));
   }
   /// Runs the batches of `order`; `take(view, batch)` sees the output of each.
@@ -198,8 +200,9 @@ inline constexpr diagnostic missing_run_problem = [] {
 template <class Step, step_options Options, class Machine>
 class step_runs {
  public:
-  /// The metrics that the step's `test` reports, means over the batches; a last batch that is not full is left out. `x`
-  /// has an array for each input of `test`. Errors: E2097 the step has no `test`; data_error E4001 to E4003.
+  /// Returns the metrics that the step's `test` reports, as means over the batches; a last batch that is not full is
+  /// left out. `x` has an array for each input of `test`. Errors: E2097 the step has no `test`; data_error E4001 to
+  /// E4003.
   template <own_run Run = own_run::test>
   [[gnu::cold]] auto evaluate(sample_set const& x) {
     static_assert(report<missing_run_problem<Step, Run>>());
@@ -217,8 +220,8 @@ class step_runs {
     }
     return sums;
   }
-  /// What the step's `predict` returns for all samples: a tensor (samples, shape...). `x` has an array for each input
-  /// of `predict`. Errors: E2097 the step has no `predict`; data_error E4001 to E4003.
+  /// Returns the predictions of the step's `predict` for all samples: a tensor (samples, shape...). `x` has an array
+  /// for each input of `predict`. Errors: E2097 the step has no `predict`; data_error E4001 to E4003.
   template <own_run Run = own_run::predict>
   [[gnu::cold]] auto predict(sample_set const& x) {
     static_assert(report<missing_run_problem<Step, Run>>());

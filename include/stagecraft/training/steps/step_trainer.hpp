@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Trains with a step of one's own: `fit` and its relatives. Keras counterpart: Model.fit with a `train_step`.
+// Trains with a training step of one's own: `fit` and its relatives. Keras counterpart: Model.fit with a `train_step`.
 #pragma once
 
 #include <stagecraft/host/host.hpp>
@@ -9,9 +9,11 @@
 #include <stagecraft/training/data/batch_loader.hpp>
 #include <stagecraft/training/execution_rules.hpp>
 #include <stagecraft/training/optimizer_weights.hpp>
+#include <stagecraft/training/replica_results.hpp>
 #include <stagecraft/training/run_problem.hpp>
 #include <stagecraft/training/steps/fit_step_trainer.hpp>
 #include <stagecraft/training/steps/own_runs.hpp>
+#include <stagecraft/training/steps/step_values.hpp>
 #include <stagecraft/training/steps/sub_step.hpp>
 #include <stagecraft/training/trained_model.hpp>
 #include <array>
@@ -25,7 +27,7 @@
 
 namespace stagecraft::trainers {
 
-/// The type behind `step_trainer<...>`: a session for each sub-step, all of which have the same weights in one memory.
+/// The type that `step_trainer<...>` names: a session for each sub-step; all of them share the weights in one memory.
 template <class Step, step_options Options, class Machine>
 class own_step_trainer : public trainable, public step_runs<Step, Options, Machine> {
   using runs = step_runs<Step, Options, Machine>;
@@ -39,12 +41,16 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
   using first_session = session_of_sub_step<0>;
   template <std::size_t Member>
   using model_of_member = type_of_tag<facts.members[Member].type>;
-  static constexpr bool has_metrics = facts.metric_count > 0;
+  using results_type = replica_results<first_session, run_kind::training, step_values<Step>>;
 
  public:
-  /// Values that a batch reports: the step's metrics or, if it has none, the loss of each sub-step.
-  static constexpr std::size_t value_count = has_metrics ? static_cast<std::size_t>(facts.metric_count) : sub_steps;
-  using batch_values = std::array<double, value_count>;
+  static constexpr int replicas = first_session::replicas;  ///< copies of the models, which share the batches
+  /// Batches of each replica that a step takes.
+  static constexpr int micro_batches = micro_batches_of_step<Options>;
+  /// Values that a step reports: its metrics or, if it has none, the loss of each sub-step. Each is an array if
+  /// replicas are listed.
+  static constexpr std::size_t value_count = results_type::count;
+  using batch_values = typename results_type::report_type;
 
   /// Initializes the weights and allocates all memory.
   [[gnu::cold]] explicit own_step_trainer(std::uint64_t seed = Options.seed) : seed_(seed) {
@@ -53,14 +59,16 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
       using session_type = session_of_sub_step<Number>;
       own = owned<session_type>(
           new session_type(seed + (training_of_sub_step<Step, static_cast<int>(Number), Options>.seed - Options.seed)));
-      if constexpr (Number > 0) own->memory_of_weights() = std::get<0>(sessions_)->memory_of_weights().share();
+      for (int i = 0; Number > 0 && i < replicas; ++i)
+        own->memory_of_weights(i) = std::get<0>(sessions_)->memory_of_weights(i).share();
     });
     this->share_weights(std::get<0>(sessions_)->memory_of_weights());
   }
 
   /// Trains for `epochs` epochs on the step's inputs, one array for each: `fit(x)`, `fit(sc::inputs(x, y))`. Logs have
-  /// the step's metrics, means over the sub-steps of an epoch; a step without metrics reports "loss", and "loss_1" and
-  /// so on of later sub-steps. Errors: data_error E4001 to E4003, E4008, E4010, E4011.
+  /// the step's metrics, as means over the sub-steps of an epoch; a step without metrics reports "loss", then "loss_1"
+  /// and so on for later sub-steps. Replicas take turns: each of n takes every n-th batch. Errors: data_error E4001 to
+  /// E4003, E4008, E4010, E4011, E4018, E4041.
   [[gnu::cold]] training_history fit(sample_set const& x, step_fit_options const& options = {}) {
     check_inputs<first_session>(x);
     check_at_least("epochs", options.epochs, 1);
@@ -71,7 +79,8 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
     int const batches = order.batches(Options.batch_size, true);
     if (batches == 0)
       throw_data_error("E4003", "x: expected at least %d samples, one batch, found %td", Options.batch_size, x.count());
-    int const steps = steps_of_replica("x", "steps_per_epoch", options.steps_per_epoch, batches, 1);
+    int const steps = steps_of_replica("x", "steps_per_epoch", options.steps_per_epoch, batches, replicas);
+    static_cast<void>(steps_of_training_execution(steps, steps, micro_batches, replicas));
 
     training_history history;
     callbacks::progbar_logger bar;
@@ -80,21 +89,23 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
     callbacks.append(history);
     callbacks.set_model(*this);
     callbacks.set_params({options.verbose, options.epochs, steps, options.validation_data.size() > 0});
-    logs none, values = make_logs();
+    logs none, values = results_type::make_logs();
     stop_training = false;
     callbacks.on_train_begin(none);
     for (int epoch = options.initial_epoch; epoch < options.epochs && !stop_training; ++epoch) {
       if (options.steps_per_epoch > 0)
-        order.continue_epoch(epoch, steps, batches);
+        order.continue_epoch(epoch, steps * replicas, batches);
       else
         order.begin_epoch(epoch);
-      begin_means();
+      begin_epoch();
       callbacks.on_epoch_begin(epoch, none);
-      for (int step = 0; step < steps && !stop_training; ++step) {
-        callbacks.on_train_batch_begin(step, none);
-        run(x, order.batch(step, Options.batch_size, batches));
-        write_means(values);
-        callbacks.on_train_batch_end(step, values);
+      for (int first = 0; first < steps && !stop_training; first += micro_batches) {
+        callbacks.on_train_batch_begin(first, none);
+        run(x, [&](int replica, int micro_batch) {
+          return order.batch((first + micro_batch) * replicas + replica, Options.batch_size, batches);
+        });
+        results_.write(values);
+        callbacks.on_train_batch_end(first + micro_batches - 1, values);
       }
       logs epoch_values = values;
       if (options.validation_data.size() > 0) runs::validate(options.validation_data, epoch_values);
@@ -108,27 +119,23 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
     return fit(joined(x, y), options);
   }
 
-  /// One step on one full batch. Returns what it reports, in the order of the metrics. Allocates nothing. Errors: E4003
-  /// another number of samples than the batch's.
+  /// Trains one step on one full batch, or on one for each replica, then one for each replica's next micro-batch, and
+  /// so on. Returns the values that it reports, in the order of the metrics. Allocates nothing. Errors: E4003 another
+  /// number of samples.
   batch_values train_on_batch(sample_set const& x) {
+    constexpr samples_of_step<Options.batch_size, replicas, micro_batches> samples;
     check_inputs<first_session>(x);
-    if (x.count() != Options.batch_size)
-      throw_data_error("E4003", "x: expected %d samples, one batch, found %td", Options.batch_size, x.count());
-    begin_means();
-    run(x, samples_of_batch<Options.batch_size>);
-    return means();
+    samples.check(x.count());
+    results_ = {};
+    run(x, samples);
+    return results_.report();
   }
   batch_values train_on_batch(sample_set const& x, sample_set const& y) { return train_on_batch(joined(x, y)); }
 
-  /// The names of what a batch reports.
-  [[nodiscard]] static std::string value_name(std::size_t index) {
-    if constexpr (has_metrics) return std::string(facts.metrics[index].view());
-    std::string name("loss");
-    if (index > 0) name.append("_").append(std::to_string(index));
-    return name;
-  }
+  /// The names of the values that a batch reports.
+  [[nodiscard]] static std::string value_name(std::size_t index) { return step_values<Step>::name(index); }
 
-  /// Copies of all weights, a model after the other, under names such as "critic/dense/kernel:0".
+  /// Copies all weights, one model after the other, with names such as "critic/dense/kernel:0".
   [[nodiscard]] std::vector<weight_array> get_weights() const override {
     std::vector<weight_array> all;
     for_each_member([&]<std::size_t Member>() {
@@ -214,52 +221,31 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
     return all;
   }
 
-  /// All sub-steps of one batch, in their order.
-  void run(sample_set const& x, tracing::array_view<std::int32_t const> rows) {
+  /// Begins new means. All replicas get the moving means and other states of the first one.
+  void begin_epoch() {
+    results_ = {};
+    if constexpr (replicas > 1) std::get<0>(sessions_)->begin_run();
+  }
+  /// Runs all sub-steps of one step, in their order. `rows_of(replica, micro_batch)` returns the samples that they
+  /// take, and is called by several threads.
+  template <class RowsOf>
+  void run(sample_set const& x, RowsOf const& rows_of) {
     for (int block = 0; block < facts.block_count; ++block)
       for (int time = 0; time < facts.blocks[block].times; ++time)
         for_each_sub_step([&]<std::size_t Number>() {
           constexpr auto number = static_cast<int>(Number);
-          if (number >= facts.blocks[block].first && number < facts.blocks[block].end) run_sub_step<Number>(x, rows);
+          if (number >= facts.blocks[block].first && number < facts.blocks[block].end) run_sub_step<Number>(x, rows_of);
         });
   }
-  template <std::size_t Number>
-  void run_sub_step(sample_set const& x, tracing::array_view<std::int32_t const> rows) {
+  template <std::size_t Number, class RowsOf>
+  void run_sub_step(sample_set const& x, RowsOf const& rows_of) {
     using session_type = session_of_sub_step<Number>;
-    auto const bring = [&](auto& to, int, int) {
-      load_inputs<session_type>(x, to, rows);
+    auto const bring = [&](auto& to, int replica, int micro_batch) {
+      load_inputs<session_type>(x, to, rows_of(replica, micro_batch));
       for (int i = 0; i < Options.batch_size; ++i) to.scale(0)[i] = 1.0F / static_cast<float>(Options.batch_size);
     };
-    auto const take = [&](auto const& view) {
-      float const* const reported = view.prediction(0);
-      constexpr auto const& own = facts.sub_steps[Number];
-      for (int i = 0; i < (has_metrics ? own.metrics : 1); ++i) {
-        auto const index = has_metrics ? static_cast<std::size_t>(own.indices[i]) : Number;
-        sums_[index] += static_cast<double>(reported[i]);
-        ++counts_[index];
-      }
-    };
-    std::get<Number>(sessions_)->train(1, bring, take);
-  }
-
-  void begin_means() {
-    sums_.fill(0);
-    counts_.fill(0);
-  }
-  [[nodiscard]] batch_values means() const {
-    batch_values result{};
-    for (std::size_t i = 0; i < value_count; ++i) result[i] = sums_[i] / static_cast<double>(counts_[i]);
-    return result;
-  }
-  void write_means(logs& values) const {
-    batch_values const current = means();
-    if (values.size() < value_count) values = make_logs();
-    for (std::size_t i = 0; i < value_count; ++i) values.value(i) = current[i];
-  }
-  [[nodiscard]] static logs make_logs() {
-    logs result;
-    for (std::size_t i = 0; i < value_count; ++i) result[value_name(i)] = 0;
-    return result;
+    auto const take = [&](auto const& view) { results_[view.replica()].template add<Number>(view.prediction(0)); };
+    std::get<Number>(sessions_)->train(micro_batches, bring, take);
   }
 
   /// Visits the weights of a member, in the order of its model's trainer: `visit<Weight of the step>(index)`.
@@ -303,8 +289,7 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
 
   std::uint64_t seed_, fits_ = 0;
   decltype(sessions_type(std::make_index_sequence<sub_steps>{})) sessions_;
-  batch_values sums_{};
-  std::array<std::int64_t, value_count> counts_{};
+  results_type results_;
 };
 
 template <class Machine>
@@ -312,16 +297,24 @@ inline constexpr bool is_host_alone = false;
 template <int Threads, class Arch, int Devices>
 inline constexpr bool is_host_alone<host_machine<Threads, Arch, Devices>> = true;
 
-/// The first mistake in a step, or the machine's.
-template <class Step, class Machine>
-inline constexpr diagnostic step_problem = [] {
-  diagnostic problem;
+/// The first mistake in a step.
+template <class Step>
+inline constexpr diagnostic step_parts_problem = [] {
   if (facts_of_step<Step>.problem.failed()) return facts_of_step<Step>.problem;
   if (facts_of_run<Step, own_run::test>.problem.failed()) return facts_of_run<Step, own_run::test>.problem;
-  if (facts_of_run<Step, own_run::predict>.problem.failed()) return facts_of_run<Step, own_run::predict>.problem;
-  if (!is_host_alone<Machine>)
+  return facts_of_run<Step, own_run::predict>.problem;
+}();
+/// The first mistake in a step, or in its options, which all sub-steps have, or the machine's.
+template <class Step, step_options Options, class Machine>
+inline constexpr diagnostic step_problem = [] {
+  diagnostic problem;
+  if constexpr (step_parts_problem<Step>.failed())
+    return step_parts_problem<Step>;
+  else if constexpr (!is_host_alone<Machine>)
     problem.report(2092, "a training step of one's own is given ", is_ipu<Machine> ? "emulated IPUs" : "a cluster",
                    "; it runs on the host: sc::host<1>");
+  else
+    return run_problem<sub_step_model<Step, 0>, training_of_sub_step<Step, 0, Options>, Machine, true>();
   return problem;
 }();
 
@@ -335,11 +328,11 @@ struct invalid_step_trainer {
   xt::xarray<float> predict(sample_set const&) { return {}; }
 };
 
-/// Which class carries out a step.
+/// The kinds of trainer that carry out a step.
 enum class step_kind : unsigned char { invalid, own, of_fit };
-template <class Step, class Machine>
+template <class Step, step_options Options, class Machine>
 inline constexpr step_kind kind_of_step = [] {
-  if (step_problem<Step, Machine>.failed()) return step_kind::invalid;
+  if (step_problem<Step, Options, Machine>.failed()) return step_kind::invalid;
   bool const has_runs = inputs_of_run<Step, own_run::test> > 0 || inputs_of_run<Step, own_run::predict> > 0;
   return has_runs || same_type(facts_of_step<Step>.loss_of_fit, no_type) ? step_kind::own : step_kind::of_fit;
 }();
@@ -367,12 +360,12 @@ namespace stagecraft {
 ///     model.fit(images, {.epochs = 20});
 ///
 /// Each `minimize` of the step ends a sub-step, which is planned as a model of its own whose one layer computes the
-/// loss from the step's inputs; all have the same weights. A step that is what `fit` does, one model and one loss by
-/// step.loss, is carried out by its model's own trainer. Errors: E2083 to E2090, E2098, E2099, and those of layers and
-/// optimizers; E2092 a machine with IPUs.
+/// loss from the step's inputs; all share the same weights. A step that does what `fit` does, with one model and one
+/// loss by step.loss, is carried out by its model's own trainer. Errors: E2083 to E2090, E2098, E2099, and those of
+/// layers and optimizers; E2092 a machine with IPUs.
 template <class Step, step_options Options = {}, class Machine = host<1>,
-          class Verdict = typename detail::early_verdict<detail::step_problem<Step, Machine>>::checked>
+          class Verdict = typename detail::early_verdict<detail::step_problem<Step, Options, Machine>>::checked>
 using step_trainer = typename Verdict::template model<
-    typename detail::find_step_trainer<Step, Options, Machine, detail::kind_of_step<Step, Machine>>::type>;
+    typename detail::find_step_trainer<Step, Options, Machine, detail::kind_of_step<Step, Options, Machine>>::type>;
 
 }  // namespace stagecraft

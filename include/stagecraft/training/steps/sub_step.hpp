@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sub-steps of a training step as models: each is a layer whose call is the step's `train` up to its loss, with the
-// weights of all models of the step, of which it moves some.
+// The sub-steps of a training step as models. Each is a layer whose call is the step's `train` up to its loss; it has
+// the weights of all models of the step, and moves some of them.
 #pragma once
 
 #include <stagecraft/description/training.hpp>
@@ -26,7 +26,7 @@ constexpr void run_train(step_words<Wanted>& words, tracing::array_view<operatio
   run_train<Step>(words, in, std::make_index_sequence<Step::step_inputs::count>{});
 }
 
-/// Begins to trace a step: layers of its models ask it for their weights, as long as this object lives.
+/// Begins to trace a step: as long as this object lives, layers of the step's models ask it for their weights.
 struct step_being_traced {
   operations::traced_step step;
   operations::operation_list* list;
@@ -45,7 +45,8 @@ struct step_being_traced {
   }
 };
 
-/// Which sub-step a value belongs to: the one in which the weights or the random numbers are read that it depends on.
+/// Finds the sub-step that a value belongs to: the one that reads the weights or the random numbers on which it
+/// depends.
 class owners_of_values {
  public:
   static constexpr int nobody = -1;  ///< it depends on inputs alone
@@ -53,7 +54,7 @@ class owners_of_values {
 
   constexpr owners_of_values(operations::operation_list const& list, operations::traced_step const& step)
       : owners_(list.nodes.size(), nobody) {
-    for (bool changed = true; changed;) {  // a state of a loop depends on what it becomes after a trip
+    for (bool changed = true; changed;) {  // a state of a loop depends on its next value
       changed = false;
       for (int id = 0, here = 0; id < list.size(); ++id) {
         while (here < static_cast<int>(step.sub_steps.size()) && id >= step.sub_steps[here].end) ++here;
@@ -81,7 +82,7 @@ class owners_of_values {
   tracing::growing_array<int> owners_;
 };
 
-/// Everything that is known of a step before it is planned.
+/// Facts about a step that are known before it is planned.
 struct step_facts {
   static constexpr int most = operations::traced_step::most;
   struct of_sub_step {
@@ -97,8 +98,8 @@ struct step_facts {
   };
 
   diagnostic problem;
-  /// The type of the loss if the step is what `fit` does: one model on the first inputs, a loss of the last one, one
-  /// minimize; else of nothing.
+  /// The type of the loss if the step does what `fit` does: one model on the first inputs, a loss of the last input,
+  /// one minimize; otherwise `no_type`.
   type_tag const* loss_of_fit = no_type;
   int sub_step_count = 0, member_count = 0, metric_count = 0, block_count = 0;
   of_sub_step sub_steps[most];
@@ -221,11 +222,11 @@ class find_step_facts {
 template <class Step>
 inline constexpr step_facts facts_of_step = find_step_facts<Step>{}();
 
-/// Leaves a sub-step those changes of states, such as moving means, which its own calls of models make: each call
-/// changes them once. What a call changes, later ones read.
+/// Keeps in a sub-step those changes of states, such as moving means, that its own calls of models make: each call
+/// changes them once. Later calls read what a call has changed.
 constexpr void keep_updates_of(operations::operation_list& list, operations::traced_step const& step, int number) {
   auto const drop = [&](int id) {
-    list.node_of(id).what = operations::reshape{};  // of the weight, which nobody reads
+    list.node_of(id).what = operations::reshape{};  // a reshape of the weight, which nobody reads
     list.node_of(id).operand_count = 1;
   };
   growing_array<int> kept;  // the last update of each weight
@@ -255,7 +256,8 @@ constexpr operations::tensor with_penalties(step_words<>& words, operations::tra
   return sum;
 }
 
-/// A sub-step: returns the numbers that it reports, for each sample the same, and adds its loss to the model's.
+/// A sub-step as a layer: it returns the numbers that it reports, the same for each sample, and adds its loss to the
+/// model's.
 template <class Step, int Number>
 struct sub_step_layer : layer<sub_step_layer<Step, Number>> {
   static constexpr std::string_view class_name = "SubStep";
@@ -265,7 +267,7 @@ struct sub_step_layer : layer<sub_step_layer<Step, Number>> {
     constexpr auto const& facts = facts_of_step<Step>;
     int const batch = in[0].length(0);
     auto& list = ops.list();
-    for (auto const& each : in) list.node_of(each.id).has_gradient = false;  // nothing stands before the step
+    for (auto const& each : in) list.node_of(each.id).has_gradient = false;  // the step's inputs need no gradient
     step_being_traced being(ops, facts.sub_steps[Number].moves);
     step_words<> words(ops, being.step, batch);
     run_train<Step>(words, in);
@@ -298,12 +300,12 @@ struct sub_step_model : functional<sub_step_model<Step, Number>> {
   }
 };
 
-/// The loss is what the layer adds.
+/// The loss of a sub-step: what its layer adds.
 struct loss_of_sub_step : loss<loss_of_sub_step> {
   constexpr auto call(auto target, auto output) const { return (target + output) * 0.0F; }
 };
 
-/// A value of this type, as the step's code names it: the optimizer of a sub-step, or the loss.
+/// Returns a value of this type as the step's code names it: the optimizer of a sub-step, or the loss.
 template <class Step, class type, int Number>
 constexpr type copy_option() {
   operations::operation_list list;
@@ -323,20 +325,45 @@ template <class Step, int Number>
 inline constexpr auto optimizer_of_sub_step =
     copy_option<Step, type_of_tag<facts_of_step<Step>.sub_steps[Number].optimizer>, Number>();
 
-/// What a step that is what `fit` does trains its model with.
+/// Number of batches that a step takes for each replica.
+template <step_options Options>
+inline constexpr int micro_batches_of_step = Options.gradient_accumulation.gradient_accumulation_steps_per_replica > 0
+                                                 ? Options.gradient_accumulation.gradient_accumulation_steps_per_replica
+                                                 : 1;
+
+/// The training of the model of a step that does what `fit` does.
 template <class Step, step_options Options>
 inline constexpr auto training_of_fit =
     training{.optimizer = optimizer_of_sub_step<Step, 0>,
              .loss = copy_option<Step, type_of_tag<facts_of_step<Step>.loss_of_fit>, -1>(),
              .batch_size = Options.batch_size,
+             .steps_per_execution = micro_batches_of_step<Options>,
+             .gradient_accumulation = Options.gradient_accumulation,
+             .num_replicas = Options.num_replicas,
+             .cross_replica_reduction = Options.cross_replica_reduction,
+             .replicated_metric_reduction_method = Options.replicated_metric_reduction_method,
              .seed = Options.seed};
 
-/// Each sub-step draws random numbers of its own.
+/// An optimizer for weights that have the names of models and layers of a step.
+template <class O>
+constexpr O optimizer_in_step(O optimizer) {
+  if constexpr (requires { optimizer.rates.in_step; }) optimizer.rates.in_step = true;
+  if constexpr (requires { optimizer.optimizer.learning_rate; })
+    optimizer.optimizer = optimizer_in_step(optimizer.optimizer);
+  return optimizer;
+}
+
+/// The training of a sub-step; each sub-step draws random numbers of its own.
 template <class Step, int Number, step_options Options>
 inline constexpr auto training_of_sub_step =
-    training{.optimizer = optimizer_of_sub_step<Step, Number>,
+    training{.optimizer = optimizer_in_step(optimizer_of_sub_step<Step, Number>),
              .loss = loss_of_sub_step{},
              .batch_size = Options.batch_size,
+             .steps_per_execution = micro_batches_of_step<Options>,
+             .gradient_accumulation = Options.gradient_accumulation,
+             .num_replicas = Options.num_replicas,
+             .cross_replica_reduction = Options.cross_replica_reduction,
+             .replicated_metric_reduction_method = Options.replicated_metric_reduction_method,
              .seed = Options.seed + static_cast<std::uint64_t>(Number) * 0x9e3779b97f4a7c15U};
 
 }  // namespace stagecraft::trainers

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A training step of the user's own while it is traced: its models, and what it minimizes and reports.
+// A training step of one's own while it is traced: its models, its losses to minimize and its reported values.
 #pragma once
 
 #include <stagecraft/graph/growing_array.hpp>
@@ -15,12 +15,12 @@
 
 namespace stagecraft::operations {
 
-/// The part of a model of a step that does not depend on its type: its address tells which one it is.
+/// The part of a model of a step that does not depend on its type: its address identifies the model.
 struct step_member {};
 
 /// What is recorded while a step's `train` runs on symbols.
 struct traced_step {
-  static constexpr int most = 8;  ///< models, sub-steps, and values that are reported: at most
+  static constexpr int most = 8;  ///< largest number of models, of sub-steps and of reported values
 
   /// A model of the step, in the order of the first calls.
   struct member {
@@ -28,11 +28,11 @@ struct traced_step {
     step_member const* which = nullptr;
     tracing::type_tag const* type = tracing::no_type;
     tracing::growing_array<int> weights;  ///< operations that are its weights
-    tracing::growing_array<int> inputs;   ///< tensors that it is called with, of all calls
+    tracing::growing_array<int> inputs;   ///< tensors that its calls take
     int output = -1;                      ///< the last call's first output
-    bool is_plain = false;                ///< whether it has one output, and adds nothing to the loss
+    bool is_plain = false;                ///< true: it has one output, and adds nothing to the loss
   };
-  /// A loss of the library's kind: the last one.
+  /// The last call of a loss of the library's kind.
   struct loss_call {
     tracing::type_tag const* type = tracing::no_type;
     int target = -1, output = -1, value = -1;
@@ -55,7 +55,7 @@ struct traced_step {
   };
 
   tracer* ops = nullptr;
-  bool const* moves = nullptr;  ///< models that the sub-step in question moves; null: not known yet
+  bool const* moves = nullptr;  ///< models that the sub-step moves; null: not known yet
   tracing::growing_array<member> members;
   tracing::growing_array<sub_step> sub_steps;
   tracing::growing_array<metric> metrics;
@@ -64,11 +64,11 @@ struct traced_step {
   loss_call loss;
   // The weights of the layer that is being called.
   int current = -1;    ///< its model
-  bool again = false;  ///< whether the layer has been called before
+  bool again = false;  ///< true: the layer has been called before
   bool layer_is_frozen = false;
   int next_weight = 0;
 
-  /// The list's `weight_of_step`: a layer that is called again gets the weights that it has made.
+  /// The list's `weight_of_step`: a layer that is called again gets the weights that it made in its first call.
   static constexpr tensor find_weight(tracer& ops, parameter const& described) {
     auto& list = ops.list();
     auto& step = *list.step;
@@ -85,7 +85,7 @@ struct traced_step {
     if (!weight.trainable) list.node_of(made.id).has_gradient = false;
     return made;
   }
-  /// Whether an operation is traced in a sub-step.
+  /// True if an operation is traced in a sub-step.
   [[nodiscard]] constexpr bool is_in(int number, int id) const {
     return id < sub_steps[number].end && (number == 0 || id >= sub_steps[number - 1].end);
   }
@@ -104,12 +104,12 @@ struct traced_step {
 
 namespace detail {
 
-/// Whether a layer is a `call`, as all of the library's are.
+/// True if a layer is a `call`, as all of the library's are.
 template <class L>
 constexpr bool can_be_called_in_step() {
   return requires(L const& layer) { layer.masks; } || layers::detail::HasCall<L>;
 }
-/// Calls a layer on inputs, none of whose steps are masked.
+/// Calls a layer on inputs that have no masked steps.
 template <class L>
 constexpr tensor call_layer(L const& layer, tracer& ops, tracing::array_view<tensor const> in) {
   if constexpr (requires { layer.masks; }) {
@@ -164,7 +164,7 @@ class model_call {
       called_[layer] = step_->next_weight + 1;
       fixed_name const name =
           fixed_name(step_->members[step_->current].name).append('/').append(graph.layer(layer).name.view());
-      // A layer has added its own losses, and its result has no part with them.
+      // A layer adds its own losses, and its result has no part in them.
       constexpr bool penalizes = std::same_as<layer_t<M, Call>, layers::activity_penalty>;
       values_[Call] = graph.call(Call).is_penalty && !penalizes
                           ? read[0]

@@ -3,6 +3,8 @@
 // of its own.
 #pragma once
 
+#include <stagecraft/description/effective_options.hpp>
+#include <stagecraft/description/replication.hpp>
 #include <stagecraft/layers/core/input.hpp>
 #include <stagecraft/losses/loss.hpp>
 #include <stagecraft/losses/reduction.hpp>
@@ -61,7 +63,7 @@ class trained : public operations::step_member {
   friend constexpr trainers::weights_of_member weights_of(trained const& member) { return {&member}; }
 
  private:
-  /// Takes the next number and a name of its own.
+  /// Takes the next number, and a name that no other member has.
   constexpr int join(operations::traced_step& step) const {
     auto& own = step.members.emplace_back();
     fixed_name const base = Name.length > 0 ? fixed_name(Name.view()) : fixed_name(graph_of<M>.name());
@@ -107,11 +109,11 @@ class trained : public operations::step_member {
 
 namespace stagecraft::trainers {
 
-/// No optimizer is copied.
+/// Stands for the case that no optimizer is copied.
 struct no_optimizer {};
 
-/// The argument `step` of a step's `train`. It has all words of `ops`, see operations/tracer.hpp. `Wanted`: the type of
-/// an optimizer or a loss that is copied.
+/// The argument `step` of a step's `train`. It has all words of `ops`, see operations/tracer.hpp. `Wanted` is the type
+/// of an optimizer or a loss that is copied.
 template <class Wanted = no_optimizer>
 class step_words : public operations::tracer {
   using tensor = operations::tensor;
@@ -129,8 +131,8 @@ class step_words : public operations::tracer {
   constexpr tensor sum(tensor x) { return sum(flat(x), 0); }
   constexpr tensor max(tensor x) { return max(flat(x), 0); }
 
-  /// The mean over the rows of a loss that `sc::training` takes, too: `step.loss(sc::losses::huber{}, y, model(x))`;
-  /// the sum if its reduction is `sum`. A target is as long as the output, or a class number for each row.
+  /// The mean, over the rows, of a loss that `sc::training` takes, too: `step.loss(sc::losses::huber{}, y, model(x))`;
+  /// the sum if its reduction is `sum`. A target is as long as the output, or has a class number for each row.
   template <losses::detail::HasLossCall L>
   constexpr tensor loss(L const& loss, tensor target, tensor output) {
     int const columns = output.length(-1), rows = static_cast<int>(output.shape().size() / columns);
@@ -142,10 +144,11 @@ class step_words : public operations::tracer {
     if constexpr (std::same_as<L, Wanted>) found_ = loss;
     return value;
   }
-  /// One step of the optimizer on the weights of these models, along the gradient of the loss; it ends a sub-step.
-  /// Values of the next sub-step are computed with the new weights. E2083 the loss has several elements; E2084 it
-  /// depends on none of the weights; E2085 another `minimize` moves them; E2086 a value of an earlier sub-step.
-  /// Penalties that calls of models in this sub-step add to the loss, as an `activity_regularizer`, are minimized, too.
+  /// Takes one step of the optimizer on the weights of these models, along the gradient of the loss, and ends a
+  /// sub-step. Values of the next sub-step are computed with the new weights. Penalties that calls of models in this
+  /// sub-step add to the loss, as an `activity_regularizer` does, are minimized, too. E2083 the loss has several
+  /// elements; E2084 it depends on none of the weights; E2085 another `minimize` moves them; E2086 a value of an
+  /// earlier sub-step.
   template <Optimizer O, std::same_as<weights_of_member>... More>
   constexpr void minimize(O const& optimizer, tensor loss, weights_of_member first, More... more) {
     auto& list = this->list();
@@ -214,7 +217,7 @@ class step_words : public operations::tracer {
   Wanted found_{};
 };
 
-/// Stands where a step's base says what its inputs are.
+/// The inputs that the base of a training step names.
 template <layers::input... Inputs>
 struct inputs_of_step {
   static constexpr std::size_t count = sizeof...(Inputs);
@@ -225,7 +228,7 @@ struct inputs_of_step {
 
 namespace stagecraft {
 
-/// Base of a training step of one's own, with the inputs that `train` takes, without the batch:
+/// The base of a training step of one's own; it names the inputs that `train` takes, without the batch:
 ///
 ///     struct gan_step : sc::training_step<gan_step, input{28, 28}> {
 ///       sc::trained<generator_model, "generator"> generator;
@@ -243,9 +246,20 @@ struct training_step {
   using step_inputs = trainers::inputs_of_step<Inputs...>;
 };
 
-/// What a step's trainer must know before it runs.
+/// Options of a step's trainer that are fixed at compile time: those fields of sc::training that a step has, with the
+/// same meaning.
 struct step_options {
-  int batch_size = 32;     ///< samples of a batch; a last one that is not full is left out
+  int batch_size = 32;  ///< samples of a batch; a last one that is not full is left out
+  /// Each sub-step adds up the gradients of several batches of each replica before it moves weights; all sub-steps of
+  /// one step take the same batches.
+  gradient_accumulation_options gradient_accumulation = {};
+  /// Copies of the models, each of which takes batches of its own; 0: as many as the machine has devices for.
+  int num_replicas = 0;
+  /// How the gradients of the replicas become one, wherever `minimize` stands.
+  stagecraft::cross_replica_reduction cross_replica_reduction = stagecraft::cross_replica_reduction::sum;
+  /// Which of the replicas' metrics are reported.
+  stagecraft::replicated_metric_reduction_method replicated_metric_reduction_method =
+      stagecraft::replicated_metric_reduction_method::none;
   std::uint64_t seed = 1;  ///< seed of the initial weights, of the random numbers and of the shuffling
 };
 

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The other models of the words: in stages and on tiles as without.
+#include "check_policies.hpp"
+
+TEST_CASE("regularization, scales") { words::check_policies<words::regularization_model>(); }
+TEST_CASE("preprocessing") { words::check_policies<words::preprocessing_model>(); }
+TEST_CASE("windows") { words::check_policies<words::window_model>(); }
+TEST_CASE("augmentation") { words::check_policies<words::augmentation_model>(); }
