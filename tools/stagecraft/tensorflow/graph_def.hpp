@@ -27,7 +27,7 @@ enum class tensorflow_kind : unsigned char {
   tensor,
   function,
   texts,
-  integers,
+  whole_numbers,
   reals,
   types,
   other  ///< a list of another kind, which may be empty

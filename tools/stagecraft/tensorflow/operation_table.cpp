@@ -199,7 +199,7 @@ constexpr std::array<std::pair<tensorflow_kind, std::string_view>, 13> kind_word
      {tensorflow_kind::tensor, "tensor"},
      {tensorflow_kind::function, "function"},
      {tensorflow_kind::texts, "texts"},
-     {tensorflow_kind::integers, "integers"},
+     {tensorflow_kind::whole_numbers, "integers"},
      {tensorflow_kind::reals, "reals"},
      {tensorflow_kind::types, "types"},
      {tensorflow_kind::other, "list"}}};
@@ -218,7 +218,7 @@ std::string_view name_of(tensorflow_kind kind) {
 
 bool is_list(tensorflow_kind kind) {
   using enum tensorflow_kind;
-  return kind == texts || kind == integers || kind == reals || kind == types || kind == other;
+  return kind == texts || kind == whole_numbers || kind == reals || kind == types || kind == other;
 }
 
 tensorflow_attribute_rule attribute_in(std::string_view word) {
