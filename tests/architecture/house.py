@@ -229,6 +229,20 @@ def check_source(root, path):
             yield f"{where}:{code.count(chr(10), 0, match.start()) + 1}: keep_dims without evaluation_strategy::immediate"
 
 
+def check_documented(root):
+    """What documents and examples include stands between begin_headers.hpp and end_headers.hpp: a program's macros do no harm
+    there, and -Wsign-conversion finds nothing (docs/building.md)."""
+    documents = [*root.glob("README.md"), *(root / "docs").glob("*.md"), *(root / "examples").rglob("*.[hc]pp")]
+    named = {name for path in documents for name in re.findall(r"<(stagecraft/[^>\s]+\.hpp)>", path.read_text(encoding="utf-8"))}
+    for name in sorted(named):
+        path = root / "include" / name
+        if re.search(r"/detail/|/layers/.+/", name) or not path.is_file() or name.removeprefix("stagecraft/") in INSIDE_STRUCTS:
+            continue
+        text = path.read_text(encoding="utf-8")
+        if not all(f"#include <stagecraft/{each}>" in text for each in READ_AGAIN[:2]):
+            yield f"include/{name}:1: documents include it, so it begins with begin_headers.hpp and ends with end_headers.hpp"
+
+
 def problems(root):
     """All broken rules of a project, as texts."""
     root = pathlib.Path(root)
@@ -252,6 +266,7 @@ def problems(root):
             if path.parent == root / "tests" / "import" / "expected":
                 continue  # as users get them
             found += check_source(root, path)
+    found += check_documented(root)
     for name in sorted(closure(include, "pipeline.hpp") & WITH_STRINGS):
         found.append(f"include/stagecraft/pipeline.hpp:1: includes, directly or not, <stagecraft/{name}>")
     for folder in ("cmake", "tools", "tests", "examples", "benchmarks"):

@@ -53,6 +53,15 @@ class House(unittest.TestCase):
         for line in ("// not layers::dense alone", "#include <stagecraft/layers/traced_call.hpp>"):
             self.assertEqual(self.header("plan/call_needs.hpp", line), [])
 
+    def test_documented_headers_put_macros_aside(self):
+        header = "include/stagecraft/io/npz.hpp"
+        around = "diagnostics/begin_headers.hpp", "diagnostics/end_headers.hpp"
+        pages = {"docs/saving.md": "```cpp\n#include <stagecraft/io/npz.hpp>\n```\n"}
+        lines = "".join(f"#include <stagecraft/{each}>\n" for each in around)
+        self.assert_finds(self.problems({header: TOP, **pages}), header, "documents include it")
+        self.assertEqual(self.problems({header: TOP + lines, **pages}), [])
+        self.assertEqual(self.problems({header: TOP}), [])
+
     def test_numbers_follow_no_locale(self):
         for line in ('std::snprintf(text, sizeof text, "%.4f", x);', 'throw_data_error("E4007", "found %.15g of %d", x, n);',
                      "double const x = std::strtod(text, nullptr);", "auto const x = std::stof(text);",

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What programs may be compiled with: flags and macros that CMakeLists.txt gives, one compilation for each compiler and
 // standard library. Only checked, not run.
+#include <stagecraft/applications/vgg16.hpp>
 #include <stagecraft/ipu.hpp>
+#include <stagecraft/operations/words.hpp>
 #include <stagecraft/stagecraft.hpp>
 #ifndef _LIBCPP_VERSION  // libc++ 19 has no std::from_chars for float, with which files are read
+#include <stagecraft/data/data.hpp>
 #include <stagecraft/io/model_checkpoint.hpp>
 #include <stagecraft/serving/embedded_runtime.hpp>
 #endif
@@ -40,6 +43,18 @@ constexpr std::size_t calls_of_template() {
 }
 static_assert(calls_of_template<8>() == 15);
 
+static_assert(
+    sc::call_count<sc::applications::vgg16<sc::applications::application_options{.height = 32, .width = 32}>> > 20);
+
+// Words of ops that have a header of their own.
+struct places : sc::layer<places> {
+  static constexpr std::string_view class_name = "Places";
+  constexpr auto call(auto& ops, auto x) const {
+    return ops.top_k(x, 2, -1).values + ops.one_hot(ops.argmax(x, -1), 2);
+  }
+};
+static_assert(sc::call_count<sc::sequential<sc::input{5}, places{}>> == 2);
+
 int main() {
   xt::xtensor<float, 4> const x({8, 8, 8, 1}, 0.5F);
   xt::xtensor<int, 1> const y({8}, 1);
@@ -49,6 +64,9 @@ int main() {
 #ifndef _LIBCPP_VERSION
   sc::callbacks::model_checkpoint saver(model, "network", {.save_best_only = true});
   model.fit(x, y, {.epochs = 1, .callbacks = {&saver}});
+  auto const batches = sc::data::from(x, y).shuffle(8).batch(4).map(
+      [](auto const& images, auto const& labels) { return std::tuple(images / 2.0F, labels); });
+  model.fit(batches, {.epochs = 1});
 #endif
   return model.predict(x).shape(0) == 8 ? 0 : 1;
 }

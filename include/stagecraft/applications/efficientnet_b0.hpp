@@ -2,6 +2,10 @@
 // tf.keras.applications.EfficientNetB0.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/applications/application_options.hpp>
 #include <stagecraft/layers/layers.hpp>
 #include <stagecraft/models/functional.hpp>
@@ -104,3 +108,5 @@ struct efficientnet_b0 : functional<efficientnet_b0<Options>> {
 };
 
 }  // namespace stagecraft::applications
+
+#include <stagecraft/diagnostics/end_headers.hpp>

@@ -2,6 +2,10 @@
 // tf.keras.applications.MobileNetV2, whose width is that of the paper (alpha 1).
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/applications/application_options.hpp>
 #include <stagecraft/layers/layers.hpp>
 #include <stagecraft/models/functional.hpp>
@@ -68,3 +72,5 @@ struct mobilenet_v2 : functional<mobilenet_v2<Options>> {
 };
 
 }  // namespace stagecraft::applications
+
+#include <stagecraft/diagnostics/end_headers.hpp>

@@ -2,6 +2,10 @@
 // tf.keras.applications.ResNet152.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/applications/resnet.hpp>
 
 namespace stagecraft::applications {
@@ -18,3 +22,5 @@ struct resnet152 : functional<resnet152<Options>> {
 };
 
 }  // namespace stagecraft::applications
+
+#include <stagecraft/diagnostics/end_headers.hpp>

@@ -2,6 +2,10 @@
 // tf.keras.applications.VGG16.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/applications/application_options.hpp>
 #include <stagecraft/layers/layers.hpp>
 #include <stagecraft/models/functional.hpp>
@@ -38,3 +42,5 @@ struct vgg16 : functional<vgg16<Options>> {
 };
 
 }  // namespace stagecraft::applications
+
+#include <stagecraft/diagnostics/end_headers.hpp>

@@ -3,6 +3,10 @@
 // ones. Keras counterpart: keras.ops.ctc_decode; in Keras 2, tf.keras.backend.ctc_decode.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/training/data/xtensor.hpp>
 #include <algorithm>
@@ -274,3 +278,5 @@ template <class E>
 }
 
 }  // namespace stagecraft
+
+#include <stagecraft/diagnostics/end_headers.hpp>

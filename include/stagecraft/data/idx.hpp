@@ -2,6 +2,10 @@
 // The samples of an IDX file, such as MNIST's, which need not fit in memory. CMake: stagecraft::io.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/data/detail/file_rows.hpp>
 #include <stagecraft/datasets/idx.hpp>
 #include <stagecraft/io/narrowing.hpp>
@@ -73,3 +77,5 @@ struct idx_to_floats {
 }
 
 }  // namespace stagecraft::data
+
+#include <stagecraft/diagnostics/end_headers.hpp>

@@ -3,6 +3,10 @@
 // keras.utils.image_dataset_from_directory. CMake: stagecraft::images.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/data/dataset.hpp>
 #include <stagecraft/data/load_img.hpp>
 #include <stagecraft/diagnostics/number_text.hpp>
@@ -253,3 +257,5 @@ inline void take_subset(std::string const& directory, image_dataset_options cons
 }
 
 }  // namespace stagecraft::data
+
+#include <stagecraft/diagnostics/end_headers.hpp>

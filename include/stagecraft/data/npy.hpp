@@ -3,6 +3,10 @@
 // in tf.data.Dataset.from_generator. CMake: stagecraft::io.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/data/detail/file_rows.hpp>
 #include <stagecraft/io/detail/npy_format.hpp>
 #include <algorithm>
@@ -51,3 +55,5 @@ namespace detail {
 }
 
 }  // namespace stagecraft::data
+
+#include <stagecraft/diagnostics/end_headers.hpp>

@@ -3,6 +3,10 @@
 // tf.data.Dataset.from_tensor_slices. CMake: stagecraft::io.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/data/dataset.hpp>
 #include <stagecraft/data/npy.hpp>
 #include <stagecraft/io/detail/zip_archive.hpp>
@@ -90,3 +94,5 @@ class npz_stream final : public stream<xt::xarray<float>> {
 }
 
 }  // namespace stagecraft::data
+
+#include <stagecraft/diagnostics/end_headers.hpp>

@@ -3,6 +3,10 @@
 // target stagecraft::zlib); nothing has to be called. Not part of <stagecraft/stagecraft.hpp>.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/datasets/idx.hpp>
 #include <stagecraft/datasets/idx_file.hpp>
 #include <stagecraft/graph/array_view.hpp>
@@ -100,3 +104,5 @@ inline bool const gzip_is_known = (gzip_decompressor = &gunzip, true);
 }  // namespace detail
 
 }  // namespace stagecraft::datasets
+
+#include <stagecraft/diagnostics/end_headers.hpp>

@@ -2,6 +2,10 @@
 // Images with labels, in two parts, as Keras's datasets return them: `auto [train, test] = sc::datasets::digits();`.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/training/data/xtensor.hpp>
 #include <cstdint>
 
@@ -22,3 +26,5 @@ struct labelled_split {
 };
 
 }  // namespace stagecraft::datasets
+
+#include <stagecraft/diagnostics/end_headers.hpp>

@@ -3,10 +3,13 @@
 // `sc::training`. Also the modes, training and inference (tf.estimator's modes).
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/description/dtype_policy.hpp>
 #include <stagecraft/description/replication.hpp>
 #include <stagecraft/description/settings.hpp>
-#include <stagecraft/diagnostics/compiler.hpp>
 #include <stagecraft/pipeline/options.hpp>
 #include <stagecraft/threads/queue_options.hpp>
 #include <cstdint>
@@ -124,3 +127,5 @@ inline constexpr execution_mode mode_of =
     only_infers<Description> ? execution_mode::inference : execution_mode::training;
 
 }  // namespace stagecraft::jobs
+
+#include <stagecraft/diagnostics/end_headers.hpp>

@@ -144,13 +144,26 @@ struct fields_of<training<Loss, Optimizer>> {
                  &type::seed, &type::outputs_are_meant, &type::overlaps_io>;
 };
 
-/// E4081, E4082: a text or a number as loss or optimizer, or a class that says no update.
+/// True for a class that has what the base of losses declares, and for a list of such classes.
+template <class Loss>
+inline constexpr bool is_loss = requires {
+  Loss::name;
+  Loss::sparse_targets;
+};
+template <class... Losses>
+inline constexpr bool is_loss<losses::output_loss_list<Losses...>> = (is_loss<Losses> && ...);
+
+/// E4081, E4082: a text or a number as loss or optimizer, a class that is no loss, or one that says no update.
 template <class Loss, class Optimizer>
 inline constexpr diagnostic training_parts_problem = [] {
   diagnostic problem;
   if (!std::is_class_v<Loss>)
     problem.report(4081, "the training's loss is ", std::is_pointer_v<Loss> ? "a text" : "a number",
                    "; losses are values of a class, such as sc::losses::mean_squared_error{}");
+  else if (!is_loss<Loss>)
+    problem.report(4081, "the training's loss is a value of type '", type_name<Loss>(),
+                   "', which is no loss; one of your own is a struct with base sc::loss<its name>, and says in "
+                   "`constexpr auto call(auto target, auto output) const` what it computes");
   if (!std::is_class_v<Optimizer>)
     problem.report(4082, "the training's optimizer is ", std::is_pointer_v<Optimizer> ? "a text" : "a number",
                    "; optimizers are values of a class, such as sc::optimizers::adam{}");
@@ -167,7 +180,7 @@ namespace stagecraft {
 
 /// What stands in for a training description that has had its compile error, E4081 or E4082: it has the same fields.
 template <class Loss, class Optimizer>
-  requires(!std::is_class_v<Loss> || !stagecraft::Optimizer<Optimizer>)
+  requires(!detail::is_loss<Loss> || !stagecraft::Optimizer<Optimizer>)
 struct training<Loss, Optimizer> {
   static_assert(detail::report<detail::training_parts_problem<Loss, Optimizer>>());
   static constexpr bool is_refused = true;

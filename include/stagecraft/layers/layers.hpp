@@ -2,6 +2,10 @@
 // All layers, with Keras's second names of layers, such as tf.keras.layers.MaxPool2D.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/layers/activation/activation_layers.hpp>
 #include <stagecraft/layers/attention/attention.hpp>
 #include <stagecraft/layers/attention/multi_head_attention.hpp>
@@ -275,3 +279,5 @@ inline void call_constructors() {
 
 }  // namespace stagecraft::layers::detail
 #endif
+
+#include <stagecraft/diagnostics/end_headers.hpp>

@@ -3,8 +3,11 @@
 // configuration must follow has a code.
 #pragma once
 
-#include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
+#include <stagecraft/diagnostics/compile_error.hpp>
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/machines/ipu_config.hpp>
@@ -162,3 +165,5 @@ template <class Machine>
 inline constexpr bool is_ipu = requires { Machine::io_tiles; };
 
 }  // namespace stagecraft::machines
+
+#include <stagecraft/diagnostics/end_headers.hpp>

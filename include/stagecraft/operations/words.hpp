@@ -3,9 +3,15 @@
 // They stand apart from the entry headers, so that programs without them do not pay for them.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/operations/composed/choice_words.hpp>
 #include <stagecraft/operations/composed/movement_words.hpp>
 #include <stagecraft/operations/composed/notation_words.hpp>
 #include <stagecraft/operations/composed/reduction_words.hpp>
 #include <stagecraft/operations/functions.hpp>
 #include <stagecraft/operations/gradients.hpp>
+
+#include <stagecraft/diagnostics/end_headers.hpp>

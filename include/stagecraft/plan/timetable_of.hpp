@@ -5,6 +5,8 @@
 
 #include <stagecraft/diagnostics/compiler.hpp>
 
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/description/job.hpp>
 #include <stagecraft/description/pipeline_checks.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
@@ -134,3 +136,5 @@ inline constexpr auto pipeline_activations_alive =
             detail::stage_of_timetable<M, Stage>()));
 
 }  // namespace stagecraft
+
+#include <stagecraft/diagnostics/end_headers.hpp>

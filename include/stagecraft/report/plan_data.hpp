@@ -2,6 +2,10 @@
 // What a plan page is made of: the choices that a person has, and the profile of each of their combinations.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/diagnostics/diagnostic.hpp>
 #include <stagecraft/pipeline/schedule/schedule.hpp>
 #include <stagecraft/report/profile_data.hpp>
@@ -222,3 +226,5 @@ constexpr diagnostic problem_of_choices(plan_choices const& choices) {
 }
 
 }  // namespace stagecraft::reports
+
+#include <stagecraft/diagnostics/end_headers.hpp>

@@ -3,6 +3,10 @@
 // memory, liveness and execution trace reports of PopVision.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/report/detail/svg_drawing.hpp>
 #include <stagecraft/report/detail/time_line_chart.hpp>
 #include <stagecraft/report/detail/time_line_cut.hpp>
@@ -235,3 +239,5 @@ namespace stagecraft {
 [[nodiscard]] inline std::string cycles_svg(profile_data const& data) { return detail::cycles_chart(data).draw(); }
 
 }  // namespace stagecraft
+
+#include <stagecraft/diagnostics/end_headers.hpp>

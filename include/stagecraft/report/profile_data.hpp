@@ -3,6 +3,10 @@
 // Graphcore's counterpart: the report that PopVision's graph analyser reads (libpva).
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/pipeline/schedule/schedule.hpp>
 #include <stagecraft/pipeline/schedule/timetable.hpp>
 #include <algorithm>
@@ -272,3 +276,5 @@ struct profile_data {
 };
 
 }  // namespace stagecraft
+
+#include <stagecraft/diagnostics/end_headers.hpp>

@@ -2,8 +2,11 @@
 // A profile that the compiler knows, as run-time values, with the memory of every single tile of an IPU.
 #pragma once
 
-#include <stagecraft/description/job_on.hpp>
 #include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
+#include <stagecraft/description/job_on.hpp>
 #include <stagecraft/ipu/profile/memory_profile.hpp>
 #include <stagecraft/ipu/profile/profile.hpp>
 #include <stagecraft/ipu/steps/tile_mapping.hpp>
@@ -314,3 +317,5 @@ template <Model M, auto Training, class Machine, execution_mode Mode = detail::m
 }
 
 }  // namespace stagecraft
+
+#include <stagecraft/diagnostics/end_headers.hpp>

@@ -3,6 +3,10 @@
 // Graphcore's counterpart: PopVision's graph analyser.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/report/detail/html_page.hpp>
 #include <stagecraft/report/detail/text_table.hpp>
 #include <stagecraft/report/detail/text_writer.hpp>
@@ -215,3 +219,5 @@ inline void write_profile_html(profile_data const& data, std::string const& to_f
 }
 
 }  // namespace stagecraft
+
+#include <stagecraft/diagnostics/end_headers.hpp>

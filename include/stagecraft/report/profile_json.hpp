@@ -4,6 +4,9 @@
 #pragma once
 
 #include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/graph/fields.hpp>
 #include <stagecraft/report/detail/text_writer.hpp>
@@ -282,3 +285,5 @@ inline void write_profile_json(profile_data const& data, std::string const& to_f
 }
 
 }  // namespace stagecraft
+
+#include <stagecraft/diagnostics/end_headers.hpp>

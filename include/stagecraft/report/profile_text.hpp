@@ -3,6 +3,10 @@
 // which sc::pipeline::solution_file and `stagecraft convert` read.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/models/model_graph.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
@@ -221,3 +225,5 @@ template <Model M>
 }
 
 }  // namespace stagecraft
+
+#include <stagecraft/diagnostics/end_headers.hpp>

@@ -2,6 +2,10 @@
 // The time line of emulated IPUs in the format of Chrome's trace viewer: chrome://tracing and ui.perfetto.dev show it.
 #pragma once
 
+#include <stagecraft/diagnostics/compiler.hpp>
+
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
 #include <stagecraft/report/detail/text_writer.hpp>
 #include <stagecraft/report/detail/time_line_cut.hpp>
 #include <stagecraft/report/profile_data.hpp>
@@ -108,3 +112,5 @@ inline void write_profile_trace(profile_data const& data, std::string const& to_
 }
 
 }  // namespace stagecraft
+
+#include <stagecraft/diagnostics/end_headers.hpp>
