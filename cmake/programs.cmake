@@ -24,7 +24,11 @@ if(STAGECRAFT_CCACHE AND NOT DEFINED CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${STAGECRAFT_CCACHE})
 endif()
 
-set(stagecraft_program_options -Wall -Wextra -Wpedantic -Wshadow -Werror)
+option(STAGECRAFT_WARNINGS_AS_ERRORS "Treat warnings as errors" ON)
+set(stagecraft_program_options -Wall -Wextra -Wpedantic -Wshadow)
+if(STAGECRAFT_WARNINGS_AS_ERRORS)
+  list(APPEND stagecraft_program_options -Werror)
+endif()
 # GCC 12 sees an overlap in every "text" + std::string (GCC's bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   list(APPEND stagecraft_program_options -Wno-restrict)

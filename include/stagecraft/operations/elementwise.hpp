@@ -91,8 +91,7 @@ class elementwise {
       if (int const leaf = leaf_of(here); leaf >= 0 && is_whole) aligned[leaf] = result;
     }
     for (int i = 0; i < leaves_ + (draws ? 1 : 0); ++i) {
-      if (aligned[i].rank == 0 || (i < inputs_ && aligned[i][0] != result[0]))
-        return;  // nothing reads the leaf, or its elements move
+      if (aligned[i].rank == 0 || (i < inputs_ && aligned[i][0] != result[0])) return;  // nothing reads it, or it moves
       repeats = repeats || aligned[i].size() != result.size();
     }
     holds = true;

@@ -147,7 +147,7 @@ class parser {
         }
         default: message.skip();
       }
-    // A map has no order of its own: that of the keys is used, as TensorFlow does.
+    // A map has no order of its own: its keys are sorted, as TensorFlow does it.
     auto const by_key = [](auto const& a, auto const& b) { return a.key < b.key; };
     std::sort(signature.inputs.begin(), signature.inputs.end(), by_key);
     std::sort(signature.outputs.begin(), signature.outputs.end(), by_key);
@@ -344,7 +344,7 @@ class parser {
     if (is_whole ? made.bytes.size() != *size : made.bytes.size() > *size)
       damaged("a tensor of the shape " + io::shape_text(made.shape) + " has " + std::to_string(made.bytes.size()) +
               " bytes");
-    // A small file may ask for much: together its tensors take a multiple of its own bytes.
+    // A small file may declare large tensors: together they may take at most a multiple of its own bytes.
     if (*size > most_bytes_ - taken_) damaged("its tensors take more than four times its bytes");
     taken_ += *size;
     auto const element = size_of(*type);

@@ -27,13 +27,13 @@ enum class tensorflow_kind : unsigned char {
   tensor,
   function,
   texts,
-  integers,
+  whole_numbers,
   reals,
   types,
   other  ///< a list of another kind, which may be empty
 };
 
-/// TensorFlow's numbers of types that readers name.
+/// TensorFlow's numbers for the types that readers name.
 enum class tensorflow_type : std::int32_t {
   float32 = 1,
   float64 = 2,
@@ -102,7 +102,7 @@ struct tensorflow_function {
 
 /// An input or an output of a signature.
 struct tensorflow_tensor {
-  std::string key;     ///< the name that users give
+  std::string key;     ///< the name that users know
   std::string tensor;  ///< "node:0"
   std::int32_t type = 1;
   std::vector<std::int64_t> shape;  ///< -1 for a length that is open
@@ -128,7 +128,7 @@ struct tensorflow_graph {
 /// The graph of a frozen GraphDef. Throws file_error E5240.
 [[nodiscard]] tensorflow_graph parse_graph_def(std::string_view bytes, std::string const& file);
 
-/// The library's type for TensorFlow's number; none for complex numbers, texts and others.
+/// The library's type for TensorFlow's number of a type; none for complex numbers, texts and others.
 [[nodiscard]] std::optional<element_type> element_type_of(std::int32_t type);
 
 }  // namespace stagecraft::tool

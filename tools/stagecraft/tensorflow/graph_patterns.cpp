@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rewrites groups of lowered nodes, as Keras 3 writes them, to those that are read as one layer.
+// Rewrites groups of lowered nodes, as Keras 3 writes them, into nodes that are read as one layer.
 #include "tensorflow/lowering.hpp"
 
 #include <algorithm>
@@ -42,8 +42,8 @@ std::string const& other(onnx_node const& node, std::string const& tensor) {
 
 }  // namespace
 
-/// A dense layer on more than two axes joins all but the last one, multiplies, and takes them apart again. Without
-/// that, the product is the same.
+/// A dense layer on more than two axes joins all axes but the last one, multiplies, and splits them again. The product
+/// without these steps is the same.
 void tensorflow_lowering::join_tensordots() {
   links const graph(made_);
   for (auto& product : made_.nodes) {
@@ -53,7 +53,7 @@ void tensorflow_lowering::join_tensordots() {
     if (joins == nullptr || parts == nullptr || !constant_shape(product.inputs[1])) continue;
     auto const before = rank(joins->inputs[0]), after = rank(parts->outputs[0]);
     if (!before || !after || *before < 3 || *before != *after || rank(joins->outputs[0]) != 2) continue;
-    // The last length that `parts` makes; a layer that reshapes what a dense layer returns makes another one.
+    // The last length in `parts`. Another length comes from a layer that reshapes the result of a dense layer.
     auto const* const lists = graph.giver(parts->inputs[1], "Concat");
     auto const target = known(lists == nullptr ? parts->inputs[1] : lists->inputs.back());
     if (!target || target->values.empty() || target->integers().back() == constant_shape(product.inputs[1])->back())
@@ -61,7 +61,7 @@ void tensorflow_lowering::join_tensordots() {
   }
 }
 
-/// The bias of attention's heads is added after its units were divided into heads: it moves before that.
+/// The bias of attention's heads is added after its units were divided into heads: it is moved before the division.
 void tensorflow_lowering::join_biases_of_heads() {
   links const graph(made_);
   for (std::size_t i = 0; i < made_.nodes.size(); ++i) {
@@ -86,7 +86,7 @@ void tensorflow_lowering::join_biases_of_heads() {
     divides->inputs[0] = between;
     std::swap(sum.outputs[0], divides->outputs[0]);
     sum.outputs[0] = between;
-    std::swap(sum, *divides);  // each after the one that it reads
+    std::swap(sum, *divides);  // each node stands after the one that it reads
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lowers TensorFlow's nodes that compute each number alone, or along axes.
+// Lowers TensorFlow's nodes that compute each number by itself, or along axes.
 #include "tensorflow/lowering.hpp"
 
 #include <limits>
@@ -11,7 +11,7 @@ namespace {
 
 using lowering = tensorflow_lowering;
 
-/// The node of ONNX with the same inputs and the same meaning.
+/// Returns the node of ONNX that has the same inputs and the same meaning.
 tensorflow_converter same(char const* type) {
   return [=](lowering& to) { to.set(to.emit(type, to.all_inputs())); };
 }
@@ -32,7 +32,7 @@ void lower_cast(lowering& to) {
   to.set(cast(to, to.input(0), type));
 }
 
-/// The quotient that is rounded down; that of whole numbers is (x - x mod y) / y.
+/// The quotient rounded down; of whole numbers it is (x - x mod y) / y.
 void floor_division(lowering& to) {
   auto const x = to.input(0), y = to.input(1);
   if (!is_whole(to)) return to.set(to.emit("Floor", {to.emit("Div", {x, y})}));
@@ -86,7 +86,7 @@ void select_rows(lowering& to) {
   to.set(to.emit("Where", {chosen, to.input(1), to.input(2)}));
 }
 
-/// A reduction over axes that are known.
+/// A reduction over known axes.
 tensorflow_converter reduction(char const* type) {
   return [=](lowering& to) {
     auto const axes = to.required(1).integers();
@@ -123,7 +123,7 @@ void sum_of_all(lowering& to) {
   to.set(all.size() == 1 ? to.emit("Identity", all) : to.emit("Sum", all));
 }
 
-/// A function of what an input is made into first.
+/// Adds the nodes that compute an output from one input.
 using one_to_one = std::string (*)(lowering&, std::string const&);
 tensorflow_converter composed(one_to_one make) {
   return [=](lowering& to) { to.set(make(to, to.input(0))); };
@@ -186,11 +186,11 @@ void add_elementwise_lowerings(std::map<std::string, tensorflow_converter>& to) 
     auto const d = t.emit("Sub", {t.input(0), t.input(1)});
     t.set(t.emit("Mul", {d, d}));
   };
-  to["MulNoNan"] = [](lowering& t) {  // zero where the second one is zero
+  to["MulNoNan"] = [](lowering& t) {  // zero where the second input is zero
     auto const x = t.input(0), y = t.input(1), zero = t.real_number(0);
     t.set(t.emit("Where", {t.emit("Equal", {y, zero}), zero, t.emit("Mul", {x, y})}));
   };
-  to["Xdivy"] = [](lowering& t) {  // zero where the first one is zero
+  to["Xdivy"] = [](lowering& t) {  // zero where the first input is zero
     auto const x = t.input(0), y = t.input(1), zero = t.real_number(0);
     t.set(t.emit("Where", {t.emit("Equal", {x, zero}), zero, t.emit("Div", {x, y})}));
   };

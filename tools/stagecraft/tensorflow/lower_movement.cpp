@@ -90,7 +90,7 @@ void slice(lowering& to) {
   to.set(to.emit("Slice", {to.input(0), to.whole_list(starts), to.whole_list(ends), to.whole_list(axes)}));
 }
 
-/// x[begin:end:stride, ...] with Python's meaning: bits of masks say which entries are left open, new or single.
+/// x[begin:end:stride, ...] in Python's meaning: bits of masks say which entries are open, new or single.
 void strided_slice(lowering& to) {
   auto const begins = to.required(1).integers(), ends = to.required(2).integers(), strides = to.required(3).integers();
   auto const& node = to.node();
@@ -178,7 +178,7 @@ void reverse(lowering& to) {
   to.set(to.emit("Slice", {to.input(0), all(-1), all(-to_the_end), to.whole_list(axes), all(-1)}));
 }
 
-/// One where an index is a place's number.
+/// Returns one where an index equals a place's number, else zero.
 void one_hot(lowering& to) {
   auto const depth = single(to, 1);
   auto const axis = to.node().integer("axis", -1);
@@ -197,7 +197,7 @@ void one_hot(lowering& to) {
 
 void fill(lowering& to) { to.set(to.emit("Expand", {to.input(1), to.input(0)})); }
 
-/// What is beside the diagonals of the last two axes becomes zero.
+/// Sets the elements outside a band around the diagonal of the last two axes to zero.
 void band(lowering& to) {
   auto const below = single(to, 1), above = single(to, 2);
   auto x = to.input(0);

@@ -12,7 +12,7 @@ namespace {
 using lowering = tensorflow_lowering;
 using integers = std::vector<std::int64_t>;
 
-/// A tensor with its last two axes in the other order.
+/// A tensor with its last two axes exchanged.
 std::string turned(lowering& to, std::string const& x, int rank) {
   if (rank < 2) throw unsupported("takes a tensor that is no matrix");
   integers order(static_cast<std::size_t>(rank));
@@ -35,7 +35,7 @@ void batch_product(lowering& to) {
   to.set(to.emit("MatMul", {a, b}));
 }
 
-/// The letters of two operands and of their product.
+/// The letters of two operands and of their product in Einstein's notation.
 struct notation {
   std::string a, b, product;
 };

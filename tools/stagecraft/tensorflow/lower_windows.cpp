@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lowers TensorFlow's nodes that slide over pictures and volumes. ONNX has channels first: transpositions stand before
-// and after them, and disappear when the graph is traced, since layers here have channels last.
+// Lowers TensorFlow's nodes that slide windows over pictures and volumes. ONNX has channels first: transpositions stand
+// before and after these nodes, and disappear when the graph is traced, since layers here have channels last.
 #include "tensorflow/lowering.hpp"
 
 #include <numeric>
@@ -40,7 +40,7 @@ std::string as_given(lowering& to, std::string const& y, layout const& how) {
   return to.emit("Transpose", {y}, {{"perm", integers_attribute(order)}});
 }
 
-/// The entries of a list for spatial axes; those of samples and channels must be 1.
+/// The entries of a list that belong to spatial axes; those of samples and channels must be 1.
 integers spatial(integers const& all, layout const& how, char const* what) {
   if (all.empty()) return integers(how.spatial, 1);
   if (all.size() != how.spatial + 2) throw unsupported(std::string("has ") + what + " that do not fit its input");
@@ -118,7 +118,7 @@ void depthwise_convolution(lowering& to) {
   to.set(as_given(to, y, how));
 }
 
-/// The transposed convolution. Its padding must be that of a kernel which is no smaller than the stride.
+/// A transposed convolution. Its padding must be that of a kernel that is at least as large as the stride.
 void transposed_convolution(lowering& to) {
   auto const how = layout_of(to, 2);
   auto const dilations = spatial(to.node().integers("dilations"), how, "dilations");
@@ -140,7 +140,7 @@ void transposed_convolution(lowering& to) {
   auto const kernel = to.emit("Transpose", {to.input(1)}, {{"perm", integers_attribute({3, 2, 0, 1})}});
   auto const y = to.emit("ConvTranspose", {channels_first(to, to.input(2), how), kernel}, std::move(attributes));
   auto const made = as_given(to, y, how);
-  // The lengths that the file asks for are those of the layer, or the trace refuses the shape.
+  // If the lengths that the file asks for are not those of the layer, the trace refuses the shape.
   to.set(to.emit("Reshape", {made, to.input(0)}));
 }
 
@@ -173,7 +173,7 @@ tensorflow_converter resizing(bool is_linear) {
                                {"coordinate_transformation_mode", text_attribute(aligns    ? "align_corners"
                                                                                  : is_half ? "half_pixel"
                                                                                            : "asymmetric")}};
-    // TensorFlow rounds down, and halves up where corners are aligned.
+    // TensorFlow rounds down, but rounds halves up where corners are aligned.
     if (!is_linear) {
       if (is_half) {
         attributes.emplace_back("nearest_mode", text_attribute("round_prefer_ceil"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tensors of a lowered graph: nodes and constants that lowerings add, and the numbers of axes.
+// The tensors of a lowered graph: nodes and constants that lowerings add, and their numbers of axes.
 #include "onnx/onnx_folding.hpp"
 #include "tensorflow/lowering.hpp"
 
@@ -159,7 +159,7 @@ std::string tensorflow_lowering::whole_number(std::int64_t value) {
 
 std::string tensorflow_lowering::real_number(double value) { return constant({{}, {value}, false}); }
 
-/// Finds the number of axes of a node's outputs, so far as lowerings ask for it.
+/// Finds the number of axes of a node's outputs as far as lowerings ask for it.
 void tensorflow_lowering::find_rank(onnx_node const& node) {
   auto const set = [&](std::optional<int> rank) {
     if (rank && *rank >= 0)

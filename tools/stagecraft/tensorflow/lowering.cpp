@@ -34,7 +34,7 @@ bool is_loop(std::string const& type) { return type == "While" || type == "State
 
 }  // namespace
 
-/// A graph or a function's body while it is carried out.
+/// A graph or a function's body while it is lowered.
 struct tensorflow_lowering::scope {
   std::map<std::string_view, tensorflow_node const*> nodes;
   std::map<std::string, std::vector<lowered_value>> values;  ///< outputs of nodes and arguments
@@ -79,7 +79,7 @@ lowered_value const* tensorflow_lowering::find(scope const& in, std::string cons
   return index < found->second.size() ? &found->second[index] : nullptr;
 }
 
-/// The nodes that are needed, each after those whose outputs it takes.
+/// The nodes that are needed; each stands after those whose outputs it takes.
 std::vector<tensorflow_node const*> tensorflow_lowering::order_of(scope const& in,
                                                                   std::vector<std::string> const& wanted,
                                                                   bool follows_orders) const {
@@ -90,7 +90,7 @@ std::vector<tensorflow_node const*> tensorflow_lowering::order_of(scope const& i
   auto const enter = [&](std::string const& reference) {
     if (in.values.contains(node_of(reference))) return;
     auto const found = in.nodes.find(node_of(reference));
-    if (found == in.nodes.end()) return;  // whoever reads it reports it
+    if (found == in.nodes.end()) return;  // the node that reads it reports it
     auto const [at, is_new] = mark.emplace(found->second, marks::open);
     if (is_new)
       stack.emplace_back(found->second, 0);
@@ -255,7 +255,7 @@ std::vector<lowered_value> tensorflow_lowering::call(std::string const& function
   return results;
 }
 
-/// Carries out a loop whose number of iterations is known.
+/// Unrolls a loop whose number of iterations is known.
 void tensorflow_lowering::call_loop(scope& in, tensorflow_node const& node, std::vector<lowered_value> values) {
   for (int i = 0; i < most_iterations; ++i) {
     auto const condition = call(node.text("cond", ""), values, in, node);
@@ -274,7 +274,7 @@ void tensorflow_lowering::call_loop(scope& in, tensorflow_node const& node, std:
   throw unsupported("repeats more than " + std::to_string(most_iterations) + " times");
 }
 
-/// Follows the nodes that restore variables, which say each variable's key in the checkpoint.
+/// Follows the nodes that restore variables, which name each variable's key in the checkpoint.
 void tensorflow_lowering::restore(scope& in, tensorflow_node const& node) {
   std::vector<lowered_value> given;
   for (auto const& each : node.inputs) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lowers a graph of TensorFlow's to the graph of nodes that ONNX files are read to, so that both become layers and
-// operations in the same way. Functions are inlined, variables become constants, conditions and loops are carried out.
+// Lowers a graph of TensorFlow's to the same graph of nodes that ONNX files are read into, so that both become layers
+// and operations in the same way. Functions are inlined, variables become constants, conditions and loops are unrolled.
 #pragma once
 
 #include "onnx/onnx_constants.hpp"
@@ -38,7 +38,7 @@ using node_attributes = std::vector<std::pair<std::string, onnx_attribute>>;
 [[nodiscard]] onnx_attribute real_attribute(float value);
 [[nodiscard]] onnx_attribute text_attribute(std::string value);
 
-/// ONNX's number for TensorFlow's of a type; 0 for a type that ONNX lacks.
+/// ONNX's number for a type with TensorFlow's number; 0 for a type that ONNX lacks.
 [[nodiscard]] int onnx_type_of(std::int64_t type);
 
 class tensorflow_lowering {
@@ -50,29 +50,28 @@ class tensorflow_lowering {
   /// nodes that the library lacks.
   [[nodiscard]] onnx_graph run(tensorflow_signature const& signature);
 
-  // The functions below are for lowerings of one node. They throw unsupported with the reason if the library lacks
-  // something.
+  // Functions for lowerings of one node. They throw unsupported with the reason if the library lacks something.
 
   [[nodiscard]] tensorflow_node const& node() const { return *node_; }
   /// The number of the node's inputs that are tensors.
   [[nodiscard]] std::size_t inputs() const { return given_.size(); }
-  /// The tensor that an input is in the lowered graph.
+  /// The tensor of the lowered graph that an input refers to.
   [[nodiscard]] std::string input(std::size_t index);
   [[nodiscard]] std::vector<std::string> all_inputs();
-  /// The value of an input that is known; none for other tensors.
+  /// The value of an input if it is known; none for other tensors.
   [[nodiscard]] std::optional<onnx_constant> known(std::size_t index);
   /// The value of an input that must be known.
   [[nodiscard]] onnx_constant required(std::size_t index);
-  /// The value of a lowered tensor that is known.
+  /// The value of a lowered tensor if it is known.
   [[nodiscard]] std::optional<onnx_constant> known(std::string const& tensor) const { return constants_.find(tensor); }
   /// The shape of a constant of the graph or a variable; none for other tensors.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> constant_shape(std::string const& tensor) const;
-  /// The number of a lowered tensor's axes, so far as it is known.
+  /// The number of a lowered tensor's axes as far as it is known.
   [[nodiscard]] std::optional<int> rank(std::string const& tensor) const;
   /// The number of axes of an input. Throws unsupported if it is not known.
   [[nodiscard]] int rank_of(std::size_t index);
 
-  /// The node that gives a lowered tensor, if it is of this type; null otherwise.
+  /// The node whose output is a lowered tensor, if it is of this type; null otherwise.
   [[nodiscard]] onnx_node const* giver(std::string const& tensor, std::string_view type) const;
   /// Adds a node to the lowered graph, and returns its output.
   std::string emit(std::string const& type, std::vector<std::string> inputs, node_attributes attributes = {});
@@ -127,7 +126,7 @@ class tensorflow_lowering {
   std::vector<std::string> problems_;
   std::set<std::string> reported_;
   bool is_restoring_ = false;
-  std::size_t steps_left_ = 1 << 16;  ///< nodes that may still be carried out
+  std::size_t steps_left_ = 1 << 16;  ///< number of nodes that may still be lowered
   // The node that is being lowered:
   tensorflow_node const* node_ = nullptr;
   scope* scope_ = nullptr;

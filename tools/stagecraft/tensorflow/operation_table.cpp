@@ -15,10 +15,10 @@ using diagnostics::shown_name;
 
 constexpr std::size_t any_number = 1 << 20;
 
-/// A line for each operation: its name, the inputs that are read (* any number), its outputs (one, * any number, or the
-/// names of several), and its attributes: `name:kind` is read, `name:elements` is the type that it computes in,
-/// `name=value` must have that value, `name~kind` changes nothing of a prediction. Lines that begin with a space go on
-/// with the one before.
+/// A line for each operation: its name, its inputs that are read (* any number), its outputs (one, * any number, or the
+/// names of several), and its attributes: `name:kind` is read, `name:elements` is the type in which it computes,
+/// `name=value` must have that value, `name~kind` does not change predictions. A line that begins with a space
+/// continues the line before.
 constexpr std::string_view table_text = R"(
 Abs 1 1 T:elements
 AccumulateNV2 * 1 N~integer T:elements shape~shape
@@ -199,7 +199,7 @@ constexpr std::array<std::pair<tensorflow_kind, std::string_view>, 13> kind_word
      {tensorflow_kind::tensor, "tensor"},
      {tensorflow_kind::function, "function"},
      {tensorflow_kind::texts, "texts"},
-     {tensorflow_kind::integers, "integers"},
+     {tensorflow_kind::whole_numbers, "integers"},
      {tensorflow_kind::reals, "reals"},
      {tensorflow_kind::types, "types"},
      {tensorflow_kind::other, "list"}}};
@@ -274,7 +274,7 @@ std::vector<tensorflow_rule> read_table() {
   return all;
 }
 
-/// True for types that nodes compute in here: numbers of 32 and 64 bits, which are floats or whole, and truth values.
+/// True for types in which nodes compute here: numbers of 32 and 64 bits, floats or whole, and truth values.
 bool is_computed(std::int64_t type) {
   auto const is = [&](tensorflow_type each) { return type == static_cast<std::int64_t>(each); };
   using enum tensorflow_type;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Everything that nodes of imported TensorFlow operations may state. A statement of a file that no lowering reads is
-// refused here, so that nothing is ignored.
+// The inputs, outputs and attributes that nodes of imported TensorFlow operations may have. An attribute that no
+// lowering reads is refused here, so that nothing is ignored.
 #pragma once
 
 #include "tensorflow/graph_def.hpp"
@@ -28,8 +28,8 @@ struct tensorflow_attribute_rule {
   std::string_view text = {};  ///< the only value
 };
 
-/// An operation of TensorFlow. Attributes that are not named here are refused, apart from those that begin with an
-/// underscore, which are TensorFlow's notes to itself.
+/// An operation of TensorFlow. Attributes that are not named here are refused, except those that begin with an
+/// underscore, which are TensorFlow's internal notes.
 struct tensorflow_rule {
   std::string_view type;
   std::vector<tensorflow_attribute_rule> attributes;

@@ -33,7 +33,7 @@ source_model read(tensorflow_graph const& graph, tensorflow_signature const& sig
   return model;
 }
 
-/// The nodes that nobody reads, apart from constants and what has no output.
+/// The nodes whose output nobody reads, except constants and nodes without outputs.
 std::vector<std::string> last_nodes(tensorflow_graph const& graph) {
   std::set<std::string> read;
   for (auto const& node : graph.nodes)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ONNX's activations that are no activation of Keras's, as operations.
+// ONNX's activations that Keras does not have, as operations.
 #include "operation_nodes.hpp"
 
 #include <cmath>
@@ -11,7 +11,7 @@ namespace {
 using trace = onnx_trace;
 using operands = std::vector<source_text>;
 
-/// Limits that are numbers.
+/// Converts Clip with limits that are numbers.
 void clip(trace& to, onnx_node const& node) {
   auto const limit = [&](std::size_t input) -> std::optional<source_text> {
     auto const found = to.constant(node, input);

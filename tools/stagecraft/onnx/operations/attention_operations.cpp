@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ONNX's node Attention (opset 23), as the products, masks and the softmax that it stands for.
+// Converts ONNX's node Attention (opset 23) to products, masks and a softmax.
 #include "made_nodes.hpp"
 
 #include <cmath>
@@ -12,7 +12,7 @@ namespace {
 using trace = onnx_trace;
 
 struct attention_node {
-  bool has_heads = false;  ///< inputs of four axes, in which heads stand apart
+  bool has_heads = false;  ///< inputs have four axes, one of which counts heads
   std::int64_t heads = 1, key_heads = 1, queries = 1, keys = 1, width = 1, past = 0;
 };
 
@@ -98,7 +98,8 @@ void attention(trace& to, onnx_node const& node) {
   auto const scale = node.real("scale", static_cast<float>(1 / std::sqrt(static_cast<double>(of.width))));
   auto scores = make("MatMul", {q, turned(k, {0, 1, 3, 2})});
   scores = make("Mul", {scores, make.real(static_cast<double>(scale))});
-  // The fourth output: scores as they are, after the cap, after masks, or after the softmax. Opset 23 counts otherwise.
+  // The fourth output holds the scores as they are, after the cap, after masks, or after the softmax. Opset 23 has
+  // other numbers.
   constexpr std::int64_t before_masks = 24;
   bool const is_shown = node.outputs.size() > 3 && !node.outputs[3].empty() && to.is_taken(node.outputs[3]);
   auto const shown = node.integer("qk_matmul_output_mode", 0);

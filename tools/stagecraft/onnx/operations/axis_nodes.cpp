@@ -16,7 +16,7 @@ using integers = std::vector<std::int64_t>;
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-/// The axes of the graph that a node reduces: an attribute, or an input.
+/// The axes of the graph that a node reduces, from an attribute or an input.
 std::vector<int> reduced_axes(trace& to, onnx_node const& node, int rank) {
   auto const given = to.constant(node, 1);
   auto axes = given ? given->integers() : node.integers("axes", {});
@@ -84,7 +84,7 @@ onnx_converter reduction(std::string const& kind) {
   };
 }
 
-/// Softmax and its logarithm along axes: one, or all from one on before opset 13.
+/// Softmax and its logarithm along axes: along one axis, or along all from one on before opset 13.
 onnx_converter softmax(bool is_logarithm) {
   return [=](trace& to, onnx_node const& node) {
     auto const x = to.complete(to.tensor(node, 0));
@@ -107,7 +107,7 @@ onnx_converter softmax(bool is_logarithm) {
   };
 }
 
-/// Repeats along axes of length 1.
+/// Repeats a tensor along axes of length 1.
 void expand(trace& to, onnx_node const& node) {
   auto x = to.tensor(node, 0);
   auto const wanted = to.required(node, 1);
@@ -139,7 +139,8 @@ void expand(trace& to, onnx_node const& node) {
                                   {x}, lengths)));
 }
 
-/// The lengths of a product of matrices, which are the last two axes of operands of one rank; the others broadcast.
+/// The lengths of a product of matrices, which are the last two axes of operands of equal rank; the other axes
+/// broadcast.
 std::vector<int> lengths_of_product(std::array<std::vector<std::int64_t>, 2> const& shape) {
   auto const& [a, b] = shape;
   auto const last = a.size() - 1;
@@ -198,11 +199,11 @@ void product_of_all(trace& to, onnx_node const& node) {
   to.set(node, without_axes(to, to.operate(std::move(made), tensors, lengths), units));
 }
 
-/// A product of the last two axes of tensors, or of a tensor and a constant of more axes than a matrix.
+/// A product of the last two axes of tensors, or of a tensor and a constant with more axes than a matrix.
 void matrix_product(trace& to, onnx_node const& node) {
   if (to.is_one_sample()) return product_of_all(to, node);
   if (node.inputs.size() != 2) throw unsupported("lacks inputs");
-  std::array<std::vector<std::int64_t>, 2> shape;  // without samples
+  std::array<std::vector<std::int64_t>, 2> shape;  // the axis of samples excluded
   std::vector<traced_tensor> tensors;
   traced_operation made{"matrix_product", {}};
   int rank = 0;
@@ -232,7 +233,7 @@ void matrix_product(trace& to, onnx_node const& node) {
   to.set(node, to.operate(std::move(made), tensors, lengths));
 }
 
-/// A normalization of groups of channels, each of which has a scale and a bias.
+/// Normalizes groups of channels; each channel has a scale and a bias.
 void normalize_groups(trace& to, onnx_node const& node, std::int64_t groups) {
   auto const& given = to.tensor(node, 0);
   if (given.rank < 3) throw unsupported("has an input of " + std::to_string(given.rank) + " axes");

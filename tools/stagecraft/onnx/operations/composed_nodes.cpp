@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ONNX's nodes for which `ops` has a word that is made of its operations.
+// Converts ONNX's nodes for which `ops` has a composed word.
 #include "operation_nodes.hpp"
 
 #include <algorithm>
@@ -74,7 +74,7 @@ onnx_converter cumulative(own_text word, own_text name) {
   };
 }
 
-/// Squares of places that become channels, and back.
+/// Turns squares of places into channels, and back.
 onnx_converter blocks(bool is_to_depth) {
   return [=](trace& to, onnx_node const& node) {
     auto const& given = to.tensor(node, 0);
@@ -101,7 +101,7 @@ onnx_converter blocks(bool is_to_depth) {
   };
 }
 
-/// What is on a diagonal of the last two axes, and above or below it.
+/// Keeps the upper or the lower triangle of the last two axes from a diagonal on; the rest becomes 0.
 void triangle(trace& to, onnx_node const& node) {
   auto const x = to.complete_in_order(to.tensor(node, 0));
   auto const k = to.constant(node, 1);
@@ -117,7 +117,7 @@ void triangle(trace& to, onnx_node const& node) {
                                   {x}, x.lengths)));
 }
 
-/// Repeats all of a tensor along axes.
+/// Repeats a whole tensor along axes.
 void tile(trace& to, onnx_node const& node) {
   auto const x = to.complete(to.tensor(node, 0));
   auto const counts = to.required(node, 1).integers();
@@ -138,7 +138,7 @@ void tile(trace& to, onnx_node const& node) {
                             {x}, lengths)));
 }
 
-/// x divided by the root of its mean square along the last axes, and times a scale.
+/// Divides x by the root of its mean square along the last axes, and multiplies by a scale.
 void rms_normalization(trace& to, onnx_node const& node) {
   auto const x = to.complete_in_order(to.tensor(node, 0));
   std::vector<int> places;
@@ -195,11 +195,11 @@ void product(trace& to, onnx_node const& node) {
   to.set(node, node.integer("keepdims", 1) != 0 ? y : without_axes(to, y, taken));
 }
 
-/// How a resized axis is made of the old one: the weights of the old places for each new one.
+/// The weights of the old places for each new place of a resized axis.
 std::vector<double> resize_weights(onnx_node const& node, int old_length, int length, double scale) {
   auto const mode = node.text("mode", "nearest"), places = node.text("coordinate_transformation_mode", "half_pixel"),
              nearest = node.text("nearest_mode", "round_prefer_floor");
-  // Runtimes do not agree where the last places lie if the new length was rounded.
+  // Runtimes disagree about the last places if the new length was rounded.
   if (places == "align_corners" && std::fabs(scale * old_length - length) > 1e-4)
     throw unsupported("aligns corners of a length that is no whole number");
   std::vector<double> weights(at(old_length) * at(length), 0);
@@ -251,7 +251,7 @@ std::vector<double> resize_weights(onnx_node const& node, int old_length, int le
   return weights;
 }
 
-/// Each axis is multiplied by a matrix of weights.
+/// Multiplies each axis by a matrix of weights.
 void resize(trace& to, onnx_node const& node) {
   auto x = to.complete(to.tensor(node, 0));
   auto const scales = to.constant(node, 2), sizes = to.constant(node, 3);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ONNX's nodes that read and write at places which tensors or constants name, and those that order elements.
+// Converts ONNX's nodes that read and write at places named by tensors or constants, and those that sort elements.
 #include "operation_nodes.hpp"
 
 #include <algorithm>
@@ -14,12 +14,12 @@ using operands = std::vector<source_text>;
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-/// An input of a node that is a tensor or a constant, with its axes in order; `index` is that of its operand.
+/// An input of a node that is a tensor or a constant, with its axes in order; `index` is the number of its operand.
 struct taken_input {
   std::vector<int> lengths{};
   std::size_t index = 0;
   bool is_constant = false;
-  /// The operand with an axis of samples, as long as that of the first operand.
+  /// The operand with an axis of samples that is as long as the first operand's.
   [[nodiscard]] source_text text(operands const& x) const {
     return is_constant ? "ops.broadcast("_cpp + x[index] + ", " + shape_text(x[0], lengths) + ")" : x[index];
   }
@@ -105,7 +105,7 @@ void gather_elements(trace& to, onnx_node const& node) {
                kind_of(to, node, 0));
 }
 
-/// Elements, or rows, written at places. Only constants are known to name each place once.
+/// Checks elements, or rows, that are written at places: only of constants is it known that they name each place once.
 void check_places(trace& to, onnx_node const& node, std::string const& reduction, std::size_t width, int axis,
                   std::vector<int> const& lengths) {
   if (reduction == "add") return;
@@ -185,7 +185,7 @@ void gather_nd(trace& to, onnx_node const& node) {
   set_in_order(to, node, y, kind_of(to, node, 0));
 }
 
-/// Rows of a tensor or a table that indices name.
+/// Reads the rows of a tensor or a table that indices name.
 void gather(trace& to, onnx_node const& node) {
   auto const in = take_in_order(to, node, 2);
   auto const data = in.inputs[0], places = in.inputs[1];
@@ -193,7 +193,7 @@ void gather(trace& to, onnx_node const& node) {
   int const place = place_in_order(to, node.integer("axis", 0), data);
   bool const is_number = to.is_tensor(node, 1) && to.tensor(node, 1).rank == 0;
   if (!to.is_tensor(node, 1) && to.required(node, 1).shape.empty()) throw unsupported("picks one element of an axis");
-  // The axis comes first, its places become rows of one index each, and their axes go where the axis was.
+  // The axis comes first. Its places become rows of one index each, and their axes then move to where the axis was.
   auto lengths = data.lengths;
   std::vector<int> first{0, place}, back{0};
   for (int i = 1; i <= static_cast<int>(data.lengths.size()); ++i)
@@ -287,7 +287,7 @@ void local_normalization(trace& to, onnx_node const& node) {
                                   {x}, x.lengths)));
 }
 
-/// 1 at the first of the largest elements of an axis, else 0.
+/// Returns 1 at the first of the largest elements of an axis, else 0.
 void hardmax(trace& to, onnx_node const& node) {
   auto const x = to.complete(to.tensor(node, 0));
   bool const is_flat = to.graph().opset < 13;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ONNX's nodes that say in one word what several others say: they are converted as those.
+// Converts ONNX's nodes that stand for several others: they are converted as those.
 #include "made_nodes.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 using trace = onnx_trace;
 using operands = std::vector<source_text>;
 
-/// The first steps of a sequence backwards, as many for each sample.
+/// Reverses the first steps of sequences, equally many in each.
 void reverse_sequence(trace& to, onnx_node const& node) {
   auto const axis = node.integer("time_axis", 0);
   auto const counts = to.required(node, 1).integers();
@@ -32,7 +32,7 @@ void reverse_sequence(trace& to, onnx_node const& node) {
   to.set_alias(node, y, 0);
 }
 
-/// A number at the place that each element names, and another one elsewhere, along a new axis.
+/// Puts one number at the place that each element names along a new axis, and another one elsewhere.
 void one_hot(trace& to, onnx_node const& node) {
   auto const depth = to.required(node, 1), values = to.required(node, 2);
   constexpr double most = 1 << 20;
@@ -137,7 +137,7 @@ void einsum_of_constants(trace& to, onnx_node const& node, std::vector<std::stri
   to.set_constant(node, std::move(made));
 }
 
-/// Sums of products as Einstein writes them, of one tensor or two.
+/// Sums of products in Einstein's notation, of one tensor or two.
 void einsum(trace& to, onnx_node const& node) {
   std::string formula;
   std::map<char, char> letters;  // a formula here has small letters
@@ -224,7 +224,7 @@ void einsum(trace& to, onnx_node const& node) {
   to.set(node, to.operate(std::move(made), tensors, out));
 }
 
-/// The largest or smallest of a row of constants, and their places.
+/// The largest or smallest values of a row of constants, and their places.
 void largest_of_constants(trace& to, onnx_node const& node) {
   auto const x = to.required(node, 0);
   auto const count = to.required(node, 1).integers();
@@ -243,7 +243,7 @@ void largest_of_constants(trace& to, onnx_node const& node) {
   to.set_alias(node, to.add_constant(std::move(places)), 1);
 }
 
-/// A row of constants, some of which are replaced.
+/// Replaces some of a row of constants.
 void scatter_constants(trace& to, onnx_node const& node) {
   auto x = to.required(node, 0);
   auto const places = to.required(node, 1).integers();
@@ -260,7 +260,7 @@ void scatter_constants(trace& to, onnx_node const& node) {
   to.set_constant(node, std::move(x));
 }
 
-/// The other outputs of a layer normalization: the means, and one divided by the roots of the variances.
+/// The other outputs of a layer normalization: the means, and the inverse roots of the variances.
 void set_moments(trace& to, onnx_node const& node) {
   auto const is_taken = [&](std::size_t i) {
     return i < node.outputs.size() && !node.outputs[i].empty() && to.is_taken(node.outputs[i]);
@@ -280,7 +280,7 @@ void set_moments(trace& to, onnx_node const& node) {
   to.set_alias(node, make("Reciprocal", {root}), 2);
 }
 
-/// Converts nodes of constants alone by the second function.
+/// Converts nodes that have only constants by the second function.
 onnx_converter or_of_constants(onnx_converter const& of_tensors, onnx_converter const& of_constants) {
   return [=](trace& to, onnx_node const& node) {
     for (std::size_t i = 0; i < node.inputs.size(); ++i)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nodes of ONNX that are not in the file: several of them stand for one that is.
+// Nodes of ONNX that are not in the file: several of them replace one that is.
 #pragma once
 
 #include "operation_nodes.hpp"
@@ -18,7 +18,7 @@ class node_maker {
  public:
   node_maker(onnx_trace& to, onnx_node const& of) : to_(to), of_(of) {}
 
-  /// Converts a node of these inputs and whole numbers; returns the name of its output.
+  /// Converts a node with these inputs and whole numbers; returns the name of its output.
   [[nodiscard]] std::string operator()(char const* type, std::vector<std::string> inputs,
                                        std::map<std::string, std::int64_t> const& numbers = {}) const;
   /// Adds a row of whole numbers; returns its name.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operators of onnxruntime's own domain, com.microsoft, which its optimizer writes: as the nodes of ONNX that they
-// stand for.
+// Converts operators of onnxruntime's own domain, com.microsoft, which its optimizer writes, as the nodes of ONNX that
+// they stand for.
 #include "onnx/operator_table.hpp"
 #include "operation_nodes.hpp"
 
@@ -105,7 +105,7 @@ int rank_of(onnx_trace& to, onnx_node const& node, std::size_t input) {
                                    : static_cast<int>(to.required(node, input).shape.size());
 }
 
-/// An input of a product with its last two axes turned.
+/// An input of a product with its last two axes exchanged.
 std::string turned(onnx_trace& to, onnx_node const& node, std::size_t input) {
   int const rank = rank_of(to, node, input);
   if (rank < 2) throw unsupported("turns an input without two axes");
@@ -129,7 +129,7 @@ std::string scaled(onnx_trace& to, onnx_node const& of, std::string const& x, fl
   return factor == 1 ? x : made_of_two(to, of, "Mul", x, to.add_constant({{}, {static_cast<double>(factor)}, false}));
 }
 
-/// alpha a b + beta c, each of a and b turned or not.
+/// alpha a b + beta c; the last two axes of a and b may be exchanged.
 void product(onnx_trace& to, onnx_node const& node) {
   if (node.inputs.size() < 2) throw unsupported("lacks inputs");
   auto const a = node.integer("transA", 0) != 0 ? turned(to, node, 0) : node.inputs[0];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Converts ONNX's nodes that compute each number alone to operations: of one tensor, and of several with broadcasting.
+// Converts ONNX's nodes that compute each number by itself: of one tensor, and of several with broadcasting.
 #include "operation_nodes.hpp"
 
 #include <algorithm>
@@ -65,7 +65,7 @@ taken_inputs take(trace& to, onnx_node const& node, std::size_t count) {
   return in;
 }
 
-/// All with the same axes in the same order; `lengths`: of the output.
+/// Gives all inputs the same axes in the same order; `lengths` are those of the output.
 std::vector<int> align(trace& to, taken_inputs& in, std::vector<int>& lengths) {
   auto const rank = in.rank;
   for (auto& each : in.tensors) {
@@ -103,7 +103,7 @@ std::vector<int> align(trace& to, taken_inputs& in, std::vector<int>& lengths) {
   return order;
 }
 
-/// Several numbers and truth values in, one number out.
+/// Converts an operation on several numbers or truth values that returns one number.
 onnx_converter on_each(std::size_t count, own_text word, operation_code const& code,
                        element_kind made = element_kind::real, bool keeps_kind = false) {
   return [=](trace& to, onnx_node const& node) {
@@ -123,7 +123,7 @@ onnx_converter on_one(own_text word, operation_code const& code, bool keeps_kind
   };
 }
 
-/// A function of one operand, or a sign between two.
+/// The code of a function of one operand, or of a sign between two.
 operation_code function_of(own_text name) {
   return [=](operands const& x) { return source_text(name) + "(" + comma_list(x) + ")"; };
 }
@@ -168,8 +168,8 @@ void power(trace& to, onnx_node const& node) {
 void modulo(trace& to, onnx_node const& node) {
   bool const is_whole = takes_whole(to, node), is_of_dividend = node.integer("fmod", 0) != 0;
   if (!is_whole && !is_of_dividend) throw unsupported("is of numbers with a fraction, and not fmod");
-  // `fmod` is exact: x - y trunc(x / y) is wrong by y where the quotient is rounded up to a whole number. It has no
-  // form for a number and a tensor, which `where` makes of the number.
+  // `fmod` is exact, whereas x - y trunc(x / y) is wrong by y where the quotient is rounded up to a whole number. It
+  // takes no number together with a tensor; `where` turns the number into a tensor.
   bool const is_of_number = !to.is_tensor(node, 0) && to.required(node, 0).values.size() == 1;
   auto y = broadcast_operation(to, node, 2, "remainder", [=](operands const& x) {
     if (!is_of_dividend) return x[0] + " - " + x[1] + " * floor(" + x[0] + " / " + x[1] + ")";
@@ -180,7 +180,7 @@ void modulo(trace& to, onnx_node const& node) {
   to.set(node, y);
 }
 
-/// Numbers of the next kind: whole ones by leaving out fractions, truth values.
+/// Casts to another type: to whole numbers by dropping the fraction, or to truth values.
 void cast(trace& to, onnx_node const& node) {
   constexpr std::int64_t uint8 = 2, int8 = 3, int32 = 6, int64 = 7;
   auto const& x = to.tensor(node, 0);
@@ -203,7 +203,7 @@ void cast(trace& to, onnx_node const& node) {
   to.set(node, y);
 }
 
-/// The type of another tensor.
+/// Casts to the type of another tensor.
 void cast_like(trace& to, onnx_node const& node) {
   int const type = node.inputs.size() == 2 ? to.type_of(node.inputs[1]) : 0;
   if (type == 0) throw unsupported("makes numbers of a type that is not known here");

@@ -9,13 +9,13 @@
 
 namespace stagecraft::tool {
 
-/// The C++ of a number of a file. Throws unsupported for NaN.
+/// C++ code for a number of a file. Throws unsupported for NaN.
 [[nodiscard]] source_text float_text(double number);
 
 /// The text of whole numbers, separated by ", ".
 [[nodiscard]] source_text list_text(std::vector<int> const& numbers);
 
-/// The shape of a tensor's samples with those of `of` in front: `{x.length(0), 3, 4}`.
+/// Code for the shape of a tensor's samples, with the number of samples of `of` in front: `{x.length(0), 3, 4}`.
 [[nodiscard]] source_text shape_text(source_text const& of, std::vector<int> const& lengths);
 
 /// The name of a weight that was a constant of the file: the last part of the constant's name, unless that is a number.
@@ -24,12 +24,12 @@ namespace stagecraft::tool {
 /// A converter that tries the first one, and the second one if the first cannot convert the node.
 [[nodiscard]] onnx_converter either(onnx_converter first, onnx_converter second);
 
-/// An operation on each number of inputs of a node, which are broadcast: `code` takes them in their order, constants of
-/// one number as numbers. Returns the tensor, which is not set.
+/// Converts an operation on each number of a node's inputs, which are broadcast: `code` takes them in their order, and
+/// constants of one number as numbers. Returns the tensor; the caller sets it as the output.
 [[nodiscard]] traced_tensor broadcast_operation(onnx_trace& to, onnx_node const& node, std::size_t inputs,
                                                 own_text word, operation_code const& code);
 
-/// An operation on each number of a tensor.
+/// Converts an operation on each number of a tensor.
 [[nodiscard]] traced_tensor each_number(onnx_trace& to, traced_tensor const& x, own_text word, operation_code code);
 
 /// A complete tensor without some of the graph's axes, whose lengths are 1.
@@ -39,7 +39,7 @@ namespace stagecraft::tool {
 /// sample.
 [[nodiscard]] onnx_constant in_own_order(onnx_constant const& constant, std::vector<int> const& order);
 
-/// A tensor that was made of a complete one, whose axes it has.
+/// A tensor that was computed from a complete one and has the same axes.
 [[nodiscard]] traced_tensor like(traced_tensor const& x, traced_tensor const& made);
 
 /// Puts new axes of length 1 before a tensor's axes in the graph.

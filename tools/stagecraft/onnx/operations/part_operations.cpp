@@ -15,7 +15,7 @@ using integers = std::vector<std::int64_t>;
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-/// `count` elements of a place, from `first` on, every `step`-th one; a step below 0 goes backwards.
+/// `count` elements along axis `place`, from `first` on, every `step`-th one; a negative step goes backwards.
 traced_tensor part(trace& to, traced_tensor const& x, int place, std::int64_t first, std::int64_t count,
                    std::int64_t step) {
   int const length = x.lengths[at(place) - 1];
@@ -86,7 +86,7 @@ void split(trace& to, onnx_node const& node) {
     if (to.is_taken(node.outputs[i])) to.set(node, part(to, x, place, first, sizes[i], 1), i);
 }
 
-/// Tensors one after the other along a place.
+/// Joins tensors one after the other along axis `place`.
 traced_tensor joined(trace& to, std::vector<traced_tensor> const& parts, int place) {
   if (parts.size() == 1) return parts[0];
   auto lengths = parts[0].lengths;
@@ -101,7 +101,7 @@ traced_tensor joined(trace& to, std::vector<traced_tensor> const& parts, int pla
 
 constexpr std::size_t most_parts = 64;
 
-/// Elements of a place by their numbers: runs of even distance are one part.
+/// The elements with these numbers along axis `place`; runs at equal distance are one part.
 traced_tensor picked(trace& to, traced_tensor const& x, int place, integers const& wanted) {
   if (wanted.empty()) throw unsupported("leaves nothing of its input");
   std::vector<traced_tensor> parts;
@@ -118,7 +118,7 @@ traced_tensor picked(trace& to, traced_tensor const& x, int place, integers cons
   return joined(to, parts, place);
 }
 
-/// Parts of a tensor by numbers that are known.
+/// Parts of a tensor with known numbers.
 void gather(trace& to, onnx_node const& node) {
   auto x = to.complete(to.tensor(node, 0));
   auto const index = to.required(node, 1);
@@ -134,7 +134,7 @@ void gather(trace& to, onnx_node const& node) {
   to.set(node, y);
 }
 
-/// A constant that is the same for all samples, as a tensor beside others.
+/// A constant that is equal for all samples, as a tensor beside others.
 traced_tensor constant_beside(trace& to, traced_tensor const& x, onnx_constant given, std::string const& name) {
   if (given.shape.size() != at(x.rank)) throw unsupported("joins a constant of other axes");
   given = in_own_order(given, x.order);
@@ -173,7 +173,7 @@ void concat(trace& to, onnx_node const& node) {
   to.set(node, joined(to, all, place));
 }
 
-/// Zeros or another number, or copies of what is near, along any axes.
+/// Pads any axes with zeros, another number, or copies of elements nearby.
 void pad(trace& to, onnx_node const& node) {
   auto x = to.complete(to.tensor(node, 0));
   auto const amounts = to.required(node, 1).integers();
@@ -210,7 +210,7 @@ void pad(trace& to, onnx_node const& node) {
         return "ops.pad("_cpp + a + ", " + number_text(place) + ", " + number_text(before) + ", " + number_text(after) +
                ")";
       };
-      // Another number: what is padded with zeros counts where its places are, and the number elsewhere.
+      // Pad with another number: the tensor padded with zeros, plus the number at the places of the padding.
       x = like(x, to.operate({"padded",
                               [=](operands const& a) {
                                 if (is_zero) return padded(a[0]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ONNX's recurrent layers with what Keras's do not have, as operations: given states, the state of cells as an output,
-// backwards alone, other activations, clipped or coupled gates, peepholes.
+// Converts ONNX's recurrent layers that Keras's cannot express: given states, the state of cells as an output, the
+// backward direction alone, other activations, clipped or coupled gates, peepholes.
 #include "operation_nodes.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ using operands = std::vector<source_text>;
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
-/// The function of an activation.
+/// The function that an activation's name stands for.
 own_text function_of(std::string const& name) {
   if (name == "Sigmoid") return "sigmoid";
   if (name == "Tanh") return "tanh";
@@ -68,7 +68,8 @@ recurrent_node description_of(trace& to, onnx_node const& node) {
   return made;
 }
 
-/// The states after one step, as the rest of a lambda over `gates`, what the input adds to the gates, and `state`.
+/// Code for the states after one step: the rest of a lambda over `gates`, which is what the input adds to the gates,
+/// and `state`.
 source_text step_of(recurrent_node const& of, int direction, source_text const& kernel, source_text const& peepholes,
                     source_text const& reset_bias) {
   auto const count = of.activations.size() / at(of.directions);
@@ -108,7 +109,7 @@ source_text step_of(recurrent_node const& of, int direction, source_text const& 
   return text + "return std::array{shown * " + shown + "(cell), cell};";
 }
 
-/// A state that the node is given, or zeros: its tensor, its constant, and its text for a direction.
+/// A first state that the node is given, or zeros: its tensor, its constant, and its code for a direction.
 struct first_state {
   std::optional<traced_tensor> tensor;
   std::optional<onnx_constant> constant;
@@ -136,7 +137,7 @@ first_state state_of(trace& to, onnx_node const& node, std::size_t input, recurr
   return result;
 }
 
-/// The states after each step in one direction, side by side: (samples, steps, units) or twice as many for an LSTM.
+/// The states after each step in one direction, side by side: (samples, steps, units); twice as many units for an LSTM.
 traced_tensor run_direction(trace& to, onnx_node const& node, recurrent_node const& of, traced_tensor const& x,
                             int direction) {
   auto const kernel = to.required(node, 1), recurrent = to.required(node, 2);
@@ -210,7 +211,7 @@ traced_tensor run_direction(trace& to, onnx_node const& node, recurrent_node con
   return to.operate(std::move(made), tensors, lengths);
 }
 
-/// One of the outputs: all steps or the last one, of the states or of the cells, of all directions.
+/// Sets one of the outputs: all steps or the last one, of the states or of the cells, of all directions.
 void set_output(trace& to, onnx_node const& node, recurrent_node const& of, std::vector<traced_tensor> const& all,
                 std::size_t output) {
   bool const is_last = output > 0, is_cell = output == 2;
