@@ -306,9 +306,9 @@ inline constexpr diagnostic step_parts_problem = [] {
 }();
 /// True if a step is carried out by the trainer of its model.
 template <class Step>
-inline constexpr bool is_step_of_fit = inputs_of_run<Step, own_run::test> == 0 &&
-                                       inputs_of_run<Step, own_run::predict> == 0 &&
-                                       !same_type(facts_of_step<Step>.loss_of_fit, no_type);
+inline constexpr bool is_step_of_fit =
+    inputs_of_run<Step, own_run::test> == 0 && inputs_of_run<Step, own_run::predict> == 0 &&
+    !same_type(facts_of_step<Step>.loss_of_fit, no_type);
 /// The first mistake in the optimizers and options of a step's sub-steps, from number `Number` on.
 template <class Step, step_options Options, class Machine, int Number = 0>
 constexpr diagnostic sub_steps_problem() {
