@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Snippets of docs/steps.md and docs/importing.md that no other test has: they compile as they stand there
 // (tests/architecture/snippets.py compares them).
+#include <stagecraft/description/layer_rates.hpp>
 #include <stagecraft/models/fine_tuning.hpp>
 #include <stagecraft/steps.hpp>
 #include <stagecraft/training/shares.hpp>
@@ -68,6 +69,18 @@ void train(rows const& points, sc::predictor<generator_model, drawing>& generato
   model.fit(points, {.epochs = 40});                        // a bar, callbacks, a history
   generator.set_weights(model.get_weights<"generator">());  // a predictor of that model
 }
+
+void on_threads() {
+  sc::step_trainer<gan_step,
+                   sc::step_options{.batch_size = 16,
+                                    .num_replicas = 4,
+                                    .cross_replica_reduction = sc::cross_replica_reduction::mean},
+                   sc::host<4>>
+      model;
+}
+
+inline constexpr auto optimizer = sc::optimizers::layer_rates{.optimizer = sc::optimizers::adam{.learning_rate = 1e-3F},
+                                                              .rates = {{"conv[1-4]_.*", 0.1F}, {"conv5_.*", 0.3F}}};
 
 }  // namespace steps
 

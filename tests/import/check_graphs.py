@@ -102,6 +102,10 @@ def functions():
                     (9, message((1, ""), (2, 17))))
     main = graph([node("twice", ["x"], ["h"], domain="own"), node("twice", ["h"], ["y"], domain="own")], [value("x", ("n", 4))], [value("y")])
     check(imported("function", [], main, functions=[twice]).count("sin(") == 4, "two calls of two sines")
+    # Functions of one name, which overloads tell apart.
+    named = lambda kind, which: message((1, "f"), (4, "a"), (5, "b"), (7, node(kind, ["a"], ["b"])), (10, "own"), (9, message((1, ""), (2, 17))), (13, which))
+    calls = [node("f", ["x"], ["s"], domain="own") + message((8, "one")), node("f", ["s"], ["y"], domain="own") + message((8, "two"))]
+    imported("overloads", ["sin(", "cos("], graph(calls, [value("x", ("n", 4))], [value("y")]), functions=[named("Sin", "one"), named("Cos", "two")])
     circle = message((1, "twice"), (4, "a"), (5, "b"), (7, node("twice", ["a"], ["b"], domain="own")), (10, "own"), (9, message((1, ""), (2, 17))))
     refused("circle", "contain themselves", main, functions=[circle])
     # Each of 40 functions calls the one before it twice.
@@ -130,6 +134,8 @@ def types():
     shape = [("s", (2,), WHOLE, [-1, 4]), ("two", (), WHOLE, [2])]
     half = [node("Reshape", ["x", "s"], ["h"]), node("Div", ["h", "two"], ["y"])]
     imported("whole_division", ["floor("], graph(half, [value("x", ("n", 2, 2), WHOLE)], [value("y")], shape))
+    means = graph([node("ReduceMean", ["x"], ["y"], message((1, "axes"), (8, 1), (20, 7)))], [value("x", ("n", 4), WHOLE)], [value("y")])
+    imported("whole_mean", ["ops.mean(", "floor("], means)
     uint8, int16 = 2, 5
     for kind in (uint8, int16):
         refused("wraps", "of a type that wraps", graph([node("Add", ["x", "x"], ["y"])], [value("x", ("n", 4), kind)], [value("y")]))
@@ -160,6 +166,15 @@ def written_out():
                                 [("p", (2,), WHOLE, places), ("u", (2,), REAL, [5, 6])])
     imported("put", ["ops.put_along_axis("], put(1, -1))
     refused("put_twice", "names a place twice", put(3, -1))
+    # Before opset 13, LogSoftmax is along all axes from one on, and the classes of a loss are along one.
+    loss = graph([node("SoftmaxCrossEntropyLoss", ["x", "t"], ["y"], text("reduction", "none"))], [value("x", ("n", 3, 4)), value("t", ("n", 4), WHOLE)], [value("y")])
+    for opset in (12, 13):
+        check("{1, 2}" not in imported("loss", ["ops.max(x, {1})"], loss, opset=opset), f"classes of opset {opset}")
+    # A recurrent layer of which an operation takes the last step.
+    sequence = graph([node("LSTM", ["x", "w", "r"], ["s"], whole("hidden_size", 1)), node("Squeeze", ["s", "one"], ["q"]), node("Gather", ["q", "last"], ["g"]),
+                      node("Abs", ["g"], ["y"])], [value("x", (6, "n", 2))], [value("y")],
+                     [("w", (1, 4, 2), REAL, range(8)), ("r", (1, 4, 1), REAL, range(4)), ("one", (1,), WHOLE, [1]), ("last", (), WHOLE, [-1])])
+    imported("last_step", ["lstm{1}", "abs("], sequence)
     hot = lambda depth: graph([node("OneHot", ["x", "d", "v"], ["y"])], [value("x", ("n", 3), WHOLE)], [value("y")],
                               [("d", (), WHOLE, [depth]), ("v", (2,), REAL, [0, 1])])
     imported("one_hot", ["equal("], hot(5))
@@ -175,6 +190,51 @@ def shapes():
         for rest in ((1 << 62, -1), (-1, 1 << 62), (-2, 6), ((1 << 63) - 1, 1 << 62)):
             refused("reshape", "[E5064]", reshape(axes, first, *rest))
     refused("reshape_open", "has a shape that is not known", reshape(("n", 12), 0, -1, -1))
+
+
+def samples():
+    """Their number is not known when the model is written: lengths may name it, and no number is computed with it."""
+    count = [node("Shape", ["x"], ["s"]), node("Gather", ["s", "zero"], ["n"]), node("Cast", ["n"], ["r"], whole("to", REAL))]
+    constants = [("zero", (), WHOLE, [0]), ("first", (1,), WHOLE, [0]), ("end", (1,), WHOLE, [1 << 40]), ("w", (4,), REAL, [1, 2, 3, 4])]
+    x = [value("x", ("n", 4))]
+    for kind in ("Add", "Sub", "Mul", "Div", "Less", "Max"):
+        refused("samples", "computes with the number of samples", graph([*count, node(kind, ["x", "r"], ["y"])], x, [value("y")], constants))
+    refused("samples_limit", "computes with the number of samples", graph([*count, node("Clip", ["x", "", "r"], ["y"])], x, [value("y")], constants))
+    half = [*count, node("Mul", ["r", "w"], ["h"]), node("Add", ["x", "h"], ["y"])]
+    refused("samples_times", "computes with the number of samples", graph(half, x, [value("y")], constants))
+    part = [node("Shape", ["x"], ["s"], whole("end", 1)), node("Slice", ["w", "s", "end", "first"], ["p"]), node("Add", ["x", "p"], ["y"])]
+    refused("samples_slice", "[E5064]", graph(part, x, [value("y")], constants))
+    wide = [node("Shape", ["x"], ["s"]), node("Cast", ["s"], ["r"], whole("to", REAL)), node("Cast", ["r"], ["l"], whole("to", WHOLE)), node("Reshape", ["x", "l"], ["y"])]
+    imported("samples_shape", ["input{4}"], graph([*wide[:3], node("Expand", ["w", "l"], ["e"]), node("Add", ["x", "e"], ["y"])], x, [value("y")], constants))
+    imported("samples_reshape", ["input{4}"], graph([*wide, node("Sin", ["y"], ["z"])], x, [value("z")]))
+
+
+def constants():
+    """Nodes of constants round as their types do: the length 10 times 1.3 is 13 in float32, and in float64."""
+    for kind, bits in ((REAL, "f"), (11, "d")):
+        factor = message((2, kind), (8, "k"), (9, array.array(bits, [1.3]).tobytes()))
+        main = graph([node("Shape", ["x"], ["s"]), node("Gather", ["s", "one"], ["n"]), node("Cast", ["n"], ["r"], whole("to", kind)),
+                      node("Mul", ["r", "k"], ["m"]), node("Floor", ["m"], ["f"]), node("Cast", ["f"], ["c"], whole("to", REAL)), node("Add", ["x", "c"], ["y"])],
+                     [value("x", ("n", 10))], [value("y")], [("one", (), WHOLE, [1])])
+        imported("rounded", ["offset = 13.0F"], main + message((5, factor)))
+    # A constant of more axes than the input makes its own: the second one is that of samples, then.
+    more = [("c", (1, 1, 1), REAL, [2]), ("b", (1, 1, 4), REAL, [1, 2, 3, 4]), ("w", (4, 4), REAL, range(16))]
+    mean = node("ReduceMean", ["h"], ["y"], message((1, "axes"), (8, 1), (20, 7)))
+    x = [value("x", ("n", 4))]
+    refused("more_axes", "samples", graph([node("Add", ["x", "c"], ["h"]), mean], x, [value("y")], more))
+    refused("more_axes_bias", "samples", graph([node("MatMul", ["x", "w"], ["m"]), node("Add", ["m", "b"], ["h"]), mean], x, [value("y")], more))
+    # A scale of another axis than the normalized one, for which there are as many numbers.
+    scale = [("g", (4, 1), REAL, [1, 2, 3, 4]), ("r", (1, 4), REAL, [1, 2, 3, 4]), ("two", (), REAL, [2]), ("e", (), REAL, [1e-5])]
+    x = [value("x", ("n", 4, 4))]
+    normal = lambda which: graph([node("LayerNormalization", ["x", which], ["y"])], x, [value("y")], scale)
+    imported("scale_of_last", ["layer_normalization"], normal("r"))
+    refused("scale_of_others", "of other axes", normal("g"))
+    last = message((1, "axes"), (8, (1 << 64) - 1), (20, 7))
+    steps = lambda which: graph([node("ReduceMean", ["x"], ["m"], last), node("Sub", ["x", "m"], ["c"]), node("Mul", ["c", "c"], ["q"]),
+                                 node("ReduceMean", ["q"], ["v"], last), node("Add", ["v", "e"], ["a"]), node("Sqrt", ["a"], ["s"]),
+                                 node("Div", ["c", "s"], ["d"]), node("Mul", ["d", which], ["y"])], x, [value("y")], scale)
+    imported("steps_of_last", ["layer_normalization{{.epsilon = 1e-5F, .center = false}}"], steps("r"))
+    imported("steps_of_others", [".shape = {1, 4, 1}"], steps("g"))
 
 
 def dimensions():
@@ -198,5 +258,7 @@ other_domains()
 types()
 written_out()
 shapes()
+samples()
+constants()
 dimensions()
 end()

@@ -58,6 +58,15 @@ class operation_list {
   [[nodiscard]] constexpr int operand(int id, int index) const { return operand_of(*this, id, index); }
   [[nodiscard]] constexpr int size() const noexcept { return static_cast<int>(nodes.size()); }
 
+  /// Appends a copy of a value.
+  constexpr int copied(int id) { return append(broadcast{}, node_of(id).shape, {id}); }
+  /// The value, or a copy if it lies in the memory of a weight, which an update may write before the value is read.
+  constexpr int apart(int id) {
+    int from = id;
+    while (is_alias(node_of(from).what)) from = operand(from, 0);
+    return node_of(from).what.is<weight>() ? copied(id) : id;
+  }
+
   /// Records E1070 for the first mistake.
   template <class... Parts>
   constexpr void fail(Parts const&... parts) {

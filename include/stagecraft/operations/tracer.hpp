@@ -275,8 +275,7 @@ class tracer : public composed_words {
     else if (written.shape() != value.shape())
       detail::refused(written, "cannot be updated to a value of shape @", {}, {value.shape()});
     else if (training_ || (*weights_)[written.node().what.as<operations::weight>().index].between_batches)
-      append(operations::update{}, value.shape(),
-             {written.id, value.id, append(operations::broadcast{}, written.shape(), {written.id}).id});
+      append(operations::update{}, value.shape(), {written.id, list_->apart(value.id), list_->copied(written.id)});
   }
 
   /// x at this trip's place of an axis, which the result does not have.

@@ -20,7 +20,8 @@ class owned {
     other.object_ = before;
     return *this;
   }
-  ~owned() { delete object_; }
+  // Compiled once for each type: GCC inlines it wherever a life ends, which made a twelfth of a small trainer's code.
+  [[gnu::cold, gnu::noinline]] ~owned() { delete object_; }
 
   [[nodiscard]] T* get() const noexcept { return object_; }
   [[nodiscard]] T& operator*() const noexcept { return *object_; }

@@ -90,6 +90,40 @@ struct smoother : sc::layer<smoother<Columns>> {
   }
 };
 
+/// A loop whose state begins with what is computed from the steps.
+struct begun : sc::layer<begun> {
+  static constexpr std::string_view class_name = "Begun";
+
+  constexpr auto call(auto& ops, auto x) const {
+    auto const first = tanh(ops.reshape(ops.slice(x, 1, 0, 1), {x.length(0), x.length(2)}));
+    auto const step = [](auto row, auto const& state) { return std::array{row + state[0]}; };
+    return ops.scan(x, 1, std::array{first}, step).last[0];
+  }
+};
+
+/// Returns what it was given two calls ago; a state becomes what another one has been.
+struct delayed : sc::layer<delayed> {
+  static constexpr std::string_view class_name = "Delayed";
+
+  constexpr auto call(auto& ops, auto x) const {
+    auto const two_ago = ops.state("two_ago", x.shape());
+    auto const one_ago = ops.state("one_ago", x.shape());
+    ops.update(one_ago, x);
+    ops.update(two_ago, one_ago);
+    return two_ago + x * 0.0F;
+  }
+};
+
+template <int Batch>
+void check_delay() {
+  sc::predictor<sc::sequential<input{1}.of_batch_size(Batch), delayed{}>, inference<Batch>> model;
+  for (int i = 0; i < 5; ++i) {
+    std::array<float, Batch> x{};
+    x[0] = static_cast<float>(i + 1);
+    CHECK(model.call(x)[0] == static_cast<float>(std::max(i - 1, 0)));
+  }
+}
+
 }  // namespace
 
 TEST_CASE("recurrent layers of any size, also where registers are not full") {
@@ -109,6 +143,15 @@ TEST_CASE("products of the inputs of all steps, before the loop") {
 }
 
 TEST_CASE("a layer of one's own") { CHECK(differences<sc::sequential<input{6}, smoother<16>{}>>() == 0); }
+
+TEST_CASE("a single trip, whose first state is computed") {
+  CHECK(differences<sc::sequential<input{1, 5}, begun{}>>() == 0);
+}
+
+TEST_CASE("states that become others") {
+  check_delay<1>();
+  check_delay<2>();
+}
 
 TEST_CASE("one layer after the other, whose packed weights lie one after the other") {
   using stack = sc::sequential<input{4, 3}, lstm{10, {.return_sequences = true}}, gru{6}, dense{2, sc::tanh}>;

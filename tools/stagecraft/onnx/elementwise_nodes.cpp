@@ -78,8 +78,8 @@ void softmax(trace& to, onnx_node const& node) {
 /// The numbers of a constant with a single number, or with one for each place of a tensor's last axis.
 std::vector<float> per_channel(onnx_constant const& c, traced_tensor const& x) {
   std::vector<float> const all(c.values.begin(), c.values.end());
-  if (all.size() == 1) return all;
   auto const rank = static_cast<int>(c.shape.size());
+  if (all.size() == 1 && rank <= x.rank) return all;
   if (!x.flat_order.empty() || x.fused_axis >= 0 || x.order.size() < 2)
     throw unsupported("has a constant for each element");
   int const channels = x.order.back();
@@ -242,6 +242,11 @@ void layer_normalization(trace& to, onnx_node const& node) {
   if (!shift) config["center"] = false;
   for (auto const& each : {scale, shift}) {
     if (!each) continue;
+    // Of the last axes alone: before them, there are only axes of length 1.
+    auto const others = each->shape.size() - std::min(each->shape.size(), of_axes.size());
+    for (std::size_t i = 0; i < each->shape.size(); ++i)
+      if (each->shape[i] != (i < others ? 1 : of_axes[of_axes.size() - each->shape.size() + i]))
+        throw unsupported("has a scale or a bias of other axes");
     weights.push_back(*each);
     if (of_axes.size() == 1) of_axes[0] = static_cast<std::int64_t>(each->values.size());
     weights.back().shape = of_axes;

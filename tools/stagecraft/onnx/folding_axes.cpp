@@ -2,6 +2,7 @@
 #include "onnx_folding.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 namespace stagecraft::tool {
@@ -190,7 +191,8 @@ std::optional<onnx_constant> reduced(onnx_node const& node, onnx_constant from,
           else
             all += value(k);
         }
-        next.values.push_back(node.type == "ReduceMean" ? all / static_cast<double>(view->length) : all);
+        if (node.type == "ReduceMean") all /= static_cast<double>(view->length);
+        next.values.push_back(from.is_whole ? std::trunc(all) : all);  // a mean of whole numbers is one
       }
     from = std::move(next);
   }

@@ -17,7 +17,7 @@ std::int64_t whole(double value) {
 namespace {
 
 template <class T>
-void append_whole(stored_tensor const& from, std::vector<double>& to) {
+void append(stored_tensor const& from, std::vector<double>& to) {
   for (std::size_t i = 0; i + sizeof(T) <= from.bytes.size(); i += sizeof(T)) {
     T element;
     std::memcpy(&element, from.bytes.data() + i, sizeof element);
@@ -50,9 +50,14 @@ onnx_constant constant_of(stored_tensor const& from) {
   onnx_constant result{from.shape, {}, !io::is_floating(from.type)};
   result.values.reserve(static_cast<std::size_t>(from.size()));
   if (from.type == element_type::int64) {
-    append_whole<std::int64_t>(from, result.values);
+    append<std::int64_t>(from, result.values);
   } else if (from.type == element_type::int32) {
-    append_whole<std::int32_t>(from, result.values);
+    append<std::int32_t>(from, result.values);
+  } else if (from.type == element_type::float64) {
+    append<double>(from, result.values);
+    result.is_double = true;
+    for (double& value : result.values)  // what float32 does not reach is infinite here
+      if (std::isinf(static_cast<float>(value))) value = static_cast<double>(static_cast<float>(value));
   } else {
     for (float const value : io::to_floats(from)) result.values.push_back(value);
   }

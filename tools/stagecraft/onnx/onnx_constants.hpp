@@ -20,6 +20,7 @@ struct onnx_constant {
   std::vector<std::int64_t> shape;
   std::vector<double> values;
   bool is_whole = false;
+  bool is_double = false;  ///< of float64; other numbers with a fraction are of float32
 
   [[nodiscard]] std::vector<std::int64_t> integers() const;
 };

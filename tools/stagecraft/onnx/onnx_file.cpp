@@ -74,6 +74,7 @@ class parser {
         case tag(7, pbf_wire_type::length_delimited): made.nodes.push_back(read_node(message.get_message())); break;
         case tag(9, pbf_wire_type::length_delimited): read_opset(message.get_message(), made.opset); break;
         case tag(10, pbf_wire_type::length_delimited): made.domain = message.get_string(); break;
+        case tag(13, pbf_wire_type::length_delimited): made.overload = message.get_string(); break;
         case tag(11, pbf_wire_type::length_delimited): {
           std::string name;
           auto value = read_attribute(message.get_message(), name);
@@ -150,6 +151,7 @@ class parser {
           break;
         }
         case tag(7, pbf_wire_type::length_delimited): node.domain = message.get_string(); break;
+        case tag(8, pbf_wire_type::length_delimited): node.overload = message.get_string(); break;
         default: message.skip();
       }
     if (node.domain == "ai.onnx") node.domain.clear();

@@ -47,6 +47,7 @@ struct onnx_attribute {
 /// One node of a graph. An input that is left out has an empty name.
 struct onnx_node {
   std::string name, type, domain;
+  std::string overload{};  ///< which of several functions of this type and domain it stands for
   std::vector<std::string> inputs, outputs;
   std::map<std::string, onnx_attribute, std::less<>> attributes;
   std::size_t captures = 0;                 ///< inputs at the end that only the graphs of its attributes read
@@ -93,9 +94,9 @@ struct onnx_graph {
   std::vector<std::string> other_names{};   ///< names in the file of what is no node here, such as constants
 };
 
-/// A function that a file defines: nodes of its domain and name stand for its nodes.
+/// A function that a file defines: nodes of its domain, name and overload stand for its nodes.
 struct onnx_function {
-  std::string domain, name;
+  std::string domain, name, overload;
   std::vector<std::string> inputs, outputs;
   std::vector<onnx_node> nodes;
   std::map<std::string, onnx_attribute, std::less<>> defaults;  ///< values of attributes that nodes leave out

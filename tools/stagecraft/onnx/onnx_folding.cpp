@@ -103,7 +103,8 @@ std::optional<onnx_constant> elementwise(std::vector<onnx_constant const*> const
   auto const of_two = [&](double x, double y) -> std::optional<double> {
     if (is_of_samples(x) || is_of_samples(y)) {  // a multiple of the number of samples
       auto const factor = std::max(x, y);
-      return type == "Mul" && factor >= 1 && factor <= 1 << 20 ? std::optional(x * y) : std::nullopt;
+      return type == "Mul" && factor >= 1 && factor <= 1 << 20 && factor == std::floor(factor) ? std::optional(x * y)
+                                                                                               : std::nullopt;
     }
     if (type == "Add" || type == "Sum" || type == "Mean") return exact(x + y);
     if (type == "Sub") return exact(x - y);
@@ -151,7 +152,7 @@ std::optional<onnx_constant> cast(onnx_constant from, std::int64_t type) {
   auto const range = ranges.find(type);
   if (from.is_whole && type != boolean && range == ranges.end()) return std::nullopt;
   for (double& value : from.values) {
-    if (value == batch_marker && range != ranges.end()) continue;
+    if (counts_samples(value) && type != boolean) continue;
     if (type == boolean) value = value != 0 ? 1 : 0;
     if (type == float32) value = static_cast<double>(static_cast<float>(value));
     if (type == float16 || type == bfloat16) {
@@ -242,9 +243,11 @@ std::optional<onnx_constant> range(inputs_list const& inputs) {
   return result;
 }
 
-}  // namespace
+bool has_samples(std::optional<onnx_constant> const& x) {
+  return x && std::any_of(x->values.begin(), x->values.end(), counts_samples);
+}
 
-std::optional<onnx_constant> folded(onnx_node const& node, inputs_list const& inputs) {
+std::optional<onnx_constant> computed(onnx_node const& node, inputs_list const& inputs) {
   auto const& type = node.type;
   if (type == "Constant") return value_of(node);
   if (inputs.empty() || !inputs[0]) return std::nullopt;
@@ -282,14 +285,18 @@ std::optional<onnx_constant> folded(onnx_node const& node, inputs_list const& in
   }
   if (first.values.size() > static_cast<std::size_t>(largest_made)) return std::nullopt;
   if (type == "Concat") return joined(inputs, node.integer("axis", 0));
-  if (type == "Slice") return sliced(first, inputs);
+  if (type == "Slice") {
+    for (std::size_t i = 1; i < inputs.size(); ++i)
+      if (has_samples(inputs[i])) return std::nullopt;
+    return sliced(first, inputs);
+  }
   if (type == "Gather" && second) return gathered(first, *second, node.integer("axis", 0));
   if (type == "Range") return range(inputs);
   if (type == "Size") return onnx_constant{{}, {static_cast<double>(first.values.size())}, true};
   if (type == "ReduceSum" || type == "ReduceProd" || type == "ReduceMax" || type == "ReduceMin" || type == "ReduceMean")
     return reduced(node, first, second);
   if (type == "Trilu") {
-    if (inputs.size() > 1 && (!second || second->values.size() != 1)) return std::nullopt;
+    if (inputs.size() > 1 && (!second || second->values.size() != 1 || has_samples(second))) return std::nullopt;
     return triangle(first, node.integer("upper", 1) != 0, second ? whole(second->values[0]) : 0);
   }
   if (type == "Where" && second && inputs.size() > 2 && inputs[2]) {
@@ -303,7 +310,7 @@ std::optional<onnx_constant> folded(onnx_node const& node, inputs_list const& in
     auto const given = value != nullptr && value->tensor ? constant_of(*value->tensor) : onnx_constant{{1}, {0}, false};
     return given.values.empty() ? std::nullopt : filled(first.values, given.values[0], given.is_whole);
   }
-  if (type == "MatMul" && second) return multiplied(first, *second);
+  if (type == "MatMul" && second && !has_samples(inputs[0]) && !has_samples(second)) return multiplied(first, *second);
   if (type == "Expand" && second) return expanded(first, *second);
   std::vector<onnx_constant const*> all;
   for (auto const& each : inputs) {
@@ -313,6 +320,24 @@ std::optional<onnx_constant> folded(onnx_node const& node, inputs_list const& in
   if (all.size() == 1)
     if (auto result = of_one(type, first)) return result;
   return elementwise(all, type == "Mod" && node.integer("fmod", 0) != 0 ? "fmod" : type);
+}
+
+}  // namespace
+
+std::optional<onnx_constant> folded(onnx_node const& node, inputs_list const& inputs) {
+  auto result = computed(node, inputs);
+  if (!result || result->is_whole) return result;
+  constexpr std::int64_t float64 = 11;
+  auto const is_double = [](std::optional<onnx_constant> const& each) { return each && each->is_double; };
+  if (node.type == "Cast")
+    result->is_double = node.integer("to", 1) == float64;
+  else if (!inputs.empty())
+    result->is_double = std::any_of(inputs.begin(), inputs.end(), is_double);
+  if (result->is_double) return result;
+  // Each node rounds as the file's types do: a length may be the whole part of a product.
+  for (double& value : result->values)
+    if (!counts_samples(value)) value = static_cast<double>(static_cast<float>(value));
+  return result;
 }
 
 }  // namespace stagecraft::tool

@@ -4,6 +4,7 @@
 
 #include "onnx_constants.hpp"
 
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -17,6 +18,12 @@ inline constexpr std::int64_t largest_made = 1 << 16;
 
 /// True for the number of samples, and for a multiple of it.
 [[nodiscard]] inline bool is_of_samples(double value) { return value <= -1e15 && value > -1e25; }
+
+/// True for the number of samples times a whole number, exact or rounded to float32.
+[[nodiscard]] inline bool counts_samples(double value) {
+  double const times = value / batch_marker, nearest = std::round(times);
+  return nearest >= 1 && nearest <= 1 << 20 && std::abs(times - nearest) <= 1e-7 * nearest;
+}
 
 /// Returns the number of elements of a shape; -1 if it is too large.
 [[nodiscard]] std::int64_t count_of(integers const& shape);

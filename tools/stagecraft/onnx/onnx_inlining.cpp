@@ -3,6 +3,7 @@
 #include "onnx_file.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
+#include <array>
 #include <set>
 
 namespace stagecraft::tool {
@@ -56,7 +57,7 @@ class inlining {
  public:
   inlining(std::vector<onnx_function> const& functions, std::int64_t opset, std::string const& file)
       : opset_(opset), file_(file) {
-    for (auto const& each : functions) functions_[{each.domain, each.name}] = &each;
+    for (auto const& each : functions) functions_[{each.domain, each.name, each.overload}] = &each;
   }
 
   [[nodiscard]] std::vector<onnx_node> flat(std::vector<onnx_node> const& nodes, int depth) {
@@ -64,7 +65,7 @@ class inlining {
     for (auto const& node : nodes) {
       if (depth > deepest || ++count_ > most_nodes)
         io::refuse("E5230", file_, "its functions contain themselves, or have more than 200,000 nodes altogether");
-      auto const found = functions_.find({node.domain, node.type});
+      auto const found = functions_.find({node.domain, node.type, node.overload});
       if (found == functions_.end()) {
         result.push_back(node);
         for (auto& [key, value] : result.back().attributes) {
@@ -106,7 +107,7 @@ class inlining {
     return result;
   }
 
-  std::map<std::pair<std::string, std::string>, onnx_function const*> functions_;
+  std::map<std::array<std::string, 3>, onnx_function const*> functions_;  ///< by domain, name and overload
   std::int64_t opset_;
   std::string const& file_;
   std::size_t count_ = 0, calls_ = 0;

@@ -144,17 +144,21 @@ void set_dimensions(onnx_graph& graph, std::string const& file, import_options c
                                     [&wanted = name](onnx_value const& each) { return each.name == wanted; });
     if (found == graph.inputs.end()) refuse("--input-value", text, "there is no such input");
     stored_tensor value;
-    value.name = name, value.type = element_type::float64, value.shape = found->shape;
+    constexpr int float64 = 11;
+    value.name = name, value.shape = found->shape;
+    value.type = found->type == float64 ? element_type::float64 : element_type::float32;
     for (auto const length : value.shape)
       if (length != 1) refuse("--input-value", text, "this input has more than one number");
-    auto const* const first = reinterpret_cast<std::byte const*>(&number);
-    if (element_kind_of(found->type) == element_kind::real) {
-      value.bytes.assign(first, first + sizeof number);
-    } else {
-      auto const whole_number = whole(number);
-      auto const* const bytes = reinterpret_cast<std::byte const*>(&whole_number);
-      value.type = element_type::int64, value.bytes.assign(bytes, bytes + sizeof whole_number);
-    }
+    auto const put = [&](auto element) {
+      auto const* const bytes = reinterpret_cast<std::byte const*>(&element);
+      value.bytes.assign(bytes, bytes + sizeof element);
+    };
+    if (element_kind_of(found->type) != element_kind::real)
+      value.type = element_type::int64, put(whole(number));
+    else if (value.type == element_type::float64)
+      put(number);
+    else
+      put(static_cast<float>(number));
     graph.constants.push_back(std::move(value));
     graph.inputs.erase(found);
   }

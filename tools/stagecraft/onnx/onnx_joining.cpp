@@ -114,6 +114,7 @@ void onnx_trace::shorten_sequences() {
         used[static_cast<std::size_t>(cropping)] != 1)
       continue;
     from.config["return_sequences"] = false;
+    from.lengths = last.lengths;
     instead[static_cast<std::size_t>(&last - layers_.data())] = recurrent;
   }
   replace(instead);

@@ -55,8 +55,12 @@ class onnx_links {
     }
     return names;
   }
-  /// The number of elements of a constant; 0 for other tensors.
-  [[nodiscard]] std::size_t size(std::string const& name) const { return constants_.size(name); }
+  /// True for a constant with several numbers, all of which are along its last axis.
+  [[nodiscard]] bool is_row(std::string const& name) const {
+    if (constants_.size(name) < 2) return false;
+    auto const shape = constants_.find(name)->shape;
+    return shape.back() == static_cast<std::int64_t>(constants_.size(name));
+  }
   /// The number of a constant with one element.
   [[nodiscard]] std::optional<double> number(std::string const& name) const {
     if (constants_.size(name) != 1) return std::nullopt;
@@ -110,10 +114,10 @@ std::optional<onnx_node> layer_normalization(onnx_links const& links, onnx_node 
   axis.kind = onnx_kind::integer, axis.integer = -1;
   added.kind = onnx_kind::real, added.real = static_cast<float>(*epsilon);
   last = &division;
-  // The input that is a constant with several numbers: a single number is no weight.
+  // The input that is a constant with a number for each place of the last axis: a single number is no weight.
   auto const constant_of = [&](onnx_node const& node) -> std::string {
     for (auto const& input : node.inputs)
-      if (links.size(input) > 1) return input;
+      if (links.is_row(input)) return input;
     return {};
   };
   if (auto const* const scale = links.user(division, "Mul"); scale != nullptr && !constant_of(*scale).empty()) {

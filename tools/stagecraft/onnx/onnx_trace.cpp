@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "onnx_trace.hpp"
+#include "onnx_folding.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <algorithm>
@@ -98,6 +99,13 @@ bool onnx_trace::is_tensor(onnx_node const& node, std::size_t input) const {
 }
 
 std::optional<onnx_constant> onnx_trace::constant(onnx_node const& node, std::size_t input) const {
+  auto found = lengths(node, input);
+  if (found && std::any_of(found->values.begin(), found->values.end(), counts_samples))
+    throw unsupported("computes with the number of samples, which is not known when the model is written");
+  return found;
+}
+
+std::optional<onnx_constant> onnx_trace::lengths(onnx_node const& node, std::size_t input) const {
   if (input >= node.inputs.size() || node.inputs[input].empty()) return std::nullopt;
   auto const& name = node.inputs[input];
   if (unknown_.contains(name)) throw unknown_input();

@@ -115,8 +115,11 @@ class onnx_trace {
   [[nodiscard]] traced_tensor const& joined_tensor(onnx_node const& node, std::size_t input) const;
   /// True if the input is present and is no constant.
   [[nodiscard]] bool is_tensor(onnx_node const& node, std::size_t input) const;
-  /// A constant that a node takes; none if it is left out. Throws unsupported if it is no constant.
+  /// A constant that a node takes; none if it is left out. Throws unsupported if it is no constant, or if it has the
+  /// number of samples, which is not known, among its numbers.
   [[nodiscard]] std::optional<onnx_constant> constant(onnx_node const& node, std::size_t input) const;
+  /// Lengths that a node takes: a constant that may have the number of samples among its numbers.
+  [[nodiscard]] std::optional<onnx_constant> lengths(onnx_node const& node, std::size_t input) const;
   /// A constant that a node must have.
   [[nodiscard]] onnx_constant required(onnx_node const& node, std::size_t input) const;
   /// The tensor with its axes in this order; adds Reshape and Permute if they are needed.

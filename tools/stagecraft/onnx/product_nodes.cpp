@@ -93,7 +93,9 @@ void matrix_product(trace& to, onnx_node const& node) {
       to.group_of(*sum) == to.group_of(node)) {
     std::size_t const other = sum->inputs[0] == node.outputs[0] ? 1 : 0;
     if (!to.is_tensor(*sum, other))
-      if (auto const summand = to.constant(*sum, other)) bias = bias_of(*summand, kernel.shape[1]);
+      if (auto const summand = to.constant(*sum, other);
+          summand && static_cast<int>(summand->shape.size()) <= to.joined_tensor(node, 0).rank)  // else it adds axes
+        bias = bias_of(*summand, kernel.shape[1]);
   }
   set_dense(to, to.joined_tensor(node, 0), kernel, bias, to.name_of(node, node.inputs[1]), bias ? *sum : node);
   if (bias) to.skip(*sum);

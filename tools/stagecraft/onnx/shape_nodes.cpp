@@ -145,7 +145,7 @@ bool moves_unit_axes(trace& to, onnx_node const& node, traced_tensor const& x,
                      std::vector<std::int64_t> const& wanted) {
   if (x.order.empty() || x.order[0] == 0 || !x.flat_order.empty() || x.fused_axis >= 0 || wanted.size() > 8)
     return false;
-  if (auto const given = to.constant(node, 1); given && !given->values.empty() && given->values[0] == batch_marker)
+  if (auto const given = to.lengths(node, 1); given && !given->values.empty() && given->values[0] == batch_marker)
     return false;  // samples come first: `wanted` begins with 0, as if the first axis stays
   std::vector<std::int64_t> lengths(static_cast<std::size_t>(x.rank), 1);
   for (std::size_t i = 1; i < x.order.size(); ++i) lengths[static_cast<std::size_t>(x.order[i])] = x.lengths[i - 1];
@@ -280,6 +280,7 @@ onnx_converter reduction(std::string const& kind) {
     std::set<int> taken;
     for (auto const axis : axes) taken.insert(axis_of(axis, x.rank));
     if (taken.contains(x.order[0])) throw unsupported("is over samples");
+    if (kind == "Average" && x.elements != element_kind::real) throw unsupported("is a mean of whole numbers");
     std::vector<int> order{x.order[0]}, kept;
     for (std::size_t i = 1; i < x.order.size(); ++i) (taken.contains(x.order[i]) ? order : kept).push_back(x.order[i]);
     if (axes.empty() || kept.size() != 1 || order.size() < 2 || order.size() > 4)
@@ -311,7 +312,9 @@ void add_shape_converters(std::map<std::string, onnx_converter>& to) {
   };
   to["ReduceMean"] = reduction("Average"), to["ReduceMax"] = reduction("Max");
   to["Reshape"] = [](trace& t, onnx_node const& node) {
-    auto wanted = t.required(node, 1);
+    auto const given = t.lengths(node, 1);
+    if (!given) throw unsupported("lacks its shape");
+    auto wanted = *given;
     if (t.is_one_sample()) return reshape_all(t, node, wanted.integers(), node.integer("allowzero", 0) == 0);
     if (node.integer("allowzero", 0) != 0 && std::count(wanted.values.begin(), wanted.values.end(), 0.0) > 0)
       throw unsupported("has a shape with a length of 0");

@@ -228,7 +228,7 @@ void resize(trace& to, onnx_node const& node) {
   std::size_t const rank = x.lengths.size() - 1;
   std::vector<int> factors;
   std::vector<double> scales(rank, 0);
-  auto const given = to.constant(node, 2), sizes = to.constant(node, 3);
+  auto const given = to.constant(node, 2), sizes = to.lengths(node, 3);
   bool const is_by_scale = given && given->values.size() == rank + 2;
   if (!is_by_scale && (!sizes || sizes->values.size() != rank + 2))
     throw unsupported("does not say how large its output is");

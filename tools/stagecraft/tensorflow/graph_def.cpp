@@ -233,8 +233,8 @@ class parser {
     };
     while (message.next()) switch (message.tag_and_type()) {
         case message_tag(2): to.kind = texts, to.texts.push_back(message.get_string()); break;
-        case message_tag(3): add(integers, message.get_packed_int64()); break;
-        case number_tag(3): add(integers, std::array{message.get_int64()}); break;
+        case message_tag(3): add(whole_numbers, message.get_packed_int64()); break;
+        case number_tag(3): add(whole_numbers, std::array{message.get_int64()}); break;
         case message_tag(4): {
           to.kind = reals;
           auto const values = message.get_packed_float();

@@ -218,7 +218,7 @@ std::string_view name_of(tensorflow_kind kind) {
 
 bool is_list(tensorflow_kind kind) {
   using enum tensorflow_kind;
-  return kind == texts || kind == integers || kind == reals || kind == types || kind == other;
+  return kind == texts || kind == whole_numbers || kind == reals || kind == types || kind == other;
 }
 
 tensorflow_attribute_rule attribute_in(std::string_view word) {

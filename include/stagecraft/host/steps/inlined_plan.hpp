@@ -59,9 +59,11 @@ struct inlined_plan : rows_of_plan<Call> {
     return 1;
   }();
   static constexpr bool is_inside(int position) { return position > loop_position && position < end_position; }
-  /// Whether the operation at a position before the loop has a row for each trip: then the trip computes its own.
+  /// Whether the operation at a position before the loop has a row for each trip: then the trip computes its own. (What
+  /// a single trip reads is computed before it, since a state may begin with it.)
   static constexpr bool is_of_trip(int position) {
-    return position < loop_position && is_computed(plan.forward[position]) && rows(plan.forward[position]) == trips;
+    return trips > 1 && position < loop_position && is_computed(plan.forward[position]) &&
+           rows(plan.forward[position]) == trips;
   }
   /// Whether the loop goes through its tensors from the end, as all that it reads of them says.
   static constexpr bool is_reversed = [] {
@@ -299,6 +301,12 @@ struct inlined_plan : rows_of_plan<Call> {
              is_of_trips(id, as<operations::stack>(id).axis);
     return is<operations::last>(id) && rows(id) == 1 && is<operations::carry>(operand(id, 1));
   }
+  /// Whether a row is read from a state when it is stored, by which time the state may have its next value.
+  static constexpr bool is_of_state(int id) {
+    id = source(id);
+    while (is<operations::broadcast>(id) || is<operations::slice>(id)) id = source(operand(id, 0));
+    return in_plan::next_state(id) >= 0;
+  }
   static constexpr bool is_stacked_output(int id) {
     return is<operations::stack>(source(id)) && source(id) == source(plan.output);
   }
@@ -317,7 +325,8 @@ struct inlined_plan : rows_of_plan<Call> {
       if (loops > 1 || !is_known(i)) return false;
     }
     for (auto const& each : plan.updates)
-      if (!is_next_of_ring(each.value) && (!is_row(each.value) || rows(each.value) != 1)) return false;
+      if (!is_next_of_ring(each.value) && (!is_row(each.value) || rows(each.value) != 1 || is_of_state(each.value)))
+        return false;
     int const output = source(plan.output);
     bool const is_output_known = loop_position >= 0 && is<operations::stack>(output)
                                      ? true

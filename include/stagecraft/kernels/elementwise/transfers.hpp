@@ -37,12 +37,12 @@ template <std::int64_t Floats, class Arch>
 
 enum class axis_kind : unsigned char { own, sum, repeat };
 
-/// One of the walks of a frozen_transfers, applied to a unit of the result.
+/// One of the walks of a frozen_transfers, applied to a chunk of the result.
 template <auto const& Transfers, std::size_t Part, bool Adds, class Arch>
 class unit_transfer {
   using value = batch<Arch>;
   static constexpr operations::transfer part = Transfers.parts[Part];
-  static constexpr std::int64_t unit = Transfers.unit;
+  static constexpr std::int64_t chunk = Transfers.chunk;
   /// The last axis that is not summed.
   static constexpr int last_written = [] {
     int axis = part.count - 1;
@@ -55,67 +55,69 @@ class unit_transfer {
   }
 
  public:
-  /// Finds the begin of its source for unit `index` of a sample; false if it does not write to that unit.
+  /// Finds the begin of its source for chunk `index` of a sample; false if it does not write to that chunk.
   [[nodiscard, gnu::always_inline]] static inline bool find(std::int64_t index, std::int64_t& from) {
-    std::int64_t rest = index - part.to / unit;
+    std::int64_t rest = index - part.to / chunk;
     from = part.from;
     return rest >= 0 && find<0>(rest, from);
   }
-  /// `to`: the begin of the unit.
-  [[gnu::always_inline]] static inline void run(float const* from, float* to) { run_own<0>(from, to + part.to % unit); }
+  /// `to`: the begin of the chunk.
+  [[gnu::always_inline]] static inline void run(float const* from, float* to) {
+    run_own<0>(from, to + part.to % chunk);
+  }
 
   /// True if the elements that it writes are neighbours.
   static constexpr bool is_one_run = [] {
     int axes = 0;
-    for (int i = 0; i < part.count; ++i) axes += part.axes[i].to > 0 && part.axes[i].to < unit ? 1 : 0;
+    for (int i = 0; i < part.count; ++i) axes += part.axes[i].to > 0 && part.axes[i].to < chunk ? 1 : 0;
     return axes == 0 || (axes == 1 && innermost().to == 1);
   }();
-  /// The number of neighbouring units that are equal.
+  /// The number of neighbouring chunks that are equal.
   static constexpr std::int64_t equal_units = [] {
     for (int i = 0; i < part.count; ++i)
-      if (part.axes[i].to == unit && part.axes[i].from == 0) return part.axes[i].length;
+      if (part.axes[i].to == chunk && part.axes[i].from == 0) return part.axes[i].length;
     return std::int64_t{1};
   }();
-  static constexpr std::int64_t first = part.to % unit, last = first + [] {
+  static constexpr std::int64_t first = part.to % chunk, last = first + [] {
     std::int64_t product = 1;
     for (int i = 0; i < part.count; ++i)
-      if (part.axes[i].to > 0 && part.axes[i].to < unit) product *= part.axes[i].length;
+      if (part.axes[i].to > 0 && part.axes[i].to < chunk) product *= part.axes[i].length;
     return product;
   }();
 
  private:
   static constexpr bool has(axis_kind kind) {
     for (int i = 0; i < part.count; ++i)
-      if (part.axes[i].to < unit && kind_of(i) == kind) return true;
+      if (part.axes[i].to < chunk && kind_of(i) == kind) return true;
     return false;
   }
   static constexpr axis_kind kind_of(int axis) {
     return part.axes[axis].sums() ? axis_kind::sum : part.axes[axis].repeats() ? axis_kind::repeat : axis_kind::own;
   }
-  /// True if neighbouring elements come from neighbouring elements, across units, too.
-  static constexpr bool has_run = innermost().to == 1 && innermost().from == 1 && unit > 1;
+  /// True if neighbouring elements come from neighbouring elements, across chunks, too.
+  static constexpr bool has_run = innermost().to == 1 && innermost().from == 1 && chunk > 1;
   static constexpr std::int64_t run_length = has_run ? innermost().length : 1;
 
   template <int Axis>
   [[gnu::always_inline]] static inline bool find(std::int64_t rest, std::int64_t& from) {
-    if constexpr (Axis < part.count && part.axes[Axis].to >= unit) {
+    if constexpr (Axis < part.count && part.axes[Axis].to >= chunk) {
       constexpr auto axis = part.axes[Axis];
-      std::int64_t const place = rest / (axis.to / unit);
+      std::int64_t const place = rest / (axis.to / chunk);
       from += place * axis.from;
-      return place < axis.length && find<Axis + 1>(rest - place * (axis.to / unit), from);
+      return place < axis.length && find<Axis + 1>(rest - place * (axis.to / chunk), from);
     } else {
       return rest == 0;
     }
   }
 
-  /// Calls f(from, to) for all places along the axes of a kind that lie in a unit.
+  /// Calls f(from, to) for all places along the axes of a kind that lie in a chunk.
   template <axis_kind Kind, int Axis, class F>
   [[gnu::always_inline]] static inline void walk(float const* from, float* to, F const& f) {
     if constexpr (Axis == part.count) {
       f(from, to);
     } else {
       constexpr auto axis = part.axes[Axis];
-      if constexpr (axis.to < unit && kind_of(Axis) == Kind && !(has_run && Axis == last_written))
+      if constexpr (axis.to < chunk && kind_of(Axis) == Kind && !(has_run && Axis == last_written))
         for (std::int64_t i = 0; i < axis.length; ++i) walk<Kind, Axis + 1>(from + i * axis.from, to + i * axis.to, f);
       else
         walk<Kind, Axis + 1>(from, to, f);
@@ -194,11 +196,11 @@ class unit_transfer {
 
 /// y = the result of an operations::frozen_transfers for a batch, or y += it if Adds. Elements that no walk writes are
 /// 0. `source(part)`: the tensor that a walk reads and the floats of its samples, as a pair. The order of each sum
-/// depends on the walks and the instruction set alone. Items of `part`: units of y.
+/// depends on the walks and the instruction set alone. Items of `part`: chunks of y.
 template <auto const& Transfers, int Batch, bool Adds, class Arch = default_architecture, class Source>
 inline void transfer_elements(Source const& source, float* y, share part = {}) {
   constexpr std::size_t parts = Transfers.parts.size();
-  constexpr std::int64_t unit = Transfers.unit, units = Transfers.sample / unit;
+  constexpr std::int64_t chunk = Transfers.chunk, chunks = Transfers.sample / chunk;
   constexpr bool is_full = [] {
     std::int64_t written = 0;
     for (auto const& each : Transfers.parts) written += each.written();
@@ -208,9 +210,9 @@ inline void transfer_elements(Source const& source, float* y, share part = {}) {
   constexpr bool has_gaps = parts == 1 && !is_full && detail::unit_transfer<Transfers, 0, adds, Arch>::is_one_run;
   constexpr auto equal =
       parts == 1 && is_full && !Adds ? detail::unit_transfer<Transfers, 0, adds, Arch>::equal_units : 1;
-  auto const [first, last] = part.of(Batch * units);
-  std::int64_t sample = first / units, index = first % units;
-  float *const begin = y + first * unit, *const end = y + last * unit;
+  auto const [first, last] = part.of(Batch * chunks);
+  std::int64_t sample = first / chunks, index = first % chunks;
+  float *const begin = y + first * chunk, *const end = y + last * chunk;
   // They are read once, since compilers assume that stores may change them.
   auto const sources = [&]<std::size_t... Part>(std::index_sequence<Part...>) {
     return std::array<std::pair<float const*, std::int64_t>, parts>{source(Part)...};
@@ -222,20 +224,20 @@ inline void transfer_elements(Source const& source, float* y, share part = {}) {
     if (walk::find(index, from)) {
       if constexpr (has_gaps && !Adds) detail::clear_run<walk::first, Arch>(to);
       walk::run(tensor + sample * floats + from, to);
-      if constexpr (has_gaps && !Adds) detail::clear_run<unit - walk::last, Arch>(to + walk::last);
+      if constexpr (has_gaps && !Adds) detail::clear_run<chunk - walk::last, Arch>(to + walk::last);
     } else if constexpr (has_gaps && !Adds) {
-      detail::clear_run<unit, Arch>(to);
+      detail::clear_run<chunk, Arch>(to);
     }
   };
-  for (float* to = begin; to != end; to += unit) {
-    if constexpr (!Adds && !is_full && !has_gaps) detail::clear_run<unit, Arch>(to);
+  for (float* to = begin; to != end; to += chunk) {
+    if constexpr (!Adds && !is_full && !has_gaps) detail::clear_run<chunk, Arch>(to);
     if (equal > 1 && index % equal != 0 && to != begin)
-      detail::move_run<unit, false, Arch>(to - unit, to);
+      detail::move_run<chunk, false, Arch>(to - chunk, to);
     else
       [&]<std::size_t... Part>(std::index_sequence<Part...>) __attribute__((always_inline)) {
         (write.template operator()<Part>(to), ...);
       }(std::make_index_sequence<parts>{});
-    if (++index == units) {
+    if (++index == chunks) {
       index = 0;
       ++sample;
     }

@@ -69,8 +69,8 @@ struct transfer {
     return result;
   }
   /// Sorts axes by their strides in the destination, summed axes last, and joins neighbours where possible, but never
-  /// axes inside of `unit` with axes outside.
-  constexpr void arrange(std::int64_t unit) {
+  /// axes inside of `chunk` with axes outside.
+  constexpr void arrange(std::int64_t chunk) {
     auto const is_before = [](transfer_axis const& a, transfer_axis const& b) {
       return a.to != b.to ? a.to > b.to : a.from > b.from;
     };
@@ -82,7 +82,7 @@ struct transfer {
       auto* const before = kept > 0 ? &axes[kept - 1] : nullptr;
       if (axis.length == 1) continue;
       if (before != nullptr && before->to == axis.to * axis.length && before->from == axis.from * axis.length &&
-          before->sums() == axis.sums() && (axis.to < unit) == (before->to < unit))
+          before->sums() == axis.sums() && (axis.to < chunk) == (before->to < chunk))
         *before = {before->length * axis.length, axis.to, axis.from};
       else
         axes[kept++] = axis;
@@ -102,23 +102,23 @@ struct transfer_list {
 
   tracing::growing_array<transfer> parts;  ///< walks of one sample
   std::int64_t sample = 0;                 ///< elements of one sample
-  std::int64_t unit = 0;                   ///< number of elements that are written together; it divides `sample`
+  std::int64_t chunk = 0;                  ///< number of elements that are written together; it divides `sample`
   bool overlaps = false;                   ///< true: several walks may write an element, and are added
 
   /// Makes walks of one sample from those of a batch.
   constexpr transfer_list(tracing::growing_array<transfer>&& of_batch, bool overlaps_, std::int64_t sample_,
                           std::int64_t row)
-      : parts(std::move(of_batch)), sample(sample_), unit(sample_), overlaps(overlaps_) {
+      : parts(std::move(of_batch)), sample(sample_), chunk(sample_), overlaps(overlaps_) {
     bool splits = row >= cache_line && !(sample <= small_sample && is_simple(row));
     for (transfer const& part : parts) {
       auto tried = part;
       splits = splits && tried.split_at(row);
       for (int i = 0; i < tried.count; ++i) splits = splits && (tried.axes[i].to < row || tried.axes[i].to % row == 0);
     }
-    if (splits) unit = row;
+    if (splits) chunk = row;
     for (transfer& part : parts) {
-      part.split_at(unit);
-      part.arrange(unit);
+      part.split_at(chunk);
+      part.arrange(chunk);
     }
   }
 
@@ -341,12 +341,15 @@ class transfers {
 template <std::size_t Parts>
 struct frozen_transfers {
   std::array<transfer, Parts> parts;
-  std::int64_t sample, unit;
+  std::int64_t sample, chunk;
   bool overlaps;
 
   /// Copies a transfer_list, or frozen transfers of another length.
   constexpr explicit frozen_transfers(auto const& of)
-      : parts(stagecraft::detail::array_of<Parts>(of.parts)), sample(of.sample), unit(of.unit), overlaps(of.overlaps) {}
+      : parts(stagecraft::detail::array_of<Parts>(of.parts)),
+        sample(of.sample),
+        chunk(of.chunk),
+        overlaps(of.overlaps) {}
 };
 
 }  // namespace stagecraft::operations

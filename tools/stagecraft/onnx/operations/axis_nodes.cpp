@@ -75,6 +75,8 @@ onnx_converter reduction(std::string const& kind) {
       else
         y = reduced(to, y, "sum", "ops.sum", places);
     }
+    if (kind == "Mean" && x.elements != element_kind::real)
+      y = each(to, y, "whole", [](operands const& a) { return truncated(a[0]); });
     if (kind == "L2") y = each(to, y, "root", [](operands const& a) { return "sqrt("_cpp + a[0] + ")"; });
     if (kind.starts_with("Log"))
       y = each(to, y, "logarithm", [](operands const& a) { return "log("_cpp + a[0] + ")"; });
@@ -110,7 +112,9 @@ onnx_converter softmax(bool is_logarithm) {
 /// Repeats a tensor along axes of length 1.
 void expand(trace& to, onnx_node const& node) {
   auto x = to.tensor(node, 0);
-  auto const wanted = to.required(node, 1);
+  auto const given = to.lengths(node, 1);
+  if (!given) throw unsupported("lacks its shape");
+  auto const& wanted = *given;
   int const rank = std::max(x.rank, static_cast<int>(wanted.values.size()));
   if (x.fused_axis >= 0 || !x.flat_order.empty()) x = to.complete(x);
   move_axes(x, rank - x.rank);

@@ -254,7 +254,7 @@ std::vector<double> resize_weights(onnx_node const& node, int old_length, int le
 /// Multiplies each axis by a matrix of weights.
 void resize(trace& to, onnx_node const& node) {
   auto x = to.complete(to.tensor(node, 0));
-  auto const scales = to.constant(node, 2), sizes = to.constant(node, 3);
+  auto const scales = to.constant(node, 2), sizes = to.lengths(node, 3);
   bool const is_by_scale = scales && !scales->values.empty();
   auto const& given = is_by_scale ? scales : sizes;
   if (!given || given->values.size() != at(x.rank)) throw unsupported("does not say how large its output is");

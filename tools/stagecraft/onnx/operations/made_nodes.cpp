@@ -92,7 +92,13 @@ void likelihood_loss(trace& to, onnx_node const& node, std::string const& logari
 
 void cross_entropy_loss(trace& to, onnx_node const& node) {
   if (!has_input(node, 0) || !has_input(node, 1)) throw unsupported("lacks inputs");
-  auto const logarithms = node_maker(to, node)("LogSoftmax", {node.inputs[0]}, {{"axis", 1}});
+  // Before opset 13, LogSoftmax is along all axes from one on, and the classes of a loss are along one.
+  node_maker const make(to, node);
+  constexpr std::int64_t first_of_one_axis = 13;
+  auto const logarithms =
+      to.graph().opset < first_of_one_axis
+          ? make("Sub", {node.inputs[0], make("ReduceLogSumExp", {node.inputs[0], make.whole({1})})})
+          : make("LogSoftmax", {node.inputs[0]}, {{"axis", 1}});
   likelihood_loss(to, node, logarithms);
   if (node.outputs.size() > 1) to.set_alias(node, logarithms, 1);
 }

@@ -131,10 +131,6 @@ operation_code between(own_text sign) {
   return [=](operands const& x) { return x[0] + sign + x[1]; };
 }
 
-source_text truncated(source_text const& x) {
-  return "where("_cpp + x + " < 0.0F, -floor(-" + x + "), floor(" + x + "))";
-}
-
 bool takes_whole(trace& to, onnx_node const& node) {
   for (std::size_t i = 0; i < node.inputs.size(); ++i)
     if (to.is_tensor(node, i) && to.joined_tensor(node, i).elements != element_kind::real) return true;
@@ -234,6 +230,10 @@ source_text float_text(double number) {
   if (std::isinf(value))
     return value < 0 ? "-std::numeric_limits<float>::infinity()"_cpp : "std::numeric_limits<float>::infinity()"_cpp;
   return number_text(value);
+}
+
+source_text truncated(source_text const& x) {
+  return "where("_cpp + x + " < 0.0F, -floor(-" + x + "), floor(" + x + "))";
 }
 
 source_text list_text(std::vector<int> const& numbers) {

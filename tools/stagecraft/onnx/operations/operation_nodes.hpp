@@ -12,6 +12,9 @@ namespace stagecraft::tool {
 /// C++ code for a number of a file. Throws unsupported for NaN.
 [[nodiscard]] source_text float_text(double number);
 
+/// The number without its fraction.
+[[nodiscard]] source_text truncated(source_text const& x);
+
 /// The text of whole numbers, separated by ", ".
 [[nodiscard]] source_text list_text(std::vector<int> const& numbers);
 
