@@ -92,6 +92,12 @@ ROWS = [
     Row(TRAINING, r"cnn/sgd/batch:(\d+)/threads:1", CNN + r", SGD, batch \1, 1 thread", "samples/s", ">= 1.25"),
     Row(TRAINING, r"cnn/rmsprop/batch:(\d+)/threads:2", CNN + r", RMSprop, batch \1, 2 threads", "samples/s"),
 
+    # pytorch_wgan.py holds it beside PyTorch's: that is not among the programs that run.py runs.
+    Row(TRAINING, r"steps/wgan_gp/threads:1", "GAN with gradient penalty, a step of one's own, batch 64, 1 thread",
+        "samples/s", against="none", unit="samples/s"),
+    Row(TRAINING, r"steps/as_fit/threads:1", f"{MLP}, Adam, batch 64, a step of one's own over fit, 1 thread", "time",
+        "<= 1.02", peers=("trainer",)),
+
     Row(TRAINING, r"sequence/lstm/training/threads:(\d)", LSTM + r", threads: \1", "samples/s"),
     Row(TRAINING, r"sequence/attention/training/threads:(\d)", ATTENTION + r", threads: \1", "samples/s"),
     Row(TRAINING, r"sequence/transformer_block/training/threads:(\d)", BLOCK + r", threads: \1", "samples/s"),

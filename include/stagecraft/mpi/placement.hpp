@@ -35,6 +35,8 @@ inline constexpr diagnostic placement_problem = [] {
 /// The policy of a rank, with the placement's errors.
 template <class Policy>
 struct cluster_policy : Policy {
+  static constexpr bool ranks_of_cluster = true;  ///< several processes carry out the plan
+
   template <class Job>
   static constexpr diagnostic const& memory_problem() {
     if constexpr (placement_problem<Job>.failed())

@@ -9,6 +9,7 @@
 #include <stagecraft/training/data/data_checks.hpp>
 #include <stagecraft/training/data/fit_options.hpp>
 #include <stagecraft/training/data/xtensor.hpp>
+#include <stagecraft/training/single_batch.hpp>
 #include <stagecraft/training/step_runner.hpp>
 #include <algorithm>
 #include <array>
@@ -148,21 +149,6 @@ template <class Session>
   for (callback* each : given) found = found || (each != nullptr && each->is_progress_bar());
   return verbose != 0 && !found;
 }
-
-/// E4008: at most `batch_size` samples.
-inline void check_one_batch(std::ptrdiff_t count, int batch_size) {
-  if (count > batch_size)
-    throw_data_error("E4008", "x: expected at most %d samples, the description's batch_size, found %td", batch_size,
-                     count);
-}
-
-/// The numbers of the samples of a batch: 0, 1, ...
-template <int Batch>
-inline constexpr auto samples_of_batch = [] {
-  std::array<std::int32_t, static_cast<std::size_t>(Batch < 1 ? 1 : Batch)> result{};
-  for (std::size_t i = 0; i < result.size(); ++i) result[i] = static_cast<std::int32_t>(i);
-  return result;
-}();
 
 /// The outputs for one batch, in the session's memory.
 template <class Session>

@@ -86,19 +86,14 @@ inline constexpr diagnostic trained_run_problem = [] {
   return problem;
 }();
 
-/// Reports E2060 for a single batch of a model whose weights are updated from several batches, in whole executions;
-/// E4031.
+/// Reports E2060 for single batches on a cluster, each of whose ranks would be given others; E4031.
 template <class M, auto Training, class Machine>
 inline constexpr diagnostic single_batch_problem = [] {
   diagnostic problem;
-  constexpr int replicas = replicas_of<M, Training, Machine>;
-  constexpr int micro_batches = options_of<M, Training>.accumulation_steps();
-  if (is_pipelined<M>)
-    problem.report(2060, "train_on_batch is called on a model with pipeline stages; its weights are updated from ",
-                   micro_batches, " micro-batches, which fit gives it");
-  if (replicas > 1)
-    problem.report(2060, "train_on_batch is called on a model with ", replicas,
-                   " replicas, each of which takes a batch of its own; fit gives it to them");
+  if constexpr (requires { policy_of<Machine>::ranks_of_cluster; })
+    problem.report(2060,
+                   "train_on_batch is called on a cluster; fit divides the same samples among its ranks, and so gives "
+                   "each of them its own");
   check_backward_loops(graph_of<M>, problem);
   return problem;
 }();

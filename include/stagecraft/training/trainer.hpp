@@ -20,6 +20,7 @@
 #include <stagecraft/training/replica_results.hpp>
 #include <stagecraft/training/run_prediction.hpp>
 #include <stagecraft/training/run_problem.hpp>
+#include <stagecraft/training/single_batch.hpp>
 #include <stagecraft/training/step_runner.hpp>
 #include <stagecraft/training/trained_model.hpp>
 #include <algorithm>
@@ -58,6 +59,8 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
   /// The results of one batch, from `train_on_batch` and `test_on_batch`; those of training have no masked ones.
   template <run_kind Kind>
   using batch_values = typename results<Kind>::values_of_one;
+  /// The results of a weight update.
+  using update_values = typename results<run_kind::training>::report_type;
 
   /// Initializes the weights and allocates all memory. The seed also decides dropout and shuffling. Warnings E4087,
   /// E4088: a loss misreads an output; `training::outputs_are_meant` switches them off.
@@ -230,23 +233,31 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
     return predict(sample_set{});
   }
 
-  /// One weight update (or one micro-batch, if gradients are accumulated) on at most `batch_size` samples. Returns the
-  /// loss and metrics of these samples. Definition: tf.keras.Model.train_on_batch. Errors: E2060 for a model with
-  /// stages or replicas, whose weights are updated from several batches.
+  /// One weight update (or one micro-batch, if gradients are accumulated) on at most `batch_size` samples. With stages
+  /// or replicas, one update on `batch_size` samples for each replica and each of the stages' micro-batches: a batch
+  /// for each replica, then for the next micro-batch. Returns the loss and metrics of these samples, of replicas as
+  /// `evaluate` does. Allocates nothing. Definition: tf.keras.Model.train_on_batch. Errors: E4008 more samples; E4003
+  /// another number of samples, with stages or replicas; E2060 a cluster.
   template <class Trained = M>
-  result_or_verdict<single_batch_problem<Trained, training, Machine>, batch_values<run_kind::training>> train_on_batch(
+  result_or_verdict<single_batch_problem<Trained, training, Machine>, update_values> train_on_batch(
       sample_set const& x, sample_set const& y, sample_source const& sample_weight = {},
       std::vector<class_weight_entry> const& class_weight = {}) {
+    constexpr int micro_batches = is_pipelined<M> ? options_of<M, training>.accumulation_steps() : 1;
     auto const calling = this->begin_call("train_on_batch");
     loader const data(x, y, sample_weight, class_weight);
-    return {run_single<run_kind::training>(data)};
+    if constexpr (single_batch_problem<M, training, Machine>.failed())
+      return {update_values{}};
+    else if constexpr (replicas * micro_batches == 1)
+      return {run_single<run_kind::training>(this->session(), data)};
+    else
+      return {run_update<micro_batches>(this->session(), data)};
   }
   /// Evaluates one batch. Definition: tf.keras.Model.test_on_batch.
   batch_values<run_kind::evaluation> test_on_batch(sample_set const& x, sample_set const& y,
                                                    sample_source const& sample_weight = {}) {
     auto const calling = this->begin_call("test_on_batch");
     loader const data(x, y, sample_weight, {});
-    return run_single<run_kind::evaluation>(data);
+    return run_single<run_kind::evaluation>(this->session(), data);
   }
   /// The outputs for at most `batch_size` samples. Definition: tf.keras.Model.predict_on_batch.
   auto predict_on_batch(sample_set const& x) {
@@ -254,8 +265,10 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
     return predict(x);
   }
 
- private:
+ protected:
   using loader = batch_loader<session_type>;
+
+ private:
   using processes = typename session_type::sizes::processes;
   static constexpr bool keeps_states = session_type::graph.is_stateful();
 
@@ -348,26 +361,6 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
     constexpr auto names = loader::validation_names;
     return batches_to_run::to_evaluate(loader(of.x, of.y, of.sample_weight, {}, names), names.x, batch_size,
                                        "validation_steps", asked);
-  }
-
-  // All replicas take the batch, and the first one reports.
-  template <run_kind Kind>
-  batch_values<Kind> run_single(loader const& data) {
-    check_one_batch(data.count(), training.batch_size);
-    if constexpr (keeps_states) check_full_batches("x", data.count(), training.batch_size, training.batch_size);
-    auto const rows = array_view<std::int32_t const>(samples_of_batch<training.batch_size>).first(data.count());
-    typename results<Kind>::results_of_one means;
-    means.begin_execution(1);
-    this->session().begin_run();
-    auto const bring = [&](auto& to, int, int) { data.load(to, rows); };
-    auto const take = [&](auto const& step) {
-      if (step.replica() == session_type::sizes::first_replica()) means.add(step);
-    };
-    if constexpr (Kind == run_kind::evaluation)
-      this->session().test(1, bring, take);
-    else if constexpr (!single_batch_problem<M, training, Machine>.failed())
-      this->session().train(1, bring, take);
-    return means.values();
   }
 };
 

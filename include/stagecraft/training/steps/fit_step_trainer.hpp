@@ -2,7 +2,6 @@
 // The trainer of a training step of one's own that does what `fit` does, and the options of `fit` with a step.
 #pragma once
 
-#include <stagecraft/training/steps/step_values.hpp>
 #include <stagecraft/training/steps/sub_step.hpp>
 #include <stagecraft/training/trainer.hpp>
 #include <cstdint>
@@ -71,17 +70,9 @@ class fit_step_trainer : public model_trainer<type_of_tag<facts_of_step<Step>.me
     if constexpr (base::replicas * micro_batches == 1) {
       return base::train_on_batch(x, y);
     } else {
-      constexpr samples_of_step<Options.batch_size, base::replicas, micro_batches> samples;
       auto const calling = this->begin_call("train_on_batch");
-      batch_loader<typename base::session_type> const data(x, y, {}, {});
-      samples.check(data.count());
-      typename base::template results<run_kind::training> means;
-      means.begin_execution(micro_batches);
-      this->session().begin_run();
-      this->session().train(
-          micro_batches, [&](auto& to, int replica, int micro_batch) { data.load(to, samples(replica, micro_batch)); },
-          [&](auto const& step) { means[step.replica()].add(step); });
-      return means.report();
+      typename base::loader const data(x, y, {}, {});
+      return run_update<micro_batches>(this->session(), data);
     }
   }
   /// The weights of the model under its name in the step, or of a part of the model.

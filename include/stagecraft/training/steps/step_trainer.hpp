@@ -304,7 +304,22 @@ inline constexpr diagnostic step_parts_problem = [] {
   if (facts_of_run<Step, own_run::test>.problem.failed()) return facts_of_run<Step, own_run::test>.problem;
   return facts_of_run<Step, own_run::predict>.problem;
 }();
-/// The first mistake in a step, or in its options, which all sub-steps have, or the machine's.
+/// True if a step is carried out by the trainer of its model.
+template <class Step>
+inline constexpr bool is_step_of_fit =
+    inputs_of_run<Step, own_run::test> == 0 && inputs_of_run<Step, own_run::predict> == 0 &&
+    !same_type(facts_of_step<Step>.loss_of_fit, no_type);
+/// The first mistake in the optimizers and options of a step's sub-steps, from number `Number` on.
+template <class Step, step_options Options, class Machine, int Number = 0>
+constexpr diagnostic sub_steps_problem() {
+  constexpr diagnostic const& own =
+      run_problem<sub_step_model<Step, Number>, training_of_sub_step<Step, Number, Options>, Machine, true>();
+  if constexpr (own.failed() || Number + 1 == facts_of_step<Step>.sub_step_count)
+    return own;
+  else
+    return sub_steps_problem<Step, Options, Machine, Number + 1>();
+}
+/// The first mistake in a step, its optimizers and options, or the machine's.
 template <class Step, step_options Options, class Machine>
 inline constexpr diagnostic step_problem = [] {
   diagnostic problem;
@@ -313,8 +328,11 @@ inline constexpr diagnostic step_problem = [] {
   else if constexpr (!is_host_alone<Machine>)
     problem.report(2092, "a training step of one's own is given ", is_ipu<Machine> ? "emulated IPUs" : "a cluster",
                    "; it runs on the host: sc::host<1>");
+  else if constexpr (is_step_of_fit<Step>)
+    return run_problem<type_of_tag<facts_of_step<Step>.members[0].type>, training_of_fit<Step, Options>, Machine,
+                       true>();
   else
-    return run_problem<sub_step_model<Step, 0>, training_of_sub_step<Step, 0, Options>, Machine, true>();
+    return sub_steps_problem<Step, Options, Machine>();
   return problem;
 }();
 
@@ -333,8 +351,7 @@ enum class step_kind : unsigned char { invalid, own, of_fit };
 template <class Step, step_options Options, class Machine>
 inline constexpr step_kind kind_of_step = [] {
   if (step_problem<Step, Options, Machine>.failed()) return step_kind::invalid;
-  bool const has_runs = inputs_of_run<Step, own_run::test> > 0 || inputs_of_run<Step, own_run::predict> > 0;
-  return has_runs || same_type(facts_of_step<Step>.loss_of_fit, no_type) ? step_kind::own : step_kind::of_fit;
+  return is_step_of_fit<Step> ? step_kind::of_fit : step_kind::own;
 }();
 
 template <class Step, step_options Options, class Machine, step_kind Kind>
@@ -362,7 +379,7 @@ namespace stagecraft {
 /// Each `minimize` of the step ends a sub-step, which is planned as a model of its own whose one layer computes the
 /// loss from the step's inputs; all share the same weights. A step that does what `fit` does, with one model and one
 /// loss by step.loss, is carried out by its model's own trainer. Errors: E2083 to E2090, E2098, E2099, and those of
-/// layers and optimizers; E2092 a machine with IPUs.
+/// layers and optimizers; E2092 a machine with IPUs, E2103.
 template <class Step, step_options Options = {}, class Machine = host<1>,
           class Verdict = typename detail::early_verdict<detail::step_problem<Step, Options, Machine>>::checked>
 using step_trainer = typename Verdict::template model<

@@ -2,8 +2,6 @@
 // What a training step reports: the means of its metrics, for each replica.
 #pragma once
 
-#include <stagecraft/diagnostics/throw_error.hpp>
-#include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/training/steps/sub_step.hpp>
 #include <array>
 #include <cstddef>
@@ -52,31 +50,6 @@ class step_values {
  private:
   values_type sums_{};
   std::array<std::int64_t, count> counts_{};
-};
-
-/// The samples that a replica takes for a micro-batch, where a step is given its samples one batch after the other: a
-/// batch for each replica, then for the next micro-batch.
-template <int Batch, int Replicas, int MicroBatches>
-struct samples_of_step {
-  static constexpr int count = Batch * Replicas * MicroBatches;
-  static constexpr auto numbers = [] {
-    std::array<std::int32_t, static_cast<std::size_t>(count < 1 ? 1 : count)> result{};
-    for (std::size_t i = 0; i < result.size(); ++i) result[i] = static_cast<std::int32_t>(i);
-    return result;
-  }();
-
-  /// Throws data_error E4003 for another number of samples.
-  static void check(std::ptrdiff_t found) {
-    if (found == count) return;
-    if (count == Batch) throw_data_error("E4003", "x: expected %d samples, one batch, found %td", Batch, found);
-    throw_data_error("E4003",
-                     "x: expected %d samples, a batch of %d for each of %d replicas and %d micro-batches, found %td",
-                     count, Batch, Replicas, MicroBatches, found);
-  }
-  [[nodiscard]] tracing::array_view<std::int32_t const> operator()(int replica, int micro_batch) const {
-    return tracing::array_view<std::int32_t const>(numbers).subspan(
-        static_cast<std::size_t>((micro_batch * Replicas + replica) * Batch), static_cast<std::size_t>(Batch));
-  }
 };
 
 }  // namespace stagecraft::trainers
