@@ -54,10 +54,9 @@ onnx_constant constant_of(stored_tensor const& from) {
   } else if (from.type == element_type::int32) {
     append<std::int32_t>(from, result.values);
   } else if (from.type == element_type::float64) {
+    (void)io::to_floats(from);  // refuses numbers that float32 does not have
     append<double>(from, result.values);
     result.is_double = true;
-    for (double& value : result.values)  // what float32 does not reach is infinite here
-      if (std::isinf(static_cast<float>(value))) value = static_cast<double>(static_cast<float>(value));
   } else {
     for (float const value : io::to_floats(from)) result.values.push_back(value);
   }
