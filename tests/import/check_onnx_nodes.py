@@ -4,9 +4,10 @@
     python3 tests/import/check_onnx_nodes.py <the program stagecraft> <folder> <compiler> [--only <expression>] [--import-only] [--new] [--update]
 
 It needs the packages onnx and onnxruntime, without which it is skipped (exit code 77). Nodes of onnxruntime's own domain are cases
-as well, whose outputs onnxruntime computes. Cases that are imported are those of onnx_nodes.txt, which
---update writes anew; --new compiles those alone that the list does not have. A case is taken if all that it takes and returns are tensors of numbers and no output is NaN. Inputs that
-the importer does not take as such become constants. What it prints is a line for each case: imported and right, imported and wrong, refused and why."""
+as well, whose outputs onnxruntime computes. onnx_nodes.txt lists all cases, refused ones with the kind of their reason; --update writes
+it anew, and --new compares those alone that it does not list as imported. A case is taken if all that it takes and returns are tensors of numbers and no output
+is NaN. Inputs that the importer does not take as such become constants. Models whose layers can be traced alone are carried out by programs of 60
+(node_programs.py), the others are compiled as they are. What it prints is a line for each case: imported and right, imported and wrong, refused and why."""
 import collections
 import itertools
 import pathlib
@@ -14,6 +15,7 @@ import re
 import subprocess
 import sys
 
+from node_programs import compare, program_of
 from program import run
 
 try:
@@ -29,7 +31,7 @@ FOLDER = pathlib.Path(sys.argv[2])
 COMPILER = sys.argv[3]
 INCLUDE = pathlib.Path(__file__).parents[2] / "include"
 ONLY = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
-GROUP = 12
+GROUP, TRACED_GROUP = 12, 60
 LIST = pathlib.Path(__file__).with_name("onnx_nodes.txt")
 FLOATS = onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE
 NUMBERS = (*FLOATS, onnx.TensorProto.INT64, onnx.TensorProto.INT32, onnx.TensorProto.BOOL)
@@ -108,8 +110,27 @@ def import_case(name, model, inputs, outputs):
         if code == 0:
             return None
         reasons.append(text)
-    found = re.search(r"\n  .*?\) (.*)", reasons[0]) or re.search(r": (.*)", reasons[0])
-    return re.sub(r" ?\[E\d+\]", "", found[1]) if found else reasons[0][-200:]
+    found = re.search(r"\n  .*?\) (.*)", reasons[-1]) or re.search(r": (.*)", reasons[-1])
+    return re.sub(r" ?\[E\d+\]", "", found[1]).replace(f"{FOLDER}/", "") if found else reasons[-1][-200:]
+
+
+# Kinds of reasons why a case is refused: by its operators, or by what is said. The first two are outside of what can be imported.
+OF_DATA = {"Compress", "ConstantOfShape", "NonMaxSuppression", "NonZero", "Range", "Unique", "BlackmanWindow", "HammingWindow", "HannWindow", "MelWeightMatrix"}
+RANDOM = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
+NO_ELEMENTS = re.compile(r"_empty|zero_size|_zero$|shape_zero|allowzero|structural_empty")
+
+
+def kind_of(name, model, why):
+    operators = {node.op_type for node in model.graph.node}
+    if operators & RANDOM or "training" in name:
+        return "random numbers, training"
+    if operators & OF_DATA or re.search(r"loop11|test_if$|^test_range|window", name):
+        return "sizes depend on data"
+    if "is of opset" in why:
+        return "opset below 7"
+    if NO_ELEMENTS.search(name):
+        return "tensors without elements"
+    return "operator is not here" if re.search(r"is an? \w+, which is not here", why) else "option is not here"
 
 
 def compile_and_run(names):
@@ -147,7 +168,7 @@ def results_of(names):
 
 def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
-    said = {}
+    said, kinds = {}, {}
     for name, *case in itertools.chain(cases(), microsoft_cases()):
         if not re.search(ONLY, name):
             continue
@@ -155,21 +176,28 @@ def main():
             said[name] = import_case(name, *case)
         except subprocess.TimeoutExpired:
             said[name] = "TAKES LONGER THAN A MINUTE"
+        if said[name] is not None:
+            kinds[name] = kind_of(name, case[0], said[name])
     imported = [name for name, why in said.items() if why is None]
-    listed = set(LIST.read_text().split()) if "--new" in sys.argv else set()
+    listed = {line for line in LIST.read_text().splitlines() if ":" not in line} if "--new" in sys.argv else set()
     compiled = [name for name in imported if name not in listed] if "--import-only" not in sys.argv else []
-    for i in range(0, len(compiled), GROUP):
-        found = results_of(compiled[i : i + GROUP])
+    traced = {name: program for name in compiled if (program := program_of(FOLDER, name))}
+    whole = [name for name in compiled if name not in traced]
+    groups = [(compare, FOLDER, COMPILER, dict(list(traced.items())[i : i + TRACED_GROUP])) for i in range(0, len(traced), TRACED_GROUP)]
+    groups += [(results_of, whole[i : i + GROUP]) for i in range(0, len(whole), GROUP)]
+    for i, (function, *of) in enumerate(groups):
+        found = function(*of)
         said.update(found)
         for name, what in found.items():
             if what != "right":
                 print(f"{name}: {what}", file=sys.stderr)
-        print(f"{i + GROUP} of {len(compiled)}", file=sys.stderr, flush=True)
+        print(f"{i + 1} of {len(groups)} programs", file=sys.stderr, flush=True)
     for name, what in said.items():
         print(f"{name}: {what or 'imported'}")
     counts = collections.Counter("right" if what == "right" else "imported" if what is None else "wrong" if what.isupper() or what.split()[0].isupper() else "refused" for what in said.values())
     print(dict(counts), "of", len(said))
-    names = "\n".join(sorted(imported)) + "\n"
+    print(dict(collections.Counter(kinds.values())))
+    names = "\n".join([*sorted(imported), *sorted(f"{name}: {kind}: {said[name]}" for name, kind in kinds.items())]) + "\n"
     if "--update" in sys.argv:
         LIST.write_text(names)
     is_other = not ONLY and LIST.read_text() != names

@@ -131,7 +131,7 @@ def check_flattened():
     graph = lambda axes, before, after: graph_def(
         node("Placeholder", "x", dtype=("type", 1), shape=("shape", (None, *axes))), const("kernel", 1, kernel), const("before", 9, whole(-1, before)),
         const("after", 9, whole(-1, *after)), node("Reshape", "flat", "x", "before"), node("MatMul", "product", "flat", "kernel"), node("Reshape", "y", "product", "after"))
-    for axes, after, texts in ((2, 2), (3, 2), ["flatten{}", "dense{6", "reshape{3, 2}"]), ((3, 4), (3, 6), ["product: dense{6, {.use_bias = false}}"]):
+    for axes, after, texts in ((2, 2), (3, 2), ["flatten{}", "dense{6", "reshape{3, 2}"]), ((2, 2), (1, 6), ["flatten{}", "dense{6", "reshape{1, 6}"]), ((3, 4), (3, 6), ["product: dense{6, {.use_bias = false}}"]):
         (FOLDER / "flattened.pb").write_bytes(graph(axes, 4, after))
         code, said = run("show", FOLDER / "flattened.pb")
         check(code == 0 and all(each in said for each in texts), f"{axes} to {after}: {said}")

@@ -259,10 +259,17 @@ void layer_normalization(trace& to, onnx_node const& node) {
 }
 
 void dropout(trace& to, onnx_node const& node) {
-  auto const mode = to.constant(node, 2);
-  if (mode && !mode->values.empty() && mode->values[0] != 0) throw unsupported(exported_in_training);
-  auto const ratio = to.constant(node, 1);
+  auto const mode = to.constant(node, 2), ratio = to.constant(node, 1);
   double const rate = ratio && !ratio->values.empty() ? ratio->values[0] : 0.5;
+  if (mode && !mode->values.empty() && mode->values[0] != 0 && rate != 0) throw unsupported(exported_in_training);
+  if (node.outputs.size() > 1 && to.is_taken(node.outputs[1])) {  // what is kept: all
+    auto kept = to.complete(to.tensor(node, 0));
+    kept.layer = to.operate({"kept", [](auto const& x) { return "ops.full("_cpp + x[0] + ".shape(), 1.0F)"; }}, {kept},
+                            kept.lengths)
+                     .layer;
+    kept.elements = element_kind::truth;
+    to.set(node, kept, 1);
+  }
   if (rate == 0) return to.set(node, to.tensor(node, 0));
   set_alike(to, node, "Dropout", {{"rate", shortest(static_cast<float>(rate))}}, to.tensor(node, 0).is_nonnegative);
 }

@@ -172,6 +172,8 @@ json onnx_trace::run(std::map<std::string, std::vector<stored_array>>& weights,
   }
   if (graph_.outputs.empty()) wrong("the graph has no outputs");
   for (auto const& output : graph_.outputs) {
+    if (auto value = constants_.find(output.name))
+      tensors_.insert_or_assign(output.name, constant_output(std::move(*value), output.name));
     auto const found = tensors_.find(output.name);
     if (found == tensors_.end()) wrong("the graph has an output '" + output.name + "', which no node gives");
     auto tensor = of_one_head(found->second);

@@ -193,6 +193,33 @@ traced_tensor onnx_trace::complete_in_order(traced_tensor const& from) {
   return y;
 }
 
+/// An output that does not depend on data, which a call repeats.
+traced_tensor onnx_trace::constant_output(onnx_constant value, std::string const& name) {
+  auto const what = "output '" + name + "' is a constant ";
+  if (!is_one_sample_ || inputs_.empty()) wrong(what + "in a graph whose lengths are open");
+  std::vector<int> lengths;
+  auto const rank = static_cast<int>(value.shape.size());
+  if (rank == 0) value.shape.push_back(1);
+  for (auto const length : value.shape) {
+    if (length < 1 || length > (1 << 24)) wrong(what + "without elements");
+    lengths.push_back(static_cast<int>(length));
+  }
+  value.shape.insert(value.shape.begin(), 1);
+  traced_tensor first{inputs_[0]};
+  operation_code const code = [lengths](std::vector<source_text> const& a) {
+    return "ops.broadcast("_cpp + a[1] + ", {" + a[0] + ".length(0), " + list_text(lengths) + "})";
+  };
+  traced_tensor y;
+  try {
+    y = operate({"constant", code, {std::move(value)}, {"constant"}}, {first}, lengths);
+  } catch (unsupported const& why) {
+    wrong("output '" + name + "' " + why.what());
+  }
+  y.rank = rank;
+  if (rank == 0) y.order = {no_axis, unit_axis};
+  return y;
+}
+
 void onnx_trace::join_operations() {
   auto const used = uses();
   std::vector<std::vector<int>> users(layers_.size());

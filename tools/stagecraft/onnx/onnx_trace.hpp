@@ -198,6 +198,7 @@ class onnx_trace {
   [[nodiscard]] bool is_in_range(onnx_node const& node) const;
   void set_kinds(onnx_node const& node);
   void name_origin(onnx_node const& node, std::size_t first);
+  [[nodiscard]] traced_tensor constant_output(onnx_constant value, std::string const& name);
   void take_bias(std::vector<int>& instead);
   void finish_affine();
   void shorten_sequences();

@@ -69,6 +69,8 @@ void onnx_trace::find_types(onnx_node const& node) {
     if (type == "Cast") found = static_cast<int>(std::clamp<std::int64_t>(node.integer("to", float32), 0, 1000));
     if (type == "CastLike" || type == "Where") found = of_input(1);
     if (type == "OneHot") found = of_input(2);
+    if (type == "EyeLike" && node.find("dtype") != nullptr)
+      found = static_cast<int>(std::clamp<std::int64_t>(node.integer("dtype", float32), 0, 1000));
     if (type == "Constant")
       found = type_of_value(node,
                             node.find("value_int") != nullptr || node.find("value_ints") != nullptr ? int64 : float32);

@@ -15,13 +15,13 @@ using diagnostics::shown_name;
 
 /// A line for each operator: its name, the inputs that are read, the outputs that exist (* any number), and its
 /// attributes: `name:kind` is read, `name=value` must have that value, `name~kind` changes nothing of a prediction.
-/// Lines that begin with a space go on with the one before. No attribute of Resize that changes nothing is of a mode
-/// that is imported.
+/// Lines that begin with a space go on with the one before.
 constexpr std::string_view table_text = R"(
 Abs 1 1
 Acos 1 1
 Acosh 1 1
 Add 2 1
+AffineGrid 2 1 align_corners:integer
 And 2 1
 ArgMax 1 1 axis:integer keepdims:integer select_last_index:integer
 ArgMin 1 1 axis:integer keepdims:integer select_last_index:integer
@@ -29,16 +29,19 @@ Asin 1 1
 Asinh 1 1
 Atan 1 1
 Atanh 1 1
-Attention 6 4 is_causal:integer kv_num_heads:integer left_window_size:integer q_num_heads:integer
+Attention 7 4 is_causal:integer kv_num_heads:integer left_window_size:integer q_num_heads:integer
   qk_matmul_output_mode:integer right_window_size:integer scale:real softcap:real softmax_precision:integer
 AveragePool 1 1 auto_pad:text dilations:integers kernel_shape:integers pads:integers strides:integers
   ceil_mode:integer count_include_pad:integer
 BatchNormalization 5 1 epsilon:real momentum:real spatial=1 training_mode:integer
 Cast 1 1 round_mode=up saturate=1 to:integer
 CastLike 2 1 round_mode=up saturate=1
+CausalConvWithState 4 2 activation:text
 Ceil 1 1
 Celu 1 1 alpha:real
+CenterCropPad 2 1 axes:integers
 Clip 3 1
+Col2Im 3 1 dilations:integers pads:integers strides:integers
 Concat * 1 axis:integer
 Constant 0 1 value:tensor value_float:real value_floats:reals value_int:integer value_ints:integers
 ConstantOfShape 1 1 value:tensor
@@ -49,15 +52,17 @@ Cos 1 1
 Cosh 1 1
 CumProd 2 1 exclusive:integer reverse:integer
 CumSum 2 1 exclusive:integer reverse:integer
+DFT 3 1 axis:integer inverse:integer onesided:integer
 DepthToSpace 1 1 blocksize:integer mode:text
 Div 2 1
-Dropout 3 1 seed~integer
+Dropout 3 2 seed~integer
 Einsum * 1 equation:text
 Elu 1 1 alpha:real
 Equal 2 1
 Erf 1 1
 Exp 1 1
 Expand 2 1
+EyeLike 1 1 dtype:integer k:integer
 Flatten 1 1 axis:integer
 Floor 1 1
 GRU 6 2 activations:texts clip:real direction:text hidden_size:integer layout:integer linear_before_reset:integer
@@ -70,6 +75,7 @@ GlobalAveragePool 1 1
 GlobalMaxPool 1 1
 Greater 2 1
 GreaterOrEqual 2 1
+GridSample 2 1 align_corners:integer mode:text padding_mode:text
 GroupNormalization 3 1 epsilon:real num_groups:integer stash_type=1
 Hardmax 1 1 axis:integer
 HardSigmoid 1 1 alpha:real beta:real
@@ -90,11 +96,14 @@ Loop * * body:graph
 LogSoftmax 1 1 axis:integer
 SoftmaxCrossEntropyLoss 3 2 ignore_index:integer reduction:text
 LpNormalization 1 1 axis:integer p:integer
+LpPool 1 1 auto_pad:text ceil_mode:integer dilations:integers kernel_shape:integers p:integer pads:integers
+  strides:integers
 MatMul 2 1
 Max * 1
 MaxPool 1 1 auto_pad:text dilations:integers kernel_shape:integers pads:integers strides:integers ceil_mode:integer
   storage_order:integer
 Mean * 1
+MeanVarianceNormalization 1 1 axes:integers
 Min * 1
 Mish 1 1
 Mod 2 1 fmod:integer
@@ -123,10 +132,12 @@ ReduceSum 2 1 axes:integers keepdims:integer noop_with_empty_axes:integer
 ReduceSumSquare 2 1 axes:integers keepdims:integer noop_with_empty_axes:integer
 Relu 1 1
 Reshape 2 1 allowzero:integer
-Resize 4 1 antialias=0 coordinate_transformation_mode:text cubic_coeff_a:real exclude_outside=0
-  extrapolation_value~real keep_aspect_ratio_policy=stretch mode:text nearest_mode:text
+Resize 4 1 antialias:integer axes:integers coordinate_transformation_mode:text cubic_coeff_a:real
+  exclude_outside:integer extrapolation_value:real keep_aspect_ratio_policy:text mode:text nearest_mode:text
 ReverseSequence 2 1 batch_axis~integer time_axis:integer
+RotaryEmbedding 4 1 interleaved:integer num_heads:integer rotary_embedding_dim:integer
 Round 1 1
+STFT 4 1 onesided:integer
 Scan * * body:graph num_scan_inputs:integer scan_input_axes:integers scan_input_directions:integers
   scan_output_axes:integers scan_output_directions:integers
 Scatter 3 1 axis:integer
@@ -152,6 +163,7 @@ Sqrt 1 1
 Squeeze 2 1 axes:integers
 Sub 2 1
 Sum * 1
+SwiGLU 2 1 alpha:real
 Swish 1 1 alpha:real
 Tan 1 1
 Tanh 1 1

@@ -56,6 +56,10 @@ void tensorflow_lowering::join_tensordots() {
     // The last length in `parts`. Another length comes from a layer that reshapes the result of a dense layer.
     auto const* const lists = graph.giver(parts->inputs[1], "Concat");
     auto const target = known(lists == nullptr ? parts->inputs[1] : lists->inputs.back());
+    // One row for each sample: the layer before may be a flattening one, and the product is the same.
+    if (lists == nullptr && target && target->values.size() > 2 &&
+        std::all_of(target->values.begin() + 1, target->values.end() - 1, [](double length) { return length == 1; }))
+      continue;
     if (!target || target->values.empty() || target->integers().back() == constant_shape(product.inputs[1])->back())
       product.inputs[0] = joins->inputs[0];
   }

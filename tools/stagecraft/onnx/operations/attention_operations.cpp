@@ -44,8 +44,32 @@ attention_node description_of(trace& to, onnx_node const& node) {
   return made;
 }
 
+/// The same where data says how many keys of each sample are no padding; its queries are the last of them.
+std::string positions_in_padded(trace& to, onnx_node const& node, attention_node const& of) {
+  node_maker const make(to, node);
+  auto const left = node.integer("left_window_size", -1), right = node.integer("right_window_size", -1);
+  auto const count = make("Reshape", {make("Cast", {node.inputs[6]}, {{"to", 1}}), make.whole({0, 1, 1, 1})});
+  // Key j stands at the query i if j - i + queries is the number of keys.
+  onnx_constant keys{{1, 1, 1, of.keys}, {}, false}, distances{{1, 1, of.queries, of.keys}, {}, false};
+  if (of.queries * of.keys > (1 << 24)) throw unsupported("has a mask of this size");
+  for (std::int64_t j = 0; j < of.keys; ++j) keys.values.push_back(static_cast<double>(j));
+  for (std::int64_t i = 0; i < of.queries; ++i)
+    for (std::int64_t j = 0; j < of.keys; ++j) distances.values.push_back(static_cast<double>(j - i + of.queries));
+  auto const distance = to.add_constant(std::move(distances));
+  auto seen = make("Greater", {count, to.add_constant(std::move(keys))});
+  auto const shifted = [&](std::int64_t by) { return make("Add", {count, make.real(static_cast<double>(by))}); };
+  if (node.integer("is_causal", 0) != 0) seen = make("And", {seen, make("GreaterOrEqual", {count, distance})});
+  if (left >= 0) seen = make("And", {seen, make("LessOrEqual", {shifted(-left), distance})});
+  if (right >= 0) seen = make("And", {seen, make("GreaterOrEqual", {shifted(right), distance})});
+  return make("Where", {seen, make.real(0), make.real(-std::numeric_limits<double>::infinity())});
+}
+
 /// The keys that each query may see, as numbers that are added to scores: 0, or minus infinity. Empty if it sees all.
 std::string positions(trace& to, onnx_node const& node, attention_node const& of) {
+  if (has_input(node, 6)) {
+    if (of.past > 0) throw unsupported("has a past and padded keys");
+    return positions_in_padded(to, node, of);
+  }
   bool const is_causal = node.integer("is_causal", 0) != 0;
   auto const left = node.integer("left_window_size", -1), right = node.integer("right_window_size", -1);
   if (!is_causal && left < 0 && right < 0) return "";
@@ -69,11 +93,7 @@ void attention(trace& to, onnx_node const& node) {
   node_maker const make(to, node);
   auto const four = [](double a, double b, double c, double d) { return std::vector<double>{a, b, c, d}; };
   auto const turned = [&](std::string const& x, std::vector<std::int64_t> const& order) {
-    onnx_node made;
-    made.type = "Transpose", made.name = node.name, made.inputs = {x};
-    auto& perm = made.attributes["perm"];
-    perm.kind = onnx_kind::integers, perm.integers = order;
-    return to.convert_made(std::move(made));
+    return make.turned(x, order);
   };
   auto const apart = [&](std::size_t input, std::int64_t heads) {
     auto const& x = node.inputs[input];

@@ -3,8 +3,6 @@
 #include "operation_nodes.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 
 namespace stagecraft::tool {
 
@@ -195,105 +193,6 @@ void product(trace& to, onnx_node const& node) {
   to.set(node, node.integer("keepdims", 1) != 0 ? y : without_axes(to, y, taken));
 }
 
-/// The weights of the old places for each new place of a resized axis.
-std::vector<double> resize_weights(onnx_node const& node, int old_length, int length, double scale) {
-  auto const mode = node.text("mode", "nearest"), places = node.text("coordinate_transformation_mode", "half_pixel"),
-             nearest = node.text("nearest_mode", "round_prefer_floor");
-  // Runtimes disagree about the last places if the new length was rounded.
-  if (places == "align_corners" && std::fabs(scale * old_length - length) > 1e-4)
-    throw unsupported("aligns corners of a length that is no whole number");
-  std::vector<double> weights(at(old_length) * at(length), 0);
-  for (int i = 0; i < length; ++i) {
-    double x = 0;
-    if (places == "half_pixel")
-      x = (i + 0.5) / scale - 0.5;
-    else if (places == "pytorch_half_pixel")
-      x = length > 1 ? (i + 0.5) / scale - 0.5 : 0;
-    else if (places == "asymmetric")
-      x = i / scale;
-    else if (places == "align_corners")
-      x = length == 1 ? 0 : i * (old_length - 1.0) / (length - 1);
-    else if (places == "half_pixel_symmetric") {
-      double const adjustment = length / (scale * old_length), centre = old_length / 2.0;
-      x = centre * (1 - adjustment) + (i + 0.5) / scale - 0.5;
-    } else
-      throw unsupported("resizes by places that are not here");
-    auto const add = [&](double place, double weight) {
-      auto const k = static_cast<int>(std::clamp(place, 0.0, old_length - 1.0));
-      weights[at(i) * at(old_length) + at(k)] += weight;
-    };
-    double const below = std::floor(x), part = x - below;
-    if (mode == "linear") {
-      double const inside = std::clamp(x, 0.0, old_length - 1.0), first = std::floor(inside);
-      add(first, 1 - (inside - first)), add(first + 1, inside - first);
-    } else if (mode == "nearest") {
-      if (nearest == "floor")
-        add(below, 1);
-      else if (nearest == "ceil")
-        add(std::ceil(x), 1);
-      else if (nearest == "round_prefer_floor")
-        add(part <= 0.5 ? below : below + 1, 1);
-      else if (nearest == "round_prefer_ceil")
-        add(part < 0.5 ? below : below + 1, 1);
-      else
-        throw unsupported("resizes to nearest places that are not here");
-    } else if (mode == "cubic") {
-      double const a = static_cast<double>(node.real("cubic_coeff_a", -0.75F));
-      std::array<double, 4> const each{((a * (part + 1) - 5 * a) * (part + 1) + 8 * a) * (part + 1) - 4 * a,
-                                       ((a + 2) * part - (a + 3)) * part * part + 1,
-                                       ((a + 2) * (1 - part) - (a + 3)) * (1 - part) * (1 - part) + 1,
-                                       ((a * (2 - part) - 5 * a) * (2 - part) + 8 * a) * (2 - part) - 4 * a};
-      for (int k = 0; k < 4; ++k) add(below - 1 + k, each[at(k)]);
-    } else {
-      throw unsupported("resizes by a mode that is not here");
-    }
-  }
-  return weights;
-}
-
-/// Multiplies each axis by a matrix of weights.
-void resize(trace& to, onnx_node const& node) {
-  auto x = to.complete(to.tensor(node, 0));
-  auto const scales = to.constant(node, 2), sizes = to.lengths(node, 3);
-  bool const is_by_scale = scales && !scales->values.empty();
-  auto const& given = is_by_scale ? scales : sizes;
-  if (!given || given->values.size() != at(x.rank)) throw unsupported("does not say how large its output is");
-  for (int axis = 0; axis < x.rank; ++axis) {
-    double const wanted = given->values[at(axis)];
-    if (x.order[0] == axis) {
-      if (is_by_scale ? wanted != 1 : wanted > 1 && wanted != static_cast<double>(to.graph().inputs.at(0).shape.at(0)))
-        throw unsupported("resizes samples");
-      continue;
-    }
-    int const place = place_in_sample(x, axis), old_length = x.lengths[at(place) - 1];
-    double const exact =
-        is_by_scale ? std::floor(old_length * static_cast<double>(static_cast<float>(wanted))) : wanted;
-    if (!(exact >= 1) || exact > (1 << 20)) throw unsupported("gives more than 2^30 elements, or none");
-    int const length = static_cast<int>(exact);
-    if (length == old_length && (!is_by_scale || wanted == 1)) continue;
-    if (std::int64_t{length} * old_length > (1 << 22)) throw unsupported("resizes by a matrix that is too large");
-    auto lengths = x.lengths;
-    lengths[at(place) - 1] = length;
-    int outer = 1, inner = 1;
-    for (std::size_t i = 0; i < x.lengths.size(); ++i)
-      (i + 1 < at(place) ? outer : i + 1 > at(place) ? inner : outer) *= i + 1 == at(place) ? 1 : x.lengths[i];
-    onnx_constant const matrix{{1, 1, length, old_length},
-                               resize_weights(node, old_length, length, is_by_scale ? wanted : wanted / old_length),
-                               false};
-    x = like(x, to.operate({"resized",
-                            [=](operands const& a) {
-                              auto const rows =
-                                  "ops.reshape("_cpp + a[0] + ", " + shape_text(a[0], {outer, old_length, inner}) + ")";
-                              return "ops.reshape(ops.matmul("_cpp + a[1] + ", " + rows + "), " +
-                                     shape_text(a[0], lengths) + ")";
-                            },
-                            {matrix},
-                            {"places"}},
-                           {x}, lengths));
-  }
-  to.set(node, x);
-}
-
 }  // namespace
 
 void add_composed_converters(std::map<std::string, onnx_converter>& to) {
@@ -309,7 +208,6 @@ void add_composed_converters(std::map<std::string, onnx_converter>& to) {
   to["DepthToSpace"] = blocks(false), to["SpaceToDepth"] = blocks(true);
   to["Trilu"] = triangle, to["Tile"] = tile, to["ReduceProd"] = product;
   to["RMSNormalization"] = rms_normalization, to["LpNormalization"] = lp_normalization;
-  to["Resize"] = either(to.at("Resize"), resize);
 }
 
 }  // namespace stagecraft::tool

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Converts ONNX's nodes that read and write at places named by tensors or constants, and those that sort elements.
-#include "operation_nodes.hpp"
+#include "made_nodes.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -301,11 +301,77 @@ void hardmax(trace& to, onnx_node const& node) {
                                   {x}, x.lengths)));
 }
 
+std::string combined(node_maker const& make, std::string const& reduction, std::string const& a, std::string const& b) {
+  return make(reduction == "mul" ? "Mul" : reduction == "max" ? "Max" : "Min", {a, b});
+}
+
+bool is_combining(onnx_node const& node) {
+  auto const reduction = node.text("reduction", "none");
+  return reduction == "mul" || reduction == "max" || reduction == "min";
+}
+
+constexpr std::int64_t most_scattered = 64;
+
+/// Elements that are multiplied by others, or replaced by larger or smaller ones: one slice of places after the other,
+/// which names none twice.
+void combine_elements(trace& to, onnx_node const& node) {
+  node_maker const make(to, node);
+  auto places = to.required(node, 1);
+  auto const rank = static_cast<int>(places.shape.size());
+  int const axis = axis_of(node.integer("axis", 0), rank);
+  auto const count = places.shape[static_cast<std::size_t>(axis)], length = to.length_of(node, 0, axis);
+  if (count > most_scattered) throw unsupported("names more than 64 places of an axis");
+  for (double& each : places.values) each += each < 0 ? static_cast<double>(length) : 0;
+  auto const all = to.add_constant(std::move(places));
+  auto x = node.inputs[0];
+  for (std::int64_t i = 0; i < count; ++i) {
+    auto const number = static_cast<double>(i);
+    auto const some = make.picked(all, {number}, axis), values = make.picked(node.inputs.at(2), {number}, axis);
+    auto const old = make("GatherElements", {x, some}, {{"axis", axis}});
+    auto const made = combined(make, node.text("reduction", ""), old, values);
+    x = make("ScatterElements", {x, some, made}, {{"axis", axis}});
+  }
+  to.set_alias(node, x, 0);
+}
+
+/// The same for rows: one after the other.
+void combine_rows(trace& to, onnx_node const& node) {
+  node_maker const make(to, node);
+  auto places = to.required(node, 1);
+  if (places.shape.empty()) throw unsupported("names more axes than its input has");
+  auto const width = places.shape.back();
+  std::int64_t const count = width < 1 ? 0 : static_cast<std::int64_t>(places.values.size()) / width;
+  int const rank = to.tensor(node, 0).rank;
+  if (count < 1 || count > most_scattered || width > rank) throw unsupported("names more than 64 places");
+  places.shape = {count, width};
+  for (std::size_t i = 0; i < places.values.size(); ++i) {
+    auto const axis = static_cast<std::int64_t>(i) % width;
+    places.values[i] += places.values[i] < 0 ? static_cast<double>(to.length_of(node, 0, axis)) : 0;
+  }
+  std::vector<double> rows{static_cast<double>(count)};
+  for (auto axis = width; axis < rank; ++axis) rows.push_back(static_cast<double>(to.length_of(node, 0, axis)));
+  auto const all = to.add_constant(std::move(places)), values = make("Reshape", {node.inputs.at(2), make.whole(rows)});
+  auto x = node.inputs[0];
+  for (std::int64_t i = 0; i < count; ++i) {
+    auto const number = static_cast<double>(i);
+    auto const one = make.picked(all, {number}, 0);
+    auto const made =
+        combined(make, node.text("reduction", ""), make("GatherND", {x, one}), make.picked(values, {number}, 0));
+    x = make("ScatterND", {x, one, made});
+  }
+  to.set_alias(node, x, 0);
+}
+
+onnx_converter or_combining(onnx_converter const& others, onnx_converter const& combining) {
+  return [=](trace& to, onnx_node const& node) { is_combining(node) ? combining(to, node) : others(to, node); };
+}
+
 }  // namespace
 
 void add_index_operations(std::map<std::string, onnx_converter>& to) {
   to["GatherElements"] = gather_elements, to["GatherND"] = gather_nd;
-  to["ScatterElements"] = to["Scatter"] = scatter_elements, to["ScatterND"] = scatter_nd;
+  to["ScatterElements"] = to["Scatter"] = or_combining(scatter_elements, combine_elements);
+  to["ScatterND"] = or_combining(scatter_nd, combine_rows);
   to["Gather"] = either(to.at("Gather"), gather);
   to["TopK"] = top_k, to["LRN"] = local_normalization, to["Hardmax"] = hardmax;
 }

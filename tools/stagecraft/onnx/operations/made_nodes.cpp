@@ -312,6 +312,23 @@ std::string node_maker::operator()(char const* type, std::vector<std::string> in
   return to_.convert_made(std::move(made));
 }
 
+std::string node_maker::of(onnx_node made) const {
+  made.name = of_.name;
+  return to_.convert_made(std::move(made));
+}
+
+std::string node_maker::turned(std::string const& x, std::vector<std::int64_t> const& order) const {
+  onnx_node made;
+  made.type = "Transpose", made.inputs = {x};
+  auto& perm = made.attributes["perm"];
+  perm.kind = onnx_kind::integers, perm.integers = order;
+  return of(std::move(made));
+}
+
+std::string node_maker::picked(std::string const& x, std::vector<double> places, std::int64_t axis) const {
+  return (*this)("Gather", {x, whole(std::move(places))}, {{"axis", axis}});
+}
+
 std::string node_maker::whole(std::vector<double> values) const {
   auto const count = static_cast<std::int64_t>(values.size());
   return to_.add_constant({{count}, std::move(values), true});
@@ -325,7 +342,8 @@ void add_made_converters(std::map<std::string, onnx_converter>& to) {
     if (!has_input(node, 0) || !has_input(node, 1)) throw unsupported("lacks inputs");
     likelihood_loss(t, node, node.inputs[0]);
   };
-  add_attention_operations(to);
+  add_attention_operations(to), add_pooling_operations(to), add_resize_operations(to);
+  add_sampling_operations(to), add_transform_operations(to);
   auto const normalize = to.at("LayerNormalization");
   to["LayerNormalization"] = [=](trace& t, onnx_node const& node) {
     normalize(t, node);

@@ -21,6 +21,12 @@ class node_maker {
   /// Converts a node with these inputs and whole numbers; returns the name of its output.
   [[nodiscard]] std::string operator()(char const* type, std::vector<std::string> inputs,
                                        std::map<std::string, std::int64_t> const& numbers = {}) const;
+  /// Converts a node whose attributes are set; returns the name of its output.
+  [[nodiscard]] std::string of(onnx_node made) const;
+  /// The input with its axes in another order.
+  [[nodiscard]] std::string turned(std::string const& x, std::vector<std::int64_t> const& order) const;
+  /// The elements of one axis that `places` names.
+  [[nodiscard]] std::string picked(std::string const& x, std::vector<double> places, std::int64_t axis) const;
   /// Adds a row of whole numbers; returns its name.
   [[nodiscard]] std::string whole(std::vector<double> values) const;
   /// Adds a number; returns its name.
@@ -32,5 +38,9 @@ class node_maker {
 };
 
 void add_attention_operations(std::map<std::string, onnx_converter>& to);
+void add_pooling_operations(std::map<std::string, onnx_converter>& to);
+void add_resize_operations(std::map<std::string, onnx_converter>& to);
+void add_sampling_operations(std::map<std::string, onnx_converter>& to);
+void add_transform_operations(std::map<std::string, onnx_converter>& to);
 
 }  // namespace stagecraft::tool

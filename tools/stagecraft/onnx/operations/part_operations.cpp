@@ -79,11 +79,19 @@ void split(trace& to, onnx_node const& node) {
   auto const each_size = (length + count - 1) / count;
   for (std::int64_t i = 0; !given && i < count; ++i) sizes.push_back(std::min(each_size, length - i * each_size));
   std::int64_t left = length;
-  for (auto const size : sizes) left = size < 1 || size > left ? -1 : left - size;
+  for (auto const size : sizes) left = size < 0 || size > left ? -1 : left - size;
   if (sizes.size() != node.outputs.size() || left != 0) throw unsupported("has other sizes than its input and outputs");
   std::int64_t first = 0;
   for (std::size_t i = 0; i < sizes.size(); first += sizes[i++])
-    if (to.is_taken(node.outputs[i])) to.set(node, part(to, x, place, first, sizes[i], 1), i);
+    if (to.is_taken(node.outputs[i]) && sizes[i] > 0) to.set(node, part(to, x, place, first, sizes[i], 1), i);
+  if (std::count(sizes.begin(), sizes.end(), 0) == 0) return;
+  // A part without elements is a constant, which Concat leaves out.
+  if (!to.is_one_sample()) throw unsupported("leaves nothing of its input");
+  onnx_constant none{std::vector<std::int64_t>(at(x.rank), 1), {}, x.elements != element_kind::real};
+  for (std::size_t i = 1; i < x.order.size(); ++i)
+    if (x.order[i] >= 0) none.shape[at(x.order[i])] = static_cast<int>(i) == place ? 0 : x.lengths[i - 1];
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    if (sizes[i] == 0) to.set_alias(node, to.add_constant(none), i);
 }
 
 /// Joins tensors one after the other along axis `place`.
