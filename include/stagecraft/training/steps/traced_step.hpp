@@ -31,6 +31,7 @@ struct traced_step {
     tracing::growing_array<int> inputs;   ///< tensors that it is called with, of all calls
     int output = -1;                      ///< the last call's first output
     bool is_plain = false;                ///< whether it has one output, and adds nothing to the loss
+    bool has_stages = false;              ///< whether it is pipelined
   };
   /// A loss of the library's kind: the last one.
   struct loss_call {
