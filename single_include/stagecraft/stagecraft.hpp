@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stagecraft 0.1.0 in one file, made by tools/amalgamate.py. Use it instead of the folder include/stagecraft, not with it.
+// stagecraft 0.2.0 in one file, made by tools/amalgamate.py. Use it instead of the folder include/stagecraft, not with it.
 //
 // BSD 3-Clause License
 //
@@ -6256,11 +6256,11 @@ namespace activations {
 }  // namespace stagecraft
 
 // ---- stagecraft/operations/kinds/extents.hpp
-// The lengths of all axes of a tensor inside a traced computation, the batch among them.
+// The lengths of all axes of a tensor in a traced computation, the batch included.
 
 namespace stagecraft::operations {
 
-/// Up to eight axes, the batch first. Unlike `shape`, which leaves the batch out, as Keras's `input_shape` does.
+/// Up to eight axes, the batch first. In contrast, `shape` leaves the batch out, as Keras's `input_shape` does.
 struct extents {
   static constexpr int max_rank = 8;
   static constexpr char const* entries_are_called = "the lengths of a tensor";
@@ -6280,7 +6280,7 @@ struct extents {
       stagecraft::detail::report<stagecraft::detail::too_many_entries_problem<extents, sizeof...(Lengths)>>())
       : lengths{stagecraft::detail::too_many_entries} {}
 
-  /// The extents of `batch` samples, one after the other along axis 0.
+  /// The extents of `batch` samples, which lie one after the other along axis 0.
   [[nodiscard]] static constexpr extents of_batch(int batch, shape const& sample) {
     extents result(batch);
     for (int const length : sample) result.push_back(length);
@@ -6306,7 +6306,7 @@ struct extents {
     return product;
   }
   static constexpr long long uncounted = __LONG_LONG_MAX__;
-  /// Whether these lengths stand for ones whose error was reported.
+  /// True if these lengths stand in for ones whose error was reported.
   [[nodiscard]] constexpr bool already_reported() const noexcept {
     return rank == 0 && lengths[0] == stagecraft::detail::too_many_entries;
   }
@@ -6323,12 +6323,12 @@ struct extents {
     --rank;
   }
 
-  /// Whether `axis`, counted from the end if negative, exists.
+  /// True if `axis`, counted from the end if negative, exists.
   [[nodiscard]] constexpr bool has(int axis) const noexcept { return axis >= -rank && axis < rank; }
   /// The number of an axis, counted from the front.
   [[nodiscard]] constexpr int from_front(int axis) const noexcept { return axis < 0 ? axis + rank : axis; }
 
-  /// Length of an axis of this, broadcast to `wider`: 1 where this has none.
+  /// The length of this one's axis that is aligned with `axis` of a tensor of rank `rank_of_wider`; 1 if it has none.
   [[nodiscard]] constexpr int aligned(int axis, int rank_of_wider) const noexcept {
     int const own = axis - (rank_of_wider - rank);
     return own < 0 ? 1 : lengths[own];
@@ -6368,7 +6368,7 @@ struct extents {
 }  // namespace stagecraft::operations
 
 // ---- stagecraft/operations/kinds/leaves.hpp
-// Operations that have no operands, where a computation begins; and the one where it ends, which writes a weight.
+// Operations without operands, with which a computation begins; and the one with which it ends, which writes a weight.
 
 namespace stagecraft::operations {
 
@@ -6382,7 +6382,7 @@ struct weight {
   int index = 0;
 };
 
-/// One number, at each place of its extents.
+/// One number at each place of its extents.
 struct constant {
   float value = 0;
 };
@@ -6404,7 +6404,7 @@ struct random {
   std::uint64_t seed = 0;  ///< 0: the trainer's seed
 };
 
-/// Writes a weight. Operands: the weight, a value, and a copy of the weight. The weight has the value when the forward
+/// Writes a weight. Operands: the weight, a value, and a copy of the weight. The weight gets the value when the forward
 /// step has ended; until then all operations read the old one. The backward step, which comes later, reads the copy.
 struct update {};
 
@@ -6415,7 +6415,7 @@ struct update {};
 
 namespace stagecraft::operations {
 
-/// A function of one, two or three numbers. Comparisons give 1 or 0.
+/// A function of one, two or three numbers. Comparisons return 1 or 0.
 enum class function : unsigned char {
   identity,
   negative,
@@ -6459,12 +6459,12 @@ inline constexpr int function_count = static_cast<int>(function::negative_multip
 
 [[nodiscard]] constexpr int arity(function f) noexcept { return f < function::add ? 1 : f < function::select ? 2 : 3; }
 
-/// Whether it gives true or false, as 1 or 0.
+/// True if the function returns true or false, as 1 or 0.
 [[nodiscard]] constexpr bool is_comparison(function f) noexcept {
   return f == function::less || f == function::less_equal || f == function::equal;
 }
 
-/// Whether it has a gradient that is not 0 nearly everywhere.
+/// True if the function has a gradient that is not 0 nearly everywhere.
 [[nodiscard]] constexpr bool is_differentiable(function f) noexcept {
   switch (f) {
     case function::sign:
@@ -6515,25 +6515,25 @@ inline constexpr int function_count = static_cast<int>(function::negative_multip
   return names[static_cast<int>(f)];
 }
 
-/// The function at each place; operands that are shorter along an axis (1 there, or without it) are repeated.
+/// Applies the function at each place; operands of length 1 along an axis, or without the axis, are repeated.
 struct map {
   function apply = function::identity;
 
-  /// One operation for each place, whatever the function.
+  /// One operation for each place, for every function.
   [[nodiscard]] static constexpr long long flops(extents const& out) noexcept { return out.size(); }
 };
 
 }  // namespace stagecraft::operations
 
 // ---- stagecraft/operations/kinds/movement.hpp
-// Operations that compute nothing: they put elements elsewhere.
+// Operations that compute nothing: they move elements.
 
 namespace stagecraft::operations {
 
 /// Changes the extents; elements stay in their order.
 struct reshape {};
 
-/// Repeats what is 1 long, or missing in front, as `map` does.
+/// Repeats the operand along axes of length 1, and along axes that it lacks in front, as `map` does.
 struct broadcast {};
 
 /// Axis i of the result is axis order[i] of the operand.
@@ -6561,7 +6561,7 @@ struct pad {
   int step = 1;
 };
 
-/// Its operands, one after the other along an axis.
+/// Joins its operands one after the other along an axis.
 struct concatenate {
   int axis = 0;
 };
@@ -6582,11 +6582,12 @@ namespace stagecraft::operations {
 
 /// Which operands of a product are transposed, as in tf.linalg.matmul.
 struct matmul_options {
-  bool transpose_a = false;  ///< whether the last two axes of a change places first
-  bool transpose_b = false;  ///< whether the last two axes of b change places first
+  bool transpose_a = false;  ///< true: the last two axes of a are exchanged first
+  bool transpose_b = false;  ///< true: the last two axes of b are exchanged first
 };
 
-/// The product a b over the last two axes, each operand transposed if its member says so; axes before them broadcast.
+/// The product a b over the last two axes, each operand transposed if its option says so; axes before them are
+/// broadcast.
 struct product {
   bool transpose_a = false;
   bool transpose_b = false;
@@ -6596,7 +6597,7 @@ struct product {
   [[nodiscard]] constexpr int inner_of_b(extents const& b) const { return b[transpose_b ? -1 : -2]; }
   [[nodiscard]] constexpr int columns(extents const& b) const { return b[transpose_b ? -2 : -1]; }
 
-  /// Sets `out`; false if the operands do not fit, or have fewer than two axes.
+  /// Sets `result`; returns false if the operands do not fit, or have fewer than two axes.
   constexpr bool out(extents const& a, extents const& b, extents& result) const {
     if (a.rank < 2 || b.rank < 2 || inner(a) != inner_of_b(b)) return false;
     extents places = a, others = b;
@@ -6608,7 +6609,7 @@ struct product {
     result = places;
     return true;
   }
-  /// A multiplication and an addition for each term.
+  /// Counts a multiplication and an addition for each term.
   [[nodiscard]] constexpr long long flops(extents const& a, extents const& out) const {
     return 2 * out.size() * inner(a);
   }
@@ -6621,10 +6622,10 @@ struct product {
 
 namespace stagecraft::operations {
 
-/// How `reduce` makes one number of many.
+/// How `reduce` turns many numbers into one.
 enum class reduction : unsigned char { sum, max };
 
-/// Reduces some axes; they stay, with length 1.
+/// Reduces some axes, which stay with length 1.
 struct reduce {
   reduction by = reduction::sum;
   unsigned axes = 0;  ///< bit i: axis i
@@ -6643,7 +6644,7 @@ struct reduce {
 // ---- stagecraft/operations/kinds/scan.hpp
 // Groups of operations: a loop over one axis, such as time, with states that each trip hands to the next; and a named
 // group that a machine may carry out as a whole. The operations of a loop stand in one list with all others, between
-// loop and loop_end, and each names its loop as its first operand.
+// loop and loop_end, and the first operand of each is its loop.
 
 namespace stagecraft::operations {
 
@@ -6658,27 +6659,27 @@ struct loop {
 /// A state. Operands: the loop, and the state's value in the first trip. In later trips it has the value of `next`.
 struct carry {};
 
-/// The next value of a state. Operands: the loop, a carry, and its value in the next trip.
+/// Sets the next value of a state. Operands: the loop, a carry, and its value in the next trip.
 struct next {};
 
-/// Operands: the loop and a tensor from outside. Returns the tensor's elements at this trip's place of an axis, which
-/// goes away.
+/// Operands: the loop and a tensor from outside. The result is the tensor's elements at this trip's place of an axis,
+/// which the result does not have.
 struct at {
   int axis = 0;
   bool reversed = false;  ///< the first trip takes the last place
 };
 
-/// Operands: the loop and a tensor from inside. Returns the tensors of all trips along a new axis, for operations
+/// Operands: the loop and a tensor from inside. The result is the tensors of all trips along a new axis, for operations
 /// outside.
 struct stack {
   int axis = 0;
   bool reversed = false;  ///< the first trip fills the last place
 };
 
-/// Operands: the loop and a carry. Returns the state after the last trip. It stands after the loop's end.
+/// Operands: the loop and a carry. The result is the state after the last trip. It stands after the loop's end.
 struct last {};
 
-/// The end of the loop that it names: the next trip begins, or the operation after the loop.
+/// The end of the loop that it names: the next trip begins, or the operation after the loop runs.
 struct loop_end {};
 
 class composite_gradient;
@@ -6686,13 +6687,13 @@ class composite_gradient;
 /// Appends the gradients of a composite's operands to the list, by `give`.
 using gradient_rule = void (*)(composite_gradient&);
 
-/// A named group: the operations from `first` to here. Operands: its result, and the tensors that it is a function of.
-/// A machine that knows the name carries out the group at once; another one carries out the operations inside.
+/// A named group: the operations from `first` to this one. Operands: its result, and the tensors that it is a function
+/// of. A machine that knows the name carries out the group at once; another one carries out the operations inside.
 struct composite {
   std::string_view name;
   int first = 0;
   gradient_rule rule = nullptr;  ///< for groups whose operations' gradients would lose digits or time
-  /// Whether it is the gradient of the named function: operands are those of the function, then the gradient of its
+  /// True for the gradient of the named function: the operands are those of the function, then the gradient of its
   /// result.
   bool is_gradient = false;
   static constexpr int most_numbers = 3;
@@ -6723,10 +6724,10 @@ enum class whole_function : unsigned char {
   add,
   subtract,
   multiply,
-  divide,        ///< rounded towards 0; 0 where the divisor is 0, as for the three below
-  remainder,     ///< what `divide` leaves, with the sign of the dividend
+  divide,        ///< rounded towards 0; 0 where the divisor is 0, as in the next three
+  remainder,     ///< the remainder of `divide`, with the sign of the dividend
   floor_divide,  ///< rounded down
-  modulo,        ///< what `floor_divide` leaves, with the sign of the divisor
+  modulo,        ///< the remainder of `floor_divide`, with the sign of the divisor
   power,         ///< 0 for a negative exponent, unless the base is 1 or -1
   maximum,
   minimum,
@@ -6759,12 +6760,12 @@ enum class whole_function : unsigned char {
   }
 }
 
-/// The function at each place, with operands repeated as by `map`. It has no gradient.
+/// Applies the function at each place; operands are repeated as by `map`. It has no gradient.
 struct whole_map {
   whole_function apply = whole_function::constant;
   int value = 0;  ///< the number of a `constant`
 
-  /// One operation for each place, whatever the function.
+  /// One operation for each place, for every function.
   [[nodiscard]] static constexpr long long flops(extents const& out) noexcept { return out.size(); }
 };
 
@@ -6818,7 +6819,7 @@ struct windows {
     for (int i = 0; i < count; ++i) product *= along[i].size;
     return product;
   }
-  /// Sets `result` to (batch, windows..., channels); false if `in` has other axes, or no window fits.
+  /// Sets `result` to (batch, windows..., channels); returns false if `in` has other axes, or no window fits.
   constexpr bool out(extents const& in, int channels, extents& result) const {
     if (in.rank != count + 2) return false;
     extents places = in;
@@ -6866,10 +6867,10 @@ struct convolution_filter_gradient {
   int groups = 1;
 };
 
-/// The number that a window becomes. Padding counts in neither, as in Keras.
+/// How a window is reduced to one number. Padding does not count in either kind, as in Keras.
 enum class pooling_kind : unsigned char { max, average };
 
-/// A pooling of (batch, places..., channels), each channel by itself.
+/// A pooling of (batch, places..., channels); each channel is pooled by itself.
 struct pooling {
   pooling_kind kind = pooling_kind::max;
   operations::windows windows;
@@ -6878,7 +6879,7 @@ struct pooling {
 };
 
 /// The gradient of a pooling's input, from its input, its output and a gradient of the output. The first maximum of a
-/// window gets all of its gradient.
+/// window gets all of the window's gradient.
 struct pooling_gradient {
   pooling_kind kind = pooling_kind::max;
   operations::windows windows;
@@ -6887,30 +6888,30 @@ struct pooling_gradient {
 }  // namespace stagecraft::operations
 
 // ---- stagecraft/operations/kinds/operation.hpp
-// One step of a traced computation: any of the operations, and what it reads and writes.
+// A node of a traced computation: its operation, its operands and its result.
 
 // All kinds of operation, for the lists below: their names are those of the structs.
-#define STAGECRAFT_OPERATIONS(EACH)                                                                                    \
-  EACH(input)                                                                                                          \
-  EACH(weight)                                                                                                         \
-  EACH(constant)                                                                                                       \
-  EACH(iota)                                                                                                           \
-  EACH(random)                                                                                                         \
-  EACH(map)                                                                                                            \
-  EACH(reduce)                                                                                                         \
-  EACH(product)                                                                                                        \
-  EACH(convolution)                                                                                                    \
-  EACH(convolution_input_gradient)                                                                                     \
-  EACH(convolution_filter_gradient)                                                                                    \
-  EACH(pooling)                                                                                                        \
-  EACH(pooling_gradient)                                                                                               \
-  EACH(reshape) EACH(broadcast) EACH(transpose) EACH(slice) EACH(pad) EACH(concatenate) EACH(gather) EACH(scatter_add) \
-      EACH(update) EACH(loop) EACH(carry) EACH(next) EACH(at) EACH(stack) EACH(last) EACH(loop_end) EACH(composite)    \
-          EACH(whole_map)
+#define STAGECRAFT_OPERATIONS(EACH)                                                                                   \
+  EACH(input)                                                                                                         \
+  EACH(weight)                                                                                                        \
+  EACH(constant)                                                                                                      \
+  EACH(iota)                                                                                                          \
+  EACH(random)                                                                                                        \
+  EACH(map)                                                                                                           \
+  EACH(reduce)                                                                                                        \
+  EACH(product)                                                                                                       \
+  EACH(convolution)                                                                                                   \
+  EACH(convolution_input_gradient)                                                                                    \
+  EACH(convolution_filter_gradient)                                                                                   \
+  EACH(pooling)                                                                                                       \
+  EACH(pooling_gradient)                                                                                              \
+  EACH(reshape)                                                                                                       \
+  EACH(broadcast) EACH(transpose) EACH(slice) EACH(pad) EACH(concatenate) EACH(gather) EACH(scatter_add) EACH(update) \
+      EACH(loop) EACH(carry) EACH(next) EACH(at) EACH(stack) EACH(last) EACH(loop_end) EACH(composite) EACH(whole_map)
 
 namespace stagecraft::operations {
 
-/// Any of the operations. Works as std::variant does, but takes half the time to compile.
+/// Any of the operations. It works as std::variant does, but takes half the time to compile.
 class operation {
   enum class kind : unsigned char {
 #define STAGECRAFT_EACH(name) name,
@@ -6944,7 +6945,7 @@ class operation {
   STAGECRAFT_OPERATIONS(STAGECRAFT_EACH)
 #undef STAGECRAFT_EACH
 
-  /// Whether the operation has this type.
+  /// True if the operation has this type.
   template <class What>
   [[nodiscard]] constexpr bool is() const {
     return kind_ == kind_of(tag<What>);
@@ -6981,20 +6982,20 @@ class operation {
 
 #undef STAGECRAFT_OPERATIONS
 
-/// Whether the result is the first operand's memory: the same elements in the same order.
+/// True if the result lies in the first operand's memory: the same elements in the same order.
 [[nodiscard]] constexpr bool is_alias(operation const& what) {
   auto const* elementwise = what.if_is<map>();
   return what.is<reshape>() || what.is<composite>() ||
          (elementwise != nullptr && elementwise->apply == function::identity);
 }
 
-/// An operation at its place in a list. It reads only what stands before it.
+/// An operation at its place in a list. It reads only operations before it.
 struct node {
   operation what;
   extents shape;          ///< extents of the result
   int first_operand = 0;  ///< index in the list of operands
   int operand_count = 0;
-  bool has_gradient = true;     ///< whether gradients flow through it
+  bool has_gradient = true;     ///< true: gradients flow through it
   dtype type = dtype::float32;  ///< the type of its elements; int32 as bits, all others as floats
 };
 
@@ -7007,7 +7008,7 @@ template <class List>
 }  // namespace stagecraft::operations
 
 // ---- stagecraft/operations/operation_list.hpp
-// A computation while it is being traced: operations in the order in which they were written down.
+// A computation while it is traced: operations in the order in which they were written down.
 
 namespace stagecraft {
 
@@ -7059,7 +7060,16 @@ class operation_list {
   [[nodiscard]] constexpr int operand(int id, int index) const { return operand_of(*this, id, index); }
   [[nodiscard]] constexpr int size() const noexcept { return static_cast<int>(nodes.size()); }
 
-  /// Records the first thing that does not fit: E1070.
+  /// Appends a copy of a value.
+  constexpr int copied(int id) { return append(broadcast{}, node_of(id).shape, {id}); }
+  /// The value, or a copy if it lies in the memory of a weight, which an update may write before the value is read.
+  constexpr int apart(int id) {
+    int from = id;
+    while (is_alias(node_of(from).what)) from = operand(from, 0);
+    return node_of(from).what.is<weight>() ? copied(id) : id;
+  }
+
+  /// Records E1070 for the first mistake.
   template <class... Parts>
   constexpr void fail(Parts const&... parts) {
     if (layer_name.empty())
@@ -7067,7 +7077,7 @@ class operation_list {
     else
       problem.report(1070, kind, " '", layer_name, "': ", parts...);
   }
-  /// Begins what a layer says of its options, "layer 'name' has ..."; false if there is a problem already.
+  /// Begins an error about a layer's options, "layer 'name' has ..."; returns false if the list has an error already.
   constexpr bool begin_rejection(int code) {
     if (!problem.begin(code)) return false;
     problem.append(kind);
@@ -7084,8 +7094,8 @@ class operation_list {
   tracing::growing_array<int> losses;      ///< values that are added to the loss; see tracer::add_loss
   std::string_view kind = "layer";         ///< kind of the traced object, for errors
   std::string_view layer_name;             ///< its name, for errors
-  int open_loops = 0;                      ///< how many loops are open at the end of the list
-  traced_step* step = nullptr;             ///< the training step of the user's own that is being traced, if it is one
+  int open_loops = 0;                      ///< number of loops that are open at the end of the list
+  traced_step* step = nullptr;             ///< the user's training step that is being traced, or null
   /// Makes or finds a weight of a model of that step.
   tensor (*weight_of_step)(tracer&, parameter const&) = nullptr;
 
@@ -7121,7 +7131,7 @@ class operation_list {
     if (elementwise != nullptr && is_comparison(elementwise->apply)) return dtype::boolean;
     return is_choice ? type(1) : dtype::float32;
   }
-  /// Whether gradients end here: at inputs and weights. Constants and random numbers have none.
+  /// True of operations where gradients end: inputs and weights. Constants and random numbers have none.
   static constexpr bool is_source(operation const& what) { return what.is<input>() || what.is<weight>(); }
 };
 
@@ -7130,18 +7140,22 @@ class operation_list {
 // ---- stagecraft/operations/tensor_value.hpp
 // The result of an operation, as a layer's `call` sees it. Its operators and functions are in operations/tensor.hpp.
 
+// The text of E1139: the reason of a deleted function with Clang, an argument of its template with GCC.
+#define STAGECRAFT_E1139                                                                           \
+  "a tensor of a call(...) is used as a number, which it is not yet: in place of std::exp(x) and " \
+  "its like write exp(x), in place of `?:`, `if` and std::max write where(condition, a, b) and maximum(a, b)"
+
 namespace stagecraft::operations::detail {
 
 /// E1139.
 template <class>
 inline constexpr diagnostic tensor_as_number_problem = [] {
   diagnostic problem;
-  problem.report(
-      1139,
-      "a tensor of a call(...) is used as a number, which it is not yet: in place of std::exp(x) and "
-      "its like write exp(x), in place of `?:`, `if` and std::max write where(condition, a, b) and maximum(a, b)");
+  problem.report(1139, STAGECRAFT_E1139);
   return problem;
 }();
+template <class T>
+using no_number = report<tensor_as_number_problem<T>>;
 
 }  // namespace stagecraft::operations::detail
 
@@ -7169,14 +7183,28 @@ struct tensor {
     return 1;
   }
 
-  /// Conversions that std::exp and conditions ask for: E1139, where GCC sees it first.
+  /// The conversion that std::exp asks for: E1139. It is deleted, so that what would take the result of std::exp is no
+  /// second error.
+#ifdef __clang__
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wc++26-extensions"
   template <class T>
-    requires(std::is_same_v<T, double> || std::is_same_v<T, bool>)
-  constexpr explicit(std::is_same_v<T, bool>) operator T() const
-      noexcept(detail::report<detail::tensor_as_number_problem<T>>()) {
+    requires std::is_same_v<T, double>
+  constexpr operator T() const = delete(STAGECRAFT_E1139 " [E1139]");
+#pragma clang diagnostic pop
+#else
+  template <class T, piece Text = diagnostics::cut_piece<detail::tensor_as_number_problem<T>, 0>()>
+    requires std::is_same_v<T, double>
+  constexpr operator T() const = delete;
+#endif
+  /// The conversion that conditions ask for: E1139, where GCC sees it first.
+  template <class T>
+    requires std::is_same_v<T, bool>
+  constexpr explicit operator T() const noexcept(detail::no_number<T>()) {
     return {};
   }
 };
+#undef STAGECRAFT_E1139
 
 /// The number `value`, wherever it is needed.
 constexpr tensor number(operation_list& list, float value) { return {&list, list.append(constant{value}, {})}; }
@@ -7222,13 +7250,13 @@ constexpr tensor map_whole(whole_function f, tensor a, tensor b = {}) {
 constexpr tensor int32_number(operation_list& list, int value) {
   return {&list, list.append(whole_map{whole_function::constant, value}, {})};
 }
-/// Returns x's items under another type whose values lie in memory as floats, too.
+/// Returns x's values under another type that is stored as floats, too.
 constexpr tensor with_type(tensor x, dtype type) {
   tensor const result{x.list, x.list->append(map{function::identity}, x.shape(), {x.id})};
   result.list->node_of(result.id).type = type;
   return result;
 }
-/// The function of int32 that a function of floats is; false if there is none.
+/// Finds the function of int32 that corresponds to a function of floats; returns false if there is none.
 constexpr bool whole_function_of(function f, whole_function& found) {
   switch (f) {
     case function::negative: found = whole_function::negative; return true;
@@ -7249,7 +7277,7 @@ constexpr bool whole_function_of(function f, whole_function& found) {
   }
 }
 
-/// Whether each element of x is not 0: boolean.
+/// A boolean tensor: true where x is not 0.
 constexpr tensor is_not_zero(tensor x) {
   tensor const zero = number(*x.list, 0);
   return apply(function::equal, apply(function::equal, x, zero), zero);
@@ -7295,7 +7323,7 @@ constexpr tensor number_beside(tensor a, double value, bool is_integral) {
   return detail::int32_number(*a.list, 0);
 }
 
-/// Where all operands are whole numbers, a function that int32 has is that of int32. In all other cases int32 become
+/// If all operands are whole numbers and int32 has the function, it is computed in int32. Otherwise int32 become
 /// float32 first, as in Keras. A choice has the type of the two tensors that it chooses from.
 constexpr tensor apply_to_whole(function f, std::initializer_list<tensor> of) {
   tensor in[3]{};
@@ -7339,7 +7367,7 @@ struct scanned {
   std::array<tensor, States> last{};  ///< each state after the last trip
 };
 
-// Operators and functions of numbers. A plain number counts as a tensor of it.
+// Operators and functions of tensors. A plain number counts as a tensor of that number.
 constexpr tensor operator-(tensor a) { return apply(function::negative, a); }
 constexpr tensor operator+(tensor a, tensor b) { return apply(function::add, a, b); }
 template <Number N>
@@ -7477,7 +7505,7 @@ constexpr tensor where(tensor condition, float a, float b) { return where(condit
 constexpr tensor abs(tensor a) { return apply(function::absolute, a); }
 constexpr tensor sign(tensor a) { return apply(function::sign, a); }
 constexpr tensor floor(tensor a) { return apply(function::floor, a); }
-/// The nearest whole number; of two, the even one.
+/// The nearest whole number; the even one of two that are equally near.
 constexpr tensor round(tensor a) { return apply(function::round, a); }
 constexpr tensor exp(tensor a) { return apply(function::exp, a); }
 constexpr tensor log(tensor a) { return apply(function::log, a); }
@@ -7502,7 +7530,8 @@ constexpr tensor stop_gradient(tensor a) {
 
 /// Options of `ops.gradient`.
 struct gradient_options {
-  tensor upstream{};  ///< gradient of y, of its shape: the result is that of the sum of `upstream * y`. Default: ones
+  /// The upstream gradient of y, of its shape: the result is the gradient of the sum of `upstream * y`. Default: ones.
+  tensor upstream{};
 };
 
 }  // namespace stagecraft::operations
@@ -7524,7 +7553,7 @@ namespace stagecraft::operations {
 class tracer;
 struct found_elements;
 
-/// What stands outside of a tensor where it is padded.
+/// The elements that padding puts around a tensor.
 enum class pad_mode : unsigned char {
   edge,       ///< the element at the end
   reflect,    ///< the elements before it, from the last but one on
@@ -7532,110 +7561,112 @@ enum class pad_mode : unsigned char {
   wrap,       ///< the elements from the other end on
 };
 
-/// Where the places of a resized axis lie on the old one.
+/// How the places of a resized axis map to places of the old one.
 enum class resize_places : unsigned char {
-  half_pixel,     ///< place i is (i + 0.5) old / new - 0.5: Keras's
+  half_pixel,     ///< place i is (i + 0.5) old / new - 0.5, as in Keras
   align_corners,  ///< place i is i (old - 1) / (new - 1)
   asymmetric,     ///< place i is i old / new
 };
 
-/// A base of `tracer`: words that are made of its other operations, so that gradients, costs and tasks of tiles follow
-/// from these. Arguments that do not fit are E1070, as there. Include <stagecraft/operations/words.hpp> to use them.
+/// A base of `tracer`: words that are composed of its other operations, from which gradients, costs and tasks of tiles
+/// follow. Arguments that do not fit are E1070, as there. Include <stagecraft/operations/words.hpp> to use them.
 class composed_words {
  public:
   /// x as elements of another type: Keras's `cast`; see operations/whole_numbers.hpp. E1187.
   static constexpr tensor cast(tensor x, dtype type) { return operations::cast(x, type); }
 
-  /// The product over axes. Its gradient is right where elements are 0. Makes log2(n) products of halves.
+  /// The product over axes. Its gradient is right where elements are 0. It takes log2(n) products of halves.
   constexpr tensor prod(tensor x, axis_list const& axes);
   /// log(sum(exp(x))) over axes, without overflow.
   constexpr tensor logsumexp(tensor x, axis_list const& axes);
-  /// The sum of sizes over axes: ONNX's ReduceL1.
+  /// The sum of absolute values over axes: ONNX's ReduceL1.
   constexpr tensor l1_norm(tensor x, axis_list const& axes);
-  /// The root of the sum of squares over axes: ONNX's ReduceL2. Its gradient at 0 is NaN, as TensorFlow's.
+  /// The root of the sum of squares over axes: ONNX's ReduceL2. Its gradient at 0 is NaN, as in TensorFlow.
   constexpr tensor l2_norm(tensor x, axis_list const& axes);
-  /// The place of the largest element of an axis: of the first one, or of the last. It has no gradient. An axis with
-  /// NaN has no such place; the result is its length, or -1 for the last.
+  /// The place of the largest element of an axis, the first one or the last one. It has no gradient. An axis that holds
+  /// NaN has no such place; the result is then the axis's length, or -1 for the last.
   constexpr tensor argmax(tensor x, int axis = -1, bool last = false);
-  /// The place of the smallest element of an axis, as `argmax`.
+  /// The place of the smallest element of an axis; else as `argmax`.
   constexpr tensor argmin(tensor x, int axis = -1, bool last = false);
-  /// Element i is the sum of the elements up to i, or of those before i if `exclusive`; from the end if `reverse`.
-  /// Makes log2(n) sums of the whole tensor.
+  /// Element i is the sum of the elements up to i, or of those before i if `exclusive`; from the end if `reverse`. It
+  /// takes log2(n) sums of the whole tensor.
   constexpr tensor cumsum(tensor x, int axis, bool exclusive = false, bool reverse = false);
-  /// Element i is the product of the elements up to i, as `cumsum`.
+  /// Element i is the product of the elements up to i; else as `cumsum`.
   constexpr tensor cumprod(tensor x, int axis, bool exclusive = false, bool reverse = false);
   /// x / (bias + alpha / size s)^beta, where s is the sum of squares in a window of `size` places of an axis around
   /// each: ONNX's LRN, of AlexNet and GoogLeNet. TensorFlow's `alpha` is ONNX's alpha / size.
   constexpr tensor local_response_normalization(tensor x, int size, float alpha = 1e-4F, float beta = 0.75F,
                                                 float bias = 1, int axis = -1);
-  /// A new axis of length 1.
+  /// Adds an axis of length 1.
   constexpr tensor expand_dims(tensor x, int axis);
-  /// The tensor without an axis of length 1.
+  /// Removes an axis of length 1.
   constexpr tensor squeeze(tensor x, int axis);
-  /// An axis in another place; the others keep their order.
+  /// Moves an axis to another place; the others keep their order.
   constexpr tensor moveaxis(tensor x, int from, int to);
-  /// The whole tensor counts[i] times along axis i, the last axes if there are fewer counts.
+  /// Repeats the whole tensor counts[i] times along axis i, or along the last axes if there are fewer counts.
   constexpr tensor tile(tensor x, extents const& counts);
-  /// As many parts of an axis as there are lengths, which make its length together.
+  /// Cuts an axis into parts of these lengths, whose sum is the axis's length.
   constexpr tracing::growing_array<tensor> split(tensor x, std::initializer_list<int> lengths, int axis = -1);
-  /// `count` equal parts of an axis.
+  /// Cuts an axis into `count` equal parts.
   constexpr tracing::growing_array<tensor> split(tensor x, int count, int axis = -1);
-  /// Tensors of one shape along a new axis.
+  /// Joins tensors of one shape along a new axis.
   constexpr tensor stack(tracing::array_view<tensor const> parts, int axis = 0);
-  /// The elements of an axis, `shift` places on; those at the end come to the begin.
+  /// Shifts the elements of an axis by `shift` places; those that leave at the end enter at the front.
   constexpr tensor roll(tensor x, int shift, int axis);
-  /// `value`, `before` and `after` x along an axis.
+  /// x with `before` and `after` copies of `value` around it along an axis.
   constexpr tensor pad(tensor x, int axis, int before, int after, float value);
-  /// Elements of x, `before` and `after` it along an axis. Only `edge` and `wrap` take more than the axis has.
+  /// x with `before` and `after` of its own elements around it along an axis. Only `edge` and `wrap` take more than the
+  /// axis has.
   constexpr tensor pad(tensor x, int axis, int before, int after, pad_mode mode);
   /// 0 above diagonal k of the matrices of the last two axes.
   constexpr tensor tril(tensor x, int k = 0);
   /// 0 below diagonal k of the matrices of the last two axes.
   constexpr tensor triu(tensor x, int k = 0);
-  /// (batch, rows, columns, channels): squares of block x block places become channels, the places of a square first
-  /// or, without `places_first`, the old channels first.
+  /// (batch, rows, columns, channels): squares of block x block places become channels. In the new channels the places
+  /// of a square come first or, without `places_first`, the old channels.
   constexpr tensor space_to_depth(tensor x, int block, bool places_first = true);
   /// The inverse of `space_to_depth`: ONNX's DCR, or CRD without `places_first`, which is PyTorch's pixel_shuffle.
   constexpr tensor depth_to_space(tensor x, int block, bool places_first = true);
   constexpr tensor stack(std::initializer_list<tensor> parts, int axis = 0);
-  /// The places of an axis that constant indices name, in their order. Each run of indices with one step is a slice.
+  /// The places of an axis that constant indices name, in their order. Each run of indices with one step becomes a
+  /// slice.
   constexpr tensor take(tensor x, tracing::array_view<int const> indices, int axis);
   /// The places of an axis that indices name; the axis becomes the indices' axes. Negative indices count from the end;
   /// those outside of the axis return 0, as in all words with indices.
   constexpr tensor take(tensor x, tensor indices, int axis);
-  /// The element of an axis that the index at each place names: NumPy's, and ONNX's GatherElements. Other axes of x and
-  /// the indices are equally long. E1160 for x of more than 2^24 elements, which floats cannot count.
+  /// The element of an axis that the index at each place names: NumPy's word, and ONNX's GatherElements. Other axes of
+  /// x and the indices are equally long. E1160 for x of more than 2^24 elements, which floats cannot count.
   constexpr tensor take_along_axis(tensor x, tensor indices, int axis);
-  /// x with `values` at the places of an axis that the indices name: ONNX's ScatterElements. Values for one place are
-  /// added up. With `adds`, they are added to x as well. E1160 as `take_along_axis`.
+  /// x with `values` at the places of an axis that the indices name: ONNX's ScatterElements. Several values for one
+  /// place are added up. With `adds`, they are added to x as well. E1160 as `take_along_axis`.
   constexpr tensor put_along_axis(tensor x, tensor indices, tensor values, int axis, bool adds = false);
-  /// The rows of x at the places that rows of indices name, (..., k): places of the first k axes of x or, of each
-  /// sample by itself, of those after `batch_axes` axes that both have: ONNX's GatherND. E1160 for more than 2^24
+  /// The rows of x at the places that rows of indices name, (..., k): places of the first k axes of x, or of those
+  /// after `batch_axes` axes that both have, for each sample by itself: ONNX's GatherND. E1160 for more than 2^24
   /// places.
   constexpr tensor gather_nd(tensor x, tensor indices, int batch_axes = 0);
-  /// x with rows of `values` at the places that rows of indices name, as `gather_nd`: ONNX's ScatterND. Values for one
-  /// place are added up. With `adds`, they are added to x as well. E1160 as there.
+  /// x with rows of `values` at the places that rows of indices name, as `gather_nd`: ONNX's ScatterND. Several values
+  /// for one place are added up. With `adds`, they are added to x as well. E1160 as there.
   constexpr tensor scatter_nd(tensor x, tensor indices, tensor values, bool adds = false);
   /// 1 at the place that an index names along a new axis of length `depth`, else 0.
   constexpr tensor one_hot(tensor indices, int depth, int axis = -1);
   /// The k largest elements of an axis, or the smallest, in order; equal ones keep their order. The values have a
-  /// gradient. Makes k passes over the axis, so that a sort of a long one is slow: 1.4 ms for 1,000 elements. NaN has
-  /// no place in the order: an axis with one has no result. E1160 for x of more than 2^24 elements.
+  /// gradient. It makes k passes over the axis, so that it is slow to sort a long one: 1.4 ms for 1,000 elements. NaN
+  /// has no place in the order: an axis that holds NaN has no result. E1160 for x of more than 2^24 elements.
   constexpr found_elements top_k(tensor x, int k, int axis = -1, bool largest = true);
-  /// The elements of an axis in rising order, or in falling order: `top_k` of all.
+  /// The elements of an axis in rising order, or in falling order: `top_k` of all elements.
   constexpr tensor sort(tensor x, int axis = -1, bool falling = false);
-  /// The places of an axis's elements in `sort`.
+  /// The places of an axis's elements in the order of `sort`.
   constexpr tensor argsort(tensor x, int axis = -1, bool falling = false);
   constexpr tensor take(tensor x, std::initializer_list<int> indices, int axis);
-  /// Sums of products as Einstein writes them: `einsum("bij,bjk->bik", {a, b})`. One or two tensors; a letter stands at
-  /// most once for each tensor and in the result. E1161 for what is written otherwise.
+  /// Sums of products in Einstein's notation: `einsum("bij,bjk->bik", {a, b})`, of one or two tensors. A letter stands
+  /// at most once for each tensor and in the result. E1161 for a formula that is written otherwise.
   constexpr tensor einsum(std::string_view formula, std::initializer_list<tensor> of);
-  /// An axis with another length, whose elements are the nearest ones of x; of two, the earlier one. With `earlier`
-  /// always the one at or before the place: PyTorch's nearest, which is `asymmetric`.
+  /// Resizes an axis: each element is the nearest one of x, the earlier one if two are equally near. With `earlier` it
+  /// is always the one at or before the place: PyTorch's nearest, which is `asymmetric`.
   constexpr tensor resize_nearest(tensor x, int axis, int length, resize_places places = resize_places::half_pixel,
                                   bool earlier = false);
-  /// An axis with another length, whose elements are interpolated between two of x. New lengths that are multiples of
-  /// the old one are sums of neighbours, others products with a matrix.
+  /// Resizes an axis: each element is interpolated between two of x. New lengths that are multiples of the old one are
+  /// sums of neighbours; others are products with a matrix.
   constexpr tensor resize_linear(tensor x, int axis, int length, resize_places places = resize_places::half_pixel);
 
  private:
@@ -7645,18 +7676,18 @@ class composed_words {
 }  // namespace stagecraft::operations
 
 // ---- stagecraft/operations/composed/refusal.hpp
-// What a word of `ops` says of a tensor that does not fit.
+// The error that a word of `ops` reports for a tensor that does not fit.
 
 namespace stagecraft::operations::detail {
 
-/// What is wrong with a tensor. One type serves all texts, which saves compilers a template for each of them.
+/// What is wrong with a tensor. There is one type for all texts, which saves compilers a template for each of them.
 struct refusal {
   tensor x;
   std::string_view what;  ///< # stands for the next number, @ for the next shape
   std::initializer_list<int> numbers;
   std::initializer_list<extents> shapes;
 
-  /// True if one of the shapes stands for one whose error was reported.
+  /// True if one of the shapes stands in for one whose error was reported.
   [[nodiscard]] constexpr bool already_reported() const {
     for (extents const& shape : shapes)
       if (shape.already_reported()) return true;
@@ -7694,7 +7725,7 @@ constexpr tensor refused(tensor x, std::string_view what, std::initializer_list<
 
 namespace stagecraft::operations {
 
-/// The products of the open loop, or the sums that they go into; products of loops inside it are left out.
+/// Finds the products of the open loop, or the sums that they go into; products of loops inside it are left out.
 class loop_products {
  public:
   constexpr loop_products(operation_list const& list, int loop_id) : list_(&list) {
@@ -7709,7 +7740,7 @@ class loop_products {
   tracing::growing_array<int> sums;
 
  private:
-  /// The last of the sums that `id` alone goes into, or `id` itself.
+  /// The last of the sums through which alone `id` is read, or `id` itself.
   [[nodiscard]] constexpr int sum_with(int id) const {
     int reader = -1, readers = 0;
     for (int other = id + 1; other < list_->size(); ++other)
@@ -7745,7 +7776,7 @@ class tracer : public composed_words {
   constexpr tracer(operation_list& list, tracing::growing_array<parameter>& weights, bool training = true)
       : list_(&list), weights_(&weights), training_(training) {}
 
-  /// Whether the step trains: dropout and batch normalization differ.
+  /// True if the step trains, in which dropout and batch normalization differ.
   [[nodiscard]] constexpr bool training() const noexcept { return training_; }
 
   /// A weight of the layer: Keras's `add_weight`, in the order of the calls. Write a statement for each weight.
@@ -7757,7 +7788,7 @@ class tracer : public composed_words {
     if (!scope_.empty()) weights_->back().name = fixed_name(scope_).append('/').append(described.name.view());
     return append(operations::weight{static_cast<int>(weights_->size()) - 1}, extents::of(described.shape));
   }
-  /// State of each sample that a layer keeps from batch to batch, (batch, ...): 0 at first, then the value of `update`.
+  /// A layer's state for each sample, kept from batch to batch, (batch, ...): 0 at first, then the value of `update`.
   /// It has no gradient, or a `captured` one, which replaces it in updates. E1087 no batch size; E1070 many axes.
   constexpr tensor state(std::string_view name, extents const& shape, bool captured = false) {
     parameter described{.name = name, .shape = {}, .trainable = captured, .between_batches = true};
@@ -7804,7 +7835,7 @@ class tracer : public composed_words {
       return detail::refused(x, "cannot be broadcast to @", {}, {shape});
     return append(operations::broadcast{}, shape, {x.id});
   }
-  /// Each element of an axis `count` times.
+  /// Repeats each element of an axis `count` times.
   constexpr tensor repeat(tensor x, int count, int axis) {
     if (!x.shape().has(axis) || x.rank() == extents::max_rank || count < 1 ||
         1LL * count * x.length(axis) > __INT_MAX__)
@@ -7849,7 +7880,7 @@ class tracer : public composed_words {
     if (!x.shape().has(axis)) return detail::refused(x, "has no axis #", {axis});
     return append(operations::slice{x.shape().from_front(axis), x.shape()[axis] - 1, -1}, x.shape(), {x.id});
   }
-  /// Zeros, `before` and `after` x along an axis.
+  /// x with `before` zeros in front of it and `after` zeros after it along an axis.
   constexpr tensor pad(tensor x, int axis, int before, int after) {
     if (!x.shape().has(axis) || before < 0 || after < 0 || 1LL * before + after > __INT_MAX__ - x.length(axis))
       return detail::refused(x, "cannot be padded by # and # along axis #", {before, after, axis});
@@ -7862,7 +7893,7 @@ class tracer : public composed_words {
     if (x.shape() == shape && where.step == 1) return x;
     return append(where, shape, {x.id});
   }
-  /// Tensors one after the other along an axis, whose other lengths are the same.
+  /// Joins tensors one after the other along an axis; their other lengths are equal.
   constexpr tensor concatenate(tracing::array_view<tensor const> parts, int axis = -1) {
     tensor const first = parts[0];
     if (!first.shape().has(axis)) return detail::refused(first, "has no axis # to concatenate along", {axis});
@@ -7906,7 +7937,7 @@ class tracer : public composed_words {
   /// The variance, divided by the number of elements: Keras's `var`.
   constexpr tensor var(tensor x, axis_list const& axes) { return mean(square(x - mean(x, axes)), axes); }
 
-  /// The matrix products of the last two axes; axes before them are broadcast.
+  /// Matrix products of the last two axes; axes before them are broadcast.
   constexpr tensor matmul(tensor a, tensor b, matmul_options const& options = {}) {
     product const what{options.transpose_a, options.transpose_b};
     extents shape;
@@ -7954,9 +7985,9 @@ class tracer : public composed_words {
     list_->losses.push_back(value.id);
   }
 
-  /// The operations that `inside` appends, whose last one it returns, as one group that a machine may know by its name.
-  /// It is a function of `reads` and `numbers` alone. `rule` is a gradient that replaces the one of the operations
-  /// inside.
+  /// Groups the operations that `inside` appends, the last of which it returns, so that a machine may know the group by
+  /// its name. The group is a function of `reads` and `numbers` alone. `rule` is a gradient that replaces the one of
+  /// the operations inside.
   template <class Inside>
   constexpr tensor composite(std::string_view name, std::initializer_list<tensor> reads, Inside const& inside,
                              gradient_rule rule = nullptr, std::initializer_list<float> numbers = {},
@@ -7988,18 +8019,17 @@ class tracer : public composed_words {
   constexpr tensor ctc_loss(tensor target, tensor output, tensor target_length, tensor output_length = {},
                             int mask_index = 0);
 
-  /// The weight has this value when the step of training has ended; a `state` when any step has.
+  /// Sets the value that a weight has after a training step, and a `state` after any step.
   constexpr void update(tensor written, tensor value) {
     if (!written.node().what.is<operations::weight>())
       detail::refused(written, "is not a weight, and cannot be updated");
     else if (written.shape() != value.shape())
       detail::refused(written, "cannot be updated to a value of shape @", {}, {value.shape()});
     else if (training_ || (*weights_)[written.node().what.as<operations::weight>().index].between_batches)
-      append(operations::update{}, value.shape(),
-             {written.id, value.id, append(operations::broadcast{}, written.shape(), {written.id}).id});
+      append(operations::update{}, value.shape(), {written.id, list_->apart(value.id), list_->copied(written.id)});
   }
 
-  /// x at this trip's place of an axis, which goes away.
+  /// x at this trip's place of an axis, which the result does not have.
   constexpr tensor at(tensor loop, tensor x, operations::at const& where) {
     extents shape = x.shape();
     shape.erase(where.axis);
@@ -8035,8 +8065,8 @@ class tracer : public composed_words {
   }
   [[nodiscard]] static constexpr int trips_of(tensor loop) { return loop.node().what.as<operations::loop>().trips; }
   /// Runs along an axis of x: `step(x_t, states)` returns the states after one place, from x there and the states
-  /// before. `reversed` begins at the end: Keras's `go_backwards`, whose results are in the order of the trips, too.
-  /// Where `counts`, which has the axis, too, is 0 at a place, the states stay as they are.
+  /// before. `reversed` begins at the end: Keras's `go_backwards`, whose results are in the order of the trips, too. At
+  /// places where `counts`, which has the same axis, is 0, the states stay as they are.
   template <std::size_t States, class Step>
   constexpr scanned<States> scan(tensor x, int axis, std::array<tensor, States> const& initial, Step const& step,
                                  bool reversed = false, tensor counts = {}) {
@@ -8067,7 +8097,7 @@ class tracer : public composed_words {
     return result;
   }
 
-  /// Reports that the layer's options or inputs are wrong: "layer 'name' " and the rest.
+  /// Reports a mistake in the layer's options or inputs: "layer 'name' " and the rest.
   template <class... Parts>
   constexpr void error(int code, Parts const&... parts) {
     if (!list_->begin_rejection(code)) return;
@@ -8122,7 +8152,8 @@ constexpr tracer& composed_words::ops() { return static_cast<tracer&>(*this); }
 
 namespace stagecraft::operations {
 
-/// The composite's operands, its result and the gradient of that; takes gradients of the operands.
+/// What a composite's gradient rule works on: the operands, the result and the result's gradient; it collects the
+/// gradients of the operands.
 class composite_gradient {
  public:
   constexpr composite_gradient(tracer& ops, int composite, tensor of_result)
@@ -8311,7 +8342,7 @@ constexpr operations::tensor activation::operator()(operations::tensor x) const 
 
 namespace stagecraft::operations::detail {
 
-/// Whether an operation depends through one of its operands on those that `depends` has 1 for. An identity without a
+/// True if an operation has a gradient by one of its operands that `depends` marks with 1. An identity without a
 /// gradient is a stop_gradient.
 constexpr bool leads_on(operation_list const& list, int id, tracing::growing_array<char> const& depends) {
   node const& here = list.node_of(id);
@@ -8329,7 +8360,7 @@ constexpr tracing::growing_array<char> find_dependents(operation_list const& lis
   tracing::growing_array<char> depends(static_cast<std::size_t>(end), 0);
   for (int const id : sources)
     if (id < end) depends[id] = 1;
-  for (bool changed = true; changed;) {  // a state of a loop depends on what it becomes after a trip
+  for (bool changed = true; changed;) {  // a state of a loop depends on its next value
     changed = false;
     for (int id = 0; id < end; ++id) {
       if (depends[id] == 0 && leads_on(list, id, depends)) depends[id] = 1;
@@ -8345,8 +8376,8 @@ constexpr tracing::growing_array<char> find_dependents(operation_list const& lis
 }  // namespace stagecraft::operations::detail
 
 // ---- stagecraft/operations/loop_sums.hpp
-// What belongs to a loop and what its step reads from outside; and the sums of what its trips return, computed after
-// the loop: the gradients of weights.
+// The operations of a loop and the tensors that its step reads from outside; and sums over the trips that are computed
+// after the loop: the gradients of weights.
 
 namespace stagecraft::operations::detail {
 
@@ -8381,9 +8412,9 @@ struct loop_parts {
   }
 };
 
-/// The sums over the trips of a loop, computed after the loop: the gradients of weights. Where each trip adds a product
-/// over its samples, or a sum over them, one product or sum over those of all trips costs less, and leaves trips that
-/// work on each sample for itself. Its operands are stacked meanwhile.
+/// Computes sums over the trips of a loop after the loop: the gradients of weights. Where each trip adds a product over
+/// its samples, or a sum over them, one product or sum over those of all trips costs less, and the trips then work on
+/// each sample by itself. The loop stacks the operands.
 class loop_sums {
  public:
   /// How the operands are stacked: (samples, trips, ...), the first trip last.
@@ -8391,14 +8422,14 @@ class loop_sums {
 
   constexpr loop_sums(tracer& ops, tensor loop) : ops_(&ops), loop_(loop) {}
 
-  /// Called inside the loop: whether the sum of `id` over all trips can be computed after it. If so, `sum(id)` may
-  /// follow.
+  /// Called inside the loop. Returns true if the sum of `id` over all trips can be computed after the loop, by
+  /// `sum(id)`.
   constexpr bool prepare(int id) {
     if (!is_possible(id)) return false;
     stack_operands(id);
     return true;
   }
-  /// Called inside the loop: x of all trips.
+  /// Called inside the loop. Stacks x of all trips.
   constexpr tensor stacked(tensor x) {
     for (auto const& [of, known] : stacks_)
       if (of == x.id) return {x.list, known};
@@ -8410,7 +8441,7 @@ class loop_sums {
     stacks_.push_back({x.id, all.id});
     return all;
   }
-  /// Called after the loop: the sum of `id` over all trips.
+  /// Called after the loop. Returns the sum of `id` over all trips.
   constexpr tensor sum(int id) {
     node const here = list().node_of(id);  // a copy: the list grows
     if (here.what.is<product>())
@@ -8462,7 +8493,7 @@ class loop_sums {
       else
         stack_operands(list().operand(id, i));
   }
-  /// The rows of all trips.
+  /// The rows of x in all trips.
   constexpr tensor rows_of(tensor x) {
     tensor const all = stacked(x);
     extents const shape = all.shape();
@@ -8477,12 +8508,12 @@ class loop_sums {
 }  // namespace stagecraft::operations::detail
 
 // ---- stagecraft/operations/pooling_choice.hpp
-// What the elements that a max pooling has chosen have in another tensor: the gradient of a max pooling's gradient.
+// Reads another tensor at the places that a max pooling has chosen: the gradient of a max pooling's gradient.
 
 namespace stagecraft::operations::detail {
 
 /// The element of `other`, a tensor of x's shape, at the place of the first largest element of each window of x. `y` is
-/// the pooling of x. One slice for each place of a window.
+/// the pooling of x. There is one slice for each place of a window.
 class largest_of_windows {
  public:
   constexpr largest_of_windows(tracer& ops, windows const& over, extents const& of_pooling)
@@ -8515,7 +8546,8 @@ class largest_of_windows {
       if (over_[i].before != 0 || over_[i].after != 0) x = ops_->pad(x, i + 1, over_[i].before, over_[i].after);
     return x;
   }
-  /// What place number `tap` of each window has, counted from the last axis on as the pooling does.
+  /// The elements at place `tap` of each window; the places of a window are counted from the last axis on, as the
+  /// pooling counts them.
   constexpr tensor sliced(tensor x, long long tap) const {
     for (int i = over_.count; i-- > 0;) {
       window const& along = over_[i];
@@ -8539,7 +8571,7 @@ constexpr tensor of_largest(tracer& ops, windows const& over, tensor x, tensor y
 }  // namespace stagecraft::operations::detail
 
 // ---- stagecraft/operations/slice_gradients.hpp
-// The gradients of slices of one tensor, put together: a tensor that is cut into parts, such as the gates of a
+// Puts the gradients of slices of one tensor together: a tensor that is cut into parts, such as the gates of a
 // recurrent layer, gets their gradients side by side and not as sums of tensors of zeros.
 
 namespace stagecraft::operations::detail {
@@ -8549,7 +8581,7 @@ class slice_gradients {
   /// Adds the gradient of places [where.begin, ...) of an axis of tensor `id`.
   constexpr void add(int id, slice const& where, tensor gradient) { parts_.push_back({id, where, gradient.id}); }
 
-  /// The gradient of tensor x by all its slices, which are forgotten; its id is -1 if there are none.
+  /// Returns the gradient of tensor x by all its slices and forgets these; its id is -1 if there are none.
   constexpr tensor take(tracer& ops, tensor x) {
     tracing::growing_array<part> own;
     std::size_t kept = 0;
@@ -8572,7 +8604,7 @@ class slice_gradients {
     int gradient;
   };
 
-  /// Whether the parts cover x, and no element twice.
+  /// True if the parts cover each element of x once.
   static constexpr bool are_whole(tracing::growing_array<part> const& parts, tensor x) {
     int end = 0;
     for (part const& each : parts) {
@@ -8603,8 +8635,8 @@ class slice_gradients {
 }  // namespace stagecraft::operations::detail
 
 // ---- stagecraft/operations/ctc_loss.hpp
-// Connectionist temporal classification: the probability of a sequence of labels, whatever steps they stand at.
-// Keras counterpart: keras.ops.ctc_loss, and tf.keras.backend.ctc_batch_cost.
+// Connectionist temporal classification: the probability of a sequence of labels, summed over all steps where they may
+// stand. Keras counterpart: keras.ops.ctc_loss, and tf.keras.backend.ctc_batch_cost.
 
 namespace stagecraft::operations {
 
@@ -8619,8 +8651,8 @@ namespace stagecraft::operations {
 /// returns a number above 700. `ctc_batch_cost(y_true, y_pred, input_length, label_length)` of probabilities is
 /// `ops.ctc_loss(y_true, log(y_pred + 1e-7F), label_length, input_length, -1)`. Errors: E1070.
 ///
-/// Alpha of Graves's paper, in logarithms: one trip of a scan for each step, and a state for each label and each blank
-/// before, between and after them.
+/// Computes the forward variables (alpha) of Graves's paper in logarithms: a scan makes one trip for each step, and
+/// keeps a state for each label and for each blank before, between and after the labels.
 constexpr tensor tracer::ctc_loss(tensor target, tensor output, tensor target_length, tensor output_length,
                                   int mask_index) {
   if (target.rank() != 2 || output.rank() != 3 || target.length(0) != output.length(0))
@@ -8632,7 +8664,8 @@ constexpr tensor tracer::ctc_loss(tensor target, tensor output, tensor target_le
   if (target_length.shape() != column || (output_length.list != nullptr && output_length.shape() != column))
     return detail::refused(output, "has lengths of another shape than @", {}, {column});
 
-  // The logarithm of 0: far below that of any product of probabilities, and finite, so that differences are numbers.
+  // Stands for the logarithm of 0: it is far below that of any product of probabilities, and finite, so that
+  // differences are numbers.
   constexpr float none = -1e30F;
   tensor const shifted = output - stop_gradient(max(output, -1));
   tensor const logarithms = maximum(shifted - log(sum(exp(shifted), -1)), none);
@@ -8675,8 +8708,7 @@ constexpr tensor tracer::ctc_loss(tensor target, tensor output, tensor target_le
 }  // namespace stagecraft::operations
 
 // ---- stagecraft/operations/trace.hpp
-// A whole computation while it exists in constant evaluation: a `call` that was traced, with room for its gradients
-// (differentiation.hpp).
+// A whole computation in constant evaluation: a traced `call`, with room for its gradients (differentiation.hpp).
 
 namespace stagecraft::operations {
 
@@ -8721,7 +8753,7 @@ namespace stagecraft::operations {
 
 /// Appends the gradients of operations. Begin with `add`, the gradient of a result; then `run`; then ask for `of`.
 class differentiation {
-  // Operations without operands or without a gradient: nothing flows on. Before its caller: see tracer.
+  // Operations that have no operands or no gradient pass none on. This stands above its caller: see tracer.
   template <class What>
   constexpr void rule(What const&, int, tensor) {}
 
@@ -8752,7 +8784,7 @@ class differentiation {
     gradients_[index] = gradients_[index] < 0 ? gradient.id : (known(id) + gradient).id;
   }
 
-  /// Appends the gradients of the operands of all operations [first, end).
+  /// Appends the gradients of the operands of all operations in [first, end).
   constexpr void run(int first, int end) {
     for (int id = end - 1; id >= first; --id) {
       node const at_id = list().node_of(id);  // a copy: the list grows
@@ -8886,7 +8918,7 @@ class differentiation {
     if (wanted(a)) add(a.id, ta ? ops_->matmul(b, dy, {tb, true}) : ops_->matmul(dy, b, {false, !tb}));
     if (wanted(b)) add(b.id, tb ? ops_->matmul(dy, a, {true, ta}) : ops_->matmul(a, dy, {!ta, false}));
   }
-  // A convolution and its two gradients are each linear in both operands, and gradients of one another.
+  // A convolution and its two gradients are linear in both operands, and are gradients of one another.
   constexpr void rule(convolution const& what, int id, tensor dy) {
     tensor const x = operand(id, 0), filter = operand(id, 1);
     if (wanted(x)) add(x.id, input_gradient(what, dy, filter, x.shape()));
@@ -8970,7 +9002,7 @@ class differentiation {
 
   tracer* ops_;
   bool follows_sources_ = false;
-  tracing::growing_array<char> depends_;  // on the sources
+  tracing::growing_array<char> depends_;  // 1 for each operation that depends on the sources
   tracing::growing_array<int> gradients_;
   tracing::growing_array<std::pair<int, int>> read_instead_;
   detail::slice_gradients slices_;
@@ -8997,7 +9029,7 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
   if (follows_sources_)
     for (tensor const state : states) ops_->stack(loop, state, {0});
 
-  // Repeats the step. A loop has stacks of states, first of those that its trips begin with, then of products.
+  // Repeat the step. The first stacks of a loop hold the states that its trips begin with; stacks of products follow.
   auto const stack_of = [&](int id) {
     auto const first = static_cast<std::size_t>(list().node_of(begin).what.as<operations::loop>().stacks_of_states);
     for (std::size_t i = first; i < parts.stacks.size(); ++i)
@@ -9010,7 +9042,7 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
   };
   differentiation inner(*ops_);
   inner.follows_sources_ = follows_sources_;
-  if (follows_sources_) inner.depends_ = depends_;  // of the operations before the loop
+  if (follows_sources_) inner.depends_ = depends_;  // covers the operations before the loop
   tracing::growing_array<int> copies(static_cast<std::size_t>(end) + 1, -1);
   copies[begin] = loop.id;
   auto const copy_of = [&](int id) { return id < begin ? id : copies[id]; };
@@ -9060,7 +9092,7 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
     ops_->next(loop, states[i], gradient.id >= 0 ? gradient : ops_->full(shape_of(parts.carries[i]), 0));
   }
   detail::loop_sums behind(*ops_, loop);
-  tracing::growing_array<char> is_behind;  // whether the sum is computed after the loop; its state is not used then
+  tracing::growing_array<char> is_behind;  // true: the sum is computed after the loop, and its state is not used
   for (std::size_t i = 0; i < parts.outside.size(); ++i) {
     tensor const sum = states[parts.carries.size() + i], gradient = inner.of(parts.outside[i]);
     is_behind.push_back(gradient.id >= 0 && behind.prepare(gradient.id));
@@ -9084,7 +9116,7 @@ constexpr void differentiation::differentiate_loop(int begin, int end) {
                                             : ops_->last(loop, states[parts.carries.size() + i]));
 }
 
-/// Appends the gradients of a traced computation, of all its inputs and weights.
+/// Appends the gradients of a traced computation by all its inputs and weights.
 constexpr void differentiate(trace& traced) {
   tracer ops(traced.list, traced.weights);
   differentiation gradients(ops);
@@ -9110,7 +9142,7 @@ constexpr void differentiate(trace& traced) {
 
 namespace stagecraft::operations {
 
-/// Where a number of a formula comes from.
+/// The origin of a number in a formula.
 enum class formula_source : unsigned char {
   place,       ///< an argument that differs from place to place
   everywhere,  ///< an argument that is the same at all places
@@ -9122,7 +9154,7 @@ enum class formula_source : unsigned char {
 struct formula_step {
   formula_source from = formula_source::constant;
   function apply = function::identity;
-  bool is_uniform = true;  ///< whether it is the same at all places
+  bool is_uniform = true;  ///< true if it is the same at all places
   int operands[3]{};       ///< earlier numbers
   int index = 0;           ///< number of the argument
   float value = 0;         ///< value of a constant
@@ -9137,10 +9169,9 @@ struct frozen_formula;
 
 /// A formula while the compiler writes it down; `frozen_formula` is its constant.
 ///
-/// It is traced as a list of maps of numbers, in groups or not: an `input` is given at each place, a `weight` once for
-/// all of them. Only
-/// what results need stays, and a product that is used once, by a sum or difference, becomes one step with it, which
-/// rounds once: so that all compilers and machines compute the same.
+/// It is traced as a list of maps of numbers, in groups or not: an `input` differs from place to place, a `weight` is
+/// the same at all places. Only numbers that results need are kept. A product that is used once, by a sum or a
+/// difference, becomes one step with it, which rounds once, so that all compilers and machines compute the same.
 class formula {
  public:
   static constexpr formula_sizes usual_sizes{24, 4};
@@ -9335,8 +9366,8 @@ namespace stagecraft::operations {
 
 namespace detail {
 
-/// FLOPs of one operation in its list. Movement and leaves cost nothing. Asks for the few kinds that cost something: a
-/// visit would have compilers make a function for each kind.
+/// FLOPs of one operation in its list. Movement and leaves cost nothing. The function asks for the few kinds that cost
+/// something, since compilers would make a function for each kind that a visit has.
 template <class List>
 [[nodiscard]] constexpr long long flops_of(List const& list, int id) {
   node const& at_id = list.nodes[id];
@@ -9373,7 +9404,7 @@ struct flop_count {
 
 }  // namespace detail
 
-/// Multiplications, additions and functions of operations of a list or a frozen plan, `ids` in their order: one for
+/// The number of multiplications, additions and functions in the operations `ids` of a list or a frozen plan: one for
 /// each place of a map, two for each term of a product.
 template <class List, class Ids>
 [[nodiscard]] constexpr long long flops(List const& list, Ids const& ids) {
@@ -9392,8 +9423,8 @@ template <class List>
 }  // namespace stagecraft::operations
 
 // ---- stagecraft/operations/shape_tracer.hpp
-// Follows a layer's `call` by shapes alone: output, weights and cost without a list of operations, which compilers take
-// long to make.
+// Follows a layer's `call` by shapes alone: it finds the output, the weights and the cost, and makes no list of
+// operations, which would take compilers long.
 
 namespace stagecraft::operations {
 
@@ -9406,7 +9437,7 @@ struct shape_tensor {
   [[nodiscard]] constexpr int rank() const noexcept { return of.rank; }
   [[nodiscard]] constexpr int length(int axis) const { return of[axis]; }
 
-  /// One operation for each place.
+  /// The result of a function at each place; it costs one operation for each.
   constexpr shape_tensor mapped() const {
     *flops += of.size();
     return *this;
@@ -10367,7 +10398,12 @@ struct collector_of final : layer_collector {
   constexpr ~collector_of() {
     for (layer_base const* each : copies_) delete static_cast<L const*>(each);
   }
-  constexpr void take(layer_base const& layer) override { copies_.push_back(new L(static_cast<L const&>(layer))); }
+  constexpr void take(layer_base const& layer) override {
+    auto* const copy = new L(static_cast<L const&>(layer));
+    if constexpr (requires { copy->freeze_wrapped(); })
+      if (!copy->trainable) copy->freeze_wrapped();
+    copies_.push_back(copy);
+  }
   constexpr L const& operator[](std::size_t index) const { return static_cast<L const&>(*copies_[index]); }
 
  private:
@@ -12526,22 +12562,22 @@ constexpr bool is_on_host(Graph const& graph, int call) {
 }  // namespace stagecraft::jobs
 
 // ---- stagecraft/operations/elementwise.hpp
-// A computation whose result at each place follows from its inputs at that place: as formulas of numbers.
+// Finds computations whose result at each place follows from their inputs at that place, and writes them as formulas.
 
 namespace stagecraft::operations {
 
-/// Finds out whether a trace is such a computation, and returns the formulas of its result and its gradients.
+/// Finds out whether a trace is elementwise, and returns the formulas of its result and its gradients.
 ///
-/// Inputs and weights have as many elements as the result, or fewer, and then they are repeated as `map` repeats its
-/// operands; so are uniform random numbers that are drawn once. A trace with sums, updates or elements that change
-/// places is no such computation.
+/// Inputs and weights have as many elements as the result, or fewer, and are then repeated as `map` repeats its
+/// operands; the same holds for uniform random numbers that are drawn once. A trace with sums, updates or elements that
+/// change places is not elementwise.
 class elementwise {
  public:
   static constexpr int most_inputs = 30;
 
-  bool holds = false;      ///< whether the trace is such a computation; if not, the other members mean nothing
-  bool repeats = false;    ///< whether an input, a weight or what is drawn is repeated
-  bool draws = false;      ///< whether the trace draws random numbers
+  bool holds = false;      ///< true if the trace is elementwise; otherwise the other members mean nothing
+  bool repeats = false;    ///< true if an input, a weight or the random numbers are repeated
+  bool draws = false;      ///< true if the trace draws random numbers
   std::uint64_t seed = 0;  ///< seed of the random numbers
   /// Extents of each input, each weight and the random numbers, with the axes of the result; 1 where they are repeated.
   tracing::growing_array<extents> aligned;
@@ -12556,8 +12592,8 @@ class elementwise {
 
   /// The result. Number i at each place is input i; the weights and the random numbers follow.
   [[nodiscard]] constexpr formula value() const { return {numbers_, {result_}}; }
-  /// The gradient of an input (then of a weight) at each place of the result; for one that is repeated, the terms of a
-  /// sum. Number i at each place is input i; the weights, the result, its gradient and the random numbers follow.
+  /// The gradient of an input (then of a weight) at each place of the result; for a repeated one, the terms of a sum.
+  /// Number i at each place is input i; the weights, the result, its gradient and the random numbers follow.
   [[nodiscard]] constexpr formula gradient(int input_index) const {
     operation_list list = numbers_;
     if (draws) list.node_of(leaves_).what = input{leaves_ + 2};
@@ -12587,8 +12623,8 @@ class elementwise {
       if (live_[id] != 0)
         for (int i = 0; i < of.list.node_of(id).operand_count; ++i) live_[of.list.operand(id, i)] = 1;
   }
-  /// A tensor with as many elements as the result may have any shape, as long as no element moves. Inputs and weights
-  /// that have fewer get axes in front and between at most.
+  /// Finds the extents of each input and weight on the axes of the result. A tensor with as many elements as the result
+  /// may have any shape, as long as no element moves; one with fewer may only get axes in front of and between its own.
   constexpr void align(trace const& of) {
     extents const result = of.list.node_of(of.outputs[0]).shape;
     aligned.assign(leaves_ + 1, {});
@@ -12623,7 +12659,7 @@ class elementwise {
     if (auto const* given = of.what.if_is<weight>()) return inputs_ + given->index;
     return of.what.is<random>() ? leaves_ : -1;
   }
-  /// Notes how a leaf that is repeated is aligned where an operation of this shape reads it; false if there is more
+  /// Records how a repeated leaf is aligned where an operation of this shape reads it; returns false if there is more
   /// than one way.
   constexpr bool reads(trace const& of, int id, extents const& shape, extents const& result) {
     node const& operand = of.list.node_of(id);
@@ -12908,7 +12944,8 @@ struct segment {
   segment_kind kind = segment_kind::whole;
 };
 
-/// Whether the operation takes operand `index` sample by sample when it is carried out so, or else as a whole.
+/// True if a segment that runs sample by sample reads operand `index` sample by sample; false if it reads it as a
+/// whole.
 [[nodiscard]] constexpr bool is_taken_by_sample(node const& of, int index, extents const& operand) {
   auto const& what = of.what;
   if (what.is<gather>()) return index == 1;
@@ -12918,14 +12955,14 @@ struct segment {
   return operand.rank > 0 && operand.rank == of.shape.rank && operand[0] == of.shape[0];
 }
 
-/// The segments of a step of a batch. Tensors are divided along axis 0: some of the samples are a part of each tensor
-/// whose axis 0 is a multiple of the batch.
+/// The segments of a step on a batch. Tensors are divided along axis 0: a tensor whose axis 0 is a multiple of the
+/// batch has a part for each sample.
 ///
 /// Operations that see the whole batch come first if they need nothing of the samples, such as the negative of a
 /// weight, and last if nothing of the samples needs them, such as the gradient of a weight.
 class step_segments {
   // These stand above their callers: see tracer.
-  /// Whether an operation takes a whole tensor for which `is_incomplete(source)`.
+  /// True if an operation takes a whole tensor for which `is_incomplete(source)`.
   template <class Incomplete>
   [[nodiscard]] constexpr bool reads_as_a_whole(int begin, int end, Incomplete const& is_incomplete) const {
     for (int i = begin; i < end; ++i) {
@@ -12965,7 +13002,7 @@ class step_segments {
   }
 
  private:
-  /// Products of fewer FLOPs are not worth waiting for another thread.
+  /// Products of fewer FLOPs are not worth a wait for another thread.
   static constexpr long long large_flops = 1 << 18;
 
   [[nodiscard]] constexpr int count() const { return static_cast<int>(order.size()); }
@@ -13026,7 +13063,7 @@ class step_segments {
     return shape.rank > 0 && shape[0] > 0 && shape[0] % batch_ == 0;
   }
 
-  /// Whether all of [begin, end) can be carried out sample by sample, after segments that are complete.
+  /// True if all of [begin, end) can be carried out sample by sample, after segments that are complete.
   [[nodiscard]] constexpr bool is_by_sample(int begin, int end) const {
     for (int i = begin; i < end; ++i)
       if (!has_no_work(i) && !is_divisible(id_at(i))) return false;
@@ -13048,7 +13085,7 @@ class step_segments {
     return here.what.visit([&](auto const& what) { return keeps_samples(what, id); });
   }
 
-  // Whether samples stay apart, if axis 0 of the operands and of the result is made of them.
+  // True if samples stay apart when axis 0 of the operands and of the result consists of samples.
   [[nodiscard]] constexpr bool keeps_samples(random const&, int) const { return true; }
   [[nodiscard]] constexpr bool keeps_samples(map const&, int) const { return true; }
   [[nodiscard]] constexpr bool keeps_samples(whole_map const&, int) const { return true; }
@@ -13108,15 +13145,15 @@ class step_segments {
 
   operation_list const* list_;
   int batch_, next_ = 0;
-  bool is_idle_ = false;                 // whether the last segment has no work yet: then it may be of any kind
+  bool is_idle_ = false;                 // true: the last segment has no work yet, and may become of any kind
   tracing::growing_array<int> made_in_;  // the segment of each operation
 };
 
 }  // namespace stagecraft::operations
 
 // ---- stagecraft/operations/plan/product_joins.hpp
-// What a product does with its sums before they leave the registers: it adds a bias or another tensor, and stores them
-// where a loop stacks them.
+// What a product does with its sums before they leave the registers: it may add a bias or another tensor, and store
+// them where a loop stacks them.
 
 namespace stagecraft::operations {
 
@@ -13124,11 +13161,11 @@ namespace stagecraft::operations {
 struct product_join {
   int product = -1;
   int sum = -1;        ///< the map that adds something to the product: what is computed
-  int added = -1;      ///< the tensor that is added: of the product's shape, or one row for all
+  int added = -1;      ///< the tensor that is added: it has the product's shape, or is one row for all
   int read_from = -1;  ///< the tensor of all trips of which `added` is one trip, if nothing else reads it
   int stack = -1;      ///< what stores the result for each trip of a loop
 
-  /// Whether the product carries out this operation.
+  /// True if the product carries out this operation.
   [[nodiscard]] constexpr bool does(int id) const {
     return id == sum || id == stack || (id == added && read_from >= 0);
   }
@@ -13139,7 +13176,7 @@ class product_joins {
  public:
   tracing::growing_array<product_join> joins;
 
-  /// `is_free(id)`: whether no other step reads the value of an operation of this one.
+  /// `is_free(id)` is true if no other step reads the value of an operation of this one.
   template <class IsFree>
   constexpr product_joins(operation_list const& list, tracing::growing_array<int> const& order,
                           tracing::growing_array<segment> const& segments, IsFree const& is_free)
@@ -13162,7 +13199,7 @@ class product_joins {
   }
 
  private:
-  /// `behind` lists the operations after the product in its segment.
+  /// `behind` lists the operations that follow the product in its segment.
   template <class IsFree>
   constexpr void join(int id, tracing::array_view<int const> behind, IsFree const& is_free) {
     product_join made{id};
@@ -13193,7 +13230,7 @@ class product_joins {
     if (read != nullptr && added == shape && read->axis < 2 && readers_[other] == 1 && is_free(other))
       made.read_from = list_->operand(other, 1);
   }
-  /// Whether a value exists when the product runs.
+  /// True if a value exists when the product runs.
   [[nodiscard]] constexpr bool is_before(int id, int product) const {
     while (is_alias(list_->node_of(id).what) && positions_[id] >= 0) id = list_->operand(id, 0);
     return positions_[id] < positions_[product];
@@ -13206,7 +13243,7 @@ class product_joins {
 }  // namespace stagecraft::operations
 
 // ---- stagecraft/operations/gradients.hpp
-// Gradients inside of a traced call, as values: `ops.gradient(y, x)`, tf.GradientTape's `gradient`.
+// Gradients inside a traced call, as values: `ops.gradient(y, x)`, tf.GradientTape's `gradient`.
 
 namespace stagecraft::operations {
 
@@ -13223,7 +13260,7 @@ constexpr int begin_of_open_loop(operation_list const& list) {
   return 0;
 }
 
-/// Whether a gradient of y by the tensor `x` can be found; if not, it is reported.
+/// True if the gradient of y by `x` can be found; otherwise reports why not.
 constexpr bool can_differentiate(tracer& ops, tensor y, tensor x, gradient_options const& options) {
   if (options.upstream.list != nullptr && options.upstream.shape() != y.shape())
     return ops.error(1197, "asks for a gradient of a tensor of shape ", y.shape(), " with upstream values of shape ",
@@ -13240,7 +13277,7 @@ constexpr bool can_differentiate(tracer& ops, tensor y, tensor x, gradient_optio
   return true;
 }
 
-/// Appends the gradients of y by each of `xs`, whose places they take. In case of a mistake these stay as they are.
+/// Appends the gradients of y by each of `xs`, and replaces `xs` by them. After an error the rest of `xs` is unchanged.
 constexpr void find_gradients(tracer& ops, tensor y, tracing::array_view<tensor> xs, gradient_options const& options) {
   tracing::growing_array<int> sources;
   int const end = ops.list().size();  // results of loops stand before the loops' ends
@@ -13265,9 +13302,9 @@ constexpr void find_gradients(tracer& ops, tensor y, tracing::array_view<tensor>
 
 }  // namespace detail
 
-/// Works on any value that the call has computed, and on weights and inputs. Operations between x and y are followed
-/// whether or not training would differentiate by x; `stop_gradient` ends the way. The gradient of an operation is made
-/// of operations, so that a loss with a gradient in it trains, and gradients of gradients have any order. Where a
+/// x may be any value that the call has computed, a weight or an input. Operations between x and y are differentiated
+/// whether or not training would differentiate by x; no gradient flows through `stop_gradient`. The gradient is made of
+/// operations, so that a loss that contains a gradient trains, and gradients of gradients have any order. Where a
 /// function has no derivative, such as `abs` and `sqrt` at 0, the gradient is that of training: 0 and infinity.
 constexpr tensor tracer::gradient(tensor y, tensor x, gradient_options const& options) {
   detail::find_gradients(*this, y, {&x, 1}, options);
@@ -13291,13 +13328,13 @@ constexpr tensor tracer::jvp(tensor y, tensor x, tensor v) {
 }  // namespace stagecraft::operations
 
 // ---- stagecraft/operations/plan/steps.hpp
-// Which operations a forward and a backward step carry out, and what is kept between them.
+// The operations that a forward and a backward step carry out, and the values that are kept between them.
 
 namespace stagecraft::operations {
 
 /// Both steps of a differentiated trace. Cheap operations (maps, movement, random numbers) are computed again in the
-/// backward step. Sums, products, rows of tables and states of loops are kept, or a function of them, if the backward
-/// step reads nothing but that and it is not larger.
+/// backward step. Sums, products, rows of tables and states of loops are kept, or a function of them in their place, if
+/// the backward step reads only that and it is not larger.
 class steps {
  public:
   tracing::growing_array<int> forward, backward;  ///< operations in their order
@@ -13307,11 +13344,11 @@ class steps {
     int weight, copy;
   };
   tracing::growing_array<old_weight> old_weights;
-  /// Whether the backward step reads the call's output, which is not kept once more.
+  /// True if the backward step reads the call's output, which is not kept once more.
   bool backward_reads_output = false;
 
-  /// `trains`: whether there is a backward step. If gradients of some inputs are unwanted, `whole` are the steps with
-  /// all gradients, and the backward step reads only values that `whole` keeps.
+  /// `trains` says whether there is a backward step. If gradients of some inputs are unwanted, `whole` are the steps
+  /// with all gradients, and the backward step reads only values that `whole` keeps.
   constexpr steps(trace const& traced, bool trains, steps const* whole = nullptr) : traced_(&traced) {
     auto const count = traced.list.nodes.size();
     tracing::growing_array<char> live(count, 0);
@@ -13342,9 +13379,9 @@ class steps {
       if (live[id] == computed) forward.push_back(id);
   }
 
-  /// Whether the value of an operation of the forward step is the call's output.
+  /// True if the value of an operation of the forward step is the call's output.
   [[nodiscard]] constexpr bool is_output(int id) const { return id < traced_->forward_count && is_output_[id] != 0; }
-  /// Whether the backward step reads an input of the call.
+  /// True if the backward step reads an input of the call.
   [[nodiscard]] constexpr bool backward_reads(int input_id) const {
     for (int const id : backward)
       if (id == input_id) return true;
@@ -13360,12 +13397,12 @@ class steps {
       if (id >= 0) need(id, live, true);
     close_loops(live, true);
   }
-  /// How many operands of an operation a step reads. A group reads its result alone, since the operations inside it
-  /// read its arguments. An update reads the copy for the backward step alone.
+  /// Number of operands of an operation that a step reads. A group reads its result alone, since the operations inside
+  /// it read its arguments. An update reads the copy for the backward step alone.
   [[nodiscard]] static constexpr int reads_of(node const& of) {
     return of.what.is<composite>() ? 1 : of.what.is<update>() ? 2 : of.operand_count;
   }
-  /// Finds functions of kept values that can be kept in their place. Returns whether there are any.
+  /// Finds functions of kept values that can be kept in their place. Returns true if there are any.
   constexpr bool find_results(tracing::growing_array<char> const& live) {
     auto const& list = traced_->list;
     tracing::growing_array<int> readers(traced_->forward_count, 0), reader(traced_->forward_count, -1);
@@ -13403,7 +13440,7 @@ class steps {
     for (int id = source + 1; id < traced_->forward_count; ++id)
       if (is_alias(traced_->list.node_of(id).what)) is_output_[id] = is_output_[traced_->list.operand(id, 0)];
   }
-  /// Whether a result of the forward step is worth its memory.
+  /// True if a result of the forward step is worth its memory.
   [[nodiscard]] constexpr bool is_worth_keeping(int id) const {
     auto const& what = traced_->list.node_of(id).what;
     return what.is<reduce>() || what.is<product>() || what.is<convolution>() || what.is<convolution_input_gradient>() ||
@@ -13445,10 +13482,10 @@ class steps {
       for (int i = 0; i < reads; ++i) open.push_back(traced_->list.operand(next, i));
     }
   }
-  /// A loop with a result that is read runs with all of its states.
+  /// Marks all states of a loop with a result that is read: the loop runs with all of them.
   constexpr void close_loops(tracing::growing_array<char>& live, bool is_backward) {
     int const first = is_backward ? traced_->forward_count : 0;
-    tracing::growing_array<int> ends;  // and the values that states become
+    tracing::growing_array<int> ends;  // and the next values of states
     for (int id = first; id < traced_->list.size(); ++id) {
       auto const& what = traced_->list.node_of(id).what;
       if (what.is<next>() || what.is<loop_end>()) ends.push_back(id);
@@ -13470,12 +13507,12 @@ class steps {
 }  // namespace stagecraft::operations
 
 // ---- stagecraft/operations/plan/value_places.hpp
-// Where the values of a step lie: in the layer's inputs, in the kept values, or in a workspace whose parts are used
-// again as soon as nothing reads them.
+// Where the values of a step lie: in the layer's inputs, in the kept values, or in a workspace whose parts are reused
+// as soon as nothing reads them.
 
 namespace stagecraft::operations {
 
-/// Whose memory a value lies in.
+/// The memory that holds a value.
 enum class storage : unsigned char {
   nowhere,
   constant,  ///< in the list of operations, at `index`
@@ -13486,7 +13523,7 @@ enum class storage : unsigned char {
   gradient,  ///< the gradient of input, then weight, `index`: a result of the step
   kept,
   workspace,
-  samples  ///< memory of the samples that are worked on: `offset` floats for each of them after the begin
+  samples  ///< memory of the samples in work: `offset` floats for each of them from the begin
 };
 
 /// A value's memory: its tensor, and the offset in floats.
@@ -13501,11 +13538,11 @@ class value_places {
  public:
   tracing::growing_array<place> places;  ///< a place for each operation; `nowhere` if the step does not compute it
   std::int64_t workspace = 0;            ///< floats
-  std::int64_t sample_floats = 0;        ///< floats for each sample that is worked on
+  std::int64_t sample_floats = 0;        ///< floats for each sample in work
   tracing::growing_array<product_join> joins;
 
-  /// `written`: whether the gradient of an input (then of a weight) overwrites its memory, is added to it, or is
-  /// unwanted. `order`: the operations of the step; `results`: values that are read after it; `carried_out`: both
+  /// `written` says whether the gradient of an input (then of a weight) overwrites its memory, is added to it, or is
+  /// unwanted. `order` has the operations of the step, `results` the values that are read after it, `carried_out` both
   /// steps.
   constexpr value_places(trace const& traced, tracing::growing_array<int> const& order,
                          tracing::growing_array<int> const& results, steps const& carried_out, bool is_forward,
@@ -13547,7 +13584,7 @@ class value_places {
   }
 
  private:
-  /// `floats`, rounded up to whole cache lines.
+  /// `floats` rounded up to whole cache lines.
   static constexpr std::int64_t rounded(std::int64_t floats) { return (floats + 15) / 16 * 16; }
   [[nodiscard]] constexpr std::int64_t floats_of(int id) const { return rounded(list_->node_of(id).shape.size()); }
   [[nodiscard]] constexpr bool runs(int id) const { return positions_[id] >= 0; }
@@ -13595,7 +13632,7 @@ class value_places {
     std::int64_t floats;
     bool is_of_samples;
   };
-  /// Memory that values use one after the other, and when the last of them ends.
+  /// Memory that values use one after the other, and the end of the last one's life.
   struct block {
     std::int64_t offset, floats;
     int last;
@@ -13626,7 +13663,7 @@ class value_places {
     for (int const id : *order_)
       for (int i = 0; i < list_->node_of(id).operand_count; ++i) read_at(list_->operand(id, i), positions_[id]);
     for (int const id : results) read_at(id, static_cast<int>(order_->size()));
-    // A product's result lies in the memory of its join from then on.
+    // From then on, a product's result lies in the memory of its join.
     for (auto const& join : joins)
       for (auto& life : lives)
         if (join.sum >= 0 && life.id == root(join.sum)) life.first = positions_[join.product];
@@ -13645,8 +13682,8 @@ class value_places {
     assign(lives, false, workspace);
     assign(lives, true, sample_floats);
   }
-  /// A value of one segment that works sample by sample exists for the samples that are worked on. Other values of such
-  /// segments live as long as the segments, since parts of the batch come in any order.
+  /// A value of one segment that works sample by sample exists for the samples in work. Other values of such segments
+  /// live as long as the segments, since parts of the batch come in any order.
   constexpr void fit_to_segments(lifetime& life) const {
     auto const divided_at = [&](int position) -> segment const* {
       for (segment const& each : *segments_)
@@ -13702,12 +13739,13 @@ namespace stagecraft::operations {
 /// Differentiates the trace, if the layer trains.
 struct traced_needs {
   bool backward_reads_input = false, backward_reads_output = false;
-  bool is_view = false;  ///< the output is the only input, in the same order, and so are their gradients
+  bool is_view =
+      false;  ///< the output has the elements of the only input in the same order, and so have their gradients
   /// Each element of an input's gradient is an element of the output's gradient, or its negative, or 0.
   bool adds_exactly = false;
   std::int64_t kept_floats = 0;  ///< from the forward step to the backward step
-  unsigned updated_weights = 0;  ///< a bit for each weight that the forward step writes
-  /// A bit for each weight whose gradient is a sum of rows of the output's gradient, where an input names them.
+  unsigned updated_weights = 0;  ///< bit i: the forward step writes weight i
+  /// Bit i: the gradient of weight i is a sum of rows of the output's gradient, where an input names the rows.
   unsigned row_gradients = 0;
 
   constexpr traced_needs(trace& traced, bool trains) {
@@ -13747,7 +13785,7 @@ struct traced_needs {
     for (int const input : traced.inputs) is_input = is_input || input == indices;
     return is_input && source_of(traced, traced.list.operand(id, 0), false) == traced.seeds[0];
   }
-  /// The operation whose elements these are: in their order or, if `moves`, moved or negated.
+  /// The operation whose elements an operation has: in their order or, if `moves`, moved or negated.
   [[nodiscard]] static constexpr int source_of(trace const& traced, int id, bool moves) {
     while (true) {
       auto const& what = traced.list.node_of(id).what;
@@ -13763,7 +13801,7 @@ struct traced_needs {
 }  // namespace stagecraft::operations
 
 // ---- stagecraft/operations/sums_call.hpp
-// The sums of products that a call of dense or of a convolution ends in.
+// The sums of products in which a call of a dense layer or of a convolution ends.
 
 namespace stagecraft::operations {
 
@@ -13773,7 +13811,7 @@ struct sums_call {
   int sums = -1;                ///< the operation of the sums, bias included; -1: the call has none
   long long floats = 0;         ///< number of sums
   long long floats_before = 0;  ///< floats of earlier products
-  bool is_packed = false;       ///< whether the first factor is a weight that is kept as a matrix
+  bool is_packed = false;       ///< true if the first factor is a weight that is kept as a matrix
 
   constexpr explicit sums_call(trace const& traced) {
     if (traced.list.problem.failed() || traced.outputs.empty()) return;
@@ -13803,7 +13841,7 @@ struct sums_call {
   static constexpr bool is_product(operation const& what) {
     return what.is<product>() || what.is<convolution>() || what.is<convolution_input_gradient>();
   }
-  /// Whether an operation may follow the sums: those of activations, and changes of shape.
+  /// True of operations that may follow the sums: those of activations, and changes of shape.
   static constexpr bool is_behind(operation const& what) {
     return what.is<map>() || what.is<constant>() || what.is<composite>() || what.is<reduce>() || what.is<reshape>();
   }
@@ -17371,7 +17409,8 @@ class owned {
     other.object_ = before;
     return *this;
   }
-  ~owned() { delete object_; }
+  // Compiled once for each type: GCC inlines it wherever a life ends, which made a twelfth of a small trainer's code.
+  [[gnu::cold, gnu::noinline]] ~owned() { delete object_; }
 
   [[nodiscard]] T* get() const noexcept { return object_; }
   [[nodiscard]] T& operator*() const noexcept { return *object_; }
@@ -19345,9 +19384,12 @@ class decaying {
   float share_;
 };
 
-/// The optimizer for a weight of this name: options that exclude the weight are off.
+/// The optimizer for a weight of this name, "dense/kernel", which begins with its layer's: options that exclude the
+/// weight are off, and of rates that differ from layer to layer only its own is left.
 template <class Optimizer>
-constexpr Optimizer optimizer_of(Optimizer optimizer, std::string_view weight_name) {
+constexpr Optimizer optimizer_of(Optimizer optimizer, std::string_view weight_name, std::string_view layer_name) {
+  if constexpr (requires { optimizer.choose_rate(layer_name, weight_name); })
+    optimizer.choose_rate(layer_name, weight_name.substr(layer_name.size() + 1));
   if constexpr (requires { optimizer.exclude_from_layer_adaptation; }) {
     auto const& names = optimizer.exclude_from_layer_adaptation.empty() ? optimizer.exclude_from_weight_decay
                                                                         : optimizer.exclude_from_layer_adaptation;
@@ -19364,14 +19406,16 @@ constexpr Optimizer optimizer_of(Optimizer optimizer, std::string_view weight_na
     optimizer.exclude_from_weight_decay = {};
   }
   if constexpr (requires { optimizer.optimizer.learning_rate; })
-    optimizer.optimizer = optimizer_of(optimizer.optimizer, weight_name);
+    optimizer.optimizer = optimizer_of(optimizer.optimizer, weight_name, layer_name);
   return optimizer;
 }
 
-/// Whether an optimizer, or one that it wraps, excludes weights from an option.
+/// Whether an optimizer, or one that it wraps, excludes weights from an option, or has rates of layers.
 template <class Optimizer>
 constexpr bool excludes_weights() {
-  if constexpr (requires(Optimizer const& optimizer) { optimizer.optimizer.learning_rate; })
+  if constexpr (requires(Optimizer const& optimizer) { optimizer.rates.of_weight; })
+    return true;
+  else if constexpr (requires(Optimizer const& optimizer) { optimizer.optimizer.learning_rate; })
     return excludes_weights<decltype(Optimizer::optimizer)>();
   else
     return requires(Optimizer const& optimizer) { optimizer.exclude_from_weight_decay; };
@@ -20519,13 +20563,26 @@ struct fields_of<training<Loss, Optimizer>> {
                  &type::seed, &type::outputs_are_meant, &type::overlaps_io>;
 };
 
-/// E4081, E4082: a text or a number as loss or optimizer, or a class that says no update.
+/// True for a class that has what the base of losses declares, and for a list of such classes.
+template <class Loss>
+inline constexpr bool is_loss = requires {
+  Loss::name;
+  Loss::sparse_targets;
+};
+template <class... Losses>
+inline constexpr bool is_loss<losses::output_loss_list<Losses...>> = (is_loss<Losses> && ...);
+
+/// E4081, E4082: a text or a number as loss or optimizer, a class that is no loss, or one that says no update.
 template <class Loss, class Optimizer>
 inline constexpr diagnostic training_parts_problem = [] {
   diagnostic problem;
   if (!std::is_class_v<Loss>)
     problem.report(4081, "the training's loss is ", std::is_pointer_v<Loss> ? "a text" : "a number",
                    "; losses are values of a class, such as sc::losses::mean_squared_error{}");
+  else if (!is_loss<Loss>)
+    problem.report(4081, "the training's loss is a value of type '", type_name<Loss>(),
+                   "', which is no loss; one of your own is a struct with base sc::loss<its name>, and says in "
+                   "`constexpr auto call(auto target, auto output) const` what it computes");
   if (!std::is_class_v<Optimizer>)
     problem.report(4082, "the training's optimizer is ", std::is_pointer_v<Optimizer> ? "a text" : "a number",
                    "; optimizers are values of a class, such as sc::optimizers::adam{}");
@@ -20542,7 +20599,7 @@ namespace stagecraft {
 
 /// What stands in for a training description that has had its compile error, E4081 or E4082: it has the same fields.
 template <class Loss, class Optimizer>
-  requires(!std::is_class_v<Loss> || !stagecraft::Optimizer<Optimizer>)
+  requires(!detail::is_loss<Loss> || !stagecraft::Optimizer<Optimizer>)
 struct training<Loss, Optimizer> {
   static_assert(detail::report<detail::training_parts_problem<Loss, Optimizer>>());
   static constexpr bool is_refused = true;
@@ -20669,7 +20726,8 @@ constexpr auto find_optimizer_of_weight() {
   if constexpr (weight.is_captured())
     return optimizers::detail::captured_gradient<std::remove_cv_t<decltype(optimizer)>>{optimizer};
   else if constexpr (excludes_weights<std::remove_cv_t<decltype(optimizer)>>())
-    return optimizer_of(optimizer, full_name(Job::graph, static_cast<int>(Weight)));
+    return optimizer_of(optimizer, full_name(Job::graph, static_cast<int>(Weight)),
+                        Job::graph.layer(Job::graph.layer_of_parameter(static_cast<int>(Weight))).name.view());
   else
     return optimizer;
 }
@@ -29164,7 +29222,7 @@ class row_ring {
 }  // namespace stagecraft::cpu
 
 // ---- stagecraft/operations/plan/traced_plan.hpp
-// How a machine with one memory carries out a traced layer: its steps, and where their values lie.
+// How a machine with one memory carries out a traced layer: the layer's steps, and where their values lie.
 
 namespace stagecraft::operations {
 
@@ -29174,7 +29232,7 @@ struct weight_update {
   int value = 0;  ///< the operation that computes the new value
 };
 
-/// How long the arrays of a frozen plan are.
+/// The lengths of the arrays of a frozen plan.
 struct plan_sizes {
   std::size_t nodes = 0, operands = 0, forward = 0, backward = 0, forward_segments = 0, backward_segments = 0,
               forward_joins = 0, backward_joins = 0, updates = 0, gradients = 0;
@@ -29198,10 +29256,10 @@ struct traced_plan {
   /// Floats kept from the forward step to the backward step.
   std::int64_t kept_floats = 0;
   std::int64_t forward_workspace = 0, backward_workspace = 0;          ///< floats
-  std::int64_t forward_sample_floats = 0, backward_sample_floats = 0;  ///< for each sample that is worked on
-  /// `wanted`: which gradients of inputs (then of weights) are wanted; all if it is empty. The kept values do not
-  /// depend on it. `written`: which gradients overwrite their memory in place of being added to it; none if it is
-  /// empty. `batch`: number of samples that may be worked on one after the other; 1: samples are not divided.
+  std::int64_t forward_sample_floats = 0, backward_sample_floats = 0;  ///< for each sample in work
+  /// `wanted` says which gradients of inputs (then of weights) are wanted; all if it is empty. The kept values do not
+  /// depend on it. `written` says which gradients overwrite their memory; the others are added to it; none if it is
+  /// empty. `batch` is the number of samples that may be worked on one after the other; 1: samples are not divided.
   constexpr traced_plan(trace&& of, bool trains, tracing::array_view<bool const> wanted = {}, int batch = 1,
                         tracing::array_view<bool const> written = {})
       : traced(std::move(of)) {
@@ -29331,7 +29389,7 @@ struct plan_view {
         kept_floats(of.kept_floats),
         forward_workspace(of.forward_workspace),
         backward_workspace(of.backward_workspace) {}
-  /// A template, since making spans of vectors takes programs that do not need it long to compile.
+  /// A template, since programs that do not need it would take long to compile spans of vectors.
   template <std::same_as<traced_plan> Plan>
   constexpr explicit plan_view(Plan const& of)
       : nodes(of.traced.list.nodes),
@@ -29589,9 +29647,11 @@ struct inlined_plan : rows_of_plan<Call> {
     return 1;
   }();
   static constexpr bool is_inside(int position) { return position > loop_position && position < end_position; }
-  /// Whether the operation at a position before the loop has a row for each trip: then the trip computes its own.
+  /// Whether the operation at a position before the loop has a row for each trip: then the trip computes its own. (What
+  /// a single trip reads is computed before it, since a state may begin with it.)
   static constexpr bool is_of_trip(int position) {
-    return position < loop_position && is_computed(plan.forward[position]) && rows(plan.forward[position]) == trips;
+    return trips > 1 && position < loop_position && is_computed(plan.forward[position]) &&
+           rows(plan.forward[position]) == trips;
   }
   /// Whether the loop goes through its tensors from the end, as all that it reads of them says.
   static constexpr bool is_reversed = [] {
@@ -29829,6 +29889,12 @@ struct inlined_plan : rows_of_plan<Call> {
              is_of_trips(id, as<operations::stack>(id).axis);
     return is<operations::last>(id) && rows(id) == 1 && is<operations::carry>(operand(id, 1));
   }
+  /// Whether a row is read from a state when it is stored, by which time the state may have its next value.
+  static constexpr bool is_of_state(int id) {
+    id = source(id);
+    while (is<operations::broadcast>(id) || is<operations::slice>(id)) id = source(operand(id, 0));
+    return in_plan::next_state(id) >= 0;
+  }
   static constexpr bool is_stacked_output(int id) {
     return is<operations::stack>(source(id)) && source(id) == source(plan.output);
   }
@@ -29847,7 +29913,8 @@ struct inlined_plan : rows_of_plan<Call> {
       if (loops > 1 || !is_known(i)) return false;
     }
     for (auto const& each : plan.updates)
-      if (!is_next_of_ring(each.value) && (!is_row(each.value) || rows(each.value) != 1)) return false;
+      if (!is_next_of_ring(each.value) && (!is_row(each.value) || rows(each.value) != 1 || is_of_state(each.value)))
+        return false;
     int const output = source(plan.output);
     bool const is_output_known = loop_position >= 0 && is<operations::stack>(output)
                                      ? true
@@ -31719,12 +31786,12 @@ class traced_layer {
 
 // ---- stagecraft/operations/plan/transfers.hpp
 // A computation that only moves, repeats, scales and sums elements of its inputs, such as padding, slices or the mean
-// of all places: as few walks through memory.
+// over all places, as few walks through memory.
 
 namespace stagecraft::operations {
 
-/// An axis of a walk: number of elements, and the strides in floats in the destination and in the source; a stride is 0
-/// where elements are summed or repeated.
+/// An axis of a walk: the number of elements, and the strides in floats in the destination and in the source. A stride
+/// is 0 where elements are summed or repeated.
 struct transfer_axis {
   std::int64_t length = 1, to = 0, from = 0;
 
@@ -31748,14 +31815,14 @@ struct transfer {
     axes[count++] = axis;
     return true;
   }
-  /// Number of elements that it writes.
+  /// Number of elements that the walk writes.
   [[nodiscard]] constexpr std::int64_t written() const {
     std::int64_t product = 1;
     for (int i = 0; i < count; ++i) product *= axes[i].sums() ? 1 : axes[i].length;
     return product;
   }
-  /// Splits axes at every `length` elements of the result, counted from `begin`; false if an axis goes across such a
-  /// border.
+  /// Splits axes at every `length` elements of the result, counted from `begin`; returns false if an axis crosses such
+  /// a border.
   constexpr bool split_at(std::int64_t length) {
     std::int64_t last = to % length;
     for (int i = 0; i < count; ++i) {
@@ -31771,7 +31838,7 @@ struct transfer {
     }
     return last < length;
   }
-  /// The walk from destination to source: a gradient.
+  /// The walk from destination to source, which computes a gradient.
   [[nodiscard]] constexpr transfer reversed() const {
     transfer result = *this;
     std::swap(result.to, result.from);
@@ -31779,8 +31846,8 @@ struct transfer {
     return result;
   }
   /// Sorts axes by their strides in the destination, summed axes last, and joins neighbours where possible, but never
-  /// axes inside of `unit` with axes outside.
-  constexpr void arrange(std::int64_t unit) {
+  /// axes inside of `chunk` with axes outside.
+  constexpr void arrange(std::int64_t chunk) {
     auto const is_before = [](transfer_axis const& a, transfer_axis const& b) {
       return a.to != b.to ? a.to > b.to : a.from > b.from;
     };
@@ -31792,7 +31859,7 @@ struct transfer {
       auto* const before = kept > 0 ? &axes[kept - 1] : nullptr;
       if (axis.length == 1) continue;
       if (before != nullptr && before->to == axis.to * axis.length && before->from == axis.from * axis.length &&
-          before->sums() == axis.sums() && (axis.to < unit) == (before->to < unit))
+          before->sums() == axis.sums() && (axis.to < chunk) == (before->to < chunk))
         *before = {before->length * axis.length, axis.to, axis.from};
       else
         axes[kept++] = axis;
@@ -31812,23 +31879,23 @@ struct transfer_list {
 
   tracing::growing_array<transfer> parts;  ///< walks of one sample
   std::int64_t sample = 0;                 ///< elements of one sample
-  std::int64_t unit = 0;                   ///< number of elements that are written together; it divides the sample's
-  bool overlaps = false;                   ///< whether an element may be written by several walks, which are added
+  std::int64_t chunk = 0;                  ///< number of elements that are written together; it divides `sample`
+  bool overlaps = false;                   ///< true: several walks may write an element, and are added
 
   /// Makes walks of one sample from those of a batch.
   constexpr transfer_list(tracing::growing_array<transfer>&& of_batch, bool overlaps_, std::int64_t sample_,
                           std::int64_t row)
-      : parts(std::move(of_batch)), sample(sample_), unit(sample_), overlaps(overlaps_) {
+      : parts(std::move(of_batch)), sample(sample_), chunk(sample_), overlaps(overlaps_) {
     bool splits = row >= cache_line && !(sample <= small_sample && is_simple(row));
     for (transfer const& part : parts) {
       auto tried = part;
       splits = splits && tried.split_at(row);
       for (int i = 0; i < tried.count; ++i) splits = splits && (tried.axes[i].to < row || tried.axes[i].to % row == 0);
     }
-    if (splits) unit = row;
+    if (splits) chunk = row;
     for (transfer& part : parts) {
-      part.split_at(unit);
-      part.arrange(unit);
+      part.split_at(chunk);
+      part.arrange(chunk);
     }
   }
 
@@ -31837,7 +31904,7 @@ struct transfer_list {
  private:
   static constexpr std::int64_t cache_line = 16, tiny_sample = 1 << 10, small_sample = 1 << 14;
 
-  /// Whether nothing is left out inside of what is written, and no row of several runs is repeated.
+  /// True if nothing is left out inside of what is written, and no row of several runs is repeated.
   [[nodiscard]] constexpr bool is_simple(std::int64_t row) const {
     std::int64_t written = 0;
     for (transfer const& part : parts) {
@@ -31857,7 +31924,7 @@ struct transfer_list {
   }
 };
 
-/// Finds out whether a trace is such a computation.
+/// Finds out whether a trace consists of transfers alone.
 class transfers {
  public:
   bool holds = false;
@@ -31948,7 +32015,7 @@ class transfers {
     return fail();
   }
 
-  /// Walks to a tensor of a shape, in which they now have other strides along each axis.
+  /// Adapts walks to a tensor of a shape, in which they have other strides along each axis.
   constexpr tracing::growing_array<transfer> restrided(tracing::growing_array<transfer>&& all, extents const& shape,
                                                        std::int64_t const* strides, std::int64_t offset) {
     for (transfer& each : all) {
@@ -32021,7 +32088,7 @@ class transfers {
     return result;
   }
 
-  /// Keeps one sample of all; the batch must be the outermost axis of both tensors.
+  /// Keeps the part of a walk that belongs to one sample; the batch must be the outermost axis of both tensors.
   constexpr void leave_batch(transfer& part) {
     int const batch = shape_of(traced_->outputs[0])[0];
     std::int64_t const sample = sample_of(traced_->outputs[0]), source = sample_of(traced_->inputs[part.input]);
@@ -32051,12 +32118,15 @@ class transfers {
 template <std::size_t Parts>
 struct frozen_transfers {
   std::array<transfer, Parts> parts;
-  std::int64_t sample, unit;
+  std::int64_t sample, chunk;
   bool overlaps;
 
   /// Copies a transfer_list, or frozen transfers of another length.
   constexpr explicit frozen_transfers(auto const& of)
-      : parts(stagecraft::detail::array_of<Parts>(of.parts)), sample(of.sample), unit(of.unit), overlaps(of.overlaps) {}
+      : parts(stagecraft::detail::array_of<Parts>(of.parts)),
+        sample(of.sample),
+        chunk(of.chunk),
+        overlaps(of.overlaps) {}
 };
 
 }  // namespace stagecraft::operations
@@ -32090,12 +32160,12 @@ template <std::int64_t Floats, class Arch>
 
 enum class axis_kind : unsigned char { own, sum, repeat };
 
-/// One of the walks of a frozen_transfers, applied to a unit of the result.
+/// One of the walks of a frozen_transfers, applied to a chunk of the result.
 template <auto const& Transfers, std::size_t Part, bool Adds, class Arch>
 class unit_transfer {
   using value = batch<Arch>;
   static constexpr operations::transfer part = Transfers.parts[Part];
-  static constexpr std::int64_t unit = Transfers.unit;
+  static constexpr std::int64_t chunk = Transfers.chunk;
   /// The last axis that is not summed.
   static constexpr int last_written = [] {
     int axis = part.count - 1;
@@ -32108,67 +32178,69 @@ class unit_transfer {
   }
 
  public:
-  /// Finds the begin of its source for unit `index` of a sample; false if it does not write to that unit.
+  /// Finds the begin of its source for chunk `index` of a sample; false if it does not write to that chunk.
   [[nodiscard, gnu::always_inline]] static inline bool find(std::int64_t index, std::int64_t& from) {
-    std::int64_t rest = index - part.to / unit;
+    std::int64_t rest = index - part.to / chunk;
     from = part.from;
     return rest >= 0 && find<0>(rest, from);
   }
-  /// `to`: the begin of the unit.
-  [[gnu::always_inline]] static inline void run(float const* from, float* to) { run_own<0>(from, to + part.to % unit); }
+  /// `to`: the begin of the chunk.
+  [[gnu::always_inline]] static inline void run(float const* from, float* to) {
+    run_own<0>(from, to + part.to % chunk);
+  }
 
   /// True if the elements that it writes are neighbours.
   static constexpr bool is_one_run = [] {
     int axes = 0;
-    for (int i = 0; i < part.count; ++i) axes += part.axes[i].to > 0 && part.axes[i].to < unit ? 1 : 0;
+    for (int i = 0; i < part.count; ++i) axes += part.axes[i].to > 0 && part.axes[i].to < chunk ? 1 : 0;
     return axes == 0 || (axes == 1 && innermost().to == 1);
   }();
-  /// The number of neighbouring units that are equal.
+  /// The number of neighbouring chunks that are equal.
   static constexpr std::int64_t equal_units = [] {
     for (int i = 0; i < part.count; ++i)
-      if (part.axes[i].to == unit && part.axes[i].from == 0) return part.axes[i].length;
+      if (part.axes[i].to == chunk && part.axes[i].from == 0) return part.axes[i].length;
     return std::int64_t{1};
   }();
-  static constexpr std::int64_t first = part.to % unit, last = first + [] {
+  static constexpr std::int64_t first = part.to % chunk, last = first + [] {
     std::int64_t product = 1;
     for (int i = 0; i < part.count; ++i)
-      if (part.axes[i].to > 0 && part.axes[i].to < unit) product *= part.axes[i].length;
+      if (part.axes[i].to > 0 && part.axes[i].to < chunk) product *= part.axes[i].length;
     return product;
   }();
 
  private:
   static constexpr bool has(axis_kind kind) {
     for (int i = 0; i < part.count; ++i)
-      if (part.axes[i].to < unit && kind_of(i) == kind) return true;
+      if (part.axes[i].to < chunk && kind_of(i) == kind) return true;
     return false;
   }
   static constexpr axis_kind kind_of(int axis) {
     return part.axes[axis].sums() ? axis_kind::sum : part.axes[axis].repeats() ? axis_kind::repeat : axis_kind::own;
   }
-  /// True if neighbouring elements come from neighbouring elements, across units, too.
-  static constexpr bool has_run = innermost().to == 1 && innermost().from == 1 && unit > 1;
+  /// True if neighbouring elements come from neighbouring elements, across chunks, too.
+  static constexpr bool has_run = innermost().to == 1 && innermost().from == 1 && chunk > 1;
   static constexpr std::int64_t run_length = has_run ? innermost().length : 1;
 
   template <int Axis>
   [[gnu::always_inline]] static inline bool find(std::int64_t rest, std::int64_t& from) {
-    if constexpr (Axis < part.count && part.axes[Axis].to >= unit) {
+    if constexpr (Axis < part.count && part.axes[Axis].to >= chunk) {
       constexpr auto axis = part.axes[Axis];
-      std::int64_t const place = rest / (axis.to / unit);
+      std::int64_t const place = rest / (axis.to / chunk);
       from += place * axis.from;
-      return place < axis.length && find<Axis + 1>(rest - place * (axis.to / unit), from);
+      return place < axis.length && find<Axis + 1>(rest - place * (axis.to / chunk), from);
     } else {
       return rest == 0;
     }
   }
 
-  /// Calls f(from, to) for all places along the axes of a kind that lie in a unit.
+  /// Calls f(from, to) for all places along the axes of a kind that lie in a chunk.
   template <axis_kind Kind, int Axis, class F>
   [[gnu::always_inline]] static inline void walk(float const* from, float* to, F const& f) {
     if constexpr (Axis == part.count) {
       f(from, to);
     } else {
       constexpr auto axis = part.axes[Axis];
-      if constexpr (axis.to < unit && kind_of(Axis) == Kind && !(has_run && Axis == last_written))
+      if constexpr (axis.to < chunk && kind_of(Axis) == Kind && !(has_run && Axis == last_written))
         for (std::int64_t i = 0; i < axis.length; ++i) walk<Kind, Axis + 1>(from + i * axis.from, to + i * axis.to, f);
       else
         walk<Kind, Axis + 1>(from, to, f);
@@ -32247,11 +32319,11 @@ class unit_transfer {
 
 /// y = the result of an operations::frozen_transfers for a batch, or y += it if Adds. Elements that no walk writes are
 /// 0. `source(part)`: the tensor that a walk reads and the floats of its samples, as a pair. The order of each sum
-/// depends on the walks and the instruction set alone. Items of `part`: units of y.
+/// depends on the walks and the instruction set alone. Items of `part`: chunks of y.
 template <auto const& Transfers, int Batch, bool Adds, class Arch = default_architecture, class Source>
 inline void transfer_elements(Source const& source, float* y, share part = {}) {
   constexpr std::size_t parts = Transfers.parts.size();
-  constexpr std::int64_t unit = Transfers.unit, units = Transfers.sample / unit;
+  constexpr std::int64_t chunk = Transfers.chunk, chunks = Transfers.sample / chunk;
   constexpr bool is_full = [] {
     std::int64_t written = 0;
     for (auto const& each : Transfers.parts) written += each.written();
@@ -32261,9 +32333,9 @@ inline void transfer_elements(Source const& source, float* y, share part = {}) {
   constexpr bool has_gaps = parts == 1 && !is_full && detail::unit_transfer<Transfers, 0, adds, Arch>::is_one_run;
   constexpr auto equal =
       parts == 1 && is_full && !Adds ? detail::unit_transfer<Transfers, 0, adds, Arch>::equal_units : 1;
-  auto const [first, last] = part.of(Batch * units);
-  std::int64_t sample = first / units, index = first % units;
-  float *const begin = y + first * unit, *const end = y + last * unit;
+  auto const [first, last] = part.of(Batch * chunks);
+  std::int64_t sample = first / chunks, index = first % chunks;
+  float *const begin = y + first * chunk, *const end = y + last * chunk;
   // They are read once, since compilers assume that stores may change them.
   auto const sources = [&]<std::size_t... Part>(std::index_sequence<Part...>) {
     return std::array<std::pair<float const*, std::int64_t>, parts>{source(Part)...};
@@ -32275,20 +32347,20 @@ inline void transfer_elements(Source const& source, float* y, share part = {}) {
     if (walk::find(index, from)) {
       if constexpr (has_gaps && !Adds) detail::clear_run<walk::first, Arch>(to);
       walk::run(tensor + sample * floats + from, to);
-      if constexpr (has_gaps && !Adds) detail::clear_run<unit - walk::last, Arch>(to + walk::last);
+      if constexpr (has_gaps && !Adds) detail::clear_run<chunk - walk::last, Arch>(to + walk::last);
     } else if constexpr (has_gaps && !Adds) {
-      detail::clear_run<unit, Arch>(to);
+      detail::clear_run<chunk, Arch>(to);
     }
   };
-  for (float* to = begin; to != end; to += unit) {
-    if constexpr (!Adds && !is_full && !has_gaps) detail::clear_run<unit, Arch>(to);
+  for (float* to = begin; to != end; to += chunk) {
+    if constexpr (!Adds && !is_full && !has_gaps) detail::clear_run<chunk, Arch>(to);
     if (equal > 1 && index % equal != 0 && to != begin)
-      detail::move_run<unit, false, Arch>(to - unit, to);
+      detail::move_run<chunk, false, Arch>(to - chunk, to);
     else
       [&]<std::size_t... Part>(std::index_sequence<Part...>) __attribute__((always_inline)) {
         (write.template operator()<Part>(to), ...);
       }(std::make_index_sequence<parts>{});
-    if (++index == units) {
+    if (++index == chunks) {
       index = 0;
       ++sample;
     }
@@ -58653,9 +58725,18 @@ constexpr void check_added_losses(int not_reduced, diagnostic& problem) {
         "; a number cannot be added to a loss for each row: sum gives the same gradients");
 }
 
+/// E2103: checks rates of layers in an optimizer, or in one that it wraps.
+template <class O>
+constexpr void check_layer_rates(O const& optimizer, graph_view const& graph, diagnostic& problem) {
+  if constexpr (requires { optimizer.check_rates(graph, problem); }) optimizer.check_rates(graph, problem);
+  if constexpr (requires { optimizer.optimizer.learning_rate; }) check_layer_rates(optimizer.optimizer, graph, problem);
+}
+
 template <class Job, std::size_t... Output>
 constexpr diagnostic find_training_problem(std::index_sequence<Output...>) {
   diagnostic problem = optimizer_problem<Job::training.optimizer>;
+  if constexpr (requires { Job::training.optimizer.optimizer.learning_rate; })
+    check_layer_rates(Job::training.optimizer, Job::graph, problem);
   check_options_of_training<Job>(problem);
   if constexpr (requires { decltype(Job::training.loss)::size; }) {
     constexpr int losses = decltype(Job::training.loss)::size;
@@ -66902,6 +66983,12 @@ struct time_distributed : layer<time_distributed<Each>> {
   /// Keras's `layer`.
   [[nodiscard]] constexpr Each const& wrapped() const { return each; }
 
+  /// Makes the layer inside one that is not trained, as Keras's `trainable` of this layer does.
+  constexpr void freeze_wrapped() {
+    this->trainable = each.trainable = false;
+    if constexpr (requires { each.freeze_wrapped(); }) each.freeze_wrapped();
+  }
+
   [[nodiscard]] constexpr shape output_shape(layer_inputs const& in) const {
     if (!in.expect_count(1, 1)) return in[0];
     if (in[0].rank() < 2) return in.error(1041, "expects an input of shape (steps, ...), but got ", in[0]);
@@ -69253,7 +69340,7 @@ namespace stagecraft {
 /// While it is 0, a new minor version may change interfaces.
 inline constexpr int version_major = 0;
 /// New with each release that adds or changes.
-inline constexpr int version_minor = 1;
+inline constexpr int version_minor = 2;
 /// New with each release that only mends.
 inline constexpr int version_patch = 0;
 
@@ -72068,421 +72155,6 @@ inline void check_steps(char const* option, int steps, int batches) {
 
 }  // namespace stagecraft::trainers
 
-// ---- stagecraft/threads/background_thread.hpp
-// A thread that does one job after another while its owner goes on, and a scope that ends what runs on such a thread.
-
-namespace stagecraft::threads {
-
-/// A thread that is started once and sleeps between two jobs. Nothing is allocated after the start.
-/// Errors: std::system_error if the system gives no more threads.
-class background_thread {
- public:
-  background_thread() {
-    thread_.start([](void* self, int) noexcept { static_cast<background_thread*>(self)->serve(); }, this);
-  }
-  background_thread(background_thread const&) = delete;
-  background_thread& operator=(background_thread const&) = delete;
-  /// Waits for the job.
-  ~background_thread() {
-    wait();
-    call_ = nullptr;
-    given_.publish(given_.value() + 1);
-    thread_.join();
-  }
-
-  /// Calls `job()` on the thread, after the job before it. `job` does not throw, and outlives `wait`.
-  template <class Job>
-  void start(Job& job) noexcept {
-    wait();
-    job_ = &job;
-    call_ = [](void* what) noexcept { (*static_cast<Job*>(what))(); };
-    given_.publish(given_.value() + 1);
-  }
-
-  /// Waits until the job is done. The caller sees everything that it has written.
-  void wait() noexcept { done_.await(given_.value(), never, 0); }
-
- private:
-  static constexpr auto never = [] { return false; };
-
-  void serve() noexcept {
-    for (std::int64_t job = 1;; ++job) {
-      given_.await(job, never, 0);
-      if (call_ == nullptr) return;
-      call_(job_);
-      done_.publish(job);
-    }
-  }
-
-  void* job_ = nullptr;
-  void (*call_)(void*) noexcept = nullptr;
-  progress given_, done_;
-  system_thread thread_;
-};
-
-/// Stops a runner in its destructor. It is declared after the objects that the runner uses, so that it ends first.
-template <class Runner>
-class [[nodiscard]] running {
- public:
-  explicit running(Runner& runner) noexcept : runner_(&runner) {}
-  running(running const&) = delete;
-  running& operator=(running const&) = delete;
-  ~running() { runner_->stop(); }
-
- private:
-  Runner* runner_;
-};
-
-}  // namespace stagecraft::threads
-
-// ---- stagecraft/threads/outfeed_queue.hpp
-// A queue of steps' results from the replicas to one thread (Graphcore's IPUOutfeedQueue), and the thread that hands
-// them out while the model works (the polling thread of asynchronous callbacks in Keras on IPU).
-
-namespace stagecraft::threads {
-
-/// One producer for each replica, and one consumer. A step is handed out when all replicas have pushed their results of
-/// it, in the order of steps. The places for `buffer_depth` steps are made once and written again and again; a lock is
-/// not needed, since each side publishes how far it has come.
-///
-/// `outfeed_mode::all`: a producer waits while its results of `buffer_depth` steps are not handed out yet.
-/// `outfeed_mode::last`: there is one place for each replica, a newer result replaces an older one and nobody waits.
-/// Call `dequeue` while no producer works, which is between executions.
-///
-/// Nothing is allocated after the construction. What the consumer throws comes out of the producers' `push`.
-template <class Result>
-class outfeed_queue {
- public:
-  /// `make()` returns a new result; it is called once for each place. `busy_threads` is the number of threads that work
-  /// at the same time, as far as it is known. If they have to take turns, nobody waits in a loop.
-  template <class Make>
-  outfeed_queue(int replicas, int buffer_depth, outfeed_mode mode, Make const& make, int busy_threads = 0)
-      : replicas_(static_cast<std::size_t>(replicas)),
-        depth_(mode == outfeed_mode::last ? 1 : buffer_depth),
-        mode_(mode),
-        patience_(patience_of(std::max(busy_threads, replicas + 1))),
-        written_(replicas_) {
-    auto const places = replicas_ * static_cast<std::size_t>(depth_);
-    results_.reserve(places);
-    for (std::size_t i = 0; i < places; ++i) results_.push_back(make());
-  }
-  outfeed_queue(outfeed_queue const&) = delete;
-  outfeed_queue& operator=(outfeed_queue const&) = delete;
-
-  [[nodiscard]] int replicas() const noexcept { return static_cast<int>(replicas_); }
-  [[nodiscard]] outfeed_mode mode() const noexcept { return mode_; }
-
-  /// Forgets all results and errors, and opens the queue: steps count from 0 again. Call it while no thread uses the
-  /// queue.
-  void start() noexcept {
-    for (auto& count : written_) count.reset();
-    handed_out_.reset();
-    closed_.store(false, std::memory_order_relaxed);
-    failure_.clear();
-  }
-
-  /// Calls `write(result)` on the place of a replica's next result, when one is free. One thread per replica calls it.
-  /// Throws what the consumer has thrown; data_error E4061 if the queue was cancelled; what `write` throws: then the
-  /// result is not pushed.
-  template <class Write>
-  void push(int replica, Write&& write) {
-    auto& written = written_[replica];
-    auto const step = written.value();
-    if (mode_ == outfeed_mode::all) handed_out_.await(step + 1 - depth_, failed(), patience_);
-    if (failure_.failed()) {
-      if (failure_.error()) std::rethrow_exception(failure_.error());
-      throw_data_error("E4061", "outfeed_queue: step %lld of replica %d is not wanted: the queue was cancelled",
-                       static_cast<long long>(step), replica);
-    }
-    write(results_of(step)[replica]);
-    written.publish(step + 1);
-  }
-
-  /// Says that there are no more results. The consumer gets those that are there.
-  void close() noexcept {
-    closed_.store(true, std::memory_order_seq_cst);
-    for (auto& count : written_) count.wake();
-  }
-
-  /// Waits for the next step, and calls `handler(step, results)` with a std::span<Result> of one result per replica;
-  /// their places are free afterwards. False if the queue is closed and no complete step is left, or if it was
-  /// cancelled. Throws what `handler` throws, and lets the producers throw it; data_error E4062 unless the mode is all.
-  template <class Handler>
-  bool poll(Handler&& handler) {
-    check_polling();
-    auto const step = handed_out_.value();
-    auto const ended = [this] { return closed_.load(std::memory_order_seq_cst) || failure_.failed(); };
-    auto const patience = std::min(patience_, short_patience);
-    for (auto& count : written_)
-      if (!count.await(step + 1, ended, patience)) return false;
-    if (failure_.failed()) return false;
-    hand_out(step, handler);
-    return true;
-  }
-
-  /// Hands out the steps that are complete by now as `poll` does, without waiting; only the newest if the mode is last.
-  /// Returns the number of steps.
-  template <class Handler>
-  int dequeue(Handler&& handler) {
-    auto complete = written_.front().value();
-    for (auto const& count : written_) complete = std::min(complete, count.value());
-    int count = 0;
-    for (auto step = handed_out_.value(); step < complete; ++step) {
-      if (mode_ == outfeed_mode::last) step = complete - 1;
-      hand_out(step, handler);
-      ++count;
-    }
-    return count;
-  }
-
-  /// Ends every wait: nothing is handed out any more, and `push` throws the error, or E4061. Any thread may call it at
-  /// any time; the first call counts.
-  void cancel(std::exception_ptr error = nullptr) noexcept {
-    if (!failure_.fail(std::move(error))) return;
-    handed_out_.wake();
-    for (auto& count : written_) count.wake();
-  }
-  /// The failure: true if the queue was cancelled, with its exception.
-  [[nodiscard]] first_failure const& failure() const noexcept { return failure_; }
-
-  /// Throws data_error E4062 unless the mode is all.
-  void check_polling() const {
-    if (mode_ != outfeed_mode::all)
-      throw_data_error("E4062", "outfeed_queue: expected outfeed_mode::all to poll every step, found last");
-  }
-
- private:
-  [[nodiscard]] std::span<Result> results_of(std::int64_t step) noexcept {
-    return std::span(results_).subspan(static_cast<std::size_t>(step % depth_) * replicas_, replicas_);
-  }
-  [[nodiscard]] auto failed() const noexcept {
-    return [this] { return failure_.failed(); };
-  }
-
-  template <class Handler>
-  void hand_out(std::int64_t step, Handler& handler) {
-    try {
-      handler(step, results_of(step));
-    } catch (...) {
-      cancel(std::current_exception());
-      throw;
-    }
-    handed_out_.publish(step + 1);
-  }
-
-  std::size_t replicas_;
-  std::int64_t depth_;
-  outfeed_mode mode_;
-  int patience_;
-  std::vector<Result> results_;    // results of all replicas of a step, then of the next step
-  std::vector<progress> written_;  // steps written by each replica
-  progress handed_out_;
-  std::atomic<bool> closed_ = false;
-  first_failure failure_;
-};
-
-/// Calls a handler for every step of a queue, in order, on a thread of its own. Graphcore's polls the device again and
-/// again, after pauses that it adapts to the time of a step. This one sleeps until the last replica's result of a step
-/// wakes it, so that there are no pauses to adapt. Errors: std::system_error if the system gives no more threads.
-template <class Result>
-class polling_thread {
- public:
-  /// The queue outlives it.
-  explicit polling_thread(outfeed_queue<Result>& queue) : queue_(&queue) {}
-  polling_thread(polling_thread const&) = delete;
-  polling_thread& operator=(polling_thread const&) = delete;
-  ~polling_thread() { stop(); }
-
-  /// Restarts the queue, and calls `handler(step, results)` for the steps that are pushed from now on, after it has
-  /// stopped a run before. The run ends at the latest when the returned object is destroyed, and `handler` outlives
-  /// that. Throws data_error E4062 unless the queue's mode is all.
-  template <class Handler>
-  running<polling_thread> start(Handler& handler) {
-    queue_->check_polling();
-    stop();
-    queue_->start();
-    handler_ = const_cast<void*>(static_cast<void const*>(&handler));
-    poll_ = [](outfeed_queue<Result>& queue, void* what) { return queue.poll(*static_cast<Handler*>(what)); };
-    thread_.start(poll_all_);
-    return running(*this);
-  }
-
-  /// Waits until all complete steps are handled; call it after the last push. Throws what the handler has thrown.
-  void finish() {
-    queue_->close();
-    thread_.wait();
-    if (queue_->failure().error()) std::rethrow_exception(queue_->failure().error());
-  }
-
-  /// Drops the steps that are not handled yet, and waits for the handler, whose exceptions are ignored.
-  void stop() noexcept {
-    queue_->cancel();
-    thread_.wait();
-  }
-
- private:
-  struct poll_all {
-    polling_thread* self;
-    void operator()() const noexcept {
-      try {
-        while (self->poll_(*self->queue_, self->handler_)) {
-        }
-      } catch (...) {  // the queue has kept it
-      }
-    }
-  };
-
-  outfeed_queue<Result>* queue_;
-  void* handler_ = nullptr;
-  bool (*poll_)(outfeed_queue<Result>&, void*) = nullptr;
-  poll_all poll_all_{this};
-  background_thread thread_;
-};
-
-}  // namespace stagecraft::threads
-
-// ---- stagecraft/threads/infeed_queue.hpp
-// A queue of batches that a thread of its own prepares while the model works: Graphcore's IPUInfeedQueue.
-
-namespace stagecraft::threads {
-
-/// One producer, its own thread, and one consumer for each replica. Batches are numbered step by step, in a step
-/// replica by replica: batch `step * replicas + replica`. Each replica has a ring of `prefetch_depth` elements, which
-/// are made once and filled again and again; a lock is not needed, since each side publishes how far it has come.
-///
-/// Batches are filled in the order of their numbers. So a replica that runs ahead waits, at the latest when another one
-/// leaves all its elements in use; a thread that takes for several replicas takes in the order of the numbers.
-///
-/// Nothing is allocated after the construction. A failure in one thread reaches the others: `take` throws what the
-/// filling has thrown, and `cancel` ends every wait.
-/// Errors: std::system_error if the system gives no more threads.
-template <class Element>
-class infeed_queue {
- public:
-  /// `make()` returns a new element; it is called replicas * prefetch_depth times. `busy_threads` is the number of
-  /// threads that work at the same time, as far as it is known. If they have to take turns, nobody waits in a loop.
-  template <class Make>
-  infeed_queue(int replicas, int prefetch_depth, Make const& make, int busy_threads = 0)
-      : replicas_(replicas),
-        depth_(prefetch_depth),
-        patience_(patience_of(std::max(busy_threads, replicas + 1))),
-        filled_(static_cast<std::size_t>(replicas)),
-        released_(static_cast<std::size_t>(replicas)) {
-    auto const places = filled_.size() * static_cast<std::size_t>(prefetch_depth);
-    elements_.reserve(places);
-    for (std::size_t i = 0; i < places; ++i) elements_.push_back(make());
-  }
-  infeed_queue(infeed_queue const&) = delete;
-  infeed_queue& operator=(infeed_queue const&) = delete;
-  ~infeed_queue() { stop(); }
-
-  [[nodiscard]] int replicas() const noexcept { return replicas_; }
-  [[nodiscard]] int prefetch_depth() const noexcept { return depth_; }
-
-  /// Begins to fill batches 0 to total - 1 by `fill(element, number)`, after it has stopped a run before. The run ends
-  /// at the latest when the returned object is destroyed, and `fill` outlives that.
-  template <class Fill>
-  running<infeed_queue> start(std::int64_t total, Fill& fill) noexcept {
-    stop();
-    for (auto& count : filled_) count.reset();
-    for (auto& count : released_) count.reset();
-    failure_.clear();
-    total_ = total;
-    fill_ = const_cast<void*>(static_cast<void const*>(&fill));
-    call_ = [](void* what, Element& element, std::int64_t number) { (*static_cast<Fill*>(what))(element, number); };
-    thread_.start(prefetch_);
-    return running(*this);
-  }
-
-  /// Waits for a batch; it stays as it is until it is released. Each replica takes its own ones in order.
-  /// Throws what the filling of this batch, or of one before, has thrown; data_error E4060 for a number that is not
-  /// started; E4061 if the batch does not come since the queue was cancelled.
-  [[nodiscard]] Element& take(std::int64_t number) {
-    if (number < 0 || number >= total_)
-      throw_data_error("E4060", "infeed_queue: expected the number of one of %lld batches, found %lld",
-                       static_cast<long long>(total_), static_cast<long long>(number));
-    auto const [replica, step] = place_of(number);
-    if (!filled_[replica].await(step + 1, stopped(), patience_)) {
-      if (failure_.error()) std::rethrow_exception(failure_.error());
-      throw_data_error("E4061", "infeed_queue: batch %lld does not come: the queue was cancelled",
-                       static_cast<long long>(number));
-    }
-    return element(replica, step);
-  }
-
-  /// Returns the element of a batch that was taken to the queue, which fills it again.
-  void release(std::int64_t number) noexcept {
-    auto const [replica, step] = place_of(number);
-    released_[replica].publish(step + 1);
-  }
-
-  /// Ends every wait, and the filling after the batch that is being filled. Any thread may call it at any time.
-  void cancel() noexcept { fail(nullptr); }
-
-  /// Ends the filling, waits for it, and drops batches that are ready. Call it while no thread takes batches.
-  void stop() noexcept {
-    cancel();
-    thread_.wait();
-    total_ = 0;
-  }
-
- private:
-  struct place {
-    std::size_t replica;
-    std::int64_t step;
-  };
-  struct prefetch {
-    infeed_queue* queue;
-    void operator()() const noexcept { queue->fill_all(); }
-  };
-
-  [[nodiscard]] place place_of(std::int64_t number) const noexcept {
-    return {static_cast<std::size_t>(number % replicas_), number / replicas_};
-  }
-  [[nodiscard]] Element& element(std::size_t replica, std::int64_t step) noexcept {
-    return elements_[replica * static_cast<std::size_t>(depth_) + static_cast<std::size_t>(step % depth_)];
-  }
-  [[nodiscard]] auto stopped() const noexcept {
-    return [this] { return failure_.failed(); };
-  }
-
-  void fill_all() noexcept {
-    try {
-      auto const patience = std::min(patience_, short_patience);
-      for (std::int64_t number = 0; number < total_; ++number) {
-        auto const [replica, step] = place_of(number);
-        released_[replica].await(step + 1 - depth_, stopped(), patience);
-        if (failure_.failed()) return;
-        call_(fill_, element(replica, step), number);
-        filled_[replica].publish(step + 1);
-      }
-    } catch (...) {
-      fail(std::current_exception());
-    }
-  }
-
-  void fail(std::exception_ptr error) noexcept {
-    if (!failure_.fail(std::move(error))) return;
-    for (auto& count : filled_) count.wake();
-    for (auto& count : released_) count.wake();
-  }
-
-  int replicas_;
-  int depth_;
-  int patience_;
-  std::int64_t total_ = 0;
-  void* fill_ = nullptr;
-  void (*call_)(void*, Element&, std::int64_t) = nullptr;
-  first_failure failure_;
-  std::vector<Element> elements_;  // the rings, one replica's after another's
-  std::vector<progress> filled_;   // steps filled for each replica
-  std::vector<progress> released_;
-  prefetch prefetch_{this};
-  background_thread thread_;
-};
-
-}  // namespace stagecraft::threads
-
 // ---- stagecraft/training/data/index_checks.hpp
 // Checks of inputs that hold whole numbers, and of those that name rows of an embedding's table.
 //
@@ -72837,179 +72509,6 @@ class batch_loader {
 
   sample_set x_, y_;
   row_weights weights_;
-};
-
-}  // namespace stagecraft::trainers
-
-// ---- stagecraft/training/data/batch_feed.hpp
-// Chooses the samples of each step of each replica, and prepares their batches before the steps need them.
-
-namespace stagecraft::trainers {
-
-/// Memory for one batch in a session's layout: samples, targets, and the weights of rows in the losses.
-template <class Session>
-class prepared_batch {
- public:
-  prepared_batch() : memory_(offsets.back()) {}
-
-  [[nodiscard]] float* input(int index) { return place(static_cast<std::size_t>(index)); }
-  template <std::size_t Output>
-  [[nodiscard]] auto* target() {
-    return reinterpret_cast<typename Session::template target_type<Output>*>(place(inputs + Output));
-  }
-  [[nodiscard]] float* scale(std::size_t output) { return place(inputs + outputs + output); }
-  void set_valid_samples(int count) { valid_samples_ = count; }
-
-  /// Copies the batch to a step's memory.
-  template <class Destination>
-  void copy_inputs(Destination& to) {
-    for (int i = 0; i < Session::input_count(); ++i) copy(static_cast<std::size_t>(i), to.input(i));
-    to.set_valid_samples(valid_samples_);
-  }
-  template <class Destination>
-  void copy_all(Destination& to) {
-    copy_inputs(to);
-    [&]<std::size_t... Output>(std::index_sequence<Output...>) {
-      (copy(inputs + Output, to.template target<Output>()), ...);
-    }(std::make_index_sequence<outputs>{});
-    for (std::size_t output = 0; output < outputs; ++output) copy(inputs + outputs + output, to.scale(output));
-  }
-
- private:
-  static constexpr auto inputs = static_cast<std::size_t>(Session::input_count());
-  static constexpr std::size_t outputs = Session::output_count;
-  static constexpr std::size_t parts = inputs + (Session::has_losses ? 2 * outputs : 0);
-
-  // Class numbers take as many bytes as floats.
-  static constexpr long long floats(std::size_t part) {
-    long long size = 0;
-    if (part < inputs)
-      size = Session::input_shape(static_cast<int>(part)).size();
-    else if (part < inputs + outputs && Session::sparse_targets(part - inputs))
-      size = Session::class_numbers(part - inputs);
-    else if (part < inputs + outputs)
-      size = Session::output_shape(part - inputs).size();
-    else
-      size = Session::scales_per_sample((part - inputs) % outputs);
-    return size * Session::batch;
-  }
-  // Each part begins at a cache line.
-  static constexpr std::array<long long, parts + 1> offsets = [] {
-    std::array<long long, parts + 1> result{};
-    for (std::size_t part = 0; part < parts; ++part) result[part + 1] = result[part] + (floats(part) + 15) / 16 * 16;
-    return result;
-  }();
-
-  [[nodiscard]] float* place(std::size_t part) { return memory_.data() + offsets[part]; }
-  void copy(std::size_t part, void* to) {
-    std::memcpy(to, place(part), static_cast<std::size_t>(floats(part)) * sizeof(float));
-  }
-
-  aligned_block memory_;
-  int valid_samples_ = 0;
-};
-
-/// Stands for the absence of a queue or of a background thread.
-struct no_queue {};
-
-/// The batches of a run. Replicas take turns: the first step takes the first batches, one for each replica. A process
-/// that has some of the replicas takes and reads their batches alone, which have the numbers that they have in one
-/// process; the queue numbers those.
-///
-/// With `infeed_queue.prefetch_depth`, a thread of its own prepares that number of batches for each replica while steps
-/// run, and reads the caller's arrays meanwhile; 0 stands for 3 if the model has stages or replicas, and otherwise for
-/// none. Results do not depend on it.
-template <class Session, run_kind Kind>
-class batch_feed {
-  using job = typename Session::described;
-  using sizes = typename Session::sizes;
-
- public:
-  using loader = batch_loader<Session>;
-  static constexpr int prefetch_depth = job::training.infeed_queue.prefetch_depth > 0
-                                            ? job::training.infeed_queue.prefetch_depth
-                                        : is_pipelined<typename job::model> || Session::replicas > 1 ? 3
-                                                                                                     : 0;
-
-  /// Batches are numbered; numbers beyond the last batch repeat it.
-  batch_feed(loader const& data, epoch_order const& order, int batch_size, int batches, int busy_threads)
-      : fill_{data, order, batch_size, batches}, queue_(make_queue(busy_threads)) {}
-  batch_feed(batch_feed const&) = delete;
-  batch_feed& operator=(batch_feed const&) = delete;
-
-  [[nodiscard]] int batches() const noexcept { return fill_.batches; }
-  [[nodiscard]] int batch_size() const noexcept { return fill_.batch_size; }
-
-  /// Call it before the first of `steps` steps of each replica. The returned object lives until the last step is done.
-  [[nodiscard]] auto start([[maybe_unused]] int steps) {
-    if constexpr (prefetch_depth > 0)
-      return queue_.start(std::int64_t{steps} * sizes::replicas_here(), fill_);
-    else
-      return no_queue{};
-  }
-  /// Ends every wait, when a run has failed elsewhere.
-  void cancel() noexcept {
-    if constexpr (prefetch_depth > 0) queue_.cancel();
-  }
-
-  /// Copies the batch of a replica's step to `to`.
-  template <class Destination>
-  void load(Destination& to, int replica, int step) {
-    std::int64_t const batch = std::int64_t{step} * sizes::replicas_here() + replica - sizes::first_replica();
-    if constexpr (prefetch_depth == 0) {
-      fill_(to, batch);
-    } else {
-      prepared_batch<Session>& ready = queue_.take(batch);
-      if constexpr (Kind == run_kind::prediction)
-        ready.copy_inputs(to);
-      else
-        ready.copy_all(to);
-      queue_.release(batch);
-    }
-  }
-
- private:
-  struct fill_batch {
-    loader const& data;
-    epoch_order const& order;
-    int batch_size;
-    int batches;
-
-    template <class Destination>
-    void operator()(Destination& to, std::int64_t number) const {
-      if constexpr (sizes::processes::is_alone) {
-        load(to, number);
-      } else {  // datasets are read batch after batch, so that those of other processes are passed over
-        int const here = sizes::replicas_here(), first = sizes::first_replica();
-        auto const step = number / here * Session::replicas, replica = first + number % here;
-        for (int other = 0; replica == first && other < first; ++other) static_cast<void>(rows_of(step + other));
-        load(to, step + replica);
-        for (auto other = replica + 1; replica == first + here - 1 && other < Session::replicas; ++other)
-          static_cast<void>(rows_of(step + other));
-      }
-    }
-    [[nodiscard]] auto rows_of(std::int64_t number) const {
-      return order.batch(static_cast<int>(std::min<std::int64_t>(number, batches - 1)), batch_size, batches);
-    }
-    template <class Destination>
-    void load(Destination& to, std::int64_t number) const {
-      if constexpr (Kind == run_kind::prediction)
-        data.load_inputs(to, rows_of(number));
-      else
-        data.load(to, rows_of(number));
-    }
-  };
-
-  [[nodiscard]] static auto make_queue([[maybe_unused]] int busy_threads) {
-    if constexpr (prefetch_depth > 0)
-      return infeed_queue<prepared_batch<Session>>(
-          sizes::replicas_here(), prefetch_depth, [] { return prepared_batch<Session>(); }, busy_threads);
-    else
-      return no_queue{};
-  }
-
-  fill_batch fill_;
-  decltype(make_queue(0)) queue_;
 };
 
 }  // namespace stagecraft::trainers
@@ -74019,11 +73518,11 @@ class step_results {
 /// - `list`: all of them. In logs, "loss" is the last replica's, and "loss_replica_0" and so on are those of all;
 /// `evaluate` returns an array per value, with one number per replica;
 /// - `sum`, `mean`: of all replicas, in their order; where a metric is no mean over rows, `mean` is that of all rows.
-/// With one replica these are all the same.
-template <class Session, run_kind Kind>
+/// With one replica these are all the same. `One`: results of one replica.
+template <class Session, run_kind Kind, class One = step_results<Session, Kind>>
 class replica_results {
  public:
-  using results_of_one = step_results<Session, Kind>;
+  using results_of_one = One;
   using values_of_one = typename results_of_one::values_type;
   static constexpr int replicas = Session::replicas;
   static constexpr std::size_t count = results_of_one::count;
@@ -74136,6 +73635,672 @@ class replica_results {
     results_of_one results;
   };
   std::array<own_results, std::size_t{replicas}> replicas_;
+};
+
+}  // namespace stagecraft::trainers
+
+// ---- stagecraft/training/single_batch.hpp
+// One batch, or one weight update, on samples that the caller gives. Keras counterparts: Model.train_on_batch,
+// Model.test_on_batch.
+
+namespace stagecraft::trainers {
+
+/// E4008: at most `batch_size` samples.
+inline void check_one_batch(std::ptrdiff_t count, int batch_size) {
+  if (count > batch_size)
+    throw_data_error("E4008", "x: expected at most %d samples, the description's batch_size, found %td", batch_size,
+                     count);
+}
+
+/// The numbers of the samples of a batch: 0, 1, ...
+template <int Batch>
+inline constexpr auto samples_of_batch = [] {
+  std::array<std::int32_t, static_cast<std::size_t>(Batch < 1 ? 1 : Batch)> result{};
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = static_cast<std::int32_t>(i);
+  return result;
+}();
+
+/// The samples that a replica takes for a micro-batch, where a training step is given its samples one batch after the
+/// other: a batch for each replica, then for the next micro-batch.
+template <int Batch, int Replicas, int MicroBatches>
+struct samples_of_step {
+  static constexpr int count = Batch * Replicas * MicroBatches;
+
+  /// Throws data_error E4003 for another number of samples.
+  static void check(std::ptrdiff_t found) {
+    if (found == count) return;
+    if (count == Batch) throw_data_error("E4003", "x: expected %d samples, one batch, found %td", Batch, found);
+    throw_data_error("E4003",
+                     "x: expected %d samples, a batch of %d for each of %d replicas and %d micro-batches, found %td",
+                     count, Batch, Replicas, MicroBatches, found);
+  }
+  [[nodiscard]] tracing::array_view<std::int32_t const> operator()(int replica, int micro_batch) const {
+    return tracing::array_view<std::int32_t const>(samples_of_batch<count>)
+        .subspan(static_cast<std::size_t>((micro_batch * Replicas + replica) * Batch), static_cast<std::size_t>(Batch));
+  }
+};
+
+/// Runs one batch; all replicas take it, and the first one reports.
+template <run_kind Kind, class Session>
+auto run_single(Session& session, batch_loader<Session> const& data) {
+  constexpr int batch = Session::batch;
+  check_one_batch(data.count(), batch);
+  if constexpr (Session::graph.is_stateful()) check_full_batches("x", data.count(), batch, batch);
+  auto const rows = array_view<std::int32_t const>(samples_of_batch<batch>).first(data.count());
+  typename replica_results<Session, Kind>::results_of_one means;
+  means.begin_execution(1);
+  session.begin_run();
+  auto const bring = [&](auto& to, int, int) { data.load(to, rows); };
+  auto const take = [&](auto const& step) {
+    if (step.replica() == Session::sizes::first_replica()) means.add(step);
+  };
+  if constexpr (Kind == run_kind::training)
+    session.train(1, bring, take);
+  else
+    session.test(1, bring, take);
+  return means.values();
+}
+
+/// One weight update on a batch for each of `MicroBatches` micro-batches of each replica.
+template <int MicroBatches, class Session>
+auto run_update(Session& session, batch_loader<Session> const& data) {
+  constexpr samples_of_step<Session::batch, Session::replicas, MicroBatches> samples;
+  samples.check(data.count());
+  replica_results<Session, run_kind::training> means;
+  means.begin_execution(MicroBatches);
+  session.begin_run();
+  session.train(
+      MicroBatches, [&](auto& to, int replica, int micro_batch) { data.load(to, samples(replica, micro_batch)); },
+      [&](auto const& step) { means[step.replica()].add(step); });
+  return means.report();
+}
+
+}  // namespace stagecraft::trainers
+
+// ---- stagecraft/threads/background_thread.hpp
+// A thread that does one job after another while its owner goes on, and a scope that ends what runs on such a thread.
+
+namespace stagecraft::threads {
+
+/// A thread that is started once and sleeps between two jobs. Nothing is allocated after the start.
+/// Errors: std::system_error if the system gives no more threads.
+class background_thread {
+ public:
+  background_thread() {
+    thread_.start([](void* self, int) noexcept { static_cast<background_thread*>(self)->serve(); }, this);
+  }
+  background_thread(background_thread const&) = delete;
+  background_thread& operator=(background_thread const&) = delete;
+  /// Waits for the job.
+  ~background_thread() {
+    wait();
+    call_ = nullptr;
+    given_.publish(given_.value() + 1);
+    thread_.join();
+  }
+
+  /// Calls `job()` on the thread, after the job before it. `job` does not throw, and outlives `wait`.
+  template <class Job>
+  void start(Job& job) noexcept {
+    wait();
+    job_ = &job;
+    call_ = [](void* what) noexcept { (*static_cast<Job*>(what))(); };
+    given_.publish(given_.value() + 1);
+  }
+
+  /// Waits until the job is done. The caller sees everything that it has written.
+  void wait() noexcept { done_.await(given_.value(), never, 0); }
+
+ private:
+  static constexpr auto never = [] { return false; };
+
+  void serve() noexcept {
+    for (std::int64_t job = 1;; ++job) {
+      given_.await(job, never, 0);
+      if (call_ == nullptr) return;
+      call_(job_);
+      done_.publish(job);
+    }
+  }
+
+  void* job_ = nullptr;
+  void (*call_)(void*) noexcept = nullptr;
+  progress given_, done_;
+  system_thread thread_;
+};
+
+/// Stops a runner in its destructor. It is declared after the objects that the runner uses, so that it ends first.
+template <class Runner>
+class [[nodiscard]] running {
+ public:
+  explicit running(Runner& runner) noexcept : runner_(&runner) {}
+  running(running const&) = delete;
+  running& operator=(running const&) = delete;
+  ~running() { runner_->stop(); }
+
+ private:
+  Runner* runner_;
+};
+
+}  // namespace stagecraft::threads
+
+// ---- stagecraft/threads/outfeed_queue.hpp
+// A queue of steps' results from the replicas to one thread (Graphcore's IPUOutfeedQueue), and the thread that hands
+// them out while the model works (the polling thread of asynchronous callbacks in Keras on IPU).
+
+namespace stagecraft::threads {
+
+/// One producer for each replica, and one consumer. A step is handed out when all replicas have pushed their results of
+/// it, in the order of steps. The places for `buffer_depth` steps are made once and written again and again; a lock is
+/// not needed, since each side publishes how far it has come.
+///
+/// `outfeed_mode::all`: a producer waits while its results of `buffer_depth` steps are not handed out yet.
+/// `outfeed_mode::last`: there is one place for each replica, a newer result replaces an older one and nobody waits.
+/// Call `dequeue` while no producer works, which is between executions.
+///
+/// Nothing is allocated after the construction. What the consumer throws comes out of the producers' `push`.
+template <class Result>
+class outfeed_queue {
+ public:
+  /// `make()` returns a new result; it is called once for each place. `busy_threads` is the number of threads that work
+  /// at the same time, as far as it is known. If they have to take turns, nobody waits in a loop.
+  template <class Make>
+  outfeed_queue(int replicas, int buffer_depth, outfeed_mode mode, Make const& make, int busy_threads = 0)
+      : replicas_(static_cast<std::size_t>(replicas)),
+        depth_(mode == outfeed_mode::last ? 1 : buffer_depth),
+        mode_(mode),
+        patience_(patience_of(std::max(busy_threads, replicas + 1))),
+        written_(replicas_) {
+    auto const places = replicas_ * static_cast<std::size_t>(depth_);
+    results_.reserve(places);
+    for (std::size_t i = 0; i < places; ++i) results_.push_back(make());
+  }
+  outfeed_queue(outfeed_queue const&) = delete;
+  outfeed_queue& operator=(outfeed_queue const&) = delete;
+
+  [[nodiscard]] int replicas() const noexcept { return static_cast<int>(replicas_); }
+  [[nodiscard]] outfeed_mode mode() const noexcept { return mode_; }
+
+  /// Forgets all results and errors, and opens the queue: steps count from 0 again. Call it while no thread uses the
+  /// queue.
+  void start() noexcept {
+    for (auto& count : written_) count.reset();
+    handed_out_.reset();
+    closed_.store(false, std::memory_order_relaxed);
+    failure_.clear();
+  }
+
+  /// Calls `write(result)` on the place of a replica's next result, when one is free. One thread per replica calls it.
+  /// Throws what the consumer has thrown; data_error E4061 if the queue was cancelled; what `write` throws: then the
+  /// result is not pushed.
+  template <class Write>
+  void push(int replica, Write&& write) {
+    auto& written = written_[replica];
+    auto const step = written.value();
+    if (mode_ == outfeed_mode::all) handed_out_.await(step + 1 - depth_, failed(), patience_);
+    if (failure_.failed()) {
+      if (failure_.error()) std::rethrow_exception(failure_.error());
+      throw_data_error("E4061", "outfeed_queue: step %lld of replica %d is not wanted: the queue was cancelled",
+                       static_cast<long long>(step), replica);
+    }
+    write(results_of(step)[replica]);
+    written.publish(step + 1);
+  }
+
+  /// Says that there are no more results. The consumer gets those that are there.
+  void close() noexcept {
+    closed_.store(true, std::memory_order_seq_cst);
+    for (auto& count : written_) count.wake();
+  }
+
+  /// Waits for the next step, and calls `handler(step, results)` with a std::span<Result> of one result per replica;
+  /// their places are free afterwards. False if the queue is closed and no complete step is left, or if it was
+  /// cancelled. Throws what `handler` throws, and lets the producers throw it; data_error E4062 unless the mode is all.
+  template <class Handler>
+  bool poll(Handler&& handler) {
+    check_polling();
+    auto const step = handed_out_.value();
+    auto const ended = [this] { return closed_.load(std::memory_order_seq_cst) || failure_.failed(); };
+    auto const patience = std::min(patience_, short_patience);
+    for (auto& count : written_)
+      if (!count.await(step + 1, ended, patience)) return false;
+    if (failure_.failed()) return false;
+    hand_out(step, handler);
+    return true;
+  }
+
+  /// Hands out the steps that are complete by now as `poll` does, without waiting; only the newest if the mode is last.
+  /// Returns the number of steps.
+  template <class Handler>
+  int dequeue(Handler&& handler) {
+    auto complete = written_.front().value();
+    for (auto const& count : written_) complete = std::min(complete, count.value());
+    int count = 0;
+    for (auto step = handed_out_.value(); step < complete; ++step) {
+      if (mode_ == outfeed_mode::last) step = complete - 1;
+      hand_out(step, handler);
+      ++count;
+    }
+    return count;
+  }
+
+  /// Ends every wait: nothing is handed out any more, and `push` throws the error, or E4061. Any thread may call it at
+  /// any time; the first call counts.
+  void cancel(std::exception_ptr error = nullptr) noexcept {
+    if (!failure_.fail(std::move(error))) return;
+    handed_out_.wake();
+    for (auto& count : written_) count.wake();
+  }
+  /// The failure: true if the queue was cancelled, with its exception.
+  [[nodiscard]] first_failure const& failure() const noexcept { return failure_; }
+
+  /// Throws data_error E4062 unless the mode is all.
+  void check_polling() const {
+    if (mode_ != outfeed_mode::all)
+      throw_data_error("E4062", "outfeed_queue: expected outfeed_mode::all to poll every step, found last");
+  }
+
+ private:
+  [[nodiscard]] std::span<Result> results_of(std::int64_t step) noexcept {
+    return std::span(results_).subspan(static_cast<std::size_t>(step % depth_) * replicas_, replicas_);
+  }
+  [[nodiscard]] auto failed() const noexcept {
+    return [this] { return failure_.failed(); };
+  }
+
+  template <class Handler>
+  void hand_out(std::int64_t step, Handler& handler) {
+    try {
+      handler(step, results_of(step));
+    } catch (...) {
+      cancel(std::current_exception());
+      throw;
+    }
+    handed_out_.publish(step + 1);
+  }
+
+  std::size_t replicas_;
+  std::int64_t depth_;
+  outfeed_mode mode_;
+  int patience_;
+  std::vector<Result> results_;    // results of all replicas of a step, then of the next step
+  std::vector<progress> written_;  // steps written by each replica
+  progress handed_out_;
+  std::atomic<bool> closed_ = false;
+  first_failure failure_;
+};
+
+/// Calls a handler for every step of a queue, in order, on a thread of its own. Graphcore's polls the device again and
+/// again, after pauses that it adapts to the time of a step. This one sleeps until the last replica's result of a step
+/// wakes it, so that there are no pauses to adapt. Errors: std::system_error if the system gives no more threads.
+template <class Result>
+class polling_thread {
+ public:
+  /// The queue outlives it.
+  explicit polling_thread(outfeed_queue<Result>& queue) : queue_(&queue) {}
+  polling_thread(polling_thread const&) = delete;
+  polling_thread& operator=(polling_thread const&) = delete;
+  ~polling_thread() { stop(); }
+
+  /// Restarts the queue, and calls `handler(step, results)` for the steps that are pushed from now on, after it has
+  /// stopped a run before. The run ends at the latest when the returned object is destroyed, and `handler` outlives
+  /// that. Throws data_error E4062 unless the queue's mode is all.
+  template <class Handler>
+  running<polling_thread> start(Handler& handler) {
+    queue_->check_polling();
+    stop();
+    queue_->start();
+    handler_ = const_cast<void*>(static_cast<void const*>(&handler));
+    poll_ = [](outfeed_queue<Result>& queue, void* what) { return queue.poll(*static_cast<Handler*>(what)); };
+    thread_.start(poll_all_);
+    return running(*this);
+  }
+
+  /// Waits until all complete steps are handled; call it after the last push. Throws what the handler has thrown.
+  void finish() {
+    queue_->close();
+    thread_.wait();
+    if (queue_->failure().error()) std::rethrow_exception(queue_->failure().error());
+  }
+
+  /// Drops the steps that are not handled yet, and waits for the handler, whose exceptions are ignored.
+  void stop() noexcept {
+    queue_->cancel();
+    thread_.wait();
+  }
+
+ private:
+  struct poll_all {
+    polling_thread* self;
+    void operator()() const noexcept {
+      try {
+        while (self->poll_(*self->queue_, self->handler_)) {
+        }
+      } catch (...) {  // the queue has kept it
+      }
+    }
+  };
+
+  outfeed_queue<Result>* queue_;
+  void* handler_ = nullptr;
+  bool (*poll_)(outfeed_queue<Result>&, void*) = nullptr;
+  poll_all poll_all_{this};
+  background_thread thread_;
+};
+
+}  // namespace stagecraft::threads
+
+// ---- stagecraft/threads/infeed_queue.hpp
+// A queue of batches that a thread of its own prepares while the model works: Graphcore's IPUInfeedQueue.
+
+namespace stagecraft::threads {
+
+/// One producer, its own thread, and one consumer for each replica. Batches are numbered step by step, in a step
+/// replica by replica: batch `step * replicas + replica`. Each replica has a ring of `prefetch_depth` elements, which
+/// are made once and filled again and again; a lock is not needed, since each side publishes how far it has come.
+///
+/// Batches are filled in the order of their numbers. So a replica that runs ahead waits, at the latest when another one
+/// leaves all its elements in use; a thread that takes for several replicas takes in the order of the numbers.
+///
+/// Nothing is allocated after the construction. A failure in one thread reaches the others: `take` throws what the
+/// filling has thrown, and `cancel` ends every wait.
+/// Errors: std::system_error if the system gives no more threads.
+template <class Element>
+class infeed_queue {
+ public:
+  /// `make()` returns a new element; it is called replicas * prefetch_depth times. `busy_threads` is the number of
+  /// threads that work at the same time, as far as it is known. If they have to take turns, nobody waits in a loop.
+  template <class Make>
+  infeed_queue(int replicas, int prefetch_depth, Make const& make, int busy_threads = 0)
+      : replicas_(replicas),
+        depth_(prefetch_depth),
+        patience_(patience_of(std::max(busy_threads, replicas + 1))),
+        filled_(static_cast<std::size_t>(replicas)),
+        released_(static_cast<std::size_t>(replicas)) {
+    auto const places = filled_.size() * static_cast<std::size_t>(prefetch_depth);
+    elements_.reserve(places);
+    for (std::size_t i = 0; i < places; ++i) elements_.push_back(make());
+  }
+  infeed_queue(infeed_queue const&) = delete;
+  infeed_queue& operator=(infeed_queue const&) = delete;
+  ~infeed_queue() { stop(); }
+
+  [[nodiscard]] int replicas() const noexcept { return replicas_; }
+  [[nodiscard]] int prefetch_depth() const noexcept { return depth_; }
+
+  /// Begins to fill batches 0 to total - 1 by `fill(element, number)`, after it has stopped a run before. The run ends
+  /// at the latest when the returned object is destroyed, and `fill` outlives that.
+  template <class Fill>
+  running<infeed_queue> start(std::int64_t total, Fill& fill) noexcept {
+    stop();
+    for (auto& count : filled_) count.reset();
+    for (auto& count : released_) count.reset();
+    failure_.clear();
+    total_ = total;
+    fill_ = const_cast<void*>(static_cast<void const*>(&fill));
+    call_ = [](void* what, Element& element, std::int64_t number) { (*static_cast<Fill*>(what))(element, number); };
+    thread_.start(prefetch_);
+    return running(*this);
+  }
+
+  /// Waits for a batch; it stays as it is until it is released. Each replica takes its own ones in order.
+  /// Throws what the filling of this batch, or of one before, has thrown; data_error E4060 for a number that is not
+  /// started; E4061 if the batch does not come since the queue was cancelled.
+  [[nodiscard]] Element& take(std::int64_t number) {
+    if (number < 0 || number >= total_)
+      throw_data_error("E4060", "infeed_queue: expected the number of one of %lld batches, found %lld",
+                       static_cast<long long>(total_), static_cast<long long>(number));
+    auto const [replica, step] = place_of(number);
+    if (!filled_[replica].await(step + 1, stopped(), patience_)) {
+      if (failure_.error()) std::rethrow_exception(failure_.error());
+      throw_data_error("E4061", "infeed_queue: batch %lld does not come: the queue was cancelled",
+                       static_cast<long long>(number));
+    }
+    return element(replica, step);
+  }
+
+  /// Returns the element of a batch that was taken to the queue, which fills it again.
+  void release(std::int64_t number) noexcept {
+    auto const [replica, step] = place_of(number);
+    released_[replica].publish(step + 1);
+  }
+
+  /// Ends every wait, and the filling after the batch that is being filled. Any thread may call it at any time.
+  void cancel() noexcept { fail(nullptr); }
+
+  /// Ends the filling, waits for it, and drops batches that are ready. Call it while no thread takes batches.
+  void stop() noexcept {
+    cancel();
+    thread_.wait();
+    total_ = 0;
+  }
+
+ private:
+  struct place {
+    std::size_t replica;
+    std::int64_t step;
+  };
+  struct prefetch {
+    infeed_queue* queue;
+    void operator()() const noexcept { queue->fill_all(); }
+  };
+
+  [[nodiscard]] place place_of(std::int64_t number) const noexcept {
+    return {static_cast<std::size_t>(number % replicas_), number / replicas_};
+  }
+  [[nodiscard]] Element& element(std::size_t replica, std::int64_t step) noexcept {
+    return elements_[replica * static_cast<std::size_t>(depth_) + static_cast<std::size_t>(step % depth_)];
+  }
+  [[nodiscard]] auto stopped() const noexcept {
+    return [this] { return failure_.failed(); };
+  }
+
+  void fill_all() noexcept {
+    try {
+      auto const patience = std::min(patience_, short_patience);
+      for (std::int64_t number = 0; number < total_; ++number) {
+        auto const [replica, step] = place_of(number);
+        released_[replica].await(step + 1 - depth_, stopped(), patience);
+        if (failure_.failed()) return;
+        call_(fill_, element(replica, step), number);
+        filled_[replica].publish(step + 1);
+      }
+    } catch (...) {
+      fail(std::current_exception());
+    }
+  }
+
+  void fail(std::exception_ptr error) noexcept {
+    if (!failure_.fail(std::move(error))) return;
+    for (auto& count : filled_) count.wake();
+    for (auto& count : released_) count.wake();
+  }
+
+  int replicas_;
+  int depth_;
+  int patience_;
+  std::int64_t total_ = 0;
+  void* fill_ = nullptr;
+  void (*call_)(void*, Element&, std::int64_t) = nullptr;
+  first_failure failure_;
+  std::vector<Element> elements_;  // the rings, one replica's after another's
+  std::vector<progress> filled_;   // steps filled for each replica
+  std::vector<progress> released_;
+  prefetch prefetch_{this};
+  background_thread thread_;
+};
+
+}  // namespace stagecraft::threads
+
+// ---- stagecraft/training/data/batch_feed.hpp
+// Chooses the samples of each step of each replica, and prepares their batches before the steps need them.
+
+namespace stagecraft::trainers {
+
+/// Memory for one batch in a session's layout: samples, targets, and the weights of rows in the losses.
+template <class Session>
+class prepared_batch {
+ public:
+  prepared_batch() : memory_(offsets.back()) {}
+
+  [[nodiscard]] float* input(int index) { return place(static_cast<std::size_t>(index)); }
+  template <std::size_t Output>
+  [[nodiscard]] auto* target() {
+    return reinterpret_cast<typename Session::template target_type<Output>*>(place(inputs + Output));
+  }
+  [[nodiscard]] float* scale(std::size_t output) { return place(inputs + outputs + output); }
+  void set_valid_samples(int count) { valid_samples_ = count; }
+
+  /// Copies the batch to a step's memory.
+  template <class Destination>
+  void copy_inputs(Destination& to) {
+    for (int i = 0; i < Session::input_count(); ++i) copy(static_cast<std::size_t>(i), to.input(i));
+    to.set_valid_samples(valid_samples_);
+  }
+  template <class Destination>
+  void copy_all(Destination& to) {
+    copy_inputs(to);
+    [&]<std::size_t... Output>(std::index_sequence<Output...>) {
+      (copy(inputs + Output, to.template target<Output>()), ...);
+    }(std::make_index_sequence<outputs>{});
+    for (std::size_t output = 0; output < outputs; ++output) copy(inputs + outputs + output, to.scale(output));
+  }
+
+ private:
+  static constexpr auto inputs = static_cast<std::size_t>(Session::input_count());
+  static constexpr std::size_t outputs = Session::output_count;
+  static constexpr std::size_t parts = inputs + (Session::has_losses ? 2 * outputs : 0);
+
+  // Class numbers take as many bytes as floats.
+  static constexpr long long floats(std::size_t part) {
+    long long size = 0;
+    if (part < inputs)
+      size = Session::input_shape(static_cast<int>(part)).size();
+    else if (part < inputs + outputs && Session::sparse_targets(part - inputs))
+      size = Session::class_numbers(part - inputs);
+    else if (part < inputs + outputs)
+      size = Session::output_shape(part - inputs).size();
+    else
+      size = Session::scales_per_sample((part - inputs) % outputs);
+    return size * Session::batch;
+  }
+  // Each part begins at a cache line.
+  static constexpr std::array<long long, parts + 1> offsets = [] {
+    std::array<long long, parts + 1> result{};
+    for (std::size_t part = 0; part < parts; ++part) result[part + 1] = result[part] + (floats(part) + 15) / 16 * 16;
+    return result;
+  }();
+
+  [[nodiscard]] float* place(std::size_t part) { return memory_.data() + offsets[part]; }
+  void copy(std::size_t part, void* to) {
+    std::memcpy(to, place(part), static_cast<std::size_t>(floats(part)) * sizeof(float));
+  }
+
+  aligned_block memory_;
+  int valid_samples_ = 0;
+};
+
+/// Stands for the absence of a queue or of a background thread.
+struct no_queue {};
+
+/// The batches of a run. Replicas take turns: the first step takes the first batches, one for each replica. A process
+/// that has some of the replicas takes and reads their batches alone, which have the numbers that they have in one
+/// process; the queue numbers those.
+///
+/// With `infeed_queue.prefetch_depth`, a thread of its own prepares that number of batches for each replica while steps
+/// run, and reads the caller's arrays meanwhile; 0 stands for 3 if the model has stages or replicas, and otherwise for
+/// none. Results do not depend on it.
+template <class Session, run_kind Kind>
+class batch_feed {
+  using job = typename Session::described;
+  using sizes = typename Session::sizes;
+
+ public:
+  using loader = batch_loader<Session>;
+  static constexpr int prefetch_depth = job::training.infeed_queue.prefetch_depth > 0
+                                            ? job::training.infeed_queue.prefetch_depth
+                                        : is_pipelined<typename job::model> || Session::replicas > 1 ? 3
+                                                                                                     : 0;
+
+  /// Batches are numbered; numbers beyond the last batch repeat it.
+  batch_feed(loader const& data, epoch_order const& order, int batch_size, int batches, int busy_threads)
+      : fill_{data, order, batch_size, batches}, queue_(make_queue(busy_threads)) {}
+  batch_feed(batch_feed const&) = delete;
+  batch_feed& operator=(batch_feed const&) = delete;
+
+  [[nodiscard]] int batches() const noexcept { return fill_.batches; }
+  [[nodiscard]] int batch_size() const noexcept { return fill_.batch_size; }
+
+  /// Call it before the first of `steps` steps of each replica. The returned object lives until the last step is done.
+  [[nodiscard]] auto start([[maybe_unused]] int steps) {
+    if constexpr (prefetch_depth > 0)
+      return queue_.start(std::int64_t{steps} * sizes::replicas_here(), fill_);
+    else
+      return no_queue{};
+  }
+  /// Ends every wait, when a run has failed elsewhere.
+  void cancel() noexcept {
+    if constexpr (prefetch_depth > 0) queue_.cancel();
+  }
+
+  /// Copies the batch of a replica's step to `to`.
+  template <class Destination>
+  void load(Destination& to, int replica, int step) {
+    std::int64_t const batch = std::int64_t{step} * sizes::replicas_here() + replica - sizes::first_replica();
+    if constexpr (prefetch_depth == 0) {
+      fill_(to, batch);
+    } else {
+      prepared_batch<Session>& ready = queue_.take(batch);
+      if constexpr (Kind == run_kind::prediction)
+        ready.copy_inputs(to);
+      else
+        ready.copy_all(to);
+      queue_.release(batch);
+    }
+  }
+
+ private:
+  struct fill_batch {
+    loader const& data;
+    epoch_order const& order;
+    int batch_size;
+    int batches;
+
+    template <class Destination>
+    void operator()(Destination& to, std::int64_t number) const {
+      if constexpr (sizes::processes::is_alone) {
+        load(to, number);
+      } else {  // datasets are read batch after batch, so that those of other processes are passed over
+        int const here = sizes::replicas_here(), first = sizes::first_replica();
+        auto const step = number / here * Session::replicas, replica = first + number % here;
+        for (int other = 0; replica == first && other < first; ++other) static_cast<void>(rows_of(step + other));
+        load(to, step + replica);
+        for (auto other = replica + 1; replica == first + here - 1 && other < Session::replicas; ++other)
+          static_cast<void>(rows_of(step + other));
+      }
+    }
+    [[nodiscard]] auto rows_of(std::int64_t number) const {
+      return order.batch(static_cast<int>(std::min<std::int64_t>(number, batches - 1)), batch_size, batches);
+    }
+    template <class Destination>
+    void load(Destination& to, std::int64_t number) const {
+      if constexpr (Kind == run_kind::prediction)
+        data.load_inputs(to, rows_of(number));
+      else
+        data.load(to, rows_of(number));
+    }
+  };
+
+  [[nodiscard]] static auto make_queue([[maybe_unused]] int busy_threads) {
+    if constexpr (prefetch_depth > 0)
+      return infeed_queue<prepared_batch<Session>>(
+          sizes::replicas_here(), prefetch_depth, [] { return prepared_batch<Session>(); }, busy_threads);
+    else
+      return no_queue{};
+  }
+
+  fill_batch fill_;
+  decltype(make_queue(0)) queue_;
 };
 
 }  // namespace stagecraft::trainers
@@ -74501,21 +74666,6 @@ template <class Session>
   for (callback* each : given) found = found || (each != nullptr && each->is_progress_bar());
   return verbose != 0 && !found;
 }
-
-/// E4008: at most `batch_size` samples.
-inline void check_one_batch(std::ptrdiff_t count, int batch_size) {
-  if (count > batch_size)
-    throw_data_error("E4008", "x: expected at most %d samples, the description's batch_size, found %td", batch_size,
-                     count);
-}
-
-/// The numbers of the samples of a batch: 0, 1, ...
-template <int Batch>
-inline constexpr auto samples_of_batch = [] {
-  std::array<std::int32_t, static_cast<std::size_t>(Batch < 1 ? 1 : Batch)> result{};
-  for (std::size_t i = 0; i < result.size(); ++i) result[i] = static_cast<std::int32_t>(i);
-  return result;
-}();
 
 /// The outputs for one batch, in the session's memory.
 template <class Session>
@@ -76293,7 +76443,7 @@ class session : public session_shape<typename Job::described> {
     replicas_[0]->share_weights_of(*other.replicas_[0], graph.is_stateful());
     weights_changed_ = true;
   }
-  [[nodiscard]] aligned_block& memory_of_weights() { return replicas_[0]->weights; }
+  [[nodiscard]] aligned_block& memory_of_weights(int replica = 0) { return replicas_[replica]->weights; }
   /// Forgets micro-batches whose weights have not been updated yet.
   void begin_accumulation() { accumulated_ = 0; }
 
@@ -76596,19 +76746,14 @@ inline constexpr diagnostic trained_run_problem = [] {
   return problem;
 }();
 
-/// Reports E2060 for a single batch of a model whose weights are updated from several batches, in whole executions;
-/// E4031.
+/// Reports E2060 for single batches on a cluster, each of whose ranks would be given others; E4031.
 template <class M, auto Training, class Machine>
 inline constexpr diagnostic single_batch_problem = [] {
   diagnostic problem;
-  constexpr int replicas = replicas_of<M, Training, Machine>;
-  constexpr int micro_batches = options_of<M, Training>.accumulation_steps();
-  if (is_pipelined<M>)
-    problem.report(2060, "train_on_batch is called on a model with pipeline stages; its weights are updated from ",
-                   micro_batches, " micro-batches, which fit gives it");
-  if (replicas > 1)
-    problem.report(2060, "train_on_batch is called on a model with ", replicas,
-                   " replicas, each of which takes a batch of its own; fit gives it to them");
+  if constexpr (requires { policy_of<Machine>::ranks_of_cluster; })
+    problem.report(2060,
+                   "train_on_batch is called on a cluster; fit divides the same samples among its ranks, and so gives "
+                   "each of them its own");
   check_backward_loops(graph_of<M>, problem);
   return problem;
 }();
@@ -78161,6 +78306,8 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
   /// The results of one batch, from `train_on_batch` and `test_on_batch`; those of training have no masked ones.
   template <run_kind Kind>
   using batch_values = typename results<Kind>::values_of_one;
+  /// The results of a weight update.
+  using update_values = typename results<run_kind::training>::report_type;
 
   /// Initializes the weights and allocates all memory. The seed also decides dropout and shuffling. Warnings E4087,
   /// E4088: a loss misreads an output; `training::outputs_are_meant` switches them off.
@@ -78333,23 +78480,31 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
     return predict(sample_set{});
   }
 
-  /// One weight update (or one micro-batch, if gradients are accumulated) on at most `batch_size` samples. Returns the
-  /// loss and metrics of these samples. Definition: tf.keras.Model.train_on_batch. Errors: E2060 for a model with
-  /// stages or replicas, whose weights are updated from several batches.
+  /// One weight update (or one micro-batch, if gradients are accumulated) on at most `batch_size` samples. With stages
+  /// or replicas, one update on `batch_size` samples for each replica and each of the stages' micro-batches: a batch
+  /// for each replica, then for the next micro-batch. Returns the loss and metrics of these samples, of replicas as
+  /// `evaluate` does. Allocates nothing. Definition: tf.keras.Model.train_on_batch. Errors: E4008 more samples; E4003
+  /// another number of samples, with stages or replicas; E2060 a cluster.
   template <class Trained = M>
-  result_or_verdict<single_batch_problem<Trained, training, Machine>, batch_values<run_kind::training>> train_on_batch(
+  result_or_verdict<single_batch_problem<Trained, training, Machine>, update_values> train_on_batch(
       sample_set const& x, sample_set const& y, sample_source const& sample_weight = {},
       std::vector<class_weight_entry> const& class_weight = {}) {
+    constexpr int micro_batches = is_pipelined<M> ? options_of<M, training>.accumulation_steps() : 1;
     auto const calling = this->begin_call("train_on_batch");
     loader const data(x, y, sample_weight, class_weight);
-    return {run_single<run_kind::training>(data)};
+    if constexpr (single_batch_problem<M, training, Machine>.failed())
+      return {update_values{}};
+    else if constexpr (replicas * micro_batches == 1)
+      return {run_single<run_kind::training>(this->session(), data)};
+    else
+      return {run_update<micro_batches>(this->session(), data)};
   }
   /// Evaluates one batch. Definition: tf.keras.Model.test_on_batch.
   batch_values<run_kind::evaluation> test_on_batch(sample_set const& x, sample_set const& y,
                                                    sample_source const& sample_weight = {}) {
     auto const calling = this->begin_call("test_on_batch");
     loader const data(x, y, sample_weight, {});
-    return run_single<run_kind::evaluation>(data);
+    return run_single<run_kind::evaluation>(this->session(), data);
   }
   /// The outputs for at most `batch_size` samples. Definition: tf.keras.Model.predict_on_batch.
   auto predict_on_batch(sample_set const& x) {
@@ -78357,8 +78512,10 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
     return predict(x);
   }
 
- private:
+ protected:
   using loader = batch_loader<session_type>;
+
+ private:
   using processes = typename session_type::sizes::processes;
   static constexpr bool keeps_states = session_type::graph.is_stateful();
 
@@ -78452,26 +78609,6 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
     return batches_to_run::to_evaluate(loader(of.x, of.y, of.sample_weight, {}, names), names.x, batch_size,
                                        "validation_steps", asked);
   }
-
-  // All replicas take the batch, and the first one reports.
-  template <run_kind Kind>
-  batch_values<Kind> run_single(loader const& data) {
-    check_one_batch(data.count(), training.batch_size);
-    if constexpr (keeps_states) check_full_batches("x", data.count(), training.batch_size, training.batch_size);
-    auto const rows = array_view<std::int32_t const>(samples_of_batch<training.batch_size>).first(data.count());
-    typename results<Kind>::results_of_one means;
-    means.begin_execution(1);
-    this->session().begin_run();
-    auto const bring = [&](auto& to, int, int) { data.load(to, rows); };
-    auto const take = [&](auto const& step) {
-      if (step.replica() == session_type::sizes::first_replica()) means.add(step);
-    };
-    if constexpr (Kind == run_kind::evaluation)
-      this->session().test(1, bring, take);
-    else if constexpr (!single_batch_problem<M, training, Machine>.failed())
-      this->session().train(1, bring, take);
-    return means.values();
-  }
 };
 
 template <class M, auto Training, class Machine>
@@ -78506,13 +78643,14 @@ using trainer = typename Verdict::template model<detail::trainer_or_stand_in<M, 
 // their profiles, and training on them.
 
 // ---- stagecraft/operations/functions.hpp
-// Functions of numbers that are made of those of a `map`. Their gradients, costs and vertices follow from these.
+// Functions of numbers that are composed of those of a `map`. Their gradients, costs and vertices follow from these.
 // Errors are in units in the last place of the correctly rounded result, measured with AVX-512 and SSE2 on random
 // numbers of each function's domain.
 
 namespace stagecraft::operations {
 
-/// `tensor`: functions of it are templates, so that programs without them do not pay for them.
+/// True of `tensor` alone. Functions of a tensor are templates, so that programs that do not call them do not pay for
+/// them.
 template <class T>
 concept OneTensor = std::same_as<T, tensor>;
 
@@ -78538,7 +78676,7 @@ template <OneTensor Tensor>
 constexpr Tensor isnan(Tensor a) {
   return logical_not(equal(a, a));
 }
-/// 1 for an infinite number of a sign that counts, else 0.
+/// 1 for an infinite number of a sign that is asked for, else 0.
 template <OneTensor Tensor>
 constexpr Tensor isinf(Tensor a, bool positive = true, bool negative = true) {
   if (positive && negative) return equal(abs(a), __builtin_inff());
@@ -78571,7 +78709,7 @@ constexpr Tensor mod(Tensor a, float b) {
   return mod(a, number(*a.list, b));
 }
 
-/// minimum(maximum(a, least), most): `most` where the bounds are in the wrong order.
+/// minimum(maximum(a, least), most); it is `most` where the bounds are in the wrong order.
 template <OneTensor Tensor>
 constexpr Tensor clip(Tensor a, Tensor least, Tensor most) {
   return minimum(maximum(a, least), most);
@@ -78587,18 +78725,18 @@ constexpr Tensor reciprocal(Tensor a) {
 
 namespace detail {
 
-/// |a|, whose gradient at 0 is 1: of odd functions that are computed from the size of a number.
+/// |a| with a gradient of 1 at 0: for odd functions that are computed from |a|.
 template <OneTensor Tensor>
 constexpr Tensor size_of_odd(Tensor a) {
   return maximum(a, -a);
 }
-/// `value`, an odd function of |a|, with the sign of a.
+/// `value` with the sign of a, where `value` is the result of an odd function for |a|.
 template <OneTensor Tensor>
 constexpr Tensor with_sign(Tensor a, Tensor value) {
   return where(a < 0.0F, -value, value);
 }
 inline constexpr float ln2 = 0.693147181F;
-/// A number from which on the root of a^2 + 1 or a^2 - 1 is a.
+/// From this number on, the roots of a^2 + 1 and a^2 - 1 are a.
 inline constexpr float large = 1e10F;
 
 }  // namespace detail
@@ -78659,8 +78797,8 @@ constexpr Tensor atanh(Tensor a) {
   return detail::with_sign(a, log1p(size * 2.0F / (1.0F - size)) * 0.5F);
 }
 
-// Activations with parameters of ONNX and PyTorch. Those of Keras are `sc::relu(x)` and its like.
-/// clip(alpha a + beta, 0, 1). Keras 2's has 0.2 and 0.5, Keras 3's 1/6 and 0.5.
+// Activations of ONNX and PyTorch that have parameters. Those of Keras are `sc::relu(x)` and its like.
+/// clip(alpha a + beta, 0, 1). Keras 2 has alpha 0.2 and beta 0.5, Keras 3 has 1/6 and 0.5.
 template <OneTensor Tensor>
 constexpr Tensor hard_sigmoid(Tensor a, float alpha, float beta = 0.5F) {
   return clip(a * alpha + beta, 0.0F, 1.0F);
@@ -78709,24 +78847,24 @@ constexpr Tensor log_sigmoid(Tensor a) {
 }  // namespace stagecraft::operations
 
 // ---- stagecraft/operations/composed/choice_words.hpp
-// Words of `ops` for elements that indices choose, and for elements in order. They are made of
-// other operations: gradients, costs and tasks of tiles follow from these. Counterparts: keras.ops, NumPy, ONNX.
+// Words of `ops` for elements that indices choose, and for elements in order. They are composed of other operations,
+// from which gradients, costs and tasks of tiles follow. Counterparts: keras.ops, NumPy, ONNX.
 
 namespace stagecraft::operations {
 
 namespace detail {
 
-/// Indices from the front: those below 0 count from the end.
+/// Turns indices below 0, which count from the end, into indices from the front.
 constexpr tensor from_front(tensor indices, int length) {
   return where(indices < 0.0F, indices + static_cast<float>(length), indices);
 }
 
 }  // namespace detail
 
-/// The largest elements of an axis and where they stand.
+/// The largest elements of an axis and their places.
 struct found_elements {
   tensor values;   ///< in order, the first one first
-  tensor indices;  ///< their places, which have no gradient
+  tensor indices;  ///< their places; they have no gradient
 };
 
 namespace detail {
@@ -78750,7 +78888,7 @@ struct places_of_rows {
     for (int i = 0; i < batch_axes; ++i) fits = fits && x[i] == indices[i];
   }
 };
-/// The numbers of the places that rows of indices name, in one axis; -1 for a place that there is not.
+/// The numbers of the places that rows of indices name, on one axis; -1 for a place that does not exist.
 constexpr tensor flat_rows(tracer& ops, tensor indices, extents const& of, int batch_axes) {
   auto const last = indices.rank() - 1;
   tensor place, is_there;
@@ -78772,7 +78910,7 @@ constexpr tensor flat_rows(tracer& ops, tensor indices, extents const& of, int b
   auto const count = static_cast<int>(indices.shape().size()) / indices.length(last);
   return ops.reshape(where(is_there, place, -1.0F), {count});
 }
-/// Reports that floats cannot count the elements of x: E1160.
+/// Reports E1160 if floats cannot count the elements of x.
 constexpr bool can_be_counted(tensor x, long long places) {
   constexpr long long most = 1LL << 24;
   if (places <= most) return true;
@@ -78785,7 +78923,8 @@ constexpr bool can_be_counted(tensor x, long long places) {
   return false;
 }
 constexpr bool can_be_counted(tensor x) { return can_be_counted(x, x.shape().size()); }
-/// The places that indices along an axis of a tensor of extents `of` name, among all its elements; -1 for none.
+/// The places that indices along an axis of a tensor of extents `of` name, among all its elements; -1 for a place that
+/// does not exist.
 constexpr tensor flat_places(tracer& ops, tensor indices, extents const& of, int axis) {
   auto const along = of.from_front(axis);
   auto const length = static_cast<float>(of[along]);
@@ -78813,7 +78952,7 @@ constexpr tensor composed_words::take(tensor x, tracing::array_view<int const> i
     if (index < -length || index >= length) return detail::refused(x, "has no place # along axis #", {index, axis});
     at.push_back(index < 0 ? index + length : index);
   }
-  // Each index several times: as one repetition, not one for each index.
+  // Each index several times is one repetition, not one for each index.
   int each = 1;
   while (each < count && at[each] == at[0]) ++each;
   bool is_repetition = each > 1 && each < count && count % each == 0;
@@ -78959,8 +79098,8 @@ constexpr tensor composed_words::take(tensor x, std::initializer_list<int> indic
 
 // ---- stagecraft/operations/composed/movement_words.hpp
 // Words of `ops` that move whole axes: tiles, parts, borders, triangles, and squares of images that become channels.
-// They are made of other operations: gradients, costs and tasks of tiles follow from these. Counterparts: keras.ops,
-// NumPy, ONNX.
+// They are composed of other operations, from which gradients, costs and tasks of tiles follow. Counterparts:
+// keras.ops, NumPy, ONNX.
 
 namespace stagecraft::operations {
 
@@ -79121,8 +79260,8 @@ constexpr tensor composed_words::stack(std::initializer_list<tensor> parts, int 
 }  // namespace stagecraft::operations
 
 // ---- stagecraft/operations/composed/notation_words.hpp
-// Words of `ops` for sums of products by Einstein's notation, and for axes of another length. They are made of
-// other operations: gradients, costs and tasks of tiles follow from these. Counterparts: keras.ops, NumPy, ONNX.
+// Words of `ops` for sums of products in Einstein's notation, and for axes of another length. They are composed of
+// other operations, from which gradients, costs and tasks of tiles follow. Counterparts: keras.ops, NumPy, ONNX.
 
 namespace stagecraft::operations {
 
@@ -79138,7 +79277,8 @@ struct axis_letters {
       if (of[i] == letter) return i;
     return -1;
   }
-  /// Appends letters up to `end`, which is where it begins to read; false for what is no letter, or comes twice.
+  /// Appends the letters of [begin, end); returns false for a character that is no letter, or for a letter that comes
+  /// twice.
   constexpr bool read(std::string_view formula, std::size_t begin, std::size_t end) {
     for (; begin < end; ++begin) {
       char const letter = formula[begin];
@@ -79183,7 +79323,7 @@ struct lettered_tensor {
 
 namespace detail {
 
-/// The place on an axis of `old` places on which place `i` of `length` lies.
+/// The place on an axis of `old` places that corresponds to place i of an axis of `length` places.
 constexpr double place_before(int i, int old, int length, resize_places places) {
   switch (places) {
     case resize_places::align_corners: return length > 1 ? static_cast<double>(i) * (old - 1) / (length - 1) : 0;
@@ -79319,7 +79459,8 @@ constexpr tensor composed_words::resize_linear(tensor x, int axis, int length, r
   auto const along = x.shape().from_front(axis), old = x.length(along), times = length / old;
   if (length == old || old == 1) return old == length ? x : ops().repeat(x, length, along);
   if (times * old == length && times <= 8 && places != resize_places::align_corners) {
-    // Between the same two neighbours lie the places of each old one, so that each of them is a sum of whole tensors.
+    // Each old element has `times` new places. Place i of each lies between the same two neighbours, so that all places
+    // i together are a sum of whole tensors.
     tensor const before = ops().pad(ops().slice(x, along, 0, old - 1), along, 1, 0, pad_mode::edge);
     tensor const after = ops().pad(ops().slice(x, along, 1, old - 1), along, 0, 1, pad_mode::edge);
     tracing::growing_array<tensor> parts;
@@ -79359,8 +79500,8 @@ constexpr tensor composed_words::resize_linear(tensor x, int axis, int length, r
 }  // namespace stagecraft::operations
 
 // ---- stagecraft/operations/composed/reduction_words.hpp
-// Words of `ops` for reductions, running sums, softmax and dropout. They are made of
-// other operations: gradients, costs and tasks of tiles follow from these. Counterparts: keras.ops, NumPy, ONNX.
+// Words of `ops` for reductions, running sums, softmax and dropout. They are composed of other operations, from which
+// gradients, costs and tasks of tiles follow. Counterparts: keras.ops, NumPy, ONNX.
 
 namespace stagecraft::operations {
 
@@ -79377,7 +79518,7 @@ constexpr tensor places_of_extreme(tracer& ops, tensor x, int axis, bool last) {
   return last ? ops.max(where(is_largest, places, -1.0F), axis)
               : ops.min(where(is_largest, places, static_cast<float>(length)), axis);
 }
-/// Each pass adds the results that stand 1, 2, 4, ... places before.
+/// Computes running sums or products: pass i combines each result with the one 2^i places before it.
 constexpr tensor accumulated(tracer& ops, tensor x, int axis, bool exclusive, bool reverse, float neutral) {
   if (!x.shape().has(axis)) return detail::refused(x, "has no axis #", {axis});
   auto const length = x.length(axis);
@@ -79403,7 +79544,7 @@ constexpr tensor accumulated(tracer& ops, tensor x, int axis, bool exclusive, bo
 constexpr tensor composed_words::prod(tensor x, axis_list const& axes) {
   for (int const axis : axes) {
     if (!x.shape().has(axis)) return detail::refused(x, "has no axis #", {axis});
-    tensor rest;  // the element that no half has
+    tensor rest;  // the element that is in neither half
     for (int count = x.length(axis); count > 1; count /= 2) {
       int const half = count / 2;
       if (count % 2 != 0) {
