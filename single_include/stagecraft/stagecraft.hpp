@@ -78736,7 +78736,7 @@ constexpr Tensor with_sign(Tensor a, Tensor value) {
   return where(a < 0.0F, -value, value);
 }
 inline constexpr float ln2 = 0.693147181F;
-/// From this number on, the roots of a^2 + 1 and a^2 - 1 are a.
+/// The number from which on the roots of a^2 + 1 and a^2 - 1 round to a.
 inline constexpr float large = 1e10F;
 
 }  // namespace detail
