@@ -162,6 +162,22 @@ constexpr auto box_verdict() {
 template <auto const& Problem>
 using verdict_on = typename decltype(box_verdict<Problem>())::type;
 
+template <class Verdict>
+struct refusal;
+template <piece... Text>
+struct refusal<verdict<Text...>> {
+#if (defined(__cpp_static_assert) && __cpp_static_assert >= 202306L) || \
+    (defined(__clang__) && __clang_major__ >= 20 && !defined(__apple_build_version__))
+  using type = verdict<Text...>;
+#else
+  using type = model_error<Text...>;
+#endif
+};
+
+/// A class of which no value can be made; the error has the text of the diagnostic, which has one.
+template <auto const& Problem>
+using refusal_of = typename refusal<verdict_on<Problem>>::type;
+
 #ifdef __clang__
 template <auto const& Problem>
 using early_verdict = decltype(box_verdict<Problem>());

@@ -193,43 +193,43 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
   // `noexcept` reports where a call is found, which GCC does before its own error.
   /// Options that do not exist are E4084, those of a dataset E4140.
   template <class Options = fit_options>
-  training_history fit(any_argument, any_argument, any_options) noexcept(report<wrong_run_options_problem<Options>>()) {
+  training_history fit(refused<wrong_run_options_problem<Options>>, any_argument, any_options) {
     return {};
   }
   template <class Options = fit_options>
-  training_history fit(any_argument, any_argument, ...) noexcept(report<wrong_run_options_problem<Options>>()) {
+  training_history fit(refused<wrong_run_options_problem<Options>>, any_argument, ...) {
     return {};
   }
   template <class Options = evaluate_options>
-  evaluation evaluate(any_argument, any_argument, any_options) noexcept(report<wrong_run_options_problem<Options>>()) {
+  evaluation evaluate(refused<wrong_run_options_problem<Options>>, any_argument, any_options) {
     return {};
   }
   template <class Options = evaluate_options>
-  evaluation evaluate(any_argument, any_argument, ...) noexcept(report<wrong_run_options_problem<Options>>()) {
+  evaluation evaluate(refused<wrong_run_options_problem<Options>>, any_argument, ...) {
     return {};
   }
   template <fixed_name F = "fit">
-  training_history fit(any_argument, any_options) noexcept(report<wrong_streamed_options_problem<F>>()) {
+  training_history fit(refused<wrong_streamed_options_problem<F>>, any_options) {
     return {};
   }
   template <fixed_name F = "fit">
-  training_history fit(any_argument, ...) noexcept(report<wrong_streamed_options_problem<F>>()) {
+  training_history fit(refused<wrong_streamed_options_problem<F>>, ...) {
     return {};
   }
   template <fixed_name F = "evaluate">
-  evaluation evaluate(any_argument, any_options) noexcept(report<wrong_streamed_options_problem<F>>()) {
+  evaluation evaluate(refused<wrong_streamed_options_problem<F>>, any_options) {
     return {};
   }
   template <fixed_name F = "evaluate">
-  evaluation evaluate(any_argument, ...) noexcept(report<wrong_streamed_options_problem<F>>()) {
+  evaluation evaluate(refused<wrong_streamed_options_problem<F>>, ...) {
     return {};
   }
   template <class Options = predict_options>
-  auto predict(any_argument, any_options) noexcept(report<wrong_run_options_problem<Options>>()) {
+  auto predict(refused<wrong_run_options_problem<Options>>, any_options) {
     return predict(sample_set{});
   }
   template <class Options = predict_options>
-  auto predict(any_argument, ...) noexcept(report<wrong_run_options_problem<Options>>()) {
+  auto predict(refused<wrong_run_options_problem<Options>>, ...) {
     return predict(sample_set{});
   }
 

@@ -34,9 +34,9 @@ class option_callback : public callback {
   template <class O = Options>
   explicit option_callback(any_options) noexcept(report<wrong_callback_options_problem<O>>()) {}
   template <class O = Options>
-  option_callback(any_argument, any_options) noexcept(report<wrong_callback_options_problem<O>>()) {}
+  option_callback(refused<wrong_callback_options_problem<O>>, any_options) {}
   template <class O = Options>
-  option_callback(any_argument, any_argument, any_options) noexcept(report<wrong_callback_options_problem<O>>()) {}
+  option_callback(refused<wrong_callback_options_problem<O>>, any_argument, any_options) {}
 #if defined(__clang__)
   // Clang takes a list with designators for this one alone. GCC 12 would take it for a conversion of the first argument
   // of any constructor, such as the name of a file.
