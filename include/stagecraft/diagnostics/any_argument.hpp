@@ -22,18 +22,18 @@ using any_options = any_argument const (&)[];
 /// Takes any argument, as `any_argument` does, and reports `Problem` in the conversion: compilers convert the arguments
 /// in their order and stop at the first error, so a list with an unknown designator after this one is no second error.
 template <auto const& Problem>
-struct refused_argument {
+struct refusing_argument {
   template <class T>
-  constexpr refused_argument(T const&, bool = (static_cast<void>(refusal_of<Problem>{}), true)) noexcept {}
-  constexpr refused_argument(std::initializer_list<any_argument>,
+  constexpr refusing_argument(T const&, bool = (static_cast<void>(refusal_of<Problem>{}), true)) noexcept {}
+  constexpr refusing_argument(std::initializer_list<any_argument>,
                              bool = (static_cast<void>(refusal_of<Problem>{}), true)) noexcept {}
 };
 
 /// The parameter of a template that reports `Problem`, of which nothing is deduced:
 ///
 ///     template <class Options = fit_options>
-///     void fit(refused<wrong_options_problem<Options>>, any_options);
+///     void fit(refusing<wrong_options_problem<Options>>, any_options);
 template <auto const& Problem>
-using refused = typename verdict_box<refused_argument<Problem>>::type;
+using refusing = typename verdict_box<refusing_argument<Problem>>::type;
 
 }  // namespace stagecraft::diagnostics

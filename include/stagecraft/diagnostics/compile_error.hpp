@@ -162,16 +162,19 @@ constexpr auto box_verdict() {
 template <auto const& Problem>
 using verdict_on = typename decltype(box_verdict<Problem>())::type;
 
+/// True if the text of an error is that of a static_assert, and not among the template arguments that compilers print.
+#if (defined(__cpp_static_assert) && __cpp_static_assert >= 202306L) || \
+    (defined(__clang__) && __clang_major__ >= 20 && !defined(__apple_build_version__))
+inline constexpr bool asserts_texts = true;
+#else
+inline constexpr bool asserts_texts = false;
+#endif
+
 template <class Verdict>
 struct refusal;
 template <piece... Text>
 struct refusal<verdict<Text...>> {
-#if (defined(__cpp_static_assert) && __cpp_static_assert >= 202306L) || \
-    (defined(__clang__) && __clang_major__ >= 20 && !defined(__apple_build_version__))
-  using type = verdict<Text...>;
-#else
-  using type = model_error<Text...>;
-#endif
+  using type = std::conditional_t<asserts_texts, verdict<Text...>, model_error<Text...>>;
 };
 
 /// A class of which no value can be made; the error has the text of the diagnostic, which has one.
