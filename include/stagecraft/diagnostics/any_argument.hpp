@@ -15,8 +15,8 @@ struct any_argument {
   friend constexpr bool operator==(any_argument const&, any_argument const&) = default;
 };
 
-/// Takes a list with designators, such as `{.epoch = 2}`, whatever they are: GCC then says which name is unknown, and
-/// goes on to the function. Clang takes such a list for `...` only.
+/// Takes a list with designators, such as `{.epoch = 2}`, whatever they are. If GCC comes to convert such a list, it
+/// says which name is unknown. Clang takes such a list for `...` only.
 using any_options = any_argument const (&)[];
 
 /// Takes any argument, as `any_argument` does, and reports `Problem` in the conversion: compilers convert the arguments
@@ -26,7 +26,7 @@ struct refusing_argument {
   template <class T>
   constexpr refusing_argument(T const&, bool = (static_cast<void>(refusal_of<Problem>{}), true)) noexcept {}
   constexpr refusing_argument(std::initializer_list<any_argument>,
-                             bool = (static_cast<void>(refusal_of<Problem>{}), true)) noexcept {}
+                              bool = (static_cast<void>(refusal_of<Problem>{}), true)) noexcept {}
 };
 
 /// The parameter of a template that reports `Problem`, of which nothing is deduced:

@@ -23,8 +23,8 @@ inline constexpr diagnostic wrong_callback_options_problem = [] {
   return problem;
 }();
 
-/// The error E4141 as a type. A deleted constructor that takes any options has it as the default of a template parameter,
-/// which compilers print; so they print no error of their own of an option that they do not know.
+/// The error E4141 as a type. A deleted constructor that takes any options has it as the default of a template
+/// parameter, which compilers print; so they print no error of their own of an option that they do not know.
 template <class Options>
 using wrong_callback_options = refusal_of<wrong_callback_options_problem<Options>>;
 
