@@ -133,8 +133,8 @@ class cluster_trainer : public Trainer {
 
 namespace stagecraft::trainers {
 
-template <class Machine, ranks Ranks>
-struct trainer_on<mpi::cluster_machine<Machine, Ranks>> {
+template <class Machine, ranks Ranks, network Network>
+struct trainer_on<mpi::cluster_machine<Machine, Ranks, Network>> {
   template <class Trainer>
   using type = mpi::cluster_trainer<Trainer, Ranks>;
 };

@@ -248,8 +248,8 @@ struct rank_processes {
 
 namespace stagecraft::engine {
 
-template <class Machine, ranks Ranks>
-struct processes_of_machine<mpi::cluster_machine<Machine, Ranks>> {
+template <class Machine, ranks Ranks, network Network>
+struct processes_of_machine<mpi::cluster_machine<Machine, Ranks, Network>> {
   using type = mpi::rank_processes<Ranks>;
 };
 
