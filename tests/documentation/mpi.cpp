@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The snippets of docs/machines.md: they compile as they stand there (tests/architecture/snippets.py compares them).
+#include <stagecraft/io/backup_and_restore.hpp>
 #include <stagecraft/ipu.hpp>
 #include <stagecraft/mpi.hpp>
 #include <stagecraft/mpi/cluster_profile.hpp>
@@ -32,4 +33,10 @@ static_assert(priced.efficiency() < priced.efficiency({.by = sc::gradient_sums::
 int main() {
   sc::trainer<network, training, machine> model;
   model.fit(x, y, {.epochs = 2});
+}
+
+void go_on() {
+  sc::trainer<network, training, machine> model;
+  sc::callbacks::backup_and_restore backup(model, "backup");  // the first rank reads it, all go on from there
+  model.fit(x, y, {.epochs = 50, .callbacks = {&backup}, .initial_epoch = backup.initial_epoch()});
 }
