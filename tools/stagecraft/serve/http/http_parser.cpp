@@ -8,6 +8,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/basic_parser.hpp>
 #include <boost/beast/http/error.hpp>
+#include <boost/none.hpp>
 #include <cctype>
 #include <cstdint>
 #include <limits>
@@ -51,8 +52,8 @@ std::string_view http_head::value(std::string_view name) const {
 class http_parser::machine final : public http::basic_parser<true> {
  public:
   machine(http_head& head, std::string_view& body) : head_(head), body_(body) {
-    // The session has limits of its own.
-    body_limit(std::numeric_limits<std::uint64_t>::max());
+    // The session has limits of its own. A limit here would be charged again each time the line of a chunk is read.
+    body_limit(boost::none);
     header_limit(std::numeric_limits<std::uint32_t>::max());
   }
 
