@@ -178,30 +178,29 @@ class model_predictor : trained_model<session_of_run<M, Settings::value, Machine
 
   /// Options that do not exist are E4084.
   template <class Options = predict_options>
-  auto predict(any_argument, any_options) noexcept(report<wrong_run_options_problem<Options>>()) {
+  auto predict(refusing<wrong_run_options_problem<Options>>, any_options) {
     return predict(sample_set{});
   }
   template <class Options = predict_options>
-  auto predict(any_argument, ...) noexcept(report<wrong_run_options_problem<Options>>()) {
+  auto predict(refusing<wrong_run_options_problem<Options>>, ...) {
     return predict(sample_set{});
   }
 
   // These need a loss: E4095.
   template <fixed_name Function = "fit">
-  std::array<double, 2> fit(any_argument, any_argument, ...) noexcept(report<no_loss_problem<Function>>()) {
+  std::array<double, 2> fit(refusing<no_loss_problem<Function>>, any_argument, ...) {
     return {};
   }
   template <fixed_name Function = "fit">
-  std::array<double, 2> fit(any_argument, any_argument, any_options) noexcept(report<no_loss_problem<Function>>()) {
+  std::array<double, 2> fit(refusing<no_loss_problem<Function>>, any_argument, any_options) {
     return {};
   }
   template <fixed_name Function = "evaluate">
-  std::array<double, 2> evaluate(any_argument, any_argument, ...) noexcept(report<no_loss_problem<Function>>()) {
+  std::array<double, 2> evaluate(refusing<no_loss_problem<Function>>, any_argument, ...) {
     return {};
   }
   template <fixed_name Function = "evaluate">
-  std::array<double, 2> evaluate(any_argument, any_argument,
-                                 any_options) noexcept(report<no_loss_problem<Function>>()) {
+  std::array<double, 2> evaluate(refusing<no_loss_problem<Function>>, any_argument, any_options) {
     return {};
   }
 };

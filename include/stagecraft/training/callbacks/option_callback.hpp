@@ -23,8 +23,17 @@ inline constexpr diagnostic wrong_callback_options_problem = [] {
   return problem;
 }();
 
+/// The error E4141 as a type. A deleted constructor that takes any options has it as the default of a template
+/// parameter, which compilers print; so they print no error of their own of an option that they do not know.
+template <class Options>
+using wrong_callback_options = refusal_of<wrong_callback_options_problem<Options>>;
+
 /// Base of callbacks with the options `Options`, which lists their names in `order`. A callback takes its constructors
-/// (`using option_callback::option_callback`) after its own; they report E4141 and stand in.
+/// (`using option_callback::option_callback`) after its own; they report E4141. One whose first argument is its options
+/// deletes that constructor itself, since GCC has three errors of an inherited one:
+///
+///     template <class Error = wrong_callback_options<my_options>>
+///     explicit my_callback(any_options) = delete;
 template <class Options>
 class option_callback : public callback {
  protected:
@@ -32,15 +41,19 @@ class option_callback : public callback {
 
  public:
   template <class O = Options>
-  explicit option_callback(any_options) noexcept(report<wrong_callback_options_problem<O>>()) {}
+  option_callback(refusing<wrong_callback_options_problem<O>>, any_options) {}
   template <class O = Options>
-  option_callback(any_argument, any_options) noexcept(report<wrong_callback_options_problem<O>>()) {}
-  template <class O = Options>
-  option_callback(any_argument, any_argument, any_options) noexcept(report<wrong_callback_options_problem<O>>()) {}
+  option_callback(refusing<wrong_callback_options_problem<O>>, any_argument, any_options) {}
 #if defined(__clang__)
-  // Clang takes a list with designators for this one alone. GCC 12 would take it for a conversion of the first argument
-  // of any constructor, such as the name of a file.
+  // Clang takes a list with designators for `...` alone. GCC 12 would take it for a conversion of the first argument of
+  // any constructor, such as the name of a file.
   template <class O = Options>
+  option_callback(refusing<wrong_callback_options_problem<O>>, ...) {}
+  template <class O = Options, class Error = wrong_callback_options<O>>
+    requires(!asserts_texts)
+  explicit option_callback(...) = delete;
+  template <class O = Options>
+    requires asserts_texts
   explicit option_callback(...) noexcept(report<wrong_callback_options_problem<O>>()) {}
 #endif
 };
