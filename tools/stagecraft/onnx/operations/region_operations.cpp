@@ -16,7 +16,7 @@ double real_of(std::int64_t number) { return static_cast<double>(number); }
 
 constexpr std::int64_t most_length = 1 << 16;
 
-/// Adds and multiplies numbers to what a node gives.
+/// A tensor times a number, plus another number.
 std::string scaled(node_maker const& make, std::string const& x, double factor, double summand) {
   auto const y = factor == 1 ? x : make("Mul", {x, make.real(factor)});
   return summand == 0 ? y : make("Add", {y, make.real(summand)});
@@ -182,6 +182,7 @@ void align_regions(trace& to, onnx_node const& node) {
 /// Puts elements back where a pooling took them from; all other elements are 0.
 void undo_max_pooling(trace& to, onnx_node const& node) {
   node_maker const make(to, node);
+  if (!has_input(node, 0) || !has_input(node, 1)) throw unsupported("lacks inputs");
   if (!to.is_one_sample()) throw unsupported("names places among all samples, which stay apart here");
   int const rank = to.tensor(node, 0).rank;
   if (rank < 3) throw unsupported("has an input of " + std::to_string(rank) + " axes");
@@ -209,7 +210,7 @@ void undo_max_pooling(trace& to, onnx_node const& node) {
   put.type = "ScatterElements";
   put.inputs = {
       to.add_constant({{static_cast<std::int64_t>(count)}, std::vector<double>(std::size_t(count), 0), false}),
-      make("Reshape", {node.inputs.at(1), flat}), make("Reshape", {node.inputs.at(0), flat})};
+      make("Reshape", {node.inputs[1], flat}), make("Reshape", {node.inputs[0], flat})};
   auto& reduction = put.attributes["reduction"];
   reduction.kind = onnx_kind::text, reduction.text = "add";
   auto y = make("Reshape", {make.of(std::move(put)), make.whole(shape)});

@@ -136,7 +136,8 @@ std::pair<int, bool> bits_of(int type) {
 /// Moves bits by known numbers of places. A float that holds a whole number holds each result exactly: products with
 /// powers of two, `fmod` and `floor` do not round, and what is shifted out leaves fewer digits.
 void bit_shift(trace& to, onnx_node const& node) {
-  auto const [bits, has_sign] = bits_of(to.type_of(node.inputs.at(0)));
+  if (!has_input(node, 0)) throw unsupported("lacks inputs");
+  auto const [bits, has_sign] = bits_of(to.type_of(node.inputs[0]));
   if (bits == 0) throw unsupported("shifts numbers of a type that is not here");
   auto const direction = node.text("direction", "");
   if (direction != "LEFT" && direction != "RIGHT") throw unsupported("has a direction that is not known");
@@ -181,7 +182,8 @@ void count_sequences(trace& to, onnx_node const& node) {
   auto const mode = node.text("mode", "");
   auto const* const given = node.find("weights");
   if (pool.empty() || begins.empty() || columns.empty()) throw unsupported("has a pool of texts, or none");
-  if (least < 1 || largest < least || skips < 0 || skips > 64 || (mode != "TF" && mode != "IDF" && mode != "TFIDF"))
+  if (least < 1 || largest < least || largest > 64 || skips < 0 || skips > 64 ||
+      (mode != "TF" && mode != "IDF" && mode != "TFIDF"))
     throw unsupported("has lengths of sequences or a mode that are not here");
   std::int64_t width = 0;
   for (auto const each : columns) {
@@ -274,7 +276,10 @@ void add_state_operations(std::map<std::string, onnx_converter>& to) {
   to["LinearAttention"] = [](trace& t, onnx_node const& node) { linear_attention(t, node).run(); };
   to["TensorScatter"] = tensor_scatter, to["BitShift"] = bit_shift;
   to["TfIdfVectorizer"] = count_sequences, to["Det"] = determinant;
-  to["OptionalGetElement"] = [](trace& t, onnx_node const& node) { t.set_alias(node, node.inputs.at(0), 0); };
+  to["OptionalGetElement"] = [](trace& t, onnx_node const& node) {
+    if (!has_input(node, 0)) throw unsupported("lacks inputs");
+    t.set_alias(node, node.inputs[0], 0);
+  };
 }
 
 }  // namespace stagecraft::tool
