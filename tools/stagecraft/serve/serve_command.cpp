@@ -94,7 +94,8 @@ void serve(serve_command const& command, server_state& state, signal_set const& 
   state.is_stopping = true;
   front.stop();
   if (rpc != nullptr) rpc->begin_stop();
-  while (!is_answered || (rpc != nullptr && !rpc->has_stopped())) {  // polls, since the system may refuse one more thread
+  while (!is_answered ||
+         (rpc != nullptr && !rpc->has_stopped())) {  // polls, since the system may refuse one more thread
     constexpr std::chrono::milliseconds pause{5};
     int const signal = signals.wait_for(pause);
     if (signal != 0 && signal != SIGHUP) leave("ended before all requests were answered", 1);
@@ -140,8 +141,8 @@ void serve_command::run() const {
 
 void add_serve_command(CLI::App& app) {
   auto const command = std::make_shared<serve_command>();
-  auto* const own =
-      app.add_subcommand("serve", "Serves applications by HTTP and gRPC, with the APIs of TensorFlow Serving and KServe");
+  auto* const own = app.add_subcommand(
+      "serve", "Serves applications by HTTP and gRPC, with the APIs of TensorFlow Serving and KServe");
   auto* const model_name =
       own->add_option("--model_name", command->model_name, "The name of the model of --model_base_path")
           ->capture_default_str();
@@ -152,8 +153,9 @@ void add_serve_command(CLI::App& app) {
   own->add_option("--rest_api_port", command->rest_api_port, "The port; 0: any that is free")
       ->capture_default_str()
       ->check(CLI::Range(0, 65535));
-  own->add_option("--grpc_port", command->grpc_port,
-                  "The port of gRPC, with TensorFlow Serving's and KServe's services; 0: any that is free; default: none")
+  own->add_option(
+         "--grpc_port", command->grpc_port,
+         "The port of gRPC, with TensorFlow Serving's and KServe's services; 0: any that is free; default: none")
       ->check(CLI::Range(0, 65535));
   own->add_option("--rest_api_num_threads", command->num_threads, "Calls that are answered at the same time")
       ->capture_default_str()

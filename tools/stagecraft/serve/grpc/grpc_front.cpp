@@ -4,13 +4,13 @@
 #include "serve/server_calls.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
 #include <grpcpp/resource_quota.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
-#include <algorithm>
-#include <atomic>
-#include <condition_variable>
 #include <limits>
 #include <mutex>
 #include <thread>

@@ -23,9 +23,10 @@ void check_parameters(Parameters const& parameters, std::string const& of) {
     auto const found = parameters.find(each);
     if (found == parameters.end()) continue;
     auto const& value = found->second;
-    bool const is_none = value.parameter_choice_case() == api::InferParameter::kInt64Param
-                             ? value.int64_param() == 0
-                             : value.parameter_choice_case() == api::InferParameter::kUint64Param && value.uint64_param() == 0;
+    bool const is_none =
+        value.parameter_choice_case() == api::InferParameter::kInt64Param
+            ? value.int64_param() == 0
+            : value.parameter_choice_case() == api::InferParameter::kUint64Param && value.uint64_param() == 0;
     if (!is_none) throw http_error{400, of + " has the parameter '" + each + "', which is not taken"};
   }
 }
@@ -45,8 +46,8 @@ std::chrono::microseconds time_of(rpc_call const& call, api::ModelInferRequest c
   return most;
 }
 
-/// Calls `with(list)` with the contents of a type, and counts the numbers of all lists in `count`. Throws http_error 400
-/// for half precision, which has raw contents alone.
+/// Calls `with(list)` with the contents of a type, and counts the numbers of all lists in `count`. Throws http_error
+/// 400 for half precision, which has raw contents alone.
 template <class With>
 auto with_contents(std::string const& input, element_type type, api::InferTensorContents const& contents,
                    With const& with) {
@@ -65,7 +66,8 @@ auto with_contents(std::string const& input, element_type type, api::InferTensor
     case element_type::float16:
     case element_type::bfloat16: break;
   }
-  throw http_error{400, "input '" + input + "' has datatype '" + std::string(type == element_type::float16 ? "FP16" : "BF16") +
+  throw http_error{400, "input '" + input + "' has datatype '" +
+                            std::string(type == element_type::float16 ? "FP16" : "BF16") +
                             "', which raw_input_contents alone can hold"};
 }
 
@@ -80,8 +82,8 @@ std::vector<float> numbers_of(api::ModelInferRequest::InferInputTensor const& in
   auto const& name = input.name();
   auto const size = static_cast<std::size_t>(element_count(name, shape));
   auto const fail = [&](std::size_t found, std::string const& what, std::size_t expected) {
-    throw http_error{400, "input '" + name + "' has " + std::to_string(found) + what + ", expected " +
-                              std::to_string(expected)};
+    throw http_error{
+        400, "input '" + name + "' has " + std::to_string(found) + what + ", expected " + std::to_string(expected)};
   };
   if (raw != nullptr) {
     if (all_contents(input.contents()) > 0)

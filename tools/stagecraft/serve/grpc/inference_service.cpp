@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // KServe's GRPCInferenceService: what is asked about the server and its models.
-#include "serve/grpc/inference_stream.hpp"
 #include "serve/grpc/infer_call.hpp"
+#include "serve/grpc/inference_stream.hpp"
 #include "serve/grpc/services.hpp"
 
 namespace stagecraft::tool {

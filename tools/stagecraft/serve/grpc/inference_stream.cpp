@@ -20,8 +20,7 @@ class inference_stream final : public inference_streams::reactor {
       all_.streams_.insert(this);
     }
     rpc_call call(core_, context_);
-    auto const status = guarded(
-        call, true, [](rpc_call&) {}, false);
+    auto const status = guarded(call, true, [](rpc_call&) {}, false);
     if (!status.ok() || ends)
       finish(status.ok() ? ending() : status);
     else

@@ -35,8 +35,7 @@ void predict(rpc_call& call, api::PredictRequest const& request, api::PredictRes
   for (auto const& name : request.output_filter()) wanted.push_back(place_of_output(known.outputs, name));
   for (std::size_t i = 0; request.output_filter().empty() && i < known.outputs.size(); ++i) wanted.push_back(i);
   auto const samples = inputs.samples;
-  auto const outputs =
-      call.calls().call(version, std::move(inputs.values), samples, call.counted(), call.time_left());
+  auto const outputs = call.calls().call(version, std::move(inputs.values), samples, call.counted(), call.time_left());
   for (auto const place : wanted) {
     auto& tensor = (*response.mutable_outputs())[known.outputs[place].name];
     tensor.Clear();

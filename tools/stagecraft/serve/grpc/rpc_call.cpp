@@ -33,10 +33,9 @@ void rpc_call::check_token() const {
   if (core_.options.token.empty()) return;
   auto const& sent = context_.client_metadata();
   auto const found = sent.find("authorization");
-  auto const value = found == sent.end() ? std::string_view()
-                                         : std::string_view(found->second.data(), found->second.length());
-  if (!is_same_token(bearer_token(value), core_.options.token))
-    throw http_error{401, "a bearer token is asked for"};
+  auto const value =
+      found == sent.end() ? std::string_view() : std::string_view(found->second.data(), found->second.length());
+  if (!is_same_token(bearer_token(value), core_.options.token)) throw http_error{401, "a bearer token is asked for"};
 }
 
 grpc::Status status_of(http_error const& why) {

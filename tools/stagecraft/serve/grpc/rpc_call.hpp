@@ -7,11 +7,11 @@
 #include "serve/http/worker_pool.hpp"
 #include "serve/server_calls.hpp"
 
-#include <grpcpp/server_context.h>
-#include <grpcpp/support/server_callback.h>
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/server_callback.h>
 #include <memory>
 #include <new>
 #include <optional>

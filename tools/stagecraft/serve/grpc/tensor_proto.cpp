@@ -65,8 +65,8 @@ std::vector<float> numbers_of(rpc_call& call, std::string const& input, tensorfl
   auto const size = static_cast<std::size_t>(element_count(input, shape));
   auto const element_size = io::facts_of(*type).size;
   auto const fail_of_length = [&](std::size_t count, std::string const& what, std::size_t expected) {
-    throw http_error{400, "input '" + input + "' has " + std::to_string(count) + what + ", expected " +
-                              std::to_string(expected)};
+    throw http_error{
+        400, "input '" + input + "' has " + std::to_string(count) + what + ", expected " + std::to_string(expected)};
   };
   // A short list may stand for a shape of any size.
   if (size > call.options().max_bytes_in_flight / sizeof(float))
@@ -74,7 +74,8 @@ std::vector<float> numbers_of(rpc_call& call, std::string const& input, tensorfl
                               " bytes of numbers"};
   call.count_bytes(size * sizeof(float));
   if (auto const& bytes = tensor.tensor_content(); !bytes.empty()) {
-    if (bytes.size() != size * element_size) fail_of_length(bytes.size(), " bytes of tensor_content", size * element_size);
+    if (bytes.size() != size * element_size)
+      fail_of_length(bytes.size(), " bytes of tensor_content", size * element_size);
     return numbers_of_bytes(input, *type, shape, bytes);
   }
   return with_list(tensor, *type, [&](auto const* values, std::size_t count) {

@@ -16,9 +16,9 @@ namespace stagecraft::tool {
 [[nodiscard]] std::vector<std::int64_t> shape_of(std::string const& input, tensorflow::TensorShapeProto const& shape);
 
 /// The numbers of an input, as many as its shape has. A list that is shorter than the shape is continued by its last
-/// number, an empty one is zeros, as TensorFlow does; the call counts their bytes first. Throws http_error 400 for types
-/// without numbers, for bytes and lists that do not fit the type and shape, and for numbers that the type or float32
-/// cannot hold.
+/// number, an empty one is zeros, as TensorFlow does; the call counts their bytes first. Throws http_error 400 for
+/// types without numbers, for bytes and lists that do not fit the type and shape, and for numbers that the type or
+/// float32 cannot hold.
 [[nodiscard]] std::vector<float> numbers_of(rpc_call& call, std::string const& input,
                                             tensorflow::TensorProto const& tensor,
                                             std::vector<std::int64_t> const& shape);

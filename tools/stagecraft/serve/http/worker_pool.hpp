@@ -48,7 +48,8 @@ class worker_pool {
 };
 
 template <class Task>
-worker_pool<Task>::worker_pool(std::size_t most_threads, std::size_t most_waiting, std::function<void(task_pointer)> work)
+worker_pool<Task>::worker_pool(std::size_t most_threads, std::size_t most_waiting,
+                               std::function<void(task_pointer)> work)
     : most_threads_(most_threads), most_waiting_(most_waiting), work_(std::move(work)) {
   begin_thread();
 }
