@@ -75,6 +75,7 @@ class inference_stream final : public inference_streams::reactor {
     void run() noexcept override {
       auto const status = guarded(call, false, [this](rpc_call& one) {
         one.count_bytes(owner.request_.ByteSizeLong());
+        owner.response_.Clear();
         infer(one, owner.request_, *owner.response_.mutable_infer_response());
       });
       call.counted().clear();
