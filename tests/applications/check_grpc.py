@@ -114,6 +114,7 @@ def check_end():
     server = Server("--grpc_port", 0)
     with subprocess.Popen([CLIENT, f"localhost:{server.grpc}", "load"], stdout=subprocess.PIPE, text=True) as client:
         check("begun", client.stdout.readline() == "begun\n")
+        time.sleep(0.3)
         server.end()
         out = client.communicate(timeout=120)[0]
         check("load", client.returncode == 0, out)

@@ -97,6 +97,25 @@ def check_tensorflow(port):
     return first
 
 
+def scores_of_tensorflow(address, pixels, size):
+    stub = prediction_service_pb2_grpc.PredictionServiceStub(grpc.insecure_channel(address))
+    request = predict_pb2.PredictRequest()
+    request.model_spec.name = "scores"
+    request.inputs["pixels"].CopyFrom(tf.make_tensor_proto(pixels))
+    request.inputs["size"].CopyFrom(tf.make_tensor_proto(size))
+    scores = tf.make_ndarray(stub.Predict(request, timeout=5).outputs["scores"])
+    return scores
+
+
+def scores_of_triton(address, pixels, size):
+    client = triton.InferenceServerClient(address)
+    inputs = [triton.InferInput("pixels", list(pixels.shape), "UINT8"), triton.InferInput("size", list(size.shape), "FP32")]
+    inputs[0].set_data_from_numpy(pixels)
+    inputs[1].set_data_from_numpy(size)
+    scores = client.infer("scores", inputs).as_numpy("scores")
+    return scores
+
+
 def wrong_booleans():
     """Booleans of which one is 2."""
     tensor = tf.make_tensor_proto(numpy.zeros(SIZE.shape, bool))
@@ -216,7 +235,10 @@ server = subprocess.Popen([TOOL, "serve", "--rest_api_port", "0", "--grpc_port",
                           stdout=subprocess.PIPE, text=True)
 try:
     port = next(int(line.split(" ")[4].rsplit(":", 1)[1]) for line in server.stdout if line.startswith("Running gRPC ModelServer at "))
-    check_triton(port, check_tensorflow(port))
+    first = check_tensorflow(port)
+    check_triton(port, first)
+    for ask in scores_of_tensorflow, scores_of_triton:
+        check("the page's example", (ask(f"localhost:{port}", PIXELS.astype("uint8"), SIZE.astype("float32")) == first["scores"]).all(), ask)
 finally:
     server.terminate()
     check("end", server.wait(timeout=60) == 0, server.returncode)

@@ -50,7 +50,7 @@ struct server_state {
 [[nodiscard]] std::vector<std::vector<float>> call_version(server_state& state, served_version const& version,
                                                            std::vector<std::vector<float>> inputs, std::int64_t samples,
                                                            counted_bytes& counted);
-/// The same within a time of its own, 0: any.
+/// Does the same within `time`, 0: any.
 [[nodiscard]] std::vector<std::vector<float>> call_version(server_state& state, served_version const& version,
                                                            std::vector<std::vector<float>> inputs, std::int64_t samples,
                                                            counted_bytes& counted, std::chrono::microseconds time);

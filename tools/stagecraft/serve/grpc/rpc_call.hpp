@@ -53,7 +53,7 @@ class rpc_call {
   void count_bytes(std::size_t bytes);
   /// The time that is left for the call, 0: any. Throws http_error 504 if none is left.
   [[nodiscard]] std::chrono::microseconds time_left() const;
-  /// The same for a call that may take `most`, 0: any.
+  /// The time that is left for a call that may take `most`, 0: any.
   [[nodiscard]] std::chrono::microseconds time_left(std::chrono::microseconds most) const;
   [[nodiscard]] counted_bytes& counted() noexcept { return counted_; }
   [[nodiscard]] server_calls& calls() const noexcept { return core_.calls; }
