@@ -338,7 +338,8 @@ class list_steps {
   static inline void multiply(step_memory& memory) {
     constexpr auto what = as<operations::product>(Id);
     constexpr int left = operand(Id, 0), right = operand(Id, 1);
-    constexpr extents a = shape_of(left), b = shape_of(right), whole = shape_of(weight_of(right)), y = shape_of(Id);
+    [[maybe_unused]] constexpr extents b = shape_of(right);
+    constexpr extents a = shape_of(left), whole = shape_of(weight_of(right)), y = shape_of(Id);
     static constexpr product_loops one{.rows = y[-2],
                                        .inner = what.inner(a),
                                        .columns = y[-1],
