@@ -74,11 +74,6 @@ namespace stagecraft::engine {
 using namespace plan;
 }  // namespace stagecraft::engine
 
-/// predict/: predictors without an operating system.
-namespace stagecraft::predictors {
-using namespace engine;
-}  // namespace stagecraft::predictors
-
 /// host/: how the host carries a plan out.
 namespace stagecraft::cpu {
 using namespace engine;

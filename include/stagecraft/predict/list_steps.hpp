@@ -45,18 +45,6 @@ class list_steps {
   static constexpr int size_of(int id) { return static_cast<int>(shape_of(id).size()); }
   static constexpr int count = static_cast<int>(Plan.forward.size());
 
-  /// Floats from one place of an axis to the next.
-  static constexpr int stride(extents const& of, int axis) {
-    int product = 1;
-    for (int i = axis + 1; i < of.rank; ++i) product *= of[i];
-    return product;
-  }
-  /// The stride along an axis of a wider result, in which the tensor is repeated along axes of length 1.
-  static constexpr int repeating_stride(extents const& of, int axis, int rank) {
-    int const own = axis - (rank - of.rank);
-    return own < 0 || of[own] == 1 ? 0 : stride(of, own);
-  }
-
   // Products read columns of a weight where it lies.
 
   /// Columns of a matrix of weights, which products alone read: they are not copied.
@@ -94,7 +82,8 @@ class list_steps {
             i == 1 &&
             ((is<operations::product>(id) && !as<operations::product>(id).transpose_b && shape_of(from).rank == 2) ||
              is<operations::convolution>(id));
-        if (!is_factor && !is_part_of_weight(id)) return place.index;
+        bool const has_its_columns = shape_of(from).rank > 0 && shape_of(from)[-1] == Weights::columns_of(place.index);
+        if (!has_its_columns || !(is_factor || is_part_of_weight(id))) return place.index;
       }
     return -1;
   }();
@@ -393,16 +382,6 @@ class list_steps {
       loops.add(result[axis], {stride(result, axis), is<operations::transpose>(id)
                                                          ? stride(from, as<operations::transpose>(id).order[axis])
                                                          : repeating_stride(from, axis, result.rank)});
-    return loops;
-  }
-  /// A tensor, and every `step`-th place of an axis of a longer one. `reads_whole`: the longer one is the source.
-  static constexpr nested_loops<2> part_axes(extents const& part, extents const& whole, int along, int step,
-                                             bool reads_whole) {
-    nested_loops<2> loops;
-    for (int axis = 0; axis < part.rank; ++axis) {
-      int const own = stride(part, axis), other = stride(whole, axis) * (axis == along ? step : 1);
-      loops.add(part[axis], {reads_whole ? own : other, reads_whole ? other : own});
-    }
     return loops;
   }
 };

@@ -9,7 +9,9 @@
 #include <stagecraft/operations/kinds/windows.hpp>
 #include <cstdint>
 
+/// predict/: predictors without an operating system. Like other rooms it sees the names of those below.
 namespace stagecraft::predictors {
+using namespace engine;
 
 /// The lengths of nested loops, and the floats from one place of an axis to the next in each of `Arrays` arrays.
 template <int Arrays>
@@ -51,6 +53,29 @@ struct nested_loops {
   [[nodiscard]] int row_length() const { return rank > 0 ? lengths[rank - 1] : 1; }
   [[nodiscard]] int row_stride(int array) const { return rank > 0 ? strides[rank - 1][array] : 0; }
 };
+
+/// Floats from one place of an axis to the next.
+constexpr int stride(operations::extents const& of, int axis) {
+  int product = 1;
+  for (int i = axis + 1; i < of.rank; ++i) product *= of[i];
+  return product;
+}
+/// The stride along an axis of a wider result, in which the tensor is repeated along axes of length 1.
+constexpr int repeating_stride(operations::extents const& of, int axis, int rank) {
+  int const own = axis - (rank - of.rank);
+  return own < 0 || of[own] == 1 ? 0 : stride(of, own);
+}
+/// The loops over a tensor, and every `step`-th place of an axis of a longer one. `reads_whole`: the longer one is the
+/// source.
+constexpr nested_loops<2> part_axes(operations::extents const& part, operations::extents const& whole, int along,
+                                    int step, bool reads_whole) {
+  nested_loops<2> loops;
+  for (int axis = 0; axis < part.rank; ++axis) {
+    int const own = stride(part, axis), other = stride(whole, axis) * (axis == along ? step : 1);
+    loops.add(part[axis], {reads_whole ? own : other, reads_whole ? other : own});
+  }
+  return loops;
+}
 
 /// A function of one, two or three numbers. The maximum and the minimum are NaN if an argument is.
 template <operations::function F>
@@ -191,7 +216,7 @@ template <bool IsPlain, class Numbers>
 struct window_loops {
   operations::window along[3]{};
   int in[3]{1, 1, 1}, out[3]{1, 1, 1};
-  int channels = 1;  ///< of the input
+  int channels = 1;  ///< channels of the input
   int filters = 1;   ///< channels of the output
   int groups = 1;
 

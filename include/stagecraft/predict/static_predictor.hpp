@@ -66,17 +66,36 @@ constexpr diagnostic find_problem_of_call() {
 /// The numbers of a weight that come from an array: states stand in the predictor.
 constexpr bool is_constant(parameter const& weight) { return !weight.between_batches; }
 
-/// The weight of the model that entry `index` of the arrays is.
+/// The arrays of the weights: found by their names, or by their places if they have none.
 template <class M, auto const& Weights>
 struct weights_of_model {
   static constexpr auto const& graph = graph_of<M>;
   static constexpr int given = static_cast<int>(std::size(Weights));
 
-  static constexpr int entry_of(int parameter) {
-    int entry = 0;
-    for (int i = 0; i < parameter; ++i) entry += is_constant(graph.parameters[i]) ? 1 : 0;
+  static constexpr bool have_names = !Weights[0].name.empty();
+
+  /// The array of a weight; -1 if no array, or more than one, has its name.
+  static constexpr int find_entry(int parameter) {
+    int entry = have_names ? -1 : 0;
+    if (!have_names) {
+      for (int i = 0; i < parameter; ++i) entry += is_constant(graph.parameters[i]) ? 1 : 0;
+      return entry;
+    }
+    std::string_view const layer = graph.layer(graph.layer_of_parameter(parameter)).name;
+    for (int i = 0; i < given; ++i)
+      if (Weights[i].is_named(layer, graph.parameters[parameter].name)) {
+        if (entry >= 0) return -1;
+        entry = i;
+      }
     return entry;
   }
+  static constexpr auto entries = [] {
+    std::array<int, graph.parameters.size()> result{};
+    for (int i = 0; i < static_cast<int>(result.size()); ++i)
+      if (is_constant(graph.parameters[i])) result[i] = find_entry(i);
+    return result;
+  }();
+  static constexpr int entry_of(int parameter) { return entries[parameter]; }
   static constexpr std::size_t bytes() {
     std::size_t sum = 0;
     for (constant_weight const& each : Weights) sum += each.size_in_bytes();
@@ -84,7 +103,8 @@ struct weights_of_model {
   }
   static constexpr diagnostic find_problem() {
     diagnostic problem;
-    int const all = entry_of(static_cast<int>(graph.parameters.size()));
+    int all = 0;
+    for (parameter const& each : graph.parameters) all += is_constant(each) ? 1 : 0;
     if (given != all) {
       problem.report(4185, "model '", graph.name(), "' has ", all, " weights, but ", given, " arrays are given");
       return problem;
@@ -92,6 +112,11 @@ struct weights_of_model {
     for (int i = 0; i < static_cast<int>(graph.parameters.size()); ++i) {
       auto const& weight = graph.parameters[i];
       if (!is_constant(weight)) continue;
+      if (entry_of(i) < 0) {
+        problem.report(4185, "weight '", weight.name, "' of layer '", graph.layer(graph.layer_of_parameter(i)).name,
+                       "' needs an array of its own with its name, '<layer>/<weight>:0'");
+        return problem;
+      }
       constant_weight const& array = Weights[entry_of(i)];
       if (array.count == static_cast<std::size_t>(weight.size()) &&
           (array.bytes == nullptr || array.columns == static_cast<std::size_t>(weight.shape.back())))
@@ -113,6 +138,7 @@ struct weights_of_layer {
 
   static constexpr bool is_state(int index) { return All::graph.parameters[first + index].between_batches; }
   static constexpr constant_weight of(int index) { return Weights[All::entry_of(first + index)]; }
+  static constexpr int columns_of(int index) { return static_cast<int>(of(index).columns); }
   static constexpr bool has_bytes(int index) { return !is_state(index) && of(index).bytes != nullptr; }
 };
 
@@ -247,8 +273,12 @@ class model_memory {
 /// The first problem of a model and its weights: E1230, E4185, E4186.
 template <class M, auto const& Weights>
 constexpr diagnostic find_problem() {
-  constexpr auto const& graph = graph_of<M>;
   diagnostic problem;
+  if constexpr (is_invalid<M>) {
+    problem.already_reported();
+    return problem;
+  }
+  constexpr auto const& graph = graph_of<M>;
   int inputs = 0;
   for (auto const& each : graph.calls) inputs += each.is_input ? 1 : 0;
   if (inputs != 1 || graph.outputs_of(0).size() != 1 || graph.batch_size() > 1) {
@@ -272,6 +302,19 @@ constexpr diagnostic find_problem() {
 }
 template <class M, auto const& Weights>
 inline constexpr diagnostic problem_of_predictor = find_problem<M, Weights>();
+
+/// Stands for a predictor of a model or of weights that have had their error.
+class refused_predictor {
+ public:
+  static constexpr std::size_t inputs = 1, outputs = 1, weight_bytes = 0, memory_bytes = 0;
+  static constexpr long long flops = 0;
+
+  template <class... Any>
+  std::array<float, 1> operator()(Any const&...) noexcept {
+    return {};
+  }
+  void reset_states() noexcept {}
+};
 
 /// The type that `static_predictor` names.
 template <class M, auto const& Weights>
@@ -314,14 +357,23 @@ class predictor_of_arrays {
   alignas(16) float floats_[memory::memory.floats]{};
 };
 
+template <class M, auto const& Weights, bool Failed = problem_of_predictor<M, Weights>.failed()>
+struct choose_predictor {
+  using type = predictor_of_arrays<M, Weights>;
+};
+template <class M, auto const& Weights>
+struct choose_predictor<M, Weights, true> {
+  using type = refused_predictor;
+};
+
 }  // namespace stagecraft::predictors
 
 namespace stagecraft {
 
 /// A predictor of one sample whose weights are constant arrays, for processors without an operating system. It is a
 /// constant-initialized object, so that its memory is a part of the program's, and uses no exceptions, RTTI, heap,
-/// threads or streams. `Weights`: an array of constant_weight in the order of Keras's `get_weights`, as
-/// `stagecraft export digits --to digits.hpp` writes it.
+/// threads or streams. `Weights`: an array of constant_weight, as `stagecraft export digits --to digits.hpp` writes it;
+/// without names, in the order of the layers' first calls.
 ///
 ///     #include <stagecraft/predict.hpp>
 ///     #include "digits.hpp"
@@ -332,7 +384,7 @@ namespace stagecraft {
 /// out, E4185 weights of another model, E4186 a weight that must be floats.
 template <Model M, auto const& Weights,
           class Verdict = typename detail::early_verdict<predictors::problem_of_predictor<M, Weights>>::checked>
-using static_predictor = typename Verdict::template model<predictors::predictor_of_arrays<M, Weights>>;
+using static_predictor = typename Verdict::template model<typename predictors::choose_predictor<M, Weights>::type>;
 
 }  // namespace stagecraft
 
