@@ -48,7 +48,7 @@ template <class L>
   requires requires { L::steps_by; }
 inline constexpr layer_kernel kernel_of<L> = L::steps_by;
 
-/// Whether the operations of the layer's `call` are its steps although it names a kernel, since its options ask for
+/// True if the operations of the layer's `call` are its steps although it names a kernel, since its options ask for
 /// what the kernel does not do: the layer says so with `constexpr bool runs_by_operations() const`.
 template <class L>
 constexpr bool runs_by_operations(L const& layer) {
@@ -118,7 +118,7 @@ struct call_info {
   stagecraft::shape shape;  ///< the shape of its output, without the batch
   long long flops = 0;      ///< forward FLOPs of one sample; a multiply-add counts as two
 
-  /// Whether it only stands for one of the outputs of the call before, or for a penalty on it: nobody gives it a stage,
+  /// True if it only stands for one of the outputs of the call before, or for a penalty on it: nobody gives it a stage,
   /// or lists it.
   [[nodiscard]] constexpr bool is_part() const noexcept { return output_index >= 0; }
   /// True if it is the call of a layer that users write.

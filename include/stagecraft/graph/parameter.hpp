@@ -104,10 +104,10 @@ struct parameter {
     trainable = false;
     frozen = true;
   }
-  /// Whether its layer changes it in forward steps of training, as batch_normalization its moving mean; what is kept
+  /// True if its layer changes it in forward steps of training, as batch_normalization its moving mean; what is kept
   /// between batches even if the layer is frozen.
   [[nodiscard]] constexpr bool is_state() const noexcept { return !trainable && !frozen; }
-  /// Whether steps of a mixed policy read it rounded: all but what forward steps change. Keras's AutoCastVariable.
+  /// True if steps of a mixed policy read it rounded: all but what forward steps change. Keras's AutoCastVariable.
   [[nodiscard]] constexpr bool is_cast() const noexcept { return trainable || (frozen && !frozen_state); }
   [[nodiscard]] constexpr int size() const noexcept { return shape.size(); }
   /// True if it is a gradient that is kept.

@@ -53,7 +53,7 @@ struct stage_poplar_options {
   /// Poplar's use128BitConvUnitLoad: weights are loaded into the units at twice the speed.
   tracing::own_setting<bool> use_128bit_conv_unit_load = {};
 
-  /// Whether anything is given.
+  /// True if anything is given.
   [[nodiscard]] constexpr bool given() const noexcept { return *this != stage_poplar_options{}; }
   friend constexpr bool operator==(stage_poplar_options const&, stage_poplar_options const&) = default;
 };

@@ -142,7 +142,7 @@ struct first_tensor {
       : tensor(given), where{file, line} {}
 };
 
-/// Whether a call's arguments are one or more symbolic tensors.
+/// True if a call's arguments are one or more symbolic tensors.
 template <class... Arguments>
 inline constexpr bool are_tensors = sizeof...(Arguments) > 0 && ((std::derived_from<Arguments, symbolic_tensor> ||
                                                                   std::same_as<Arguments, first_tensor>) &&

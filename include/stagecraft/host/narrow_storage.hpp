@@ -129,7 +129,7 @@ class narrow_storage {
   static std::uint16_t* halves(float* place) { return reinterpret_cast<std::uint16_t*>(place); }
   static std::uint16_t const* halves(float const* place) { return reinterpret_cast<std::uint16_t const*>(place); }
 
-  /// Whether a step reads its inputs as floats: nearly all do.
+  /// True if a step reads its inputs as floats: nearly all do.
   template <int Call, bool Backward>
   static constexpr bool widens_inputs = [] {
     using call = host_call<Plan, Call>;
@@ -202,7 +202,7 @@ class rounded_weights {
   static constexpr auto const& types = variable_types_of<typename Plan::job>;
 
  public:
-  /// Whether some variables are of 16 bits.
+  /// True if some variables are of 16 bits.
   static constexpr bool are_there = [] {
     for (std::size_t i = 0; i < Plan::weights.count; ++i)
       if (is_half(types[i])) return true;

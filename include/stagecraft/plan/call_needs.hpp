@@ -35,7 +35,7 @@ struct call_needs {
   bool applies_activation = false;
   /// True if it reads its own output for that, not its input.
   bool applies_activation_to_output = false;
-  /// Whether the backward step adds to the gradient of an input with a single addition per element: then it has the
+  /// True if the backward step adds to the gradient of an input with a single addition per element: then it has the
   /// bits of one that is computed first and added afterwards, whatever the order of steps.
   bool adds_exactly = false;
   /// Bit i: the forward step writes weight i.

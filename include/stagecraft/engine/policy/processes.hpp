@@ -29,9 +29,18 @@ struct one_process {
   static constexpr int most = 1;
 };
 
-/// What the processes of a job compare before they carry out something together.
+/// The facts that the processes of a job compare before they carry out something together.
 struct process_round {
-  enum kind : int { training, evaluation, prediction, end_of_epoch, begin_of_fit, end_of_fit, begin_of_trainer };
+  enum kind : int {
+    training,
+    evaluation,
+    prediction,
+    end_of_epoch,
+    begin_of_fit,
+    end_of_fit,
+    begin_of_trainer,
+    work_of_first  ///< what the first process does alone
+  };
 
   int what = training;
   int first = 0;    ///< first step of an execution, or number of an epoch

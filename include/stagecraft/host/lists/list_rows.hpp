@@ -113,7 +113,7 @@ class list_rows : protected list_values<Arch> {
   using list_values<Arch>::read, list_values<Arch>::here, list_values<Arch>::shape, list_values<Arch>::shape_of,
       list_values<Arch>::x, list_values<Arch>::y, list_values<Arch>::loop_of, list_values<Arch>::place_of;
 
-  /// Whether a group may begin with the operation.
+  /// True if a group may begin with the operation.
   [[nodiscard]] bool is_large() const {
     return kernels::row_groups<Arch>::is_large(here().shape.size()) ||
            (here().what.template is<operations::reduce>() &&

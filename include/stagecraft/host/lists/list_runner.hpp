@@ -110,7 +110,7 @@ class list_runner : list_rows<Arch> {
     if (from != to) std::memcpy(to, from, static_cast<std::size_t>(floats) * sizeof(float));
   }
 
-  /// Whether the operation at a position of the order has no work, or a group of rows has taken it. Sets where to go
+  /// True if the operation at a position of the order has no work, or a group of rows has taken it. Sets where to go
   /// on.
   [[gnu::always_inline]] bool is_taken_together(std::size_t position) {
     if (depth_ == 1 && top().trip > 0)

@@ -15,7 +15,7 @@
 
 namespace stagecraft::cpu {
 
-/// Whether a call that computes in 16 bits reads an input that has more of them: then its steps find a rounded copy.
+/// True if a call that computes in 16 bits reads an input that has more of them: then its steps find a rounded copy.
 /// Numbers that count something stay as they are.
 template <class Plan, int Call>
 constexpr bool casts_input(int input) {
@@ -78,11 +78,11 @@ struct host_call {
   /// Elements of one sample of the output.
   static constexpr int size = Plan::graph.call(Call).shape.size();
 
-  /// Whether the gradient of an input is wanted at all.
+  /// True if the gradient of an input is wanted at all.
   [[nodiscard]] static constexpr bool wants_input_gradient(int index) {
     return Plan::model_plan.calls[input_call(index)].needs_gradient;
   }
-  /// Whether it is to be added to what is there; else what is there is not defined.
+  /// True if it is to be added to what is there; else what is there is not defined.
   [[nodiscard]] static constexpr bool adds_input_gradient(int index) {
     return Plan::adds_input_gradient(Plan::graph.call(Call).first_input + index);
   }
@@ -100,7 +100,7 @@ struct host_call {
     return Plan::graph.parameters[first_parameter + index];
   }
 
-  /// Whether the gradient of a weight is wanted: not of a frozen layer's.
+  /// True if the gradient of a weight is wanted: not of a frozen layer's.
   [[nodiscard]] static constexpr bool wants_parameter_gradient(int index) { return parameter_info(index).trainable; }
 
   [[nodiscard]] float const* input(int index) const {

@@ -373,7 +373,7 @@ class inlined_list {
   }
 };
 
-/// Whether the forward step of a call is inlined: one sample of a model that only predicts, whole, on one thread, in
+/// True if the forward step of a call is inlined: one sample of a model that only predicts, whole, on one thread, in
 /// floats. There, weights are packed once; larger batches are products of many rows, for which there are
 /// kernels.
 template <class Call>

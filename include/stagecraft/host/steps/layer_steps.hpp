@@ -145,7 +145,7 @@ class layer_call {
   [[nodiscard]] std::span<float> saved() const {
     return {call_.saved(), !Call::has_saved ? 0 : static_cast<std::size_t>(Call::planned.needs.saved)};
   }
-  /// Whether the model is being trained.
+  /// True if the model is being trained.
   static constexpr bool training = Call::plan::trains;
 
   [[nodiscard]] std::span<float const> output_gradient() const { return {call_.output_gradient(), output_floats}; }

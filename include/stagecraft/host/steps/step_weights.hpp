@@ -18,12 +18,12 @@
 
 namespace stagecraft::cpu {
 
-/// Whether the weights of a layer can contain a normalization that comes after it.
+/// True if the weights of a layer can contain a normalization that comes after it.
 constexpr bool takes_normalization(layer_kernel kernel) {
   return kernel == layer_kernel::product || kernel == layer_kernel::convolution;
 }
 
-/// Whether the normalization that is the epilogue of a call, alone in reading its output, is a part of its weights.
+/// True if the normalization that is the epilogue of a call, alone in reading its output, is a part of its weights.
 template <class Plan, int Call>
 constexpr bool takes_in_epilogue() {
   using model = typename Plan::model;
@@ -108,7 +108,7 @@ class folded_weights {
   static constexpr auto calls = std::make_index_sequence<graph_of<M>.calls.size()>();
 
  public:
-  /// Whether a normalization is a part of the weights before it.
+  /// True if a normalization is a part of the weights before it.
   template <int Call>
   [[nodiscard]] static constexpr bool is_folded() {
     if constexpr (only_infers<Description>)

@@ -45,7 +45,7 @@ class traced_layer {
     return plan.nodes[operand(id, index)].shape;
   }
 
-  /// Whether the backward step updates a table's rows, so that the table's gradient is not made.
+  /// True if the backward step updates a table's rows, so that the table's gradient is not made.
   static constexpr bool updates_rows(int parameter) {
     if constexpr (trains)
       return Call::wants_parameter_gradient(parameter) && Call::plan::updates_rows(Call::call, parameter);

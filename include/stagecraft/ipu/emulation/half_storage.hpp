@@ -125,13 +125,13 @@ struct ipu_types {
   [[nodiscard]] static constexpr std::string_view layer_of_weight(int number) {
     return Plan::graph.layer(Plan::graph.layer_of_parameter(number)).name;
   }
-  /// Whether a pass's copy of a weight is of the policy's type.
+  /// True if a pass's copy of a weight is of the policy's type.
   template <std::size_t Parameter>
   static constexpr bool rounds_copies =
       Plan::training.dtype_policy.compute_dtype == dtype::float16 && Plan::graph.parameters[Parameter].is_cast() &&
       own_type_of_weight(Plan::graph, static_cast<int>(Parameter)) == dtype::of_policy;
 
-  /// Whether what a call's backward step gives an input is rounded. A sum with other gradients is of their type.
+  /// True if what a call's backward step gives an input is rounded. A sum with other gradients is of their type.
   template <int Call>
   [[nodiscard]] static constexpr bool rounds_input_gradient(int index) {
     using call = host_call<Plan, Call>;

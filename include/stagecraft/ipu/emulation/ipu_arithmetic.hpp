@@ -40,7 +40,7 @@ class ipu_arithmetic {
   static constexpr bool sums_floats = !Plan::accumulates_halves && Plan::options.accumulation_steps() > 1;
 
  public:
-  /// Whether `step` adds gradients of weights to accumulators in half precision. Otherwise what it runs does that.
+  /// True if `step` adds gradients of weights to accumulators in half precision. Otherwise what it runs does that.
   static constexpr bool accumulates_at_random =
       Plan::accumulates_halves && halves::at_random && !Plan::machine::checked;
 

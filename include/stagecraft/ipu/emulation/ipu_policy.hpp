@@ -12,6 +12,7 @@
 #include <stagecraft/ipu/emulation/ipu_machine.hpp>
 #include <stagecraft/ipu/emulation/ipu_weight_step.hpp>
 #include <stagecraft/ipu/profile/memory_profile.hpp>
+#include <stagecraft/ipu/profile/step_memory.hpp>
 #include <cstddef>
 #include <cstdint>
 
@@ -42,6 +43,11 @@ struct ipu_policy : host_policy {
   template <class Job>
   static constexpr diagnostic const& memory_problem() {
     return tiles::memory_problem<typename Job::template in<main_mode<Job>>>;
+  }
+  /// E2110 where sub-steps with the same weights need more together; E3010, E3012, E3046 of one of them.
+  template <class... Jobs>
+  static constexpr diagnostic const& memory_problem_of_steps() {
+    return tiles::memory_problem_of_steps<Jobs...>;
   }
   template <class Sizes>
   static void begin_pass(replica_memory<Sizes>& own, bool trains, int pass, int device, pass_memory& memory) {

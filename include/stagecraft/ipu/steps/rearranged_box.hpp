@@ -36,7 +36,7 @@ struct rearranged_box {
   box_axes source_stride{0, 0, 0, 0};
   std::int64_t source_first = 0;
 
-  /// Whether all elements of the result are in the box.
+  /// True if all elements of the result are in the box.
   [[nodiscard]] constexpr bool is_whole() const noexcept { return counts.elements() == extents.elements(); }
 
   /// The element of the input that an element of the result is; -1 outside the box.
@@ -88,7 +88,7 @@ struct rearranged_box {
   }
 
  private:
-  /// Whether the box is one run of elements of the result.
+  /// True if the box is one run of elements of the result.
   [[nodiscard]] constexpr bool is_run() const noexcept {
     int last = box_axes::count - 1;
     while (last > 0 && counts[last] == extents[last]) --last;

@@ -28,7 +28,7 @@ struct task_list_tensor {
   tile_tensor tensor;
   std::int64_t offset = -1;
   int given = -1;        ///< which of the tensors of the task that runs the list
-  bool written = false;  ///< whether a task of the list writes it
+  bool written = false;  ///< true if a task of the list writes it
 };
 
 /// Tasks name tensors by their index in `tensors`, and plans by their index in `plans`.

@@ -92,7 +92,7 @@ class half_rounding {
   half_rounding& operator=(half_rounding const&) = delete;
   ~half_rounding() { current_ = before_; }
 
-  /// Whether a number was too large since then.
+  /// True if a number was too large since then.
   [[nodiscard]] bool overflowed() const noexcept { return current_.overflowed; }
 
   /// The half that stands for a number.

@@ -88,7 +88,7 @@ class formula_vertices {
   [[nodiscard]] constexpr bool is_zero(int i) const {
     return step_of(i).from == operations::formula_source::constant && step_of(i).value == 0;
   }
-  /// Whether a vertex may write to the place of a number.
+  /// True if a vertex may write to the place of a number.
   [[nodiscard]] constexpr bool writes(int i) const {
     return writes_given_ || step_of(i).from != operations::formula_source::place;
   }

@@ -146,7 +146,7 @@ struct map_work {
   }
 };
 
-/// Whether a relu is that of popnn.
+/// True if a relu is that of popnn.
 [[nodiscard]] constexpr bool is_plain_relu(activation const& function) noexcept {
   return function.alpha == 0 && function.max_value < 0 && function.threshold == 0;
 }

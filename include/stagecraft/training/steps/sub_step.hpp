@@ -95,6 +95,7 @@ struct step_facts {
     fixed_name name;
     type_tag const* type = no_type;
     int first_weight = 0;
+    bool has_stages = false;
   };
 
   diagnostic problem;
@@ -200,7 +201,7 @@ class find_step_facts {
     }
     int weight = 0;
     for (auto const& each : step.members) {
-      facts.members[facts.member_count++] = {each.name, each.type, weight};
+      facts.members[facts.member_count++] = {each.name, each.type, weight, each.has_stages};
       weight += static_cast<int>(each.weights.size());
     }
     for (auto const& each : step.blocks) facts.blocks[facts.block_count++] = each;
@@ -326,10 +327,14 @@ inline constexpr auto optimizer_of_sub_step =
     copy_option<Step, type_of_tag<facts_of_step<Step>.sub_steps[Number].optimizer>, Number>();
 
 /// Number of batches that a step takes for each replica.
-template <step_options Options>
-inline constexpr int micro_batches_of_step = Options.gradient_accumulation.gradient_accumulation_steps_per_replica > 0
-                                                 ? Options.gradient_accumulation.gradient_accumulation_steps_per_replica
-                                                 : 1;
+template <class Step, step_options Options>
+inline constexpr int micro_batches_of_step = [] {
+  bool const has_stages = facts_of_step<Step>.members[0].has_stages;
+  int const count = has_stages || !Options.gradient_accumulation.given()
+                        ? Options.pipeline.gradient_accumulation_steps_per_replica
+                        : Options.gradient_accumulation.gradient_accumulation_steps_per_replica;
+  return count > 0 ? count : 1;
+}();
 
 /// The training of the model of a step that does what `fit` does.
 template <class Step, step_options Options>
@@ -337,7 +342,8 @@ inline constexpr auto training_of_fit =
     training{.optimizer = optimizer_of_sub_step<Step, 0>,
              .loss = copy_option<Step, type_of_tag<facts_of_step<Step>.loss_of_fit>, -1>(),
              .batch_size = Options.batch_size,
-             .steps_per_execution = micro_batches_of_step<Options>,
+             .steps_per_execution = micro_batches_of_step<Step, Options>,
+             .pipeline = Options.pipeline,
              .gradient_accumulation = Options.gradient_accumulation,
              .num_replicas = Options.num_replicas,
              .cross_replica_reduction = Options.cross_replica_reduction,
@@ -359,7 +365,8 @@ inline constexpr auto training_of_sub_step =
     training{.optimizer = optimizer_in_step(optimizer_of_sub_step<Step, Number>),
              .loss = loss_of_sub_step{},
              .batch_size = Options.batch_size,
-             .steps_per_execution = micro_batches_of_step<Options>,
+             .steps_per_execution = micro_batches_of_step<Step, Options>,
+             .pipeline = Options.pipeline,
              .gradient_accumulation = Options.gradient_accumulation,
              .num_replicas = Options.num_replicas,
              .cross_replica_reduction = Options.cross_replica_reduction,

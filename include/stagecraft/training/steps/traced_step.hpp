@@ -31,6 +31,7 @@ struct traced_step {
     tracing::growing_array<int> inputs;   ///< tensors that its calls take
     int output = -1;                      ///< the last call's first output
     bool is_plain = false;                ///< true: it has one output, and adds nothing to the loss
+    bool has_stages = false;              ///< true: it is pipelined
   };
   /// The last call of a loss of the library's kind.
   struct loss_call {

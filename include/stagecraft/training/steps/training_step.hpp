@@ -9,6 +9,8 @@
 #include <stagecraft/losses/loss.hpp>
 #include <stagecraft/losses/reduction.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
+#include <stagecraft/pipeline/options.hpp>
+#include <stagecraft/pipeline/pipelined.hpp>
 #include <stagecraft/training/steps/traced_step.hpp>
 #include <array>
 #include <concepts>
@@ -73,6 +75,7 @@ class trained : public operations::step_member {
     own.type = tracing::tag_of<M>;
     own.is_plain = graph_of<M>.outputs_of(0).size() == 1;
     for (auto const& call : graph_of<M>.calls) own.is_plain = own.is_plain && !call.is_penalty;
+    own.has_stages = is_pipelined<M>;
     own.which = this;
     return static_cast<int>(step.members.size()) - 1;
   }
@@ -250,6 +253,9 @@ struct training_step {
 /// same meaning.
 struct step_options {
   int batch_size = 32;  ///< samples of a batch; a last one that is not full is left out
+  /// The options of a model with stages, in a step that does what `fit` does; other steps call none (E2111). Models
+  /// without stages take from it what they do in sc::training.
+  pipelining_options pipeline = {};
   /// Each sub-step adds up the gradients of several batches of each replica before it moves weights; all sub-steps of
   /// one step take the same batches.
   gradient_accumulation_options gradient_accumulation = {};

@@ -87,7 +87,7 @@ class tile_reduction {
           for (std::size_t i = 0; i < sums.size(); ++i) partials_[tile].set(i, static_cast<float>(sums[i]));
         });
   }
-  /// Whether an element belongs to a row that counts; those that do not come after all that do.
+  /// True if an element belongs to a row that counts; those that do not come after all that do.
   [[nodiscard]] bool counts(std::int64_t element) const {
     return rows_ == plan_.reduced || element < rows_ * plan_.inner;
   }
