@@ -28,6 +28,12 @@ class step_values {
     return text;
   }
 
+  /// Begins new means. A value that no sub-step adds to from now on, see step.every, stays what it has been.
+  void begin() {
+    last_ = values();
+    sums_ = {};
+    counts_ = {};
+  }
   /// Adds what a micro-batch of sub-step `Number` reports.
   template <std::size_t Number>
   void add(float const* reported) {
@@ -40,7 +46,8 @@ class step_values {
   }
   [[nodiscard]] values_type values() const {
     values_type result{};
-    for (std::size_t i = 0; i < count; ++i) result[i] = sums_[i] / static_cast<double>(counts_[i]);
+    for (std::size_t i = 0; i < count; ++i)
+      result[i] = counts_[i] > 0 ? sums_[i] / static_cast<double>(counts_[i]) : last_[i];
     return result;
   }
   /// Does nothing: all values are means.
@@ -48,7 +55,7 @@ class step_values {
   static void merge_states(Of const&, std::array<values_type, Replicas>&) {}
 
  private:
-  values_type sums_{};
+  values_type sums_{}, last_{};
   std::array<std::int64_t, count> counts_{};
 };
 

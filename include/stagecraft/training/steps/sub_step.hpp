@@ -87,6 +87,7 @@ struct step_facts {
   static constexpr int most = operations::traced_step::most;
   struct of_sub_step {
     type_tag const* optimizer = no_type;
+    bool is_average = false;
     bool moves[most]{};
     int metrics = 0;      ///< number of values that it reports
     int indices[most]{};  ///< their numbers among the step's metrics
@@ -166,10 +167,15 @@ class find_step_facts {
                             " of a training step depends on none of the weights that it moves");
       check_owner(list, owners.of(each.loss), number, "a loss");
       for (int const penalty : list.losses)
-        if (step.is_in(number, penalty) && owners.of(penalty) != owners_of_values::nobody)
+        if (!each.has_own_gradients && step.is_in(number, penalty) && owners.of(penalty) != owners_of_values::nobody)
           check_owner(list, owners.of(penalty), number, "a penalty");
       ++number;
     }
+    for (auto const& each : step.sub_steps)
+      if (each.has_own_gradients && step.metrics.empty())
+        list.problem.report(2115,
+                            "a training step calls step.apply or step.average and reports nothing; name what it "
+                            "reports: step.metric(\"loss\", loss)");
     for (auto const& each : step.metrics) {
       int const owner = owners.of(each.value);
       if (owner == number)
@@ -192,6 +198,7 @@ class find_step_facts {
     for (auto const& each : step.sub_steps) {
       auto& own = facts.sub_steps[facts.sub_step_count++];
       own.optimizer = each.optimizer;
+      own.is_average = each.is_average;
       for (int i = 0; i < step_facts::most; ++i) own.moves[i] = each.moves[i];
     }
     for (auto const& each : step.metrics) {
@@ -208,7 +215,9 @@ class find_step_facts {
     if (is_fit(step)) facts.loss_of_fit = step.loss.type;
   }
   static constexpr bool is_fit(operations::traced_step const& step) {
-    if (step.members.size() != 1 || step.sub_steps.size() != 1 || step.blocks[0].times != 1) return false;
+    if (step.members.size() != 1 || step.sub_steps.size() != 1 || step.blocks[0].times != 1 ||
+        step.blocks[0].every != 1)
+      return false;
     auto const& model = step.members[0];
     constexpr auto count = static_cast<int>(Step::step_inputs::count);
     if (static_cast<int>(model.inputs.size()) != count - 1) return false;
@@ -226,10 +235,6 @@ inline constexpr step_facts facts_of_step = find_step_facts<Step>{}();
 /// Keeps in a sub-step those changes of states, such as moving means, that its own calls of models make: each call
 /// changes them once. Later calls read what a call has changed.
 constexpr void keep_updates_of(operations::operation_list& list, operations::traced_step const& step, int number) {
-  auto const drop = [&](int id) {
-    list.node_of(id).what = operations::reshape{};  // a reshape of the weight, which nobody reads
-    list.node_of(id).operand_count = 1;
-  };
   growing_array<int> kept;  // the last update of each weight
   for (int id = list.size(); id-- > 0;) {
     if (!list.node_of(id).what.is<operations::update>()) continue;
@@ -244,7 +249,7 @@ constexpr void keep_updates_of(operations::operation_list& list, operations::tra
           if (int& read = list.operands[list.node_of(later).first_operand + i];
               read == weight && later != last && later != list.operand(last, 2))
             read = value;
-    if (kept.empty() || kept.back() != id) drop(id);
+    if (kept.empty() || kept.back() != id) drop_update(list, id);
   }
 }
 
@@ -252,6 +257,7 @@ constexpr void keep_updates_of(operations::operation_list& list, operations::tra
 constexpr operations::tensor with_penalties(step_words<>& words, operations::traced_step const& step, int number) {
   auto& list = words.list();
   operations::tensor sum = words.reshape({&list, step.sub_steps[number].loss}, {1});
+  if (step.sub_steps[number].has_own_gradients) return sum;
   for (int const id : list.losses)
     if (step.is_in(number, id)) sum = sum + words.reshape(words.mean(operations::tensor{&list, id}), {1});
   return sum;
@@ -359,18 +365,31 @@ constexpr O optimizer_in_step(O optimizer) {
   return optimizer;
 }
 
-/// The training of a sub-step; each sub-step draws random numbers of its own.
+/// Options with gradients that are averaged, whatever they say.
+template <class Options>
+constexpr Options averaged_options(Options options) {
+  options.reduction_method = gradient_accumulation_reduction_method::mean;
+  return options;
+}
+
+/// The training of a sub-step; each sub-step draws random numbers of its own. The sources of step.average are the same
+/// in all replicas and micro-batches, and their mean is one of them.
 template <class Step, int Number, step_options Options>
-inline constexpr auto training_of_sub_step =
-    training{.optimizer = optimizer_in_step(optimizer_of_sub_step<Step, Number>),
-             .loss = loss_of_sub_step{},
-             .batch_size = Options.batch_size,
-             .steps_per_execution = micro_batches_of_step<Step, Options>,
-             .pipeline = Options.pipeline,
-             .gradient_accumulation = Options.gradient_accumulation,
-             .num_replicas = Options.num_replicas,
-             .cross_replica_reduction = Options.cross_replica_reduction,
-             .replicated_metric_reduction_method = Options.replicated_metric_reduction_method,
-             .seed = Options.seed + static_cast<std::uint64_t>(Number) * 0x9e3779b97f4a7c15U};
+inline constexpr auto training_of_sub_step = [] {
+  constexpr bool is_average = facts_of_step<Step>.sub_steps[Number].is_average;
+  return training{
+      .optimizer = optimizer_in_step(optimizer_of_sub_step<Step, Number>),
+      .loss = loss_of_sub_step{},
+      .batch_size = Options.batch_size,
+      .steps_per_execution = micro_batches_of_step<Step, Options>,
+      .pipeline = is_average ? averaged_options(Options.pipeline) : Options.pipeline,
+      .gradient_accumulation = is_average && Options.gradient_accumulation.given()
+                                   ? averaged_options(Options.gradient_accumulation)
+                                   : Options.gradient_accumulation,
+      .num_replicas = Options.num_replicas,
+      .cross_replica_reduction = is_average ? cross_replica_reduction::mean : Options.cross_replica_reduction,
+      .replicated_metric_reduction_method = Options.replicated_metric_reduction_method,
+      .seed = Options.seed + static_cast<std::uint64_t>(Number) * 0x9e3779b97f4a7c15U};
+}();
 
 }  // namespace stagecraft::trainers
