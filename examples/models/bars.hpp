@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-3-Clause
 // The model 'bars' of bars.h5: made by `stagecraft import`.
 #pragma once
 

@@ -3,7 +3,7 @@
 that fine-tunes it. Its layers are frozen but for a new last one, which names signs of two bars; its batch normalizations
 use their moving statistics.
 
-examples/models/bars.hpp and bars.safetensors are what the program writes from that file:
+examples/models/bars.hpp, below its licence, and bars.safetensors are what the program writes from that file:
 
     pip install "tensorflow-cpu==2.15.*" && python make_imported_network.py bars.h5
     stagecraft import bars.h5 --output bars
