@@ -2,8 +2,8 @@
 """step_examples.txt: ten steps of what the examples of training steps do beside those of make_own_steps.py: a network
 that learns from a gradient step inside of it (MAML), a policy gradient (REINFORCE), learning rates that differ from
 layer to layer by two optimizers over disjoint weights, a classifier and its saliency map, a frozen normalization in
-TimeDistributed and in a layer of one's own, and penalties in a model without its last layers. In double precision, but for the normalization, whose
-moving statistics Keras gathers in float32.
+TimeDistributed and in a layer of one's own, and penalties in a model without its last layers. In double precision, but
+for TimeDistributed's normalization, whose moving statistics Keras gathers in float32.
 
 Run: pip install "tensorflow-cpu==2.15.*" && python make_step_examples.py
 """
@@ -210,5 +210,6 @@ saliency()
 penalties()
 tf.keras.backend.set_floatx("float32")
 frozen_in_time()
+tf.keras.backend.set_floatx("float64")
 frozen_in_layer()
 file.write()

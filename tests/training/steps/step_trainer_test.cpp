@@ -21,7 +21,7 @@ constexpr int batch = 16;
 struct gan_step : sc::training_step<gan_step, input{4}, input{3}, input{1}> {
   sc::trained<generator_model, "generator"> generator;
   sc::trained<critic_model, "critic"> critic;
-  static constexpr auto critic_optimizer = sc::optimizers::adam{.learning_rate = 0.01F, .beta_1 = 0.5F};
+  static constexpr auto critic_optimizer = sc::optimizers::adam{.learning_rate = 0.003F, .beta_1 = 0.5F};
   static constexpr auto generator_optimizer = sc::optimizers::sgd{.learning_rate = 0.05F, .momentum = 0.9F};
 
   constexpr void train(auto& step, auto real, auto noise, auto mix) const {
