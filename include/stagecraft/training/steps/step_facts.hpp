@@ -39,6 +39,12 @@ struct step_being_traced {
   }
 };
 
+/// A number, or the sums of a metric's columns, as the same row for each sample.
+constexpr operations::tensor spread_over_batch(operations::tracer& ops, operations::tensor reported, int batch) {
+  auto const columns = static_cast<int>(reported.shape().size());
+  return ops.broadcast(ops.reshape(reported, {1, columns}), {batch, columns});
+}
+
 /// Finds the sub-step that a value belongs to: the one that reads the weights or the random numbers on which it
 /// depends.
 class owners_of_values {
@@ -100,7 +106,7 @@ struct step_facts {
   int sub_step_count = 0, member_count = 0, metric_count = 0, block_count = 0;
   of_sub_step sub_steps[most];
   of_member members[most];
-  fixed_name metrics[most];
+  operations::traced_step::metric metrics[most];
   operations::traced_step::block blocks[most];
 };
 
@@ -198,7 +204,7 @@ class find_step_facts {
     for (auto const& each : step.metrics) {
       auto& own = facts.sub_steps[owners.of(each.value)];
       own.indices[own.metrics++] = facts.metric_count;
-      facts.metrics[facts.metric_count++] = each.name;
+      facts.metrics[facts.metric_count++] = each;
     }
     int weight = 0;
     for (auto const& each : step.members) {

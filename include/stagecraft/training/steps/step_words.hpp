@@ -5,6 +5,7 @@
 
 #include <stagecraft/losses/loss.hpp>
 #include <stagecraft/losses/reduction.hpp>
+#include <stagecraft/metrics/resolve.hpp>
 #include <stagecraft/optimizers/optimizer.hpp>
 #include <stagecraft/training/steps/traced_step.hpp>
 #include <concepts>
@@ -172,6 +173,35 @@ class step_words : public operations::tracer {
       if (known.name == name)
         list.problem.report(2089, "a training step reports '", name, "' twice; each value has a name of its own");
     step_->metrics.push_back({fixed_name(name), value.id});
+  }
+  /// Reports a metric that `sc::training` takes, too: `step.metric("accuracy", sc::metrics::accuracy{}, y, scores)`. A
+  /// target is as long as the output, or has a class number for each row. The number is a mean or, for one with a
+  /// `result` of its own, that of the sums over the epoch. E2089; E2117 the metric has neither a `call` nor is it an
+  /// accuracy.
+  constexpr void metric(std::string_view name, metrics::metric const& chosen, tensor target, tensor output) {
+    using enum metrics::metric_kind;
+    int const columns = output.length(-1), rows = static_cast<int>(output.shape().size() / columns);
+    bool const has_classes = columns > 1 && target.shape().size() == rows;
+    auto const of = metrics::resolve(chosen, has_classes, columns);
+    tensor const found = reshape(output, {rows, columns}), wanted = reshape(target, {rows, has_classes ? 1 : columns});
+    bool const is_of_places = of.kind == categorical_accuracy || of.kind == sparse_categorical_accuracy;
+    if (!is_of_places && (of.rules == nullptr || of.along != 0))
+      list().problem.report(2117, "a training step reports the metric '", chosen.name(), "' as '", name,
+                            "'; a step computes accuracies and metrics that are a `call` on rows, by words of its own "
+                            "any others");
+    if (list().problem.failed()) return;
+    if (is_of_places)
+      return metric(name, mean(equal(argmax(found), has_classes ? reshape(wanted, {rows}) : argmax(wanted))));
+    tensor each = of.rules->call(of.options, *this, wanted, found);
+    if (of.scales_columns) each = each * of.numbers.as_tensor(*this);
+    if (of.result == nullptr) return metric(name, mean(each));
+    metric(name, mean(each));  // checks the name
+    auto& own = step_->metrics.back();
+    own.value = sum(each, 0).id;
+    own.result = of.result;
+    own.options = of.options;
+    own.columns = each.length(-1);
+    own.rows = rows;
   }
 
   /// Copies the optimizer of this sub-step to `found`; a loss is copied in any case.

@@ -89,8 +89,7 @@ struct sub_step_layer : layer<sub_step_layer<Step, Number>> {
       metrics.push_back(being.step.metrics[facts.sub_steps[Number].indices[i]].value);
     cut_after(ops, being.step, Number, metrics);
     keep_updates_of(list, being.step, Number);
-    operations::extents const row{batch, 1};
-    auto const spread = [&](int id) { return ops.broadcast(ops.reshape({&list, id}, {1, 1}), row); };
+    auto const spread = [&](int id) { return spread_over_batch(ops, {&list, id}, batch); };
     auto const loss = spread(with_penalties(words, being.step, Number).id);
     growing_array<operations::tensor> reported;
     for (int const metric : metrics) reported.push_back(spread(metric));

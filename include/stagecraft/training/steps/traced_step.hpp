@@ -5,11 +5,13 @@
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/type_tag.hpp>
 #include <stagecraft/layers/traced_call.hpp>
+#include <stagecraft/metrics/metric.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/operations/gradients.hpp>
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <utility>
 
@@ -50,9 +52,18 @@ struct traced_step {
     bool has_own_gradients = false;
     bool is_average = false;
   };
+  /// A reported number: its mean over batches, or the result of the sums of a metric's columns.
   struct metric {
     fixed_name name;
-    int value = -1;
+    int value = -1;                                  ///< a tensor of one element, or the sums over the rows of a batch
+    metrics::metric_result const* result = nullptr;  ///< null: the mean
+    diagnostics::own_options options = {};           ///< the metric's members
+    int columns = 1, rows = 1;
+    /// The number after `batches` batches, from the sums of what they have reported.
+    [[nodiscard]] double of_sums(double const* sums, std::int64_t batches) const {
+      if (result == nullptr) return sums[0] / static_cast<double>(batches);
+      return result->call(options, {{sums, static_cast<std::size_t>(columns)}, static_cast<double>(batches * rows)});
+    }
   };
   /// Sub-steps [first, end), carried out `times` times, one after the other, in every `every`-th training step.
   struct block {
