@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <exception>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -64,6 +65,21 @@ class cluster_trainer : public Trainer {
   template <class... Options>
   void save_weights(std::string const& path, Options const&... options) const {
     if (rank() == 0) Trainer::save_weights(path, options...);
+  }
+
+  /// Carries out `work` on the first rank, and returns what it returns, a number or a plain struct, on all ranks. All
+  /// ranks call it: `int const epoch = model.on_first_rank([&] { model.load("digits"); return 3; });` An exception of
+  /// the work ends all ranks.
+  template <class Work>
+    requires std::is_trivially_copyable_v<std::invoke_result_t<Work const&>>
+  std::invoke_result_t<Work const&> on_first_rank(Work const& work) {
+    return together([&] {
+      processes::agree({.what = engine::process_round::work_of_first}, *this, false);
+      std::invoke_result_t<Work const&> result{};
+      if (rank() == 0) result = work();
+      processes::share(&result, sizeof result);
+      return result;
+    });
   }
 
   /// The number of this process, 0 for the first, and the number of processes.
@@ -133,8 +149,8 @@ class cluster_trainer : public Trainer {
 
 namespace stagecraft::trainers {
 
-template <class Machine, ranks Ranks>
-struct trainer_on<mpi::cluster_machine<Machine, Ranks>> {
+template <class Machine, ranks Ranks, network Network>
+struct trainer_on<mpi::cluster_machine<Machine, Ranks, Network>> {
   template <class Trainer>
   using type = mpi::cluster_trainer<Trainer, Ranks>;
 };

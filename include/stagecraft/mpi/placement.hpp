@@ -7,10 +7,11 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/host/host_policy.hpp>
 #include <stagecraft/mpi/cluster.hpp>
+#include <type_traits>
 
 namespace stagecraft::mpi {
 
-/// Reports E2101, E2102 where a trainer is named.
+/// Reports E2101, E2102 where a trainer or a profile is named.
 template <class Job>
 inline constexpr diagnostic placement_problem = [] {
   diagnostic problem;
@@ -32,6 +33,17 @@ inline constexpr diagnostic placement_problem = [] {
   return problem;
 }();
 
+/// Reports E2102 for ranks that are IPUs.
+template <class Job>
+inline constexpr diagnostic training_problem_of_ranks = [] {
+  diagnostic problem;
+  if (machines::is_ipu<typename Job::machine>)
+    problem.report(2102,
+                   "a trainer is named on a cluster of emulated IPUs, which has a profile alone; emulated IPUs "
+                   "are the machine of one process");
+  return problem;
+}();
+
 /// The policy of a rank, with the placement's errors.
 template <class Policy>
 struct cluster_policy : Policy {
@@ -39,7 +51,9 @@ struct cluster_policy : Policy {
 
   template <class Job>
   static constexpr diagnostic const& memory_problem() {
-    if constexpr (placement_problem<Job>.failed())
+    if constexpr (training_problem_of_ranks<Job>.failed())
+      return training_problem_of_ranks<Job>;
+    else if constexpr (placement_problem<Job>.failed())
       return placement_problem<Job>;
     else
       return Policy::template memory_problem<Job>();
@@ -50,9 +64,11 @@ struct cluster_policy : Policy {
 
 namespace stagecraft::engine {
 
-template <class Machine, ranks Ranks>
-struct policy_of_machine<mpi::cluster_machine<Machine, Ranks>> {
-  using type = mpi::cluster_policy<policy_of<Machine>>;
+template <class Machine, ranks Ranks, network Network>
+struct policy_of_machine<mpi::cluster_machine<Machine, Ranks, Network>> {
+  // Emulated IPUs, which train nothing here, need no headers of their own.
+  using host_of_rank = std::conditional_t<machines::is_ipu<Machine>, host<>, Machine>;
+  using type = mpi::cluster_policy<policy_of<host_of_rank>>;
 };
 
 }  // namespace stagecraft::engine

@@ -199,8 +199,7 @@ class rank_group {
       if (round % 64 != 0) continue;
       look_for_failures();
       if (round >= 4096) sched_yield();
-      // The first rank waits a little less than others, so that one of them says who has not come.
-      if (MPI_Wtime() - begin < (leads() ? limit_ : limit_ * 1.25 + 1)) continue;
+      if (MPI_Wtime() - begin < own_limit()) continue;
       std::size_t late = 0;  // after MPI_Testall, requests that are finished look like others
       for (int finished = 1; late + 1 < requests.size(); ++late) {
         check(MPI_Request_get_status(requests[late], &finished, MPI_STATUS_IGNORE));
@@ -209,6 +208,12 @@ class rank_group {
       throw_data_error("E4168", "%s: expected a message within %s seconds, found none", name(peers[late]).c_str(),
                        diagnostics::general_digits(limit_, 6).c_str());
     }
+  }
+
+  /// The first rank waits a little less than others, and these wait for different times, so that one of them says who
+  /// has not come before the next one does.
+  [[nodiscard]] double own_limit() const noexcept {
+    return leads() ? limit_ : limit_ * 1.25 + 1 + 0.25 * std::min(rank_, 20);
   }
 
   /// Throws if another rank has failed, or has left though there is more to do.

@@ -56,6 +56,8 @@ template <class Type>
   char text[200];
   if (of.what == begin_of_trainer)
     std::snprintf(text, sizeof text, "the construction of a trainer");
+  else if (of.what == work_of_first)
+    std::snprintf(text, sizeof text, "what the first rank does alone, such as reading a backup");
   else if (of.what == begin_of_fit || of.what == end_of_fit)
     std::snprintf(text, sizeof text, "the %s of fit", of.what == begin_of_fit ? "begin" : "end");
   else if (of.what == end_of_epoch)
@@ -248,8 +250,8 @@ struct rank_processes {
 
 namespace stagecraft::engine {
 
-template <class Machine, ranks Ranks>
-struct processes_of_machine<mpi::cluster_machine<Machine, Ranks>> {
+template <class Machine, ranks Ranks, network Network>
+struct processes_of_machine<mpi::cluster_machine<Machine, Ranks, Network>> {
   using type = mpi::rank_processes<Ranks>;
 };
 

@@ -31,7 +31,16 @@ struct one_process {
 
 /// What the processes of a job compare before they carry out something together.
 struct process_round {
-  enum kind : int { training, evaluation, prediction, end_of_epoch, begin_of_fit, end_of_fit, begin_of_trainer };
+  enum kind : int {
+    training,
+    evaluation,
+    prediction,
+    end_of_epoch,
+    begin_of_fit,
+    end_of_fit,
+    begin_of_trainer,
+    work_of_first  ///< what the first process does alone
+  };
 
   int what = training;
   int first = 0;    ///< first step of an execution, or number of an epoch

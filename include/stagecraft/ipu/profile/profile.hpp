@@ -47,7 +47,9 @@ struct stage_profile {
 template <class Machine>
 inline constexpr diagnostic profile_machine_problem = [] {
   diagnostic problem;
-  if (!is_ipu<Machine>)
+  if (requires { typename Machine::machine_of_rank; })
+    problem.report(3011, "a profile is asked for a cluster, which <stagecraft/mpi/cluster_profile.hpp> has");
+  else if (!is_ipu<Machine>)
     problem.report(3011, "a profile is asked for a machine that does not emulate IPUs; name one such as ipu<>");
   return problem;
 }();
@@ -295,6 +297,18 @@ class model_profile {
   static constexpr device_memory_profile const& device(int ipu) { return detail::memory_profiles<Job>[ipu]; }
 };
 
+/// The profile of a job on a machine, and the first rule that prevents it. A specialisation is for machines whose
+/// prices are not those of IPUs alone.
+template <class Machine>
+struct profile_on {
+  template <class Job>
+  using type = model_profile<Job>;
+  template <class Job>
+  static constexpr diagnostic const& problem() {
+    return profile_problem<Job>();
+  }
+};
+
 }  // namespace stagecraft::tiles
 
 namespace stagecraft {
@@ -306,9 +320,9 @@ namespace stagecraft {
 ///     static_assert(profile.fits());
 ///     static_assert(profile.bubble() < 0.2 && profile.exchange_share() < 0.3);
 template <Model M, auto Training, class Machine, execution_mode Mode = detail::mode_of<Training>,
-          class =
-              typename detail::verdict_on<detail::profile_problem<jobs::job_on<M, Training, Machine, Mode>>()>::checked>
-inline constexpr tiles::model_profile<jobs::job_on<M, Training, Machine, Mode>> profile{};
+          class = typename detail::verdict_on<
+              tiles::profile_on<Machine>::template problem<jobs::job_on<M, Training, Machine, Mode>>()>::checked>
+inline constexpr typename tiles::profile_on<Machine>::template type<jobs::job_on<M, Training, Machine, Mode>> profile{};
 
 }  // namespace stagecraft
 
