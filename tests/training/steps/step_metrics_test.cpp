@@ -42,8 +42,9 @@ struct own_step : sc::training_step<own_step, input{3}, input{1}, input{4}> {
 
 TEST_CASE("accuracies, and a metric with states, in train and in test") {
   constexpr std::size_t samples = 24;
-  xt::xtensor<float, 2> x = xt::zeros<float>({samples, 3}), classes = xt::zeros<float>({samples, 1}),
-                        wanted = xt::zeros<float>({samples, 4});
+  xt::xtensor<float, 2> x = xt::zeros<float>({samples, std::size_t{3}}),
+                        classes = xt::zeros<float>({samples, std::size_t{1}}),
+                        wanted = xt::zeros<float>({samples, std::size_t{4}});
   float number = 0.1F;
   for (float& each : x) each = 2 * (number = number * 3.7F * (1 - number)) - 1;
   for (std::size_t i = 0; i < samples; ++i) {

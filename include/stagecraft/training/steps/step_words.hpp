@@ -191,7 +191,8 @@ class step_words : public operations::tracer {
                             "any others");
     if (list().problem.failed()) return;
     if (is_of_places)
-      return metric(name, mean(equal(argmax(found), has_classes ? reshape(wanted, {rows}) : argmax(wanted))));
+      return metric(
+          name, mean(equal(reshape(argmax(found), {rows}), reshape(has_classes ? wanted : argmax(wanted), {rows}))));
     tensor each = of.rules->call(of.options, *this, wanted, found);
     if (of.scales_columns) each = each * of.numbers.as_tensor(*this);
     if (of.result == nullptr) return metric(name, mean(each));
