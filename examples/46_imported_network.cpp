@@ -33,7 +33,7 @@ struct signs {
 
   /// Draws `count` pictures: two bars of 7 pixels through one point, in eighths of a turn, and noise.
   explicit signs(std::size_t count, unsigned seed)
-      : x(xt::zeros<float>({count, 12, 12, 1})), y(xt::zeros<int>({count})) {
+      : x(xt::zeros<float>({count, std::size_t{12}, std::size_t{12}, std::size_t{1}})), y(xt::zeros<int>({count})) {
     static constexpr std::array<std::array<int, 2>, 4> directions{{{0, 2}, {1, 3}, {0, 1}, {2, 3}}};
     std::mt19937 numbers(seed);
     auto const uniform = [&](float low, float high) {
@@ -60,7 +60,7 @@ struct signs {
 int main(int argc, char** argv) try {
   auto const given = read_arguments(argc, argv, "Learns signs of two bars with an imported network that knows bars.",
                                     30, "not used: the example draws its pictures", "bars.safetensors of this folder");
-  signs const few(48, 1), test(400, 2);
+  signs const few(16, 1), test(400, 2);
 
   sc::trainer<tuned, training> model;
   sc::predictor<models::bars, sc::inference{.batch_size = 8}> imported;
@@ -74,7 +74,7 @@ int main(int argc, char** argv) try {
   ignorant.fit(few.x, few.y, {.epochs = given.epochs, .verbose = 0});
   auto const with = model.evaluate(test.x, test.y, {.verbose = 0})[1];
   auto const without = ignorant.evaluate(test.x, test.y, {.verbose = 0})[1];
-  std::printf("accuracy of signs after 48 pictures: %.3f; without the imported weights: %.3f\n", with, without);
+  std::printf("accuracy of signs after 16 pictures: %.3f; without the imported weights: %.3f\n", with, without);
   return with > 0.9 && with > without ? 0 : 1;
 } catch (sc::error const& problem) {
   std::fprintf(stderr, "%s\n", problem.what());
