@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands/export_formats.hpp"
-#include "commands/header_export.hpp"
 #include "onnx/export/onnx_bundle.hpp"
+#include "source/header_export.hpp"
 
 #include <stagecraft/io/keras/keras_h5.hpp>
 #include <stagecraft/io/npz.hpp>

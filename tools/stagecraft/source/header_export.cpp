@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "commands/header_export.hpp"
+#include "source/header_export.hpp"
 
 #include "source/source_model.hpp"
 #include "source/source_text.hpp"
