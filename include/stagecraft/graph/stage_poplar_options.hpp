@@ -39,8 +39,8 @@ struct own_setting {
 
 namespace stagecraft {
 
-/// What is planned otherwise in one stage, or in one recurrent layer, than the machine's `matmuls` or `convolutions`
-/// say: each option that is not given is theirs.
+/// Options of one stage, or of one recurrent layer, in place of the machine's `matmuls` or `convolutions`: an option
+/// that is not given has the machine's value.
 struct stage_poplar_options {
   using listed_options = stage_poplar_options;
 

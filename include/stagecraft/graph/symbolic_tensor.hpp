@@ -110,7 +110,7 @@ class model_builder;
 namespace stagecraft {
 
 /// Keras's symbolic tensor: the output of one call, known by its index. Copies stand for the same tensor. Without a
-/// model it is what an invalid call gave, which has had its compile error.
+/// model it is the result of an invalid call, which has had its compile error.
 struct symbolic_tensor {
   tracing::model_builder* model = nullptr;
   int call = 0;

@@ -95,14 +95,14 @@ class narrow_storage {
     return values;
   }
 
-  /// Where the host brings an input.
+  /// The place where the host writes an input.
   static float* input(pass_memory const& memory, int call) {
     if (!is_stored_narrow(call)) return Plan::address(memory, Plan::value(call));
     long long offset = 0;
     for (int i = 0; i < call; ++i) offset += graph.call(i).is_input ? floats_of(i) : 0;
     return memory.widened + offset;
   }
-  /// What the host has brought for the inputs.
+  /// Stores the inputs that the host has written.
   static void inputs(pass_memory const& memory) {
     for (int i = 0; i < static_cast<int>(graph.calls.size()); ++i)
       if (graph.call(i).is_input && is_stored_narrow(i))

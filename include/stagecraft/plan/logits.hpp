@@ -28,7 +28,7 @@ template <class Layer>
 inline constexpr bool leaves_activation =
     is_activation_alone<Layer> || requires { requires Layer::ends_with_activation; };
 
-/// As Keras finds logits: on the output of an activation function, whichever of the two it is and whatever
+/// True if Keras finds logits there: on the output of an activation function, whichever of the two it is and whatever
 /// `from_logits` says; on that of a softmax layer, for losses of classes that expect probabilities.
 template <class Layer, class Loss>
 constexpr bool loss_takes_logits(Loss const& loss) {

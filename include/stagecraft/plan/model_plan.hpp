@@ -80,7 +80,7 @@ template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
 struct model_plan {
   int batch = 0;
   std::array<planned_call, Calls> calls{};
-  /// For each input of each call: whether its backward step adds to a gradient that an earlier step has written.
+  /// For each input of each call: true if its backward step adds to a gradient that an earlier step has written.
   std::array<bool, Edges> adds_gradient{};
   /// True if it writes a gradient of its own instead, which is added afterwards: the sum must not depend on the order
   /// in which the step adds.
@@ -335,7 +335,7 @@ inline constexpr auto const& model_plan_for =
     model_plan_of<typename Job::model, Job::training.batch_size, Job::mode,
                   outputs_with_logits<typename Job::described>, stored_types_of<Job>, leaves_out_penalties<Job>>;
 
-/// How many calls have a gradient of a weight: those of its layer, if any loss depends on them.
+/// Number of calls with a gradient of a weight: those of its layer, if any loss depends on them.
 template <class ModelPlan>
 constexpr int gradients_of_weight(graph_view const& graph, ModelPlan const& model_plan, int weight) {
   int count = 0;

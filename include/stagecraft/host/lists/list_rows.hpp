@@ -36,7 +36,7 @@ class list_values {
   [[nodiscard]] node const& here() const { return nodes_[id_]; }
   [[nodiscard]] int read(int index) const { return operands_[here().first_operand + index]; }
 
-  // What the operation writes and reads: of the samples that are worked on, or of all.
+  // The shapes and places that the operation writes and reads: of the samples that are worked on, or of all.
   [[nodiscard]] extents shape() const { return by_sample_ ? shape_of_part(here().shape) : here().shape; }
   [[nodiscard]] float* y() const { return by_sample_ ? begin_of_part(id_) : memory_[id_]; }
   [[nodiscard]] extents shape_of(int index) const {
@@ -119,7 +119,7 @@ class list_rows : protected list_values<Arch> {
            (here().what.template is<operations::reduce>() &&
             kernels::row_groups<Arch>::is_large(nodes_[read(0)].shape.size()));
   }
-  /// How many rows the operation has; 0 if it is none of rows. `found`: what it does to them.
+  /// Returns the number of rows of the operation; 0 if it does not work on rows. `found`: what it does to them.
   std::int64_t find_rows(member& found) const {
     found = {};
     found.moved = -1;

@@ -11,8 +11,8 @@
 
 namespace stagecraft::cpu {
 
-/// Which lists that can be inlined are: those for which it is faster, as measured; all; or none. Tests of kernels force
-/// it with -DSTAGECRAFT_INLINED_LISTS=1 (all) and =0 (none), for a whole program.
+/// The lists that are inlined of those that can be: those for which it is faster, as measured; all; or none. Tests of
+/// kernels force it with -DSTAGECRAFT_INLINED_LISTS=1 (all) and =0 (none), for a whole program.
 enum class inlined_lists : unsigned char { none, all, as_measured };
 #if !defined(STAGECRAFT_INLINED_LISTS)
 inline constexpr auto which_are_inlined = inlined_lists::as_measured;
@@ -48,7 +48,7 @@ struct inlined_plan : rows_of_plan<Call> {
   /// True if an operation is a product with packed weights, of a row or of the rows under a window.
   static constexpr bool is_product(int id) { return is<operations::product>(id) || is_window_product(id); }
 
-  /// Where the loop begins and ends in the plan's order; -1 without one.
+  /// The positions in the plan's order where the loop begins and ends; -1 if there is none.
   static constexpr int loop_position = position_of([](int id) { return is<operations::loop>(id); });
   static constexpr int end_position = position_of([](int id) { return is<operations::loop_end>(id); });
   /// Rows that are computed one after the other: the loop's trips, or the steps that a ring takes up.
@@ -179,7 +179,7 @@ struct inlined_plan : rows_of_plan<Call> {
   static constexpr int kept_floats = kept_place(-1);
 
  private:
-  // What can be inlined.
+  // The rules of what can be inlined.
 
   /// A row for each trip: no other axis than that of the trips has a length.
   static constexpr bool is_of_trips(int id, int axis) {

@@ -51,7 +51,7 @@ struct weight_mapping {
 
 struct weight_mapping;
 
-/// What a tensor is to the step that works on it.
+/// The role of a tensor in a step.
 enum class tensor_role : unsigned char {
   input,   ///< an input of the call, by its position
   output,  ///< the call's output

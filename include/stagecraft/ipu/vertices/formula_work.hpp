@@ -141,7 +141,8 @@ class formula_vertices {
         unary(unary_of(step.apply), type);
       if (step.apply == function::softplus) unary(vertices::unary_operation::exponent, type);
     } else if (step.apply == function::select) {
-      // As a product with 1 or 0, and a sum if neither side is 0: popops' Select has no estimate of its own.
+      // The price is that of a product with 1 or 0, and of a sum if neither side is 0: popops' Select has no estimate
+      // of its own.
       int const chosen = is_zero(b) ? c : b;
       type = add_binary(vertices::binary_operation::multiply, a, chosen, writes(chosen));
       if (!is_zero(b) && !is_zero(c)) add_to(type, c);

@@ -17,7 +17,7 @@
 
 namespace stagecraft::tiles {
 
-/// How a tile reads an operand of an elementwise task (map_operand).
+/// A tile's way to read an operand of an elementwise task (map_operand).
 struct map_read {
   dtype type = dtype::float32;
   std::int64_t inner = 1;

@@ -14,7 +14,7 @@
 
 namespace stagecraft::tiles {
 
-/// How many operands have an element for each of the weight's.
+/// Number of operands that have an element for each of the weight's.
 constexpr int weight_operands(task const& task) {
   return task.input_count - static_cast<int>(task.what.as<update_task>().norms);
 }
