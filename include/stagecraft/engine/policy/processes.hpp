@@ -29,7 +29,7 @@ struct one_process {
   static constexpr int most = 1;
 };
 
-/// What the processes of a job compare before they carry out something together.
+/// The facts that the processes of a job compare before they carry out something together.
 struct process_round {
   enum kind : int {
     training,
