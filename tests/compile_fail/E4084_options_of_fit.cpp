@@ -18,5 +18,9 @@ int main() {
   model.fit(x, y, {.epoch = 2});  // <- here
 #else
   model.fit(x, y, {.epochs = 2});
+  model.fit(x, y, {});
+  model.evaluate(x, y, {});
+  model.predict(x, {});
+  model.summary({});
 #endif
 }

@@ -9,5 +9,5 @@ namespace sc = stagecraft;
 #ifdef STAGECRAFT_BAD
 sc::callbacks::csv_logger table("run.csv", {.delimiter = ";"});  // <- here
 #else
-sc::callbacks::csv_logger table("run.csv", {.separator = ";"});
+sc::callbacks::csv_logger table("run.csv", {.separator = ";"}), other("other.csv", {});
 #endif

@@ -180,6 +180,15 @@ TEST_CASE("a predictor has the outputs of a trainer, for whole and partial batch
   check_against_trainer<sc::predictor<network, run<>>>();
 }
 
+TEST_CASE("a predictor prints the summary of its model") {
+  std::string of_model, of_predictor;
+  sc::summary<network>({.print_fn = [&](std::string_view line) { of_model.append(line) += '\n'; }});
+  sc::predictor<network, run<>> const model;
+  model.summary({.print_fn = [&](std::string_view line) { of_predictor.append(line) += '\n'; }});
+  CHECK(of_predictor == of_model);
+  CHECK(of_model.find("Total params: ") != std::string::npos);
+}
+
 TEST_CASE("penalties make no difference to predictions") {
   sc::predictor<without_penalties, large_inference> without;
   sc::predictor<with_penalties, large_inference> model;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/compile_error.hpp>
+#include <cstddef>
 #include <initializer_list>
 
 namespace stagecraft::diagnostics {
@@ -16,8 +17,10 @@ struct any_argument {
 };
 
 /// Takes a list with designators, such as `{.epoch = 2}`, whatever they are. If GCC comes to convert such a list, it
-/// says which name is unknown. Clang takes such a list for `...` only.
-using any_options = any_argument const (&)[];
+/// says which name is unknown. Clang takes such a list for `...` only. The size is deduced, so that empty braces are no
+/// such list: they are the options of the overload that has some.
+template <std::size_t Size>
+using any_options = any_argument const (&)[Size];
 
 /// Takes any argument, as `any_argument` does, and reports `Source::problem` in the conversion: compilers convert the
 /// arguments in their order and stop at the first error, so a list with an unknown designator after this one is no
@@ -32,8 +35,8 @@ struct refusing_argument {
 
 /// The parameter of a template that reports `Source::problem`. Nothing is deduced from its argument:
 ///
-///     template <class Options = fit_options>
-///     void fit(refusing<wrong_run_options<Options>>, any_options);
+///     template <class Options = fit_options, std::size_t Size>
+///     void fit(refusing<wrong_run_options<Options>>, any_options<Size>);
 template <class Source>
 using refusing = typename verdict_box<refusing_argument<Source>>::type;
 

@@ -93,18 +93,18 @@ struct layer : tracing::layer_base {
   /// Options in braces that the layer does not have, after up to three other arguments; layers of the library inherit
   /// this with `using layer::layer`. GCC names the option at its line, then prints E1025. Clang takes such options for
   /// `...` only, and lists without designators for these; it has the likely ones, as each costs all layers something.
-  template <class L = Derived>
-  constexpr explicit layer(detail::any_options) noexcept(detail::report<detail::wrong_options_problem<L>>()) {}
-  template <class L = Derived>
+  template <class L = Derived, std::size_t Size>
+  constexpr explicit layer(detail::any_options<Size>) noexcept(detail::report<detail::wrong_options_problem<L>>()) {}
+  template <class L = Derived, std::size_t Size>
   constexpr layer(detail::any_argument, detail::any_argument, detail::any_argument,
-                  detail::any_options) noexcept(detail::report<detail::wrong_options_problem<L>>()) {}
+                  detail::any_options<Size>) noexcept(detail::report<detail::wrong_options_problem<L>>()) {}
 #endif
-  template <class L = Derived>
+  template <class L = Derived, std::size_t Size>
   constexpr layer(detail::any_argument,
-                  detail::any_options) noexcept(detail::report<detail::wrong_options_problem<L>>()) {}
-  template <class L = Derived>
+                  detail::any_options<Size>) noexcept(detail::report<detail::wrong_options_problem<L>>()) {}
+  template <class L = Derived, std::size_t Size>
   constexpr layer(detail::any_argument, detail::any_argument,
-                  detail::any_options) noexcept(detail::report<detail::wrong_options_problem<L>>()) {}
+                  detail::any_options<Size>) noexcept(detail::report<detail::wrong_options_problem<L>>()) {}
 
   /// Calls the layer. Returns a symbolic tensor, or layer_outputs if it may have several. E1001 and the codes of its
   /// own rules.

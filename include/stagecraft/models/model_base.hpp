@@ -70,8 +70,8 @@ struct model_base {
     return call_untrained<Arguments...>();
   }
   // These overloads take options in braces, which Clang takes for `...` only.
-  template <class Nothing = void>
-  constexpr int fit(any_argument, any_argument, any_options) const {
+  template <class Nothing = void, std::size_t Size>
+  constexpr int fit(any_argument, any_argument, any_options<Size>) const {
     return call_untrained<Nothing>();
   }
   template <class Nothing = void>

@@ -9,6 +9,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 
 #include <stagecraft/description/inference.hpp>
+#include <stagecraft/models/summary.hpp>
 #include <stagecraft/training/invalid_trainer.hpp>
 #include <stagecraft/training/run_prediction.hpp>
 #include <stagecraft/training/run_problem.hpp>
@@ -99,6 +100,9 @@ class model_predictor : trained_model<session_of_run<M, Settings::value, Machine
     return view_weight<typename traced_model<M>::type, Name>(std::as_const(this->session()));
   }
 
+  /// Prints the table of the model's layers: `sc::summary<model>(options)`. Definition: tf.keras.Model.summary.
+  void summary(summary_options const& options = {}) const { stagecraft::summary<M>(options); }
+
   /// The model's outputs for all samples, in their order: a tensor (samples, shape...), or a std::tuple of tensors if
   /// there are several outputs. Allocates the result. `steps_per_execution` steps are run at once, the last execution
   /// may be shorter. Replicas that have no batch in the last step repeat the last batch, and their outputs are dropped.
@@ -179,8 +183,8 @@ class model_predictor : trained_model<session_of_run<M, Settings::value, Machine
   }
 
   /// Options that do not exist are E4084.
-  template <class Options = predict_options>
-  auto predict(refusing<wrong_run_options<Options>>, any_options) {
+  template <class Options = predict_options, std::size_t Size>
+  auto predict(refusing<wrong_run_options<Options>>, any_options<Size>) {
     return predict(sample_set{});
   }
   template <class Options = predict_options>
@@ -193,16 +197,16 @@ class model_predictor : trained_model<session_of_run<M, Settings::value, Machine
   std::array<double, 2> fit(refusing<no_loss<Function>>, any_argument, ...) {
     return {};
   }
-  template <fixed_name Function = "fit">
-  std::array<double, 2> fit(refusing<no_loss<Function>>, any_argument, any_options) {
+  template <fixed_name Function = "fit", std::size_t Size>
+  std::array<double, 2> fit(refusing<no_loss<Function>>, any_argument, any_options<Size>) {
     return {};
   }
   template <fixed_name Function = "evaluate">
   std::array<double, 2> evaluate(refusing<no_loss<Function>>, any_argument, ...) {
     return {};
   }
-  template <fixed_name Function = "evaluate">
-  std::array<double, 2> evaluate(refusing<no_loss<Function>>, any_argument, any_options) {
+  template <fixed_name Function = "evaluate", std::size_t Size>
+  std::array<double, 2> evaluate(refusing<no_loss<Function>>, any_argument, any_options<Size>) {
     return {};
   }
 };

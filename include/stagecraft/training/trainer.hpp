@@ -10,6 +10,7 @@
 #include <stagecraft/diagnostics/compiler.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/array_view.hpp>
+#include <stagecraft/models/summary.hpp>
 #include <stagecraft/threads/owned.hpp>
 #include <stagecraft/training/callbacks/callback_list.hpp>
 #include <stagecraft/training/callbacks/history.hpp>
@@ -182,6 +183,9 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
     return run_streamed_prediction<base>(*this, dataset, options);
   }
 
+  /// Prints the table of the model's layers: `sc::summary<model>(options)`. Definition: tf.keras.Model.summary.
+  void summary(summary_options const& options = {}) const { stagecraft::summary<M>(options); }
+
   /// The outputs for at most `batch_size` samples, computed immediately: Keras's `model(x)`. The stages of a pipelined
   /// model follow each other, whatever its schedule. The result is an xtensor adaptor of the model's own memory, or a
   /// std::tuple of them, valid until the model runs again. Definition: tf.keras.Model.__call__.
@@ -192,40 +196,40 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
 
   // The first argument reports, so that no compiler comes to the list, of which it would have an error of its own.
   /// Options that do not exist are E4084, those of a dataset E4140.
-  template <class Options = fit_options>
-  training_history fit(refusing<wrong_run_options<Options>>, any_argument, any_options) {
+  template <class Options = fit_options, std::size_t Size>
+  training_history fit(refusing<wrong_run_options<Options>>, any_argument, any_options<Size>) {
     return {};
   }
   template <class Options = fit_options>
   training_history fit(refusing<wrong_run_options<Options>>, any_argument, ...) {
     return {};
   }
-  template <class Options = evaluate_options>
-  evaluation evaluate(refusing<wrong_run_options<Options>>, any_argument, any_options) {
+  template <class Options = evaluate_options, std::size_t Size>
+  evaluation evaluate(refusing<wrong_run_options<Options>>, any_argument, any_options<Size>) {
     return {};
   }
   template <class Options = evaluate_options>
   evaluation evaluate(refusing<wrong_run_options<Options>>, any_argument, ...) {
     return {};
   }
-  template <fixed_name F = "fit">
-  training_history fit(refusing<wrong_streamed_options<F>>, any_options) {
+  template <fixed_name F = "fit", std::size_t Size>
+  training_history fit(refusing<wrong_streamed_options<F>>, any_options<Size>) {
     return {};
   }
   template <fixed_name F = "fit">
   training_history fit(refusing<wrong_streamed_options<F>>, ...) {
     return {};
   }
-  template <fixed_name F = "evaluate">
-  evaluation evaluate(refusing<wrong_streamed_options<F>>, any_options) {
+  template <fixed_name F = "evaluate", std::size_t Size>
+  evaluation evaluate(refusing<wrong_streamed_options<F>>, any_options<Size>) {
     return {};
   }
   template <fixed_name F = "evaluate">
   evaluation evaluate(refusing<wrong_streamed_options<F>>, ...) {
     return {};
   }
-  template <class Options = predict_options>
-  auto predict(refusing<wrong_run_options<Options>>, any_options) {
+  template <class Options = predict_options, std::size_t Size>
+  auto predict(refusing<wrong_run_options<Options>>, any_options<Size>) {
     return predict(sample_set{});
   }
   template <class Options = predict_options>

@@ -35,10 +35,10 @@ class option_callback : public callback {
   option_callback() = default;
 
  public:
-  template <class O = Options>
-  option_callback(refusing<wrong_callback_options<O>>, any_options) {}
-  template <class O = Options>
-  option_callback(refusing<wrong_callback_options<O>>, any_argument, any_options) {}
+  template <class O = Options, std::size_t Size>
+  option_callback(refusing<wrong_callback_options<O>>, any_options<Size>) {}
+  template <class O = Options, std::size_t Size>
+  option_callback(refusing<wrong_callback_options<O>>, any_argument, any_options<Size>) {}
 #if defined(__clang__)
   // Clang takes a list with designators for `...` alone. GCC 12 would take it for a conversion of the first argument of
   // any constructor, such as the name of a file.

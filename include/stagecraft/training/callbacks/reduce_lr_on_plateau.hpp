@@ -44,8 +44,9 @@ class reduce_lr_on_plateau : public trainers::option_callback<reduce_lr_on_plate
  public:
   using trainers::option_callback<reduce_lr_on_plateau_options>::option_callback;  // E4141
 #ifndef __clang__
-  template <class Error = trainers::refusal_of<trainers::wrong_callback_options<reduce_lr_on_plateau_options>::problem>>
-  explicit reduce_lr_on_plateau(trainers::any_options) = delete;
+  template <std::size_t Size,
+            class Error = trainers::refusal_of<trainers::wrong_callback_options<reduce_lr_on_plateau_options>::problem>>
+  explicit reduce_lr_on_plateau(trainers::any_options<Size>) = delete;
 #endif
   explicit reduce_lr_on_plateau(reduce_lr_on_plateau_options options = {}) : options_(std::move(options)) {
     if (!(options_.factor < 1)) {
