@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/engine/pass_messages.hpp>
 #include <stagecraft/engine/pass_weights.hpp>
 #include <stagecraft/engine/pipeline_execution.hpp>
 #include <stagecraft/engine/pipeline_memory.hpp>
@@ -62,7 +63,7 @@ class pipeline_pass {
     pass_recorder const record(all.record, what);
     auto& samples = own.samples[micro_batch % sizes::template samples_alive<Mode>];
     std::int64_t begin = 0;
-    if constexpr (waits || Pass == 0 || pass.fetches.size() > 0 || sizes::fetches_weights ||
+    if constexpr (waits || sizes::splits || Pass == 0 || pass.fetches.size() > 0 || sizes::fetches_weights ||
                   (backward && sizes::fetches_gradients)) {
       if (!team::alone(memory, [&] { return begin_pass(all, own, memory, samples, record, begin); })) return false;
     } else if (self.leads()) {
@@ -123,6 +124,7 @@ class pipeline_pass {
   /// On the first thread, before the steps: what they need is there. False if another device has failed.
   static bool begin_pass(execution const& all, memory_type& own, pass_memory& memory, std::atomic<int>& samples,
                          pass_recorder const& record, std::int64_t& begin) {
+    if constexpr (sizes::splits) receive(own, memory.micro_batch);
     if constexpr (waits)
       if (all.team != nullptr)
         for (auto const& wait : pass.waits)
@@ -147,6 +149,18 @@ class pipeline_pass {
     return true;
   }
 
+  /// Waits for passes in other processes.
+  static void receive(memory_type& own, std::int64_t micro_batch) {
+    auto const from = [&]<int Other>(std::int64_t count) {
+      if (!sizes::is_here(table.device_of_pass(Other))) pass_messages<sizes, Mode, Other>::receive(own, count);
+    };
+    if constexpr (Pass > 0) from.template operator()<0>(micro_batch + 1);
+    for_each_index<pass.waits.size()>([&]<int Wait>() {
+      constexpr auto wait = pass.waits[Wait];
+      from.template operator()<wait.pass>(micro_batch + 1 - wait.lag);
+    });
+  }
+
   /// On the first thread, behind the steps: what others wait for.
   static void end_pass(execution const& all, memory_type& own, pass_memory const& memory, pass_recorder const& record,
                        std::int64_t begin) {
@@ -154,10 +168,13 @@ class pipeline_pass {
       finish_forward(all, own, memory);
       begin = record.add(pass_kind::outfeed, begin);
     }
-    for (auto const& transfer : pass.transfers)
+    for (auto const& transfer : pass.transfers) {
+      if (transfer.device >= 0 && !sizes::is_here(transfer.device)) continue;
       copy(memory.block, transfer.from,
            transfer.device < 0 ? own.remote[stage].data() : own.blocks[transfer.device].data(), transfer.to,
            transfer.floats, memory.micro_batch);
+    }
+    if constexpr (sizes::splits) pass_messages<sizes, Mode, Pass>::send(own, memory.micro_batch);
     if constexpr (pass.transfers.size() > 0) record.add(pass_kind::send, begin);
     if constexpr (sizes::fetches_weights && !backward && weights::has_state) weights::store_state(own);
     if constexpr (backward && sizes::fetches_gradients) weights::template move_gradients<false>(own);

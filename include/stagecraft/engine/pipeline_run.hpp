@@ -78,11 +78,13 @@ class pipeline_run {
   template <class OfRound>
   bool run_rounds(int round, device_thread const& self, OfRound const& passes_of) const {
     bool knows_penalties = false;
+    if constexpr (sizes::splits) sizes::processes::begin_messages();
     for (int first = 0; first < steps_; first += round) {
       if constexpr (has_penalties)
         if (all_.has_targets && !knows_penalties && !find_penalties(self)) return false;
       knows_penalties = true;
       if (!passes_of(first)) return false;
+      if constexpr (sizes::splits) end_round(first + round);
       if constexpr (trains) {
         bool const updates = (all_.accumulated + first + round) % accumulation_steps == 0;
         if (updates && !run_update(self, first + round)) return false;
@@ -91,6 +93,17 @@ class pipeline_run {
       }
     }
     return true;
+  }
+
+  /// Waits for what other processes still tell this one of a round, and until they have what this one has told.
+  void end_round(std::int64_t micro_batches) const {
+    for_each_index<passes>([&]<int Pass>() {
+      using messages = pass_messages<sizes, Mode, Pass>;
+      if (!sizes::is_here(sizes::template table<Mode>().device_of_pass(Pass)) &&
+          messages::reaches(sizes::processes::number()))
+        messages::receive(*(*memories_)[0], micro_batches);
+    });
+    sizes::processes::end_messages();
   }
 
   /// The passes of a thread's only device, which has all of the model: one micro-batch after the other, in each its
@@ -173,7 +186,7 @@ class pipeline_run {
       if (!each(update::sum_calls)) return false;
     if constexpr (replicas > 1)
       if (!synchronize(self) || !each(update::reduce) || !synchronize(self)) return false;
-    if constexpr (!is_alone)
+    if constexpr (!is_alone && !sizes::splits)
       if (!exchange(self) || !synchronize(self)) return false;
     // A shard of a weight is no weight: its functions wait for all.
     if constexpr (have_penalty_gradients<typename Session::first_plan>)
@@ -254,7 +267,7 @@ class pipeline_run {
     if (workers <= here) {
       for (int replica = worker * here / workers; replica < (worker + 1) * here / workers; ++replica)
         for (int device = 0; device < devices; ++device)
-          if (!goes_on(replica, device)) return false;
+          if (sizes::is_here(device) && !goes_on(replica, device)) return false;
     } else {
       int replica = 0;
       while ((replica + 1) * workers / here <= worker) ++replica;

@@ -65,12 +65,11 @@ class prediction {
   {
     using processes = typename Session::sizes::processes;
     for (std::size_t batch = 0; batch < places.size(); ++batch) {
-      auto const replica = static_cast<int>(batch) % Session::replicas;
-      processes::send(replica, Session::replicas, &places[batch], sizeof(place));
+      int const from = process_of_results<typename Session::sizes>(static_cast<int>(batch) % Session::replicas);
+      processes::send(from, &places[batch], sizeof(place));
       auto const [first, samples] = places[batch];
       [&]<std::size_t... Output>(std::index_sequence<Output...>) {
-        (processes::send(replica, Session::replicas,
-                         std::get<Output>(tensors_).data() + first * Session::output_shape(Output).size(),
+        (processes::send(from, std::get<Output>(tensors_).data() + first * Session::output_shape(Output).size(),
                          static_cast<std::size_t>(samples * Session::output_shape(Output).size()) * sizeof(float)),
          ...);
       }(indices{});
