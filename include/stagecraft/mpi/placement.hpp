@@ -24,7 +24,7 @@ constexpr void check_split_stages(diagnostic& problem) {
   if (Job::machine::threads > 1) what = "ranks of several threads";
   for (auto const& weight : Job::graph.parameters)
     if (!weight.regularizer.empty()) what = "regularizers, whose penalties are part of the last stage's loss";
-  if (optimizers::detail::norms_of<Job::training.optimizer>.has_global()) what = "a norm of the gradients of all weights";
+  if (optimizers::detail::norms_of<Job::training.optimizer>.has_global()) what = "a norm of all gradients";
   if (loss_scale_rule_of(Job::training.optimizer).growth_steps > 0) what = "a dynamic loss scale";
   if (Job::graph.is_stateful()) what = "stateful layers";
   if (most > devices)
