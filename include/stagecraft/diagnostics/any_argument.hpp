@@ -19,21 +19,22 @@ struct any_argument {
 /// says which name is unknown. Clang takes such a list for `...` only.
 using any_options = any_argument const (&)[];
 
-/// Takes any argument, as `any_argument` does, and reports `Problem` in the conversion: compilers convert the arguments
-/// in their order and stop at the first error, so a list with an unknown designator after this one is no second error.
-template <auto const& Problem>
+/// Takes any argument, as `any_argument` does, and reports `Source::problem` in the conversion: compilers convert the
+/// arguments in their order and stop at the first error, so a list with an unknown designator after this one is no
+/// second error. The problem is found there and not before, since compilers also look at functions that are not called.
+template <class Source>
 struct refusing_argument {
   template <class T>
-  constexpr refusing_argument(T const&, bool = (static_cast<void>(refusal_of<Problem>{}), true)) noexcept {}
+  constexpr refusing_argument(T const&, bool = (static_cast<void>(refusal_of<Source::problem>{}), true)) noexcept {}
   constexpr refusing_argument(std::initializer_list<any_argument>,
-                              bool = (static_cast<void>(refusal_of<Problem>{}), true)) noexcept {}
+                              bool = (static_cast<void>(refusal_of<Source::problem>{}), true)) noexcept {}
 };
 
-/// The parameter of a template that reports `Problem`, of which nothing is deduced:
+/// The parameter of a template that reports `Source::problem`. Nothing is deduced from its argument:
 ///
 ///     template <class Options = fit_options>
-///     void fit(refusing<wrong_options_problem<Options>>, any_options);
-template <auto const& Problem>
-using refusing = typename verdict_box<refusing_argument<Problem>>::type;
+///     void fit(refusing<wrong_run_options<Options>>, any_options);
+template <class Source>
+using refusing = typename verdict_box<refusing_argument<Source>>::type;
 
 }  // namespace stagecraft::diagnostics

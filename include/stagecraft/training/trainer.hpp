@@ -193,43 +193,43 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
   // The first argument reports, so that no compiler comes to the list, of which it would have an error of its own.
   /// Options that do not exist are E4084, those of a dataset E4140.
   template <class Options = fit_options>
-  training_history fit(refusing<wrong_run_options_problem<Options>>, any_argument, any_options) {
+  training_history fit(refusing<wrong_run_options<Options>>, any_argument, any_options) {
     return {};
   }
   template <class Options = fit_options>
-  training_history fit(refusing<wrong_run_options_problem<Options>>, any_argument, ...) {
+  training_history fit(refusing<wrong_run_options<Options>>, any_argument, ...) {
     return {};
   }
   template <class Options = evaluate_options>
-  evaluation evaluate(refusing<wrong_run_options_problem<Options>>, any_argument, any_options) {
+  evaluation evaluate(refusing<wrong_run_options<Options>>, any_argument, any_options) {
     return {};
   }
   template <class Options = evaluate_options>
-  evaluation evaluate(refusing<wrong_run_options_problem<Options>>, any_argument, ...) {
+  evaluation evaluate(refusing<wrong_run_options<Options>>, any_argument, ...) {
     return {};
   }
   template <fixed_name F = "fit">
-  training_history fit(refusing<wrong_streamed_options_problem<F>>, any_options) {
+  training_history fit(refusing<wrong_streamed_options<F>>, any_options) {
     return {};
   }
   template <fixed_name F = "fit">
-  training_history fit(refusing<wrong_streamed_options_problem<F>>, ...) {
+  training_history fit(refusing<wrong_streamed_options<F>>, ...) {
     return {};
   }
   template <fixed_name F = "evaluate">
-  evaluation evaluate(refusing<wrong_streamed_options_problem<F>>, any_options) {
+  evaluation evaluate(refusing<wrong_streamed_options<F>>, any_options) {
     return {};
   }
   template <fixed_name F = "evaluate">
-  evaluation evaluate(refusing<wrong_streamed_options_problem<F>>, ...) {
+  evaluation evaluate(refusing<wrong_streamed_options<F>>, ...) {
     return {};
   }
   template <class Options = predict_options>
-  auto predict(refusing<wrong_run_options_problem<Options>>, any_options) {
+  auto predict(refusing<wrong_run_options<Options>>, any_options) {
     return predict(sample_set{});
   }
   template <class Options = predict_options>
-  auto predict(refusing<wrong_run_options_problem<Options>>, ...) {
+  auto predict(refusing<wrong_run_options<Options>>, ...) {
     return predict(sample_set{});
   }
 
