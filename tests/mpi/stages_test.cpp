@@ -53,8 +53,16 @@ outcome train() {
   return result;
 }
 
-using network = sc::sequential<input{12}, dense{20, sc::relu}, batch_normalization{}, dense{16, sc::tanh},
-                               dropout{0.2F}, dense{16, sc::relu}, dense{3}>;
+/// The output of the first stage is read by the fourth, too.
+struct network : sc::functional<network> {
+  static constexpr auto build(auto& model) {
+    auto const x = model.input(12);
+    auto const first = batch_normalization()(dense(16, sc::relu)(x));
+    auto const second = dropout(0.2F)(dense(20, sc::tanh)(first));
+    auto const third = dense(16, sc::relu)(second);
+    return dense(3)(dense(8, sc::relu)(add()(third, first)));
+  }
+};
 template <sc::pipelining_options Options>
 constexpr sc::training described{.optimizer = sc::optimizers::adam{},
                                  .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
@@ -62,20 +70,24 @@ constexpr sc::training described{.optimizer = sc::optimizers::adam{},
                                  .batch_size = batch_size,
                                  .steps_per_execution = 2 * micro_batches,
                                  .pipeline = Options};
-using staged = sc::pipelined<network, sc::stages<0, 0, 1, 1, 2, 3>>;
+using staged = sc::pipelined<network, sc::stages<0, 0, 1, 1, 2, 3, 3, 3>>;
+/// The fourth stage is on the first one's device, so that there are four devices.
+using mapped = sc::pipelined<network, sc::stages<0, 0, 1, 1, 2, 3, 4, 4>, sc::device_mapping<0, 1, 2, 0, 3>>;
 template <int Count>
 using cluster = sc::cluster<sc::host<1>, sc::ranks{.count = Count, .timeout_s = 30}>;
 
-template <sc::pipelining_options Options>
+template <sc::pipelining_options Options, class Model = staged>
 void compare() {
-  CHECK(train<sc::trainer<staged, described<Options>, cluster<4>>>() ==
-        train<sc::trainer<staged, described<Options>, sc::host<1>>>());
+  CHECK(train<sc::trainer<Model, described<Options>, cluster<4>>>() ==
+        train<sc::trainer<Model, described<Options>, sc::host<1>>>());
 }
 
 }  // namespace
 
 TEST_CASE("grouped stages on ranks") {
-  compare<sc::pipelining_options{.gradient_accumulation_steps_per_replica = micro_batches, .schedule = sc::grouped}>();
+  constexpr sc::pipelining_options grouped{.gradient_accumulation_steps_per_replica = micro_batches};
+  compare<grouped>();
+  compare<grouped, mapped>();
 }
 TEST_CASE("interleaved stages on ranks, whose activations are recomputed") {
   compare<sc::pipelining_options{.gradient_accumulation_steps_per_replica = micro_batches,
@@ -85,4 +97,19 @@ TEST_CASE("interleaved stages on ranks, whose activations are recomputed") {
 TEST_CASE("sequential stages on ranks") {
   compare<sc::pipelining_options{.gradient_accumulation_steps_per_replica = micro_batches,
                                  .schedule = sc::schedule::sequential}>();
+}
+TEST_CASE("ranks have the memory of their own stages, and send what the plan says") {
+  constexpr auto training = described<sc::pipelining_options{.gradient_accumulation_steps_per_replica = micro_batches}>;
+  using trainer = sc::trainer<staged, training, cluster<4>>;
+  using sizes = trainer::session_type::sizes;
+  trainer model;
+  auto& group = sc::mpi::rank_group::get();
+  int here = 0;
+  for (int device = 0; device < sizes::devices; ++device) here += sizes::is_here(device) ? 1 : 0;
+  CHECK(here == 4 / group.count());
+  xt::xtensor<float, 2> const x = samples(batch_size);
+  if (group.count() > 1)
+    CHECK_THROWS_WITH(model(x), doctest::Contains("[E4180]"));
+  else
+    CHECK(model(x).shape()[0] == batch_size);
 }

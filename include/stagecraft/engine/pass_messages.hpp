@@ -48,6 +48,27 @@ class pass_messages {
     return false;
   }
 
+  /// Before the pass works on a micro-batch: waits for the passes in other processes that it waits for.
+  static void await(memory_type& own, std::int64_t micro_batch) {
+    auto const until = [&]<int Other>(std::int64_t count) {
+      if (!Sizes::is_here(table.device_of_pass(Other))) pass_messages<Sizes, Mode, Other>::receive(own, count);
+    };
+    if constexpr (Pass > 0) until.template operator()<0>(micro_batch + 1);
+    for_each_index<pass_on<job, Pass>.waits.size()>([&]<int Wait>() {
+      constexpr auto wait = pass_on<job, Pass>.waits[Wait];
+      until.template operator()<wait.pass>(micro_batch + 1 - wait.lag);
+    });
+  }
+  /// Waits for what other processes still tell this one of a round, and until what this one has told has left.
+  static void end_round(memory_type& own, std::int64_t micro_batches) {
+    for_each_index<std::size_t{table.passes()}>([&]<int Other>() {
+      using messages = pass_messages<Sizes, Mode, Other>;
+      if (!Sizes::is_here(table.device_of_pass(Other)) && messages::reaches(processes::number()))
+        messages::receive(own, micro_batches);
+    });
+    processes::end_messages();
+  }
+
   /// Sends what the pass has made of a micro-batch. It returns at once; the memory may change.
   static void send(memory_type& own, std::int64_t micro_batch) {
     for (int process = 0; process < processes::count(); ++process) {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
-#include <stagecraft/engine/pass_messages.hpp>
 #include <stagecraft/engine/pass_weights.hpp>
 #include <stagecraft/engine/pipeline_execution.hpp>
 #include <stagecraft/engine/pipeline_memory.hpp>
@@ -124,7 +123,7 @@ class pipeline_pass {
   /// On the first thread, before the steps: what they need is there. False if another device has failed.
   static bool begin_pass(execution const& all, memory_type& own, pass_memory& memory, std::atomic<int>& samples,
                          pass_recorder const& record, std::int64_t& begin) {
-    if constexpr (sizes::splits) receive(own, memory.micro_batch);
+    if constexpr (sizes::splits) sizes::processes::template messages<sizes, Mode, Pass>::await(own, memory.micro_batch);
     if constexpr (waits)
       if (all.team != nullptr)
         for (auto const& wait : pass.waits)
@@ -149,18 +148,6 @@ class pipeline_pass {
     return true;
   }
 
-  /// Waits for passes in other processes.
-  static void receive(memory_type& own, std::int64_t micro_batch) {
-    auto const from = [&]<int Other>(std::int64_t count) {
-      if (!sizes::is_here(table.device_of_pass(Other))) pass_messages<sizes, Mode, Other>::receive(own, count);
-    };
-    if constexpr (Pass > 0) from.template operator()<0>(micro_batch + 1);
-    for_each_index<pass.waits.size()>([&]<int Wait>() {
-      constexpr auto wait = pass.waits[Wait];
-      from.template operator()<wait.pass>(micro_batch + 1 - wait.lag);
-    });
-  }
-
   /// On the first thread, behind the steps: what others wait for.
   static void end_pass(execution const& all, memory_type& own, pass_memory const& memory, pass_recorder const& record,
                        std::int64_t begin) {
@@ -174,7 +161,7 @@ class pipeline_pass {
            transfer.device < 0 ? own.remote[stage].data() : own.blocks[transfer.device].data(), transfer.to,
            transfer.floats, memory.micro_batch);
     }
-    if constexpr (sizes::splits) pass_messages<sizes, Mode, Pass>::send(own, memory.micro_batch);
+    if constexpr (sizes::splits) sizes::processes::template messages<sizes, Mode, Pass>::send(own, memory.micro_batch);
     if constexpr (pass.transfers.size() > 0) record.add(pass_kind::send, begin);
     if constexpr (sizes::fetches_weights && !backward && weights::has_state) weights::store_state(own);
     if constexpr (backward && sizes::fetches_gradients) weights::template move_gradients<false>(own);

@@ -84,7 +84,8 @@ class pipeline_run {
         if (all_.has_targets && !knows_penalties && !find_penalties(self)) return false;
       knows_penalties = true;
       if (!passes_of(first)) return false;
-      if constexpr (sizes::splits) end_round(first + round);
+      if constexpr (sizes::splits)
+        sizes::processes::template messages<sizes, Mode, 0>::end_round(*(*memories_)[0], first + round);
       if constexpr (trains) {
         bool const updates = (all_.accumulated + first + round) % accumulation_steps == 0;
         if (updates && !run_update(self, first + round)) return false;
@@ -93,17 +94,6 @@ class pipeline_run {
       }
     }
     return true;
-  }
-
-  /// Waits for what other processes still tell this one of a round, and until they have what this one has told.
-  void end_round(std::int64_t micro_batches) const {
-    for_each_index<passes>([&]<int Pass>() {
-      using messages = pass_messages<sizes, Mode, Pass>;
-      if (!sizes::is_here(sizes::template table<Mode>().device_of_pass(Pass)) &&
-          messages::reaches(sizes::processes::number()))
-        messages::receive(*(*memories_)[0], micro_batches);
-    });
-    sizes::processes::end_messages();
   }
 
   /// The passes of a thread's only device, which has all of the model: one micro-batch after the other, in each its

@@ -7,6 +7,7 @@
 #include <stagecraft/diagnostics/for_each_index.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
+#include <stagecraft/engine/pass_messages.hpp>
 #include <stagecraft/engine/policy/processes.hpp>
 #include <stagecraft/kernels/reduction/collectives.hpp>
 #include <stagecraft/mpi/cluster.hpp>
@@ -194,6 +195,8 @@ struct rank_processes {
     });
   }
 
+  template <class Sizes, execution_mode Mode, int Pass>
+  using messages = engine::pass_messages<Sizes, Mode, Pass>;
   static void begin_messages() { stage_messages::get().begin(); }
   static void post(int process, int pass, std::vector<float>&& message) {
     stage_messages::get().post(process, pass, std::move(message));

@@ -27,6 +27,7 @@ namespace stagecraft::engine {
 ///
 /// If there may be more processes than replicas, the devices of the only replica are in several of them:
 /// - `process_of(device, devices)`, `number()`, `count()`: the process of a device, this one, and how many there are.
+/// - `messages<Sizes, Mode, Pass>`: pass_messages, which calls the next four.
 /// - `begin_messages()`: an execution begins; `end_messages()`: waits until all that was posted has left.
 /// - `post(process, pass, floats)`: sends a message to a process, and `take(process, pass, floats)` waits for one;
 /// those of
