@@ -35,7 +35,7 @@ struct outcome {
 
 template <class Trainer>
 outcome train() {
-  auto const x = samples(batch_size * micro_batches * 4), last = samples(37);
+  auto const x = samples(batch_size * 80), last = samples(37);
   auto const y = labels(x.shape(0)), last_y = labels(37);
   Trainer model(5);
   outcome result;
@@ -68,7 +68,7 @@ constexpr sc::training described{.optimizer = sc::optimizers::adam{},
                                  .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
                                  .metrics = sc::metrics::accuracy{},
                                  .batch_size = batch_size,
-                                 .steps_per_execution = 2 * micro_batches,
+                                 .steps_per_execution = 2 * Options.gradient_accumulation_steps_per_replica,
                                  .pipeline = Options};
 using staged = sc::pipelined<network, sc::stages<0, 0, 1, 1, 2, 3, 3, 3>>;
 /// The fourth stage is on the first one's device, so that there are four devices.
@@ -87,7 +87,7 @@ void compare() {
 TEST_CASE("grouped stages on ranks") {
   constexpr sc::pipelining_options grouped{.gradient_accumulation_steps_per_replica = micro_batches};
   compare<grouped>();
-  compare<grouped, mapped>();
+  compare<sc::pipelining_options{.gradient_accumulation_steps_per_replica = 10}, mapped>();
 }
 TEST_CASE("interleaved stages on ranks, whose activations are recomputed") {
   compare<sc::pipelining_options{.gradient_accumulation_steps_per_replica = micro_batches,
@@ -98,7 +98,7 @@ TEST_CASE("sequential stages on ranks") {
   compare<sc::pipelining_options{.gradient_accumulation_steps_per_replica = micro_batches,
                                  .schedule = sc::schedule::sequential}>();
 }
-TEST_CASE("ranks have the memory of their own stages, and send what the plan says") {
+TEST_CASE("ranks have the memory of their own stages") {
   constexpr auto training = described<sc::pipelining_options{.gradient_accumulation_steps_per_replica = micro_batches}>;
   using trainer = sc::trainer<staged, training, cluster<4>>;
   using sizes = trainer::session_type::sizes;
