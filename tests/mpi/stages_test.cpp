@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The stages of one replica on several ranks of MPI have the bits of one process.
+#include <stagecraft/data/data.hpp>
 #include <stagecraft/mpi.hpp>
 #include <cstdint>
 #include <doctest/doctest.h>
@@ -107,6 +108,8 @@ TEST_CASE("ranks have the memory of their own stages") {
   int here = 0;
   for (int device = 0; device < sizes::devices; ++device) here += sizes::is_here(device) ? 1 : 0;
   CHECK(here == 4 / group.count());
+  auto const many = samples(37);  // the rank of the predictions reads no samples
+  CHECK(model.predict(sc::data::from(many, labels(37)).batch(batch_size)) == model.predict(many));
   xt::xtensor<float, 2> const x = samples(batch_size);
   if (group.count() > 1)
     CHECK_THROWS_WITH(model(x), doctest::Contains("[E4180]"));

@@ -48,7 +48,7 @@ class pass_messages {
     return false;
   }
 
-  /// Before the pass works on a micro-batch: waits for the passes in other processes that it waits for.
+  /// Waits, before the pass works on a micro-batch, for those passes in other processes that it follows.
   static void await(memory_type& own, std::int64_t micro_batch) {
     auto const until = [&]<int Other>(std::int64_t count) {
       if (!Sizes::is_here(table.device_of_pass(Other))) pass_messages<Sizes, Mode, Other>::receive(own, count);

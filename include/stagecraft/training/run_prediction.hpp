@@ -189,10 +189,11 @@ auto predict_batches(Trained& model, batch_loader<typename Trained::session_type
   predicted.run(nothing, none, [&](auto const& view, int step) {
     int const batch = step * replicas + view.replica();
     if (batch >= taken) return;
-    auto const first = order.first_sample(batch, batch_size);
+    // A process that has the last stage alone reads no samples, and sees all batches in their order.
+    auto const first = session::sizes::splits ? seen : order.first_sample(batch, batch_size);
     result.copy(view, first);
     if constexpr (!is_alone) places[std::size_t(batch)] = {first, view.valid_samples()};
-    if (batch == taken - 1) seen = first + view.valid_samples();
+    if (batch == taken - 1 || session::sizes::splits) seen = first + view.valid_samples();
   });
   if constexpr (!session::sizes::processes::is_alone) seen = result.gather(places);
   result.shorten(seen);
