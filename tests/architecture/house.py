@@ -23,7 +23,7 @@ FLOORS = (
     "pipeline applications",
     "description kernels/update host/lists training/callbacks",
     "plan engine/policy",
-    "engine host ipu/lowering ipu/placement ipu/profile",
+    "engine host predict ipu/lowering ipu/placement ipu/profile",
     "training ipu/tiles/codelets ipu/emulation",
     "datasets io report",
     "data serving mpi",
@@ -54,7 +54,8 @@ INSIDE_STRUCTS = ("layers/common_options.hpp", "layers/normalization/scale_optio
 READ_AGAIN = ("diagnostics/begin_headers.hpp", "diagnostics/end_headers.hpp", *INSIDE_STRUCTS)
 # Headers above the rooms: the level up to which they may include.
 TOP = {"version.hpp": 0, "pipeline.hpp": LEVELS["pipeline"], "stagecraft.hpp": len(FLOORS), "ipu.hpp": len(FLOORS),
-       "mpi.hpp": len(FLOORS), "steps.hpp": len(FLOORS)}
+       "mpi.hpp": len(FLOORS), "steps.hpp": len(FLOORS),
+       "predict.hpp": len(FLOORS)}
 
 # The engine runs any machine by its policy, so it includes no header of one, whatever its floor. Nor do plans and
 # descriptions, and the host knows no IPU.

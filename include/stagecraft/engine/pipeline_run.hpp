@@ -20,7 +20,7 @@ namespace stagecraft::engine {
 template <class Session>
 class gradient_run;
 
-/// What has been finished of an execution.
+/// Counts of the finished work of an execution.
 struct execution_counts {
   std::int64_t updates = 0;
   std::int64_t micro_batches = 0;  ///< micro-batches of training of each replica
@@ -158,7 +158,7 @@ class pipeline_run {
     }
   }
 
-  /// Queues behind `feed` and `results` may stop a replica until others have come as far: those calls keep to slots.
+  /// Queues that `feed` and `results` use may stop a replica until others have come as far: those calls keep to slots.
   static bool may_overtake(timetable const& table, int pass) {
     return replicas == 1 || (pass != table.forward_pass(0) && pass != table.forward_pass(table.stages() - 1));
   }
@@ -205,7 +205,7 @@ class pipeline_run {
     return device_threads<sizes::threads_of_device>::alone({{}, {}, {}, {.member = self.member}},
                                                            [this] { update::exchange(*memories_); });
   }
-  /// What the norms of this and later rounds need.
+  /// Finds the sums that the norms of this round and of later ones need.
   template <int Round, class EachDevice>
   bool find_norms([[maybe_unused]] EachDevice const& each, [[maybe_unused]] device_thread const& self) const {
     if constexpr (Round < update::norm_rounds) {
@@ -242,9 +242,9 @@ class pipeline_run {
                                                              [this] { return all_.team->synchronize(); });
   }
 
-  /// each(replica, device) for the devices of a thread, until it gives false: all of some replicas, or some of one. A
-  /// thread with parts of two replicas could wait in one's `feed` or `results` for the other, which waits for it.
-  /// Replicas are numbered within the process.
+  /// Calls each(replica, device) for the devices of a thread, until it returns false: all of some replicas, or some of
+  /// one. A thread with parts of two replicas could wait in one's `feed` or `results` for the other, which waits for
+  /// it. Replicas are numbered within the process.
   template <class Each>
   static bool for_each_device(int worker, Each const& each) {
     auto const here = sizes::replicas_here();

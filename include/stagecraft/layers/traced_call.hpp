@@ -195,7 +195,7 @@ struct rules_of_trace {
   int losses = 0;              ///< number of the latter
   long long flops = 0;
   bool is_valid = false;
-  bool moves_only = false;  ///< whether the output has only moved elements of the inputs, or zeros, of the inputs' type
+  bool moves_only = false;  ///< true if the output has only moved elements of the inputs, or zeros, of the inputs' type
 
   constexpr void find(operations::trace const& traced, layer_inputs const& in, parameter_list& weights,
                       diagnostic& problem) {

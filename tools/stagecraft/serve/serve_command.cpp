@@ -4,7 +4,9 @@
 #include "serve/api.hpp"
 #include "serve/http/http_front.hpp"
 #include "serve/model_watcher.hpp"
+#include "serve/server_calls.hpp"
 #include "serve/signal_set.hpp"
+#include "serve/token.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <CLI/CLI.hpp>
@@ -12,6 +14,8 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <system_error>
@@ -40,6 +44,32 @@ void end(model_watcher& watcher) {
   if (!has_ended) leave("ended while a model was being loaded", 0);
 }
 
+std::string read_file(std::string const& path) {
+  if (path.empty()) return {};
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file || text.empty()) refuse(path + ": cannot be read");
+  return text;
+}
+
+/// The front of gRPC; null if there is no port for it.
+std::unique_ptr<rpc_front> begin_grpc(serve_command const& command, server_calls& calls) {
+  if (!command.grpc_port) return nullptr;
+  return load_rpc_front({.host = command.host,
+                         .port = *command.grpc_port,
+                         .threads = static_cast<std::size_t>(command.num_threads),
+                         .most_waiting = static_cast<std::size_t>(command.runtime.max_enqueued_calls),
+                         .max_message_bytes = command.max_body_bytes,
+                         .max_header_bytes = command.max_header_bytes,
+                         .max_bytes_in_flight = command.max_bytes_in_flight,
+                         .time = std::chrono::milliseconds(command.request_time_ms),
+                         .idle_time = std::chrono::milliseconds(command.idle_time_ms),
+                         .token = command.token_file.empty() ? "" : read_token(command.token_file),
+                         .certificate = read_file(command.certificate),
+                         .key = read_file(command.key)},
+                        calls);
+}
+
 /// Serves until SIGTERM or SIGINT; a second signal ends the program before the last answers.
 void serve(serve_command const& command, server_state& state, signal_set const& signals) {
   http_front front(command, state);
@@ -50,17 +80,22 @@ void serve(serve_command const& command, server_state& state, signal_set const& 
     if (signal != 0 && signal != SIGHUP) return end(watcher);
   }
   int const port = front.bind();
+  state_calls calls(state);
+  auto const rpc = begin_grpc(command, calls);
   std::atomic<bool> is_answered = false;
   std::thread loop([&] {
     front.run();
     is_answered = true;
   });
   std::printf("Exporting HTTP/REST API at:%s:%d ...\n", command.host.c_str(), port);
+  if (rpc != nullptr) std::printf("Running gRPC ModelServer at %s:%d ...\n", command.host.c_str(), rpc->port());
   std::fflush(stdout);
   while (signals.wait() == SIGHUP) watcher.look_again();
   state.is_stopping = true;
   front.stop();
-  while (!is_answered) {  // polls, since the system may refuse one more thread
+  if (rpc != nullptr) rpc->begin_stop();
+  while (!is_answered ||
+         (rpc != nullptr && !rpc->has_stopped())) {  // polls, since the system may refuse one more thread
     constexpr std::chrono::milliseconds pause{5};
     int const signal = signals.wait_for(pause);
     if (signal != 0 && signal != SIGHUP) leave("ended before all requests were answered", 1);
@@ -106,8 +141,8 @@ void serve_command::run() const {
 
 void add_serve_command(CLI::App& app) {
   auto const command = std::make_shared<serve_command>();
-  auto* const own =
-      app.add_subcommand("serve", "Serves applications by HTTP: TensorFlow Serving's REST, and KServe's version 2");
+  auto* const own = app.add_subcommand(
+      "serve", "Serves applications by HTTP and gRPC, with the APIs of TensorFlow Serving and KServe");
   auto* const model_name =
       own->add_option("--model_name", command->model_name, "The name of the model of --model_base_path")
           ->capture_default_str();
@@ -117,6 +152,10 @@ void add_serve_command(CLI::App& app) {
   own->add_option("--host", command->host, "The address to listen to")->capture_default_str();
   own->add_option("--rest_api_port", command->rest_api_port, "The port; 0: any that is free")
       ->capture_default_str()
+      ->check(CLI::Range(0, 65535));
+  own->add_option(
+         "--grpc_port", command->grpc_port,
+         "The port of gRPC, with TensorFlow Serving's and KServe's services; 0: any that is free; default: none")
       ->check(CLI::Range(0, 65535));
   own->add_option("--rest_api_num_threads", command->num_threads, "Calls that are answered at the same time")
       ->capture_default_str()

@@ -47,7 +47,7 @@ template <class Sizes>
     return replica / Sizes::replicas_here();
 }
 
-/// What the processes of a job compare before they carry out something together.
+/// The facts that the processes of a job compare before they carry out something together.
 struct process_round {
   enum kind : int {
     training,

@@ -85,7 +85,7 @@ constexpr bool has_profile() {
 inline constexpr diagnostic no_problem{};
 
 /// Why a job's tensors do not fit into the memory of its machine: E3010, E3012, E3046. Nothing, if there is no profile.
-/// A function template gives it `Asked`, so that the answer is found when the function is called.
+/// A function template passes `Asked`, so that the answer is found when the function is called.
 template <class Job, bool Asked>
 constexpr diagnostic const& problem_of_fit() {
   if constexpr (has_profile<Job>())
@@ -119,7 +119,7 @@ constexpr diagnostic const& profile_problem() {
 /// of streaming memory, while the other tiles compute; an exchange hands on what they have. What is recomputed is done
 /// in the slot before its backward pass. The slot ends with the transfers between IPUs, after a sync. Data from the
 /// host are at hand unless prefetch_data_streams is off: then each transfer waits for the host. The host computes
-/// metrics, behind all this. A long timetable is not gone through: its middle repeats, so that a part of it says the
+/// metrics after all this. A long timetable is not gone through: its middle repeats, so that a part of it says the
 /// time of all of it, exactly. In the weight update, each IPU updates its weights; replicas reduce gradients and gather
 /// results in a ring. Sums of gradients that are offloaded are fetched for the first micro-batch, too.
 ///

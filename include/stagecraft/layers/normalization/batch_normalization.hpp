@@ -17,9 +17,9 @@ struct batch_normalization_options {
   double momentum = 0.99;  ///< a double, since its difference from 1 counts
   /// A small number that is added to the variance, so that nothing is divided by 0.
   float epsilon = 1e-3F;
-  /// Whether the layer has weights `beta`, which are added to the result.
+  /// True if the layer has weights `beta`, which are added to the result.
   bool center = true;
-  /// Whether the layer has weights `gamma`, which the result is multiplied by.
+  /// True if the layer has weights `gamma`, which the result is multiplied by.
   bool scale = true;
   /// The values that `beta` begins with.
   initializer beta_initializer = initializers::zeros{};
@@ -82,7 +82,7 @@ struct batch_normalization : layer<batch_normalization> {
     return options.axis < 0 ? in.rank() + options.axis : options.axis - 1;
   }
   [[nodiscard]] constexpr int channels(shape const& in) const { return in[shape_axis(in)]; }
-  /// Whether moving_variance gathers the unbiased variance.
+  /// True if moving_variance gathers the unbiased variance.
   [[nodiscard]] constexpr bool moves_unbiased_variance(shape const& in) const {
     int const along = shape_axis(in);
     return (in.rank() == 3 || in.rank() == 4) && (along == 0 || along == in.rank() - 1);
