@@ -23,15 +23,14 @@ namespace stagecraft::engine {
 /// - `exchange<Plan>(gradients, floats)`: the rest of the sum over replicas; each replica of this process gets it.
 /// - `gather(values, bytes, replicas)`: `values` has `bytes` bytes for each replica; those of this process's replicas
 ///   are copied to all others.
-/// - `send(process, data, bytes)`: copies bytes of this process to the others.
+/// - `send(process, data, bytes)`: copies bytes of the process with this number to the others.
 ///
 /// If there may be more processes than replicas, the devices of the only replica are in several of them:
 /// - `process_of(device, devices)`, `number()`, `count()`: the process of a device, this one, and how many there are.
 /// - `messages<Sizes, Mode, Pass>`: pass_messages, which calls the next four.
 /// - `begin_messages()`: an execution begins; `end_messages()`: waits until all that was posted has left.
-/// - `post(process, pass, floats)`: sends a message to a process, and `take(process, pass, floats)` waits for one;
-/// those of
-///   a pass keep their order.
+/// - `post(process, pass, floats)`: sends a message to a process; those of a pass keep their order.
+/// - `take(process, pass, floats)`: waits for a message of a process.
 /// - `collect(session)`: copies weights and the optimizer's state from each device's process to the others.
 struct one_process {
   static constexpr bool is_alone = true;
