@@ -19,7 +19,7 @@ namespace stagecraft::plan {
 enum class epilogue_kind : unsigned char {
   none,      ///< also other elements: it is no epilogue
   elements,  ///< the elements of its inputs at the same place
-  columns    ///< those elements, and numbers for each place along the last axis
+  columns    ///< elements as above, and numbers for each place along the last axis
 };
 
 /// The values that the backward step of a call reads, and those that its forward step must keep for it.

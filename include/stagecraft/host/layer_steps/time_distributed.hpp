@@ -33,7 +33,7 @@ struct call_of_steps : steps_as_samples<Call> {
     Call::divide([&](Call const& part) { work(call_of_steps{{part}}); });
   }
 };
-/// The same on a tile, where the functions of the constants are compiled once.
+/// On a tile, the functions of the constants are compiled once.
 template <class Call>
   requires requires { typename Call::constants; }
 struct call_of_steps<Call> : steps_as_samples<Call> {

@@ -154,7 +154,7 @@ struct repeated_field {
   [[nodiscard]] constexpr pieces pieces_of(std::int64_t first, std::int64_t last) const noexcept {
     std::int64_t const begin = ceil_div(first, row_length()) * row_length();
     std::int64_t const end = last / row_length() * row_length();
-    // Without whole rows, the elements are within a row, or two pieces of neighbouring rows.
+    // If there are no whole rows, the elements are within a row, or two pieces of neighbouring rows.
     return begin <= end ? pieces{begin, end} : pieces{last, last};
   }
   /// Number of elements that a tile receives for its elements [first, last): each of the input once for each of the
