@@ -122,6 +122,7 @@ struct open_trace {
   template <class L>
   constexpr bool call(L const& layer, operations::tensor& result) {
     using operations::tensor;
+    traced.list.layer_is_frozen = !layer.trainable;
     [[maybe_unused]] auto const in = [&](std::size_t index) { return tensor{&traced.list, traced.inputs[index]}; };
     auto const count = traced.inputs.size();
     if constexpr (requires { layer.masks; }) {

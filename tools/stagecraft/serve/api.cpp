@@ -11,7 +11,7 @@ namespace stagecraft::tool {
 
 http_response answer(server_state& state, http_request request) {
   try {
-    if (request.path == "/metrics" || request.path == "/monitoring/prometheus/metrics")
+    if (request.path == state.metrics_paths[0] || request.path == state.metrics_paths[1])
       return {.body = state.metrics.text(state.models), .content_type = "text/plain; version=0.0.4"};
     if (request.path.starts_with("/v1/models/")) return answer_rest(state, request);
     if (request.path == "/v2" || request.path.starts_with("/v2/")) return answer_kserve(state, request);

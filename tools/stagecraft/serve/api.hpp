@@ -7,6 +7,7 @@
 #include "serve/server_calls.hpp"
 #include "serve/server_metrics.hpp"
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -26,6 +27,8 @@ struct server_state {
   std::chrono::microseconds time{};       ///< time that a call may take; 0: any
   std::atomic<bool> is_stopping = false;  ///< true: the server is no longer ready
   std::size_t max_bytes_in_flight = 0;
+  /// Paths of the metrics; empty ones have none.
+  std::array<std::string, 2> metrics_paths{"/metrics", "/monitoring/prometheus/metrics"};
   std::atomic<std::size_t> bytes_in_flight =
       0;  ///< bytes of requests that are being read, and of the numbers of answers
 };

@@ -4,6 +4,7 @@
 #include "serve/api.hpp"
 #include "serve/http/http_front.hpp"
 #include "serve/model_watcher.hpp"
+#include "serve/option_files.hpp"
 #include "serve/server_calls.hpp"
 #include "serve/signal_set.hpp"
 #include "serve/token.hpp"
@@ -112,8 +113,12 @@ void serve_command::run() const {
   server_state state;
   state.time = std::chrono::milliseconds(request_time_ms);
   state.max_bytes_in_flight = max_bytes_in_flight;
+  auto command = *this;
+  if (!batching_file.empty()) read_batching_parameters(batching_file, command.runtime);
+  if (!monitoring_file.empty()) state.metrics_paths = {"", read_monitoring_config(monitoring_file)};
   auto const add = [&](std::string const& name, std::string const& folder) {
-    if (!state.models.emplace(name, std::make_unique<served_model>(name, folder, runtime, runtime_api_timeout_us))
+    if (!state.models
+             .emplace(name, std::make_unique<served_model>(name, folder, command.runtime, runtime_api_timeout_us))
              .second)
       refuse("two models have the name '" + name + "'");
   };
@@ -123,7 +128,10 @@ void serve_command::run() const {
     if (equals == std::string::npos || equals == 0) refuse("--model " + each + ": expected name=folder");
     add(each.substr(0, equals), each.substr(equals + 1));
   }
-  if (state.models.empty()) refuse("there is no model: set --model_base_path, or --model name=folder");
+  if (!model_config_file.empty())
+    for (auto const& [name, folder] : read_model_config(model_config_file)) add(name, folder);
+  if (state.models.empty())
+    refuse("there is no model: set --model_base_path, --model name=folder, or --model_config_file");
   if (!is_loopback(host) && token_file.empty())
     std::fprintf(stderr, "stagecraft: %s is open to others, and asks for no token\n", host.c_str());
 
@@ -131,7 +139,7 @@ void serve_command::run() const {
   signal_set const signals{SIGINT, SIGTERM, SIGHUP};
   std::signal(SIGPIPE, SIG_IGN);
   try {
-    serve(*this, state, signals);
+    serve(command, state, signals);
   } catch (std::bad_alloc const&) {
     throw file_error("E5203", "the server cannot begin: the machine has no more memory");
   } catch (std::system_error const& why) {
@@ -149,6 +157,12 @@ void add_serve_command(CLI::App& app) {
   own->add_option("--model_base_path", command->model_base_path,
                   "The folder of its versions, <folder>/<number>/application.so; the highest is served");
   own->add_option("--model", command->models, "One more model: name=folder; several times")->take_all();
+  own->add_option("--model_config_file", command->model_config_file,
+                  "A file with more models, as TensorFlow Serving has it: model_config_list { config { name: ... } }");
+  own->add_option("--batching_parameters_file", command->batching_file,
+                  "A file with batch_timeout_micros and max_enqueued_batches, as TensorFlow Serving has it");
+  own->add_option("--monitoring_config_file", command->monitoring_file,
+                  "A file that says where the metrics are, as TensorFlow Serving has it; default: /metrics");
   own->add_option("--host", command->host, "The address to listen to")->capture_default_str();
   own->add_option("--rest_api_port", command->rest_api_port, "The port; 0: any that is free")
       ->capture_default_str()

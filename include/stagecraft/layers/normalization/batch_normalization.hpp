@@ -50,7 +50,7 @@ struct batch_normalization_options {
 /// cases, and for the output always, it is the variance of n.
 ///
 /// If `trainable` is false, the layer works as in prediction while the model is trained: it uses its moving statistics,
-/// which do not change.
+/// which do not change. It does so, too, inside of a layer of one's own that is frozen.
 ///
 /// Shape unchanged. Weights: gamma, beta, moving_mean, moving_variance (channels each). Cost: 2 FLOPs per element.
 /// Errors: E1050 axis; E1052 momentum; E1053 epsilon. Definition: Keras API, layers/normalization_layers.
@@ -128,7 +128,7 @@ struct batch_normalization : layer<batch_normalization> {
       beside.push_back(axis == along ? in[axis] : 1);
       if (axis != along) others.axes[others.count++] = axis + 1;
     }
-    bool const looks_at_batch = ops.training() && trainable;
+    bool const looks_at_batch = ops.training() && trainable && !ops.is_frozen();
     auto const mean = looks_at_batch ? ops.mean(x, others) : ops.reshape(moving_mean, beside);
     auto const centred = x - mean;
     auto const variance = looks_at_batch ? ops.mean(square(centred), others) : ops.reshape(moving_variance, beside);

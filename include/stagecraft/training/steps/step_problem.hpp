@@ -77,7 +77,7 @@ inline constexpr diagnostic place_problem = [] {
           2111, "a training step calls model '", facts.members[i].name,
           "', which has pipeline stages; the schedule of a pipeline takes a step that does what `fit` does: one "
           "model, step.loss and one minimize");
-  if (!is_host_alone<Machine> && !is_ipu<Machine>)
+  if (requires { typename Machine::machine_of_rank; } || (!is_host_alone<Machine> && !is_ipu<Machine>))
     problem.report(2092, "a training step of one's own is given a cluster; it runs in one process: sc::host<4>");
   return problem;
 }();

@@ -30,13 +30,13 @@ inline constexpr auto name_of_sub_step = [] {
   return result;
 }();
 
-/// How many times a step carries out a sub-step.
+/// The block that a sub-step belongs to: how often it is carried out.
 template <class Step>
-constexpr int times_of_sub_step(int number) {
+constexpr operations::traced_step::block block_of_sub_step(int number) {
   constexpr auto const& facts = facts_of_step<Step>;
   for (int i = 0; i < facts.block_count; ++i)
-    if (number >= facts.blocks[i].first && number < facts.blocks[i].end) return facts.blocks[i].times;
-  return 1;
+    if (number >= facts.blocks[i].first && number < facts.blocks[i].end) return facts.blocks[i];
+  return {};
 }
 
 /// The profile of a step: of each sub-step that of a model, and of all together. A sub-step's weights lie where the
@@ -64,14 +64,16 @@ class training_step_profile {
     }(numbers{})[static_cast<std::size_t>(number)];
   }
   /// How many times a step carries out the sub-step: see step.repeat.
-  [[nodiscard]] static constexpr int times(int number) { return times_of_sub_step<Step>(number); }
+  [[nodiscard]] static constexpr int times(int number) { return block_of_sub_step<Step>(number).times; }
+  /// The sub-step is carried out in every n-th step: see step.every.
+  [[nodiscard]] static constexpr int every(int number) { return block_of_sub_step<Step>(number).every; }
   /// The profile of a sub-step that is carried out once, with its weight update: see model_profile.
   template <int Number>
   static constexpr tiles::model_profile<job<Number>> sub_step{};
 
   /// Copies of the models, each on an IPU of its own.
   [[nodiscard]] static constexpr int replicas() { return sub_step<0>.replicas(); }
-  /// Cycles of a step: of all sub-steps, as often as they are carried out.
+  /// Cycles of a step that carries out all sub-steps, as often as `times` says.
   [[nodiscard]] static constexpr std::int64_t cycles() {
     return []<std::size_t... Number>(std::index_sequence<Number...>) {
       return (std::int64_t{0} + ... + (times(static_cast<int>(Number)) * sub_step<static_cast<int>(Number)>.cycles()));

@@ -127,7 +127,7 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
     constexpr samples_of_step<Options.batch_size, replicas, micro_batches> samples;
     check_inputs<first_session>(x);
     samples.check(x.count());
-    results_ = {};
+    begin_results();
     run(x, samples);
     return results_.report();
   }
@@ -228,9 +228,12 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
     return all;
   }
 
+  void begin_results() {
+    for (int replica = 0; replica < replicas; ++replica) results_[replica].begin();
+  }
   /// Begins new means. All replicas get the moving means and other states of the first one.
   void begin_epoch() {
-    results_ = {};
+    begin_results();
     if constexpr (replicas > 1) std::get<0>(sessions_)->begin_run();
   }
   /// Runs all sub-steps of one step, in their order. `rows_of(replica, micro_batch)` returns the samples that they
@@ -238,11 +241,12 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
   template <class RowsOf>
   void run(sample_set const& x, RowsOf const& rows_of) {
     for (int block = 0; block < facts.block_count; ++block)
-      for (int time = 0; time < facts.blocks[block].times; ++time)
+      for (int time = 0; steps_ % facts.blocks[block].every == 0 && time < facts.blocks[block].times; ++time)
         for_each_sub_step([&]<std::size_t Number>() {
           constexpr auto number = static_cast<int>(Number);
           if (number >= facts.blocks[block].first && number < facts.blocks[block].end) run_sub_step<Number>(x, rows_of);
         });
+    ++steps_;
   }
   template <std::size_t Number, class RowsOf>
   void run_sub_step(sample_set const& x, RowsOf const& rows_of) {
@@ -295,6 +299,7 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
   static auto sessions_type(std::index_sequence<Number...>) -> std::tuple<owned<session_of_sub_step<Number>>...>;
 
   std::uint64_t seed_, fits_ = 0;
+  std::int64_t steps_ = 0;  // training steps since the trainer was made: see step.every
   decltype(sessions_type(std::make_index_sequence<sub_steps>{})) sessions_;
   results_type results_;
 };

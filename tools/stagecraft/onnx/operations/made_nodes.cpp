@@ -343,7 +343,7 @@ void add_made_converters(std::map<std::string, onnx_converter>& to) {
     likelihood_loss(t, node, node.inputs[0]);
   };
   add_attention_operations(to), add_pooling_operations(to), add_resize_operations(to);
-  add_sampling_operations(to), add_transform_operations(to);
+  add_sampling_operations(to), add_transform_operations(to), add_state_operations(to), add_region_operations(to);
   auto const normalize = to.at("LayerNormalization");
   to["LayerNormalization"] = [=](trace& t, onnx_node const& node) {
     normalize(t, node);
