@@ -34,6 +34,7 @@ Attention 7 4 is_causal:integer kv_num_heads:integer left_window_size:integer q_
 AveragePool 1 1 auto_pad:text dilations:integers kernel_shape:integers pads:integers strides:integers
   ceil_mode:integer count_include_pad:integer
 BatchNormalization 5 1 epsilon:real momentum:real spatial=1 training_mode:integer
+BlackmanWindow 1 1 output_datatype=1 periodic:integer
 Cast 1 1 round_mode=up saturate=1 to:integer
 CastLike 2 1 round_mode=up saturate=1
 CausalConvWithState 4 2 activation:text
@@ -77,6 +78,8 @@ Greater 2 1
 GreaterOrEqual 2 1
 GridSample 2 1 align_corners:integer mode:text padding_mode:text
 GroupNormalization 3 1 epsilon:real num_groups:integer stash_type=1
+HammingWindow 1 1 output_datatype=1 periodic:integer
+HannWindow 1 1 output_datatype=1 periodic:integer
 Hardmax 1 1 axis:integer
 HardSigmoid 1 1 alpha:real beta:real
 HardSwish 1 1
@@ -112,6 +115,7 @@ Neg 1 1
 NegativeLogLikelihoodLoss 3 1 ignore_index:integer reduction:text
 Not 1 1
 OneHot 3 1 axis:integer
+OptionalGetElement 1 1
 Or 2 1
 PRelu 2 1
 Pad 4 1 mode:text

@@ -38,6 +38,7 @@ class node_maker {
 };
 
 void add_attention_operations(std::map<std::string, onnx_converter>& to);
+void add_einsum_operations(std::map<std::string, onnx_converter>& to);
 void add_pooling_operations(std::map<std::string, onnx_converter>& to);
 void add_resize_operations(std::map<std::string, onnx_converter>& to);
 void add_sampling_operations(std::map<std::string, onnx_converter>& to);
