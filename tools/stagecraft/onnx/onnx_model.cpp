@@ -181,8 +181,13 @@ json onnx_trace::run(std::map<std::string, std::vector<stored_array>>& weights,
     if (found == tensors_.end()) wrong("the graph has an output '" + output.name + "', which no node gives");
     auto tensor = of_one_head(found->second);
     if (tensor.joined_axis >= 0) wrong("output '" + output.name + "' joins samples with another axis");
-    if (tensor.fused_axis >= 0 || !tensor.flat_order.empty() || tensor.order.empty() || graph_.producer == "tensorflow")
-      tensor = in_order(tensor);
+    try {
+      if (tensor.fused_axis >= 0) tensor = complete(tensor);
+      if (!tensor.flat_order.empty() || tensor.order.empty() || graph_.producer == "tensorflow")
+        tensor = in_order(tensor);
+    } catch (unsupported const& why) {
+      wrong("output '" + output.name + "' " + why.what());
+    }
     outputs_.push_back(tensor.layer);
     output_axes.push_back(tensor.order);
   }

@@ -103,7 +103,7 @@ LpPool 1 1 auto_pad:text ceil_mode:integer dilations:integers kernel_shape:integ
   strides:integers
 MatMul 2 1
 Max * 1
-MaxPool 1 1 auto_pad:text dilations:integers kernel_shape:integers pads:integers strides:integers ceil_mode:integer
+MaxPool 1 2 auto_pad:text dilations:integers kernel_shape:integers pads:integers strides:integers ceil_mode:integer
   storage_order:integer
 Mean * 1
 MeanVarianceNormalization 1 1 axes:integers
