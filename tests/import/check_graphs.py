@@ -159,10 +159,10 @@ def written_out():
     text = lambda name, of: message((1, name), (4, of), (20, 3))
     sums = lambda formula: graph([node("Einsum", ["x", "x"], ["y"], text("equation", formula))], x, [value("y")])
     imported("einsum", ['ops.einsum("abc,adc->abd"'], sums("Bij, Bkj -> Bik"))
-    imported("einsum_dots", ['ops.einsum("cab,cdb->cad"'], sums("...ij,...kj->...ik"))
+    imported("einsum_dots", ['ops.einsum("dab,dcb->dac"'], sums("...ij,...kj->...ik"))
     imported("einsum_implicit", ['ops.einsum("abc,adc->abd"'], sums("aij,akj->aik"))
     for formula, why in (("bij,cij->ij", "joins samples"), ("bii,bij->bj", "do not fit"), ("bij,bij", "moves samples"), ("bij,bij->ib", "moves samples"),
-                         ("bij,b..ij->bij", "other signs"), ("bij,bij->bii", "a letter twice")):
+                         ("bij,b..ij->bij", "other ranks"), ("bij,bij->bii", "a letter twice")):
         refused("einsum", why, sums(formula))
     one = lambda formula, axes: graph([node("Einsum", ["x"], ["y"], text("equation", formula))], [value("x", axes)], [value("y")])
     imported("einsum_diagonal", ["where(", "ops.sum("], one("...ii->...i", ("n", 3, 3)))
@@ -182,7 +182,7 @@ def written_out():
     conv = lambda groups: graph([node("Conv", ["x", "k"], ["y"], whole("group", groups), numbers("pads", 1, 1))],
                                 [value("x", (2, 2, 5)), value("k", (2, 2 // groups, 3))], [value("y")])
     imported("conv_of_one", ["ops.matmul("], conv(1))
-    imported("conv_of_each", ["ops.slice("], conv(2))
+    imported("conv_of_each", ["multiply{}"], conv(2))
     imported("max_places", ["where(", "infinity()"], graph([node("MaxPool", ["x"], ["y", "i"], numbers("kernel_shape", 2), numbers("pads", 1, 0))],
              [value("x", (1, 2, 5))], [value("y"), value("i")]))
     # Places that are named twice, once from the end, are refused: which value stays is left open.

@@ -3,6 +3,7 @@
 #include "made_nodes.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <string_view>
 
 namespace stagecraft::tool {
@@ -121,22 +122,21 @@ einsum_formula formula_of(trace& to, onnx_node const& node) {
 /// A tensor whose axes of one letter are one: the diagonal of these axes, of which `part` then names the first.
 std::string diagonal(trace& to, node_maker const& make, onnx_node const& node, std::size_t input, std::string& part) {
   auto x = node.inputs[input];
-  auto lengths = std::vector<std::int64_t>();
+  std::vector<std::int64_t> axes(part.size());  // numbers of the axes in the node's input
+  std::iota(axes.begin(), axes.end(), 0);
   for (std::size_t q = 1; q < part.size(); ++q) {
     auto const p = part.find(part[q]);
     if (p == q) continue;
-    if (lengths.empty())
-      for (std::size_t k = 0; k < part.size(); ++k)
-        lengths.push_back(to.length_of(node, input, static_cast<std::int64_t>(k)));
-    auto const length = lengths[p];
-    if (lengths[q] != length || length > 1024) throw unsupported("has inputs whose lengths do not fit");
+    auto const length = to.length_of(node, input, axes[p]);
+    if (to.length_of(node, input, axes[q]) != length || length > 1024)
+      throw unsupported("has inputs whose lengths do not fit");
     onnx_constant eye{std::vector<std::int64_t>(part.size(), 1), {}, true};
     eye.shape[p] = eye.shape[q] = length;
     for (std::int64_t i = 0; i < length * length; ++i) eye.values.push_back(i / length == i % length ? 1 : 0);
     auto const is_there = make("Cast", {to.add_constant(std::move(eye))}, {{"to", 9}});
     auto const kept = length == 1 ? x : make("Where", {is_there, x, make.real(0)});
     x = make("ReduceSum", {kept, make.whole({static_cast<double>(q)})}, {{"keepdims", 0}});
-    part.erase(q), lengths.erase(lengths.begin() + static_cast<std::ptrdiff_t>(q)), --q;
+    part.erase(q, 1), axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(q)), --q;
   }
   return x;
 }
