@@ -182,8 +182,8 @@ json onnx_trace::run(std::map<std::string, std::vector<stored_array>>& weights,
     auto tensor = of_one_head(found->second);
     if (tensor.joined_axis >= 0) wrong("output '" + output.name + "' joins samples with another axis");
     try {
-      if (tensor.fused_axis >= 0) tensor = complete(tensor);
-      if (!tensor.flat_order.empty() || tensor.order.empty() || graph_.producer == "tensorflow")
+      if (tensor.fused_axis >= 0 || !tensor.flat_order.empty() || tensor.order.empty() ||
+          graph_.producer == "tensorflow")
         tensor = in_order(tensor);
     } catch (unsupported const& why) {
       wrong("output '" + output.name + "' " + why.what());
