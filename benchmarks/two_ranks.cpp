@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Two ranks of one thread over one: two replicas of a perceptron, trained by one process and by two, in turns. Prints
-// the times of a training step, their ratio, how much of it the ranks wait for messages, and MPI_Allreduce of the same
-// bytes.
+// the times of a training step, their ratio, how much of it the ranks wait for messages, MPI_Allreduce of the same
+// bytes, and what the prices of a cluster say with the latency and the bandwidth that the ranks have between them.
 //     mpirun -n 2 --bind-to core two_ranks
 #include <stagecraft/mpi.hpp>
+#include <stagecraft/mpi/cluster_profile.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -48,6 +49,16 @@ double seconds_of_step(Trainer& model, xt::xtensor<float, 2> const& x, xt::xtens
   return seconds_since(begin) / steps;
 }
 
+/// Seconds in which both ranks send `bytes` to each other at once.
+double seconds_of_exchange(int rank, int bytes, int times) {
+  static std::vector<char> from(4 << 20), to(from.size());
+  auto const begin = clock_type::now();
+  for (int i = 0; i < times; ++i)
+    MPI_Sendrecv(from.data(), bytes, MPI_BYTE, 1 - rank, 2, to.data(), bytes, MPI_BYTE, 1 - rank, 2, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+  return seconds_since(begin) / times;
+}
+
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
@@ -68,7 +79,10 @@ int main() {
     std::fprintf(stderr, "two_ranks: expected two ranks, found %d\n", group.count());
     return 1;
   }
-  std::vector<double> of_one, of_two, ratios, waited, reduced;
+  constexpr auto priced =
+      sc::profile<network, training,
+                  sc::cluster<sc::host<1>, sc::ranks{.count = 2, .gigaflops = 100}, sc::network{.gigabits = 10}>>;
+  std::vector<double> of_one, of_two, ratios, waited, reduced, latencies, gigabits, predicted;
   std::vector<float> gradients(784 * 512 + 512 * 512 + 512 * 10), sum(gradients.size());
   for (int round = 0; round < rounds; ++round) {
     meet_asleep();
@@ -81,7 +95,15 @@ int main() {
     for (int i = 0; i < 8; ++i)
       MPI_Allreduce(gradients.data(), sum.data(), static_cast<int>(sum.size()), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     reduced.push_back(seconds_since(begin) / 8);
-    if (group.leads()) ratios.push_back(of_one.back() / of_two.back());
+    latencies.push_back(seconds_of_exchange(group.rank(), 1, 1000));
+    int const bytes = static_cast<int>(priced.gradient_bytes() / 2);
+    gigabits.push_back(8e-9 * bytes / (seconds_of_exchange(group.rank(), bytes, 16) - latencies.back()));
+    if (!group.leads()) continue;
+    ratios.push_back(of_one.back() / of_two.back());
+    auto const sum =
+        sc::mpi::price_of_sum({.gigabits = gigabits.back(), .latency_us = 1e6 * latencies.back()},
+                              {.ranks = 2, .floats = priced.gradient_bytes() / 4}, sc::gradient_sums::direct);
+    predicted.push_back(sc::mpi::price_of_step(of_one.back() / 2, 0, price, false).seconds());
   }
   if (group.leads())
     std::printf(
@@ -89,5 +111,8 @@ int main() {
         "gradients %.2f ms\n",
         1e3 * median(of_one), 1e3 * median(of_two), median(ratios), *std::min_element(ratios.begin(), ratios.end()),
         *std::max_element(ratios.begin(), ratios.end()), 1e3 * median(waited), 1e3 * median(reduced));
+  if (group.leads())
+    std::printf("latency %.1f us, %.1f gigabits a second each way: predicted %.2f ms, %.2f of the measured\n",
+                1e6 * median(latencies), median(gigabits), 1e3 * median(predicted), median(predicted) / median(of_two));
   return 0;
 }

@@ -10,6 +10,7 @@ packages=(
   libxtensor-dev libxsimd-dev xtl-dev zlib1g-dev nlohmann-json3-dev libzip-dev libpng-dev libjpeg-dev  # the library
   doctest-dev libcli11-dev libhdf5-dev libprotozero-dev libboost-dev libssl-dev                      # its tests, examples
   libopenmpi-dev openmpi-bin  # several processes
+  libgrpc++-dev libprotobuf-dev protobuf-compiler protobuf-compiler-grpc  # serving by gRPC
   doxygen                                                                                        # the reference
   curl openssl locales                                                                           # and tools
   libbenchmark-dev libeigen3-dev libopenblas-dev libdnnl-dev                                     # its benchmarks

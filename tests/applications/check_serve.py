@@ -792,6 +792,46 @@ def check_address(base):
         check("no token", "127.0.0.2 is open to others, and asks for no token" in server.end())
 
 
+def check_option_files(base, scratch):
+    """TensorFlow Serving's files of options: models, batches, metrics; what they must not have is refused with its line."""
+    def write(name, text):
+        (scratch / name).write_text(text)
+        return scratch / name
+
+    models = write("models.config", f"""# two models
+model_config_list {{
+  config {{ name: "first" base_path: '{base}' model_platform: "tensorflow" model_version_policy {{ latest {{ num_versions: 1 }} }} }}
+  config: < name: "sec" "ond", base_path: "{base}"; >
+}}
+""")
+    batching = write("batching.config", "max_batch_size { value: 128 }\nbatch_timeout_micros { value: 300000 }\nmax_enqueued_batches { value: 3 }\n")
+    monitoring = write("monitoring.config", 'prometheus_config { enable: true, path: "/here" }')
+    with serve("--model_config_file", models, "--batching_parameters_file", batching, "--monitoring_config_file", monitoring) as server:
+        begin = time.time()
+        for name in "first", "second":
+            check("a model of a file", server.ask("POST", f"/v1/models/{name}:predict", {"instances": [ROW]})[0] == 200, name)
+        check("batch_timeout_micros", time.time() - begin > 0.6, time.time() - begin)
+        check("metrics of a file", server.ask("GET", "/here")[0] == 200 and server.ask("GET", "/metrics")[0] == 404)
+        check("no effect", "batching.config, line 1: 'max_batch_size' has no effect" in server.end())
+    with serve("--model_config_file", models, "--monitoring_config_file", write("none.config", "prometheus_config: { enable: false }")) as server:
+        check("no metrics", server.ask("GET", "/monitoring/prometheus/metrics")[0] == 404)
+    config = 'model_config_list { config { name: "a" base_path: "/b" %s } }'
+    for what, text, reason in (("all versions", config % "model_version_policy { all {} }", "'all' is not taken"),
+                               ("two versions", config % "model_version_policy { latest { num_versions: 2 } }", "'latest' is not taken"),
+                               ("labels", config % '\nversion_labels { key: "x" value: 1 }', "line 2: 'version_labels' is not taken"),
+                               ("custom", "custom_model_config {}", "expected model_config_list"), ("no name", "model_config_list { config {} }", "has no name"),
+                               ("no end", "model_config_list { config {", "a message does not end"), ("no text", 'model_config_list { config { name: "a', "a text does not end"),
+                               ("no colon", "model_config_list 5", "expected ':' after"), ("deep", "a {" * 100, "nested too deeply"),
+                               ("a character", "model_config_list { $ }", "expected a word"), ("a list", "a: [1 2]", "expected ',' or ']'"),
+                               ("option", config % "other: 1", "'other' is no option of a model")):
+        done = subprocess.run([TOOL, "serve", "--model_config_file", write("wrong.config", text)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+        check("option file: " + what, done.returncode == 1 and reason in done.stderr and "[E5283]" in done.stderr, done.stderr)
+    for option, text in (("--batching_parameters_file", "max_enqueued_batches { value: 0 }"), ("--batching_parameters_file", "batch_timeout_micros: 5"),
+                         ("--monitoring_config_file", 'prometheus_config { enable: 1 }'), ("--monitoring_config_file", 'prometheus_config { enable: true path: "x" }')):
+        done = subprocess.run([TOOL, "serve", "--model", f"a={base}", option, write("wrong.config", text)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=60)
+        check("option file: " + text, done.returncode == 1 and "[E5283]" in done.stderr, done.stderr)
+
+
 def check_load(base):
     """Versions come and go, and the server is ended and begun again: with retries, no call is lost."""
     base.mkdir()
@@ -883,6 +923,7 @@ with tempfile.TemporaryDirectory() as scratch:
     check_security(FOLDER / "scores", scratch)
     check_own_time(scratch / "own")
     check_address(FOLDER / "scores")
+    check_option_files(FOLDER / "scores", scratch)
     check_load(scratch / "models")
 
 for failure in failures:

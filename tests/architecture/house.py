@@ -23,7 +23,7 @@ FLOORS = (
     "pipeline applications",
     "description kernels/update host/lists training/callbacks",
     "plan engine/policy",
-    "engine host ipu/lowering ipu/placement ipu/profile",
+    "engine host predict ipu/lowering ipu/placement ipu/profile",
     "training ipu/tiles/codelets ipu/emulation",
     "datasets io report",
     "data serving mpi",
@@ -54,10 +54,15 @@ INSIDE_STRUCTS = ("layers/common_options.hpp", "layers/normalization/scale_optio
 READ_AGAIN = ("diagnostics/begin_headers.hpp", "diagnostics/end_headers.hpp", *INSIDE_STRUCTS)
 # Headers above the rooms: the level up to which they may include.
 TOP = {"version.hpp": 0, "pipeline.hpp": LEVELS["pipeline"], "stagecraft.hpp": len(FLOORS), "ipu.hpp": len(FLOORS),
-       "mpi.hpp": len(FLOORS), "steps.hpp": len(FLOORS)}
+       "mpi.hpp": len(FLOORS), "steps.hpp": len(FLOORS),
+       "predict.hpp": len(FLOORS)}
 
-# The engine runs any machine by its policy, so it includes no header of one, whatever its floor.
-NEVER_INCLUDES = {"engine": ("host/", "ipu/")}
+# The engine runs any machine by its policy, so it includes no header of one, whatever its floor. Nor do plans and
+# descriptions, and the host knows no IPU.
+NEVER_INCLUDES = {"engine": ("host/", "ipu/"), "plan": ("host/", "ipu/"), "description": ("host/", "ipu/"), "host": ("ipu/",),
+                  "ipu": ("host/",)}
+# Emulated IPUs are carried out on the host: these parts of ipu/ include its steps.
+ON_THE_HOST = ("ipu/emulation", "ipu/tiles/codelets")
 
 ONLY_INCLUDER = {"xsimd": "kernels/simd/simd.hpp", "xtensor": "training/data/xtensor.hpp", "xtl": "training/data/xtensor.hpp"}
 
@@ -139,6 +144,11 @@ def may_include(name, other):
             or level_of(other) == level_of(name) and is_left_of(other_room, room))
 
 
+def never_included(name):
+    """The beginnings of headers that one of a room includes neither directly nor through others."""
+    return () if room_of(name) in ON_THE_HOST else NEVER_INCLUDES.get(name.split("/")[0], ())
+
+
 def check_include(name, number, included, where):
     if included.startswith("stagecraft/"):
         other = included.removeprefix("stagecraft/")
@@ -148,8 +158,8 @@ def check_include(name, number, included, where):
             yield (f"{where}:{number}: includes <{included}> of {room_of(other) or 'the house'}, floor {level_of(other)}, but is "
                    f"itself of {room_of(name) or 'the house'}, floor {level_of(name)}; a header includes lower floors, its own "
                    f"room, and what INSIDE has on its left")
-        elif other.startswith(NEVER_INCLUDES.get(name.split("/")[0], ())):
-            yield f"{where}:{number}: includes <{included}>; {name.split('/')[0]} knows machines by their policies alone"
+        elif other.startswith(never_included(name)):
+            yield f"{where}:{number}: includes <{included}>; {name.split('/')[0]} knows {other.split('/')[0]} by its policy alone"
         return
     library = included.split("/")[0]
     if "/" in included and library in ONLY_INCLUDER and name != ONLY_INCLUDER[library]:
@@ -201,6 +211,10 @@ def check_header(include, path):
     for number, line in enumerate(lines, 1):
         if match := OF_A_LOCALE.search(line.partition("//")[0]):
             yield f"{where}:{number}: {match.group()} follows the locale; use <stagecraft/diagnostics/number_text.hpp>"
+    direct = own_includes_of(include, name) or ()
+    for other in sorted(other for other in closure(include, name) if other.startswith(never_included(name))):
+        if other not in direct:
+            yield f"{where}:1: includes, not directly, <stagecraft/{other}>"
     if room_of(name) in WITHOUT_MACHINES:
         for number, line in enumerate(lines, 1):
             if re.search(r"\bis_ipu\b", line):
@@ -227,6 +241,49 @@ def check_source(root, path):
     for match in re.finditer(r'(?<!")keep_dims(?!:)', code):  # in texts, it is an attribute of TensorFlow's
         if not re.search(r"\bimmediate\b", code[max(0, code.rfind(";", 0, match.start())):code.find(";", match.start())]):
             yield f"{where}:{code.count(chr(10), 0, match.start()) + 1}: keep_dims without evaluation_strategy::immediate"
+
+
+TASK_KINDS = re.compile(r"EACH\((\w+)\)")
+# Names of tensors do nothing; a layer of the user's own needs its call, and traced tasks the function that runs each of them.
+WITHOUT_RUN = ("tensor_names", "own_layer_step", "traced_tasks")
+
+
+def check_tasks(include):
+    """Each kind of task on tiles stands in three headers: its struct in ipu/steps, its `cost_of` in ipu/tasks, and its `run` in
+    ipu/tiles/codelets."""
+    listed = include / "ipu" / "steps" / "task_work.hpp"
+    if not listed.is_file():
+        return
+    texts = {path: path.read_text(encoding="utf-8") for path in sorted((include / "ipu").rglob("*.hpp"))}
+    macro = re.search(r"#define STAGECRAFT_FAMILIES\(EACH\)(.*?)\n\n", texts[listed], re.S)
+    for kind in TASK_KINDS.findall(macro.group(1)) if macro else ():
+        for what, folder, pattern in (("struct", "steps", rf"^struct {kind} \{{"),
+                                      ("cost_of", "tasks", rf"\bcost_of\(\w+ const&[^()]*\b{kind} const&"),
+                                      ("run", "tiles/codelets", rf"\bvoid run\(\w+&[^()]*\b{kind} const&")):
+            places = [path.relative_to(include).as_posix() for path, text in texts.items() if re.search(pattern, text, re.M)]
+            if kind in WITHOUT_RUN and what == "run":
+                continue
+            if len(places) != 1 or not places[0].startswith(f"ipu/{folder}/"):
+                yield (f"include/stagecraft/ipu/steps/task_work.hpp:1: {what} of {kind} is to stand in one header of "
+                       f"ipu/{folder}, but stands in {', '.join(places) or 'none'}")
+
+
+MOST_FILES_OF_THE_WAY = 10
+
+
+def check_way(root):
+    """The way of a batch as CONTRIBUTING tells it: at most ten headers, each of which the first one includes."""
+    document = root / "CONTRIBUTING.md"
+    if not document.is_file():
+        return
+    text = document.read_text(encoding="utf-8").partition("## The way of a batch")[2].partition("\n## ")[0]
+    way = re.findall(r"^\d+\. `([\w/]+\.hpp)`:", text, re.M)
+    if not 2 <= len(way) <= MOST_FILES_OF_THE_WAY:
+        yield f"CONTRIBUTING.md:1: the way of a batch has {len(way)} files, more than {MOST_FILES_OF_THE_WAY} or hardly any"
+        return
+    for name in way:
+        if name not in closure(root / "include" / "stagecraft", way[0]):
+            yield f"CONTRIBUTING.md:1: {name} is on the way of a batch, but <stagecraft/{way[0]}> does not include it"
 
 
 def check_documented(root):
@@ -266,7 +323,7 @@ def problems(root):
             if path.parent == root / "tests" / "import" / "expected":
                 continue  # as users get them
             found += check_source(root, path)
-    found += check_documented(root)
+    found += [*check_documented(root), *check_tasks(include), *check_way(root)]
     for name in sorted(closure(include, "pipeline.hpp") & WITH_STRINGS):
         found.append(f"include/stagecraft/pipeline.hpp:1: includes, directly or not, <stagecraft/{name}>")
     for folder in ("cmake", "tools", "tests", "examples", "benchmarks"):

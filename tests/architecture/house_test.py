@@ -3,6 +3,7 @@
 import pathlib
 import tempfile
 import unittest
+import unittest.mock
 
 import house
 import pages
@@ -40,10 +41,51 @@ class House(unittest.TestCase):
 
     def test_the_engine_knows_policies_alone(self):
         for other in ("host/lists/plan_runner.hpp", "ipu/steps/tile_work.hpp"):
-            self.assert_finds(self.header("engine/pipeline_pass.hpp", f"#include <stagecraft/{other}>"), ":4:", "policies alone")
+            self.assert_finds(self.header("engine/pipeline_pass.hpp", f"#include <stagecraft/{other}>"), ":4:", "policy alone")
         self.assert_finds(self.header("engine/pipeline_pass.hpp", "#include <stagecraft/host/host_policy.hpp>"), ":4:", "INSIDE")
         self.assert_finds(self.header("host/host_policy.hpp", "#include <stagecraft/engine/session.hpp>"), ":4:", "INSIDE")
         self.assertEqual(self.header("host/host_policy.hpp", "#include <stagecraft/engine/policy/pass_memory.hpp>"), [])
+
+    def test_machines_do_not_know_each_other(self):
+        steps = "#include <stagecraft/host/lists/plan_runner.hpp>"
+        self.assert_finds(self.header("ipu/profile/profile.hpp", steps), ":4:", "policy alone")
+        self.assertEqual(self.header("ipu/emulation/ipu_policy.hpp", steps), [])
+        self.assert_finds(self.header("host/host_policy.hpp", "#include <stagecraft/ipu/steps/tile_work.hpp>"), ":4:", "policy alone")
+        self.assert_finds(self.header("description/job.hpp", "#include <stagecraft/ipu/steps/tile_work.hpp>"), ":4:", "policy alone")
+
+    def test_machines_are_not_included_through_others_either(self):
+        found = self.problems({
+            "include/stagecraft/engine/session.hpp": TOP + "#include <stagecraft/kernels/update/steps.hpp>\n",
+            "include/stagecraft/kernels/update/steps.hpp": TOP + "#include <stagecraft/ipu/steps/tile_work.hpp>\n",
+            "include/stagecraft/ipu/steps/tile_work.hpp": TOP})
+        self.assert_finds(found, "engine/session.hpp:1:", "not directly, <stagecraft/ipu/steps/tile_work.hpp>")
+
+    def test_the_house_has_at_most_so_many_headers(self):
+        headers = {f"include/stagecraft/graph/part_{i}.hpp": TOP for i in range(3)}
+        with unittest.mock.patch.object(house, "MOST_HEADERS_IN_ALL", 2):
+            self.assert_finds(self.problems(headers), "has 3 headers, more than 2")
+
+    def test_a_kind_of_task_stands_in_three_headers(self):
+        listed = ("#define STAGECRAFT_FAMILIES(EACH) \\", "  EACH(row_task)", "", "struct row_task {", "};")
+        files = {"steps/task_work.hpp": listed,
+                 "tasks/rows.hpp": ("operation_cost cost_of(lowered_step const& step, task const& of, row_task const& what,",),
+                 "tiles/codelets/rows.hpp": ("void run(tile_machine& machine, task const& of, row_task const& what) {",)}
+
+        def found(files):
+            return self.problems({f"include/stagecraft/ipu/{name}": TOP + "\n".join(lines) + "\n" for name, lines in files.items()})
+
+        self.assertEqual(found(files), [])
+        self.assert_finds(found({**files, "tiles/codelets/rows.hpp": ()}), "run of row_task", "none")
+        self.assert_finds(found({**files, "vertices/rows.hpp": files["tasks/rows.hpp"]}), "cost_of of row_task", "vertices/rows.hpp")
+
+    def test_the_way_of_a_batch_is_as_told(self):
+        header = "include/stagecraft/training/trainer.hpp"
+        told = "## The way of a batch\n\n1. `training/trainer.hpp`: begins.\n2. `engine/session.hpp`: goes on.\n\n## Next\n"
+        self.assert_finds(self.problems({"CONTRIBUTING.md": told, header: TOP}), "engine/session.hpp is on the way")
+        both = {header: TOP + "#include <stagecraft/engine/session.hpp>\n", "include/stagecraft/engine/session.hpp": TOP}
+        self.assertEqual(self.problems({"CONTRIBUTING.md": told, **both}), [])
+        long = told.replace("\n\n## Next", "".join(f"\n{i}. `engine/session.hpp`: again." for i in range(3, 12)) + "\n\n## Next")
+        self.assert_finds(self.problems({"CONTRIBUTING.md": long, **both}), "has 11 files")
 
     def test_plans_name_no_layer(self):
         for line in ("constexpr bool holds = same_type(type, tag_of<layers::dense>);", "#include <stagecraft/layers/core/dense.hpp>",

@@ -7,7 +7,7 @@ A block of C++ stands, but for spaces and comments, in a file of tests/ or examp
 are includes of that file, or of a header of the library that the file includes. In commands, the subcommands and options
 of the program `stagecraft` are those that tools/stagecraft declares, and the files and presets of this repository that
 they name are there. CMake's commands name targets, components and functions of cmake/. JSON is JSON, and stands in
-docs/ or tests/, too. Prints what does not hold."""
+docs/ or tests/, too. Lines of Python stand, one after the other, in a .py file of tests/. Prints what does not hold."""
 import functools
 import json
 import pathlib
@@ -95,7 +95,15 @@ def problems_of_json(code):
         yield f"it is no JSON: {problem}"
 
 
-CHECKS = {"cpp": problems_of_cpp, "sh": problems_of_sh, "cmake": problems_of_cmake, "json": problems_of_json}
+def problems_of_python(code):
+    def lines(text):
+        return "\n".join(line for line in (re.sub(r"\s*(?<!\S)#.*", "", each).strip() for each in text.splitlines()) if line)
+
+    if not any(lines(code) in lines(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "tests").rglob("*.py"))):
+        yield "no .py file of tests/ has these lines"
+
+
+CHECKS = {"cpp": problems_of_cpp, "sh": problems_of_sh, "cmake": problems_of_cmake, "json": problems_of_json, "python": problems_of_python}
 
 
 def main():

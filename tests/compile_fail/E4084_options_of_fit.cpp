@@ -2,9 +2,6 @@
 // E4084: an option that fit does not have.
 // expect-error: fit is given an option that it does not have, or one of another type; its options
 // expect-error: [E4084]
-// most-error-lines: 2 (GCC: designator)
-// text-line: 6 (GCC: designator)
-// most-error-lines: 2 (Clang: designator)
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/training/trainer.hpp>
 

@@ -2,9 +2,6 @@
 // E4084: predict of a dataset, with an option of arrays.
 // expect-error: predict is given an option that it does not have, or one of another type
 // expect-error: [E4084]
-// most-error-lines: 2 (GCC: designator)
-// text-line: 6 (GCC: designator)
-// most-error-lines: 2 (Clang: designator)
 #include <stagecraft/data/from.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/training/trainer.hpp>

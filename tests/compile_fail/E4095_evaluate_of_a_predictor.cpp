@@ -2,9 +2,6 @@
 // E4095: a predictor is to say how good it is.
 // expect-error: evaluate is called on a predictor, which has neither a loss nor an optimizer
 // expect-error: [E4095]
-// most-error-lines: 2 (GCC: designator)
-// text-line: 6 (GCC: designator)
-// most-error-lines: 2 (Clang: designator)
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/training/predictor.hpp>
 #include <stagecraft/training/trainer.hpp>

@@ -2,9 +2,6 @@
 // E4140: evaluate of a dataset, with an option of arrays.
 // expect-error: evaluate is given a dataset with an option that it does not have there
 // expect-error: [E4140]
-// most-error-lines: 2 (GCC: designator)
-// text-line: 6 (GCC: designator)
-// most-error-lines: 2 (Clang: designator)
 #include <stagecraft/data/from.hpp>
 #include <stagecraft/pipeline.hpp>
 #include <stagecraft/training/trainer.hpp>

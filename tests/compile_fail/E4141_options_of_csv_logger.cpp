@@ -2,9 +2,6 @@
 // E4141: an option that a callback does not have, after another argument.
 // expect-error: the callback csv_logger is given something that it does not take, such as an option
 // expect-error: [E4141]
-// most-error-lines: 2 (GCC: designator)
-// most-error-lines: 2 (Clang: designator)
-// text-line: 5 (Clang: designator)
 #include <stagecraft/training/callbacks/callbacks.hpp>
 
 namespace sc = stagecraft;

@@ -3,7 +3,6 @@
 // expect-error: the callback early_stopping is given something that it does not take, such as an option
 // expect-error: its options, in this order: monitor, min_delta, patience
 // expect-error: [E4141]
-// most-error-lines: 2 (GCC: designator)
 // most-error-lines: 2 (Clang: designator)
 // text-line: 5 (Clang: designator)
 #include <stagecraft/training/callbacks/callbacks.hpp>

@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include "../each_locale.hpp"
 #include "../io/scratch_folder.hpp"
 
 namespace sc = stagecraft;
@@ -86,6 +87,10 @@ TEST_CASE("Rows of tables") {
   fails("expected columns from 0 to 2, found 3 [E5071]",
         [&] { return data::csv(path, {.header = true, .select_cols = {3}}); });
   fails("found '' [E5070]", [&] { return data::csv(in.write("e.csv", "1,\n")); });
+  tests::for_each_locale([&](char const* which) {  // 1,5 would be one number where a comma is the point
+    CAPTURE(which);
+    CHECK(elements_of(data::csv(in.write("l.csv", "1,5\n-2.5,1234.5e-2\n"))) == rows{{1, 5}, {-2.5F, 12.345F}});
+  });
 }
 
 TEST_CASE("Samples of .npy files are those of the array") {

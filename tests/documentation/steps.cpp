@@ -5,6 +5,7 @@
 #include <stagecraft/models/fine_tuning.hpp>
 #include <stagecraft/steps.hpp>
 #include <stagecraft/training/shares.hpp>
+#include <cstddef>
 #include <string_view>
 
 namespace sc = stagecraft;
@@ -78,6 +79,32 @@ void on_threads() {
                    sc::host<4>>
       model;
 }
+
+using net = sc::sequential<input{4}, dense{8, sc::tanh}, dense{1}>;
+struct follower_step : sc::training_step<follower_step, input{4}, input{1}> {
+  sc::trained<net, "student"> student;
+  sc::trained<net, "slow"> slow;
+  sc::trained<net, "kept"> kept;
+  static constexpr auto optimizer = sc::optimizers::adam{};
+
+  constexpr auto loss_of(auto& step, auto x, auto y) const {
+    auto const out = student(x);
+    return step.mean(square(out - y)) + step.mean(square(step.stop_gradient(slow(x)) - out));
+  }
+  constexpr void train(auto& step, auto x, auto y) const {
+    int const half = step.batch() / 2;
+    auto const first = loss_of(step, step.slice(x, 0, 0, half), step.slice(y, 0, 0, half));
+    auto const second = loss_of(step, step.slice(x, 0, half, half), step.slice(y, 0, half, half));
+    auto gradients = step.gradient(first, weights_of(student));
+    auto const more = step.gradient(second, weights_of(student));
+    for (std::size_t i = 0; i < gradients.size(); ++i) gradients[i] = clip(gradients[i] + more[i], -1.0F, 1.0F);
+    step.apply(optimizer, weights_of(student), gradients);
+    step.metric("loss", first + second);
+    step.average(weights_of(slow), weights_of(student), 0.99F);  // a teacher that follows its student
+    step.every(100, [&] { step.average(weights_of(kept), weights_of(student), 0); });
+  }
+};
+using follower = sc::step_trainer<follower_step>;
 
 inline constexpr auto optimizer = sc::optimizers::layer_rates{.optimizer = sc::optimizers::adam{.learning_rate = 1e-3F},
                                                               .rates = {{"conv[1-4]_.*", 0.1F}, {"conv5_.*", 0.3F}}};

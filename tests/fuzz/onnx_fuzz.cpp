@@ -31,7 +31,8 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* bytes, std::size_t siz
     auto const source = sc::tool::write_source(model, {sc::tool::type_name_of("fuzz"), "fuzz"});
     require(fuzz::source_shape(source.view()).is_model());
   } catch (sc::file_error const& error) {
-    require(error.code() == "E5063" || error.code() == "E5064" || error.code() == "E5067" || error.code() == "E5191");
+    require(error.code() == "E5063" || error.code() == "E5064" || error.code() == "E5067" || error.code() == "E5191" ||
+            error.code() == "E5205");
   }
   return 0;
 }

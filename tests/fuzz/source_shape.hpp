@@ -49,7 +49,8 @@ class source_shape {
         continue;
       }
       if (c == '#') {
-        if (line != "#pragma once" && line != "#include <stagecraft/pipeline.hpp>" && line != "#include <string_view>")
+        if (line != "#pragma once" && line != "#include <stagecraft/operations/words.hpp>" &&
+            line != "#include <stagecraft/pipeline.hpp>" && line != "#include <string_view>")
           return false;
         at += line.size();
         continue;
@@ -114,12 +115,24 @@ class source_shape {
     declared_.push_back(peek());
     return takes_own_name();
   }
-  /// Whether a name may stand in front of a '(': a variable or a function of the header, a member that layers have, or
-  /// something of the library's, which comes after its namespace.
-  [[nodiscard]] bool is_callable(token name, token before) const {
-    static constexpr std::array<token, 6> members{"named", "append", "in_dtype", "on_host", "of_type", "input"};
-    if (before == ".") return std::find(members.begin(), members.end(), name) != members.end();
-    return before == "::" || std::find(declared_.begin(), declared_.end(), name) != declared_.end();
+  /// Whether the name that was taken last may stand in front of a '(': a variable or a function of the header, a member
+  /// that layers have, or something of the library's, which comes after its namespace. In a layer of operations, a
+  /// member of `ops` or of a tensor, or a function of tensors, too.
+  [[nodiscard]] bool is_callable(token name) const {
+    static constexpr std::array<token, 7> members{"named",   "append", "in_dtype",     "on_host",
+                                                  "of_type", "input",  "of_batch_size"};
+    static constexpr std::array<token, 2> members_of_tensors{"length", "shape"};
+    static constexpr std::array<token, 46> functions_of_tensors{
+        "abs",      "acos",      "acosh",  "asin",  "asinh", "atan",    "atanh",   "ceil",    "clip",      "cos",
+        "cosh",     "div",       "elu",    "equal", "erf",   "exp",     "expm1",   "floor",   "floor_mod", "fmod",
+        "gelu",     "isfinite",  "isinf",  "isnan", "log",   "log1p",   "maximum", "minimum", "mod",       "not_equal",
+        "pow",      "remainder", "rint",   "round", "rsqrt", "sigmoid", "sign",    "sin",     "sinh",      "softplus",
+        "softsign", "sqrt",      "square", "tan",   "tanh",  "where"};
+    auto const is_in = [&](auto const& list) { return std::find(list.begin(), list.end(), name) != list.end(); };
+    auto const before = next_ > 1 ? tokens_[next_ - 2] : token();
+    if (before == "." && is_in_call_) return (next_ > 2 && tokens_[next_ - 3] == "ops") || is_in(members_of_tensors);
+    if (before == ".") return is_in(members);
+    return before == "::" || is_in(declared_) || (is_in_call_ && is_in(functions_of_tensors));
   }
 
   /// What stands in a namespace.
@@ -139,10 +152,42 @@ class source_shape {
     if (takes("constexpr")) return takes("auto") && read_function();
     if (!takes("struct")) return false;
     auto const name = peek();
-    return takes_own_name() && take_all({":", "sc", "::", "functional", "<", name, ">", "{"}) &&
+    if (!takes_own_name() || !take_all({":", "sc", "::"})) return false;
+    if (takes("layer")) return take_all({"<", name, ">", "{"}) && read_layer();
+    return take_all({"functional", "<", name, ">", "{"}) &&
            take_all({"static", "constexpr", "std", "::", "string_view", "name", "="}) && is_text(peek()) &&
            (++next_, takes(";")) && take_all({"static", "constexpr", "auto"}) && peek() == "build" && read_function() &&
            take_all({"}", ";"});
+  }
+
+  /// A layer of operations, from its members on.
+  bool read_layer() {
+    if (!take_all({"static", "constexpr", "std", "::", "string_view", "class_name", "="}) || !is_text(peek()))
+      return false;
+    ++next_;
+    if (!take_all({";", "constexpr", "auto", "call", "(", "auto", "&"})) return false;
+    static_cast<void>(takes("ops"));
+    while (takes(",")) {
+      if (!takes("auto") && !take_all({"sc", "::", "tensor_list"})) return false;
+      if (!takes_own_name()) return false;
+    }
+    is_in_call_ = true;
+    bool const is_whole = take_all({")", "const", "{"}) && read_statements() && take_all({"}", ";"});
+    is_in_call_ = false;
+    return is_whole;
+  }
+  /// What is computed where it stands, or for each step of a scan, after its '['.
+  bool read_lambda() {
+    if (!is_in_call_ || !take_all({"&", "]"})) return false;
+    if (takes("(")) {
+      do {
+        if (!takes("auto")) return false;
+        if (takes("const") && !takes("&")) return false;
+        if (!takes_own_name()) return false;
+      } while (takes(","));
+      if (!takes(")")) return false;
+    }
+    return takes("{") && read_statements();
   }
 
   /// From its name on.
@@ -176,7 +221,7 @@ class source_shape {
              read_statement();
     }
     if (takes("auto")) {
-      if (takes("const"))
+      if (takes("const") && !is_in_call_)
         return declares() && take_all({"=", "[", "&", "]", "(", "std", "::", "string_view", "rest", ")", "{"}) &&
                read_statements() && takes(";");
       if (takes("[")) {
@@ -199,20 +244,30 @@ class source_shape {
     for (;;) {
       auto const each = peek();
       if (each.empty()) return false;
-      if (each == "," || each == ";" || each == ")" || each == "}" || each == ">") return next_ > begin || depth > 0;
+      if (each == "," || each == ";" || each == ")" || each == "}" || (each == ">" && !is_in_call_))
+        return next_ > begin || depth > 0;
       ++next_;
-      if (each == "(" || each == "{" || each == "<") {
+      if (each == "(" || each == "{" || (each == "<" && !is_in_call_)) {
         auto const end = each == "(" ? token(")") : each == "{" ? token("}") : token(">");
         do
           if (!read_expression(depth + 1)) return false;
         while (takes(","));
         if (!takes(end)) return false;
-      } else if (each == "std" || each == "stagecraft") {
+      } else if (each == "std") {
+        if (!is_in_call_ || !takes("::")) return false;
+        if (!takes("array") && !take_all({"numeric_limits", "<", "float", ">", "::", "infinity", "(", ")"}))
+          return false;
+      } else if (each == "stagecraft") {
         return false;
+      } else if (each == "[" && peek() == "&") {
+        if (!read_lambda()) return false;
+      } else if (each == "[" && is_in_call_) {
+        if (peek().empty() || !is_digit(peek().front())) return false;
+        ++next_;
+        if (!takes("]")) return false;
       } else if (is_name(each) && each != "sc" && each != "true" && each != "false") {
-        auto const before = next_ > 1 ? tokens_[next_ - 2] : token();
         --next_;
-        if (!takes_own_name() || (peek() == "(" && !is_callable(each, before))) return false;
+        if (!takes_own_name() || (peek() == "(" && !is_callable(each))) return false;
       } else if (each == "&" || each == "[" || each == "]" || each == ":" || each == "++") {
         return false;
       }
@@ -222,6 +277,7 @@ class source_shape {
   std::string_view text_;
   std::vector<token> tokens_, declared_;
   std::size_t next_ = 0;
+  bool is_in_call_ = false;  // of a layer of operations
 };
 
 }  // namespace fuzz

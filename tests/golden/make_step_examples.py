@@ -2,8 +2,8 @@
 """step_examples.txt: ten steps of what the examples of training steps do beside those of make_own_steps.py: a network
 that learns from a gradient step inside of it (MAML), a policy gradient (REINFORCE), learning rates that differ from
 layer to layer by two optimizers over disjoint weights, a classifier and its saliency map, a frozen normalization in
-TimeDistributed, and penalties in a model without its last layers. In double precision, but for the normalization, whose
-moving statistics Keras gathers in float32.
+TimeDistributed and in a layer of one's own, and penalties in a model without its last layers. In double precision, but
+for TimeDistributed's normalization, whose moving statistics Keras gathers in float32.
 
 Run: pip install "tensorflow-cpu==2.15.*" && python make_step_examples.py
 """
@@ -174,6 +174,34 @@ def frozen_in_time(name="time", batch=8, steps=3):
     add_weights(f"{name}/after", model.get_weights())
 
 
+class Block(layers.Layer):
+    def __init__(self, units):
+        super().__init__()
+        self.dense, self.normalized = layers.Dense(units, "tanh"), layers.BatchNormalization(momentum=0.9)
+
+    def call(self, x):
+        return self.normalized(self.dense(x))
+
+
+def frozen_in_layer(name="block", batch=8):
+    """A normalization inside of a layer of one's own that is frozen from outside uses its moving statistics."""
+    base = tf.keras.Sequential([layers.Input((4,)), Block(5)])
+    base.trainable = False
+    model = tf.keras.Sequential([layers.Input((4,)), base, Block(3), layers.Dense(2)])
+    model.set_weights([np.abs(drawn(*w.shape)) + 0.4 if w.ndim == 1 else drawn(*w.shape) * 0.4
+                       for w in model.get_weights()])
+    add_weights(f"{name}/before", model.get_weights())
+    model.compile(legacy.SGD(0.05, momentum=0.9), "mean_squared_error")
+    losses = []
+    for step in range(STEPS):
+        x, y = drawn(batch, 4), drawn(batch, 2)
+        file.add(f"{name}/x/{step}", x)
+        file.add(f"{name}/y/{step}", y)
+        losses.append(model.train_on_batch(x, y))
+    file.add(f"{name}/losses", losses)
+    add_weights(f"{name}/after", model.get_weights())
+
+
 tf.keras.backend.set_floatx("float64")
 learn_to_learn()
 policy_gradient()
@@ -182,4 +210,6 @@ saliency()
 penalties()
 tf.keras.backend.set_floatx("float32")
 frozen_in_time()
+tf.keras.backend.set_floatx("float64")
+frozen_in_layer()
 file.write()

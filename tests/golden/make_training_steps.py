@@ -23,7 +23,7 @@ for name, model in (("generator", generator), ("critic", critic)):
         file.add(f"{name}/before/{index}", weight)
 
 optimizers = {
-    "critic": tf.keras.optimizers.Adam(0.01, beta_1=0.5),
+    "critic": tf.keras.optimizers.Adam(0.003, beta_1=0.5),
     "generator": tf.keras.optimizers.SGD(0.05, momentum=0.9),
 }
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <doctest/doctest.h>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "golden.hpp"
@@ -48,21 +49,30 @@ double largest_difference(Found const& found, std::vector<float> const& expected
   return largest;
 }
 
-/// Ten steps: `values_of(step)` carries one out, and returns what it reports. Weights must have moved, and be those of
-/// the file to 1e-5.
+/// Ten steps: `values_of("/3")` carries out step 3, and returns what it reports. Weights must have moved, and be those
+/// of the file to 1e-5, as must be the losses, or 1e-5 of those above 1. The file has the weights of `parts` one after
+/// the other, such as {"/teacher", "/student"}.
 template <class Trainer, class Step>
-void check_ten_steps(file const& all, std::string const& name, Trainer& model, Step const& values_of) {
-  using weights = decltype(model.get_weights());
-  auto const before = weights_of<typename weights::value_type>(all, name + "/before"),
-             after = weights_of<typename weights::value_type>(all, name + "/after");
+void check_ten_steps(file const& all, std::string const& name, Trainer& model, Step const& values_of,
+                     std::vector<std::string> const& parts = {""}) {
+  using weight = typename decltype(model.get_weights())::value_type;
+  auto const of_all_parts = [&](char const* when) {
+    std::vector<weight> result;
+    for (auto const& part : parts)
+      for (auto& each : weights_of<weight>(all, name + part + when)) result.push_back(std::move(each));
+    return result;
+  };
+  auto const before = of_all_parts("/before"), after = of_all_parts("/after");
   model.set_weights(before);
-  auto const& losses = all[name + "/losses"].values;
+  auto const& losses = all[name.empty() ? "losses" : name + "/losses"].values;
   std::size_t const count = losses.size() / 10;
   for (std::size_t step = 0; step < 10; ++step) {
     CAPTURE(step);
     auto const values = values_of("/" + std::to_string(step));
-    for (std::size_t i = 0; i < count; ++i)
-      CHECK(std::abs(static_cast<double>(values[i]) - static_cast<double>(losses[step * count + i])) < 1e-5);
+    for (std::size_t i = 0; i < count; ++i) {
+      auto const expected = static_cast<double>(losses[step * count + i]);
+      CHECK(std::abs(static_cast<double>(values[i]) - expected) < 1e-5 * std::max(1.0, std::abs(expected)));
+    }
   }
   auto const found = model.get_weights();
   REQUIRE(found.size() == after.size());

@@ -12,6 +12,8 @@ import json
 import pathlib
 import re
 import shutil
+import struct
+import subprocess
 import sys
 import tarfile
 import zipfile
@@ -111,12 +113,15 @@ def check_training():
 
 
 def make_bundle(folder, layers, weights):
-    """A bundle of a Sequential; weights are lists of floats by their names, each of one axis or a single number."""
+    """A bundle of a Sequential; weights are lists of floats by their names, of one axis or a single number, or lists of rows."""
     model = {"class_name": "Sequential", "config": {"name": "made", "layers": [{"class_name": kind, "config": config} for kind, config in layers]}}
     header, numbers = {}, array.array("f")
     for name, values in weights.items():
+        shape = [] if name.endswith("count:0") else [len(values)]
+        if isinstance(values[0], list):
+            shape, values = [len(values), len(values[0])], sum(values, [])
         places = [4 * len(numbers), 4 * (len(numbers) + len(values))]
-        header[name] = {"dtype": "F32", "shape": [] if name.endswith("count:0") else [len(values)], "data_offsets": places}
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": places}
         numbers.extend(values)
     text = json.dumps(header).encode()
     files = {"model.json": json.dumps(model).encode(), "weights.safetensors": len(text).to_bytes(8, "little") + text + numbers.tobytes()}
@@ -126,6 +131,37 @@ def make_bundle(folder, layers, weights):
     sums = {name: {"bytes": len(content), "crc32": f"{zlib.crc32(content):08x}"} for name, content in files.items()}
     training = json.dumps({"format": "stagecraft bundle", "format_version": 1, "training": None, "files": sums, "crc32": "0" * 8})
     (folder / "training.json").write_text(training.replace('"00000000"', f'"{zlib.crc32(training.encode()):08x}"'))
+
+
+def check_headers():
+    """Programs with the headers of a model predict what the model does; int8 rounds to 127ths of a column's largest weight."""
+    folder, kernel, bias, x = FOLDER / "for_header", [[1.0, -2.0], [0.25, 4.0], [-3.0, 1.5]], [0.5, -1.0], [1.0, -2.0, 0.5]
+    make_bundle(folder, [("InputLayer", {"name": "x", "batch_input_shape": [None, 3]}), ("Dense", {"name": "d", "units": 2})],
+                {"d/kernel:0": kernel, "d/bias:0": bias})
+    expected = [bias[j] + sum(x[i] * kernel[i][j] for i in range(3)) for j in range(2)]
+    compiler = "clang++-19" if shutil.which("clang++-19") else "g++"
+    for ending, tolerance in ((".hpp", 1e-6), (".int8.hpp", 3 * 4 / 254)):
+        header = folder / f"made{ending}"
+        code, text = run("export", folder, "--to", header)
+        check(code == 0, text)
+        program = folder / "program.cpp"
+        program.write_text(f'''#include <stagecraft/predict.hpp>
+#include "{header.name}"
+#include <bit>
+#include <cstdio>
+constinit stagecraft::static_predictor<models::made, models::made_weights> net;
+int main() {{
+  float const x[]{{{", ".join(map(str, x))}}};
+  for (float const y : net(x)) std::printf("%08x\\n", std::bit_cast<unsigned>(y));
+}}
+''')
+        built = subprocess.run([compiler, "-std=c++20", "-fno-exceptions", "-fno-rtti", "-Wall", "-Wextra", "-Werror", f"-I{HERE.parents[1] / 'include'}",
+                                str(program), "-o", str(folder / "program")], capture_output=True, text=True)
+        check(built.returncode == 0, built.stderr[:2000])
+        printed = subprocess.run([str(folder / "program")], capture_output=True, text=True).stdout.split()
+        found = [struct.unpack("<f", struct.pack("<I", int(word, 16)))[0] for word in printed]
+        check(len(found) == 2 and all(abs(a - b) <= tolerance for a, b in zip(found, expected)), f"{header.name}: {found} is not {expected}")
+        check(("std::int8_t" in header.read_text()) == (ending == ".int8.hpp"), f"{header.name}: the type of its weights")
 
 
 def check_normalizations():
@@ -156,6 +192,7 @@ def main():
     check(run("export", FOLDER, "--to", SAVED / "none.h5")[0] == 1, "a folder that is no bundle")
     check_training()
     check_normalizations()
+    check_headers()
     end()
 
 

@@ -314,8 +314,20 @@ def check_onnx_refusals():
     refused("lies.onnx", onnx([("MatMul", ["x", "k"], ["y"])], [("k", (4, 1 << 40), [0.0] * 12)]), "E5067", "'k'")
     refused("bytes.onnx", onnx([("MatMul", ["x", "k"], ["y"])], [("k", (4, 4), [0.0] * 12)]), "E5067", "64 bytes")
     refused("matrix.onnx", onnx([("MatMul", ["x", "k"], ["y"])], [kernel], shape=(None, 5)), "E5064", "does not fit")
-    refused("many.onnx", onnx([("Relu", ["x"], ["a"]), ("Det", ["a"], ["b"]), ("Add", ["b", "x"], ["c"]), ("NonZero", ["x"], ["d"]), ("Add", ["c", "d"], ["y"])]),
-            "E5064", "Det", "NonZero")
+    refused("many.onnx", onnx([("Relu", ["x"], ["a"]), ("Unique", ["a"], ["b"]), ("Add", ["b", "x"], ["c"]), ("NonZero", ["x"], ["d"]), ("Add", ["c", "d"], ["y"])]),
+            "E5064", "Unique", "NonZero")
+    refused("determinant.onnx", onnx([("Det", ["x"], ["y"])], shape=(None, 5, 5)), "E5064", "larger than 4 by 4")
+    pads = message((1, "auto_pad"), (4, "SAME_UPPER"), (20, 3))
+    for name, made, shape in (("small_determinant.onnx", ("Det", ["x"], ["y"]), (None, 2, 3, 3)),
+                              ("groups.onnx", ("ConvTranspose", ["x", "w"], ["y"], message((1, "group"), (3, 2), (20, 2)), pads), (None, 4, 6, 6))):
+        (FOLDER / name).write_bytes(onnx([made], [("w", (4, 1, 3, 3), [0.5] * 36)], shape=shape))
+        code, text = run("show", FOLDER / name)
+        check(code == 0, f"{name}: {text}")
+    refused("shift.onnx", onnx([("BitShift", ["x", "k"], ["y"])], [("k", (), [1.0])]), "E5064", "shifts numbers of a type that is not here")
+    refused("scatter.onnx", onnx([("TensorScatter", ["x", "x"], ["y"], message((1, "axis"), (3, 0), (20, 2)))]), "E5064", "an axis or a mode")
+    refused("regions.onnx", onnx([("RoiAlign", ["x", "k", "k"], ["y"])], [kernel], shape=(None, 3, 8, 8)), "E5064", "regions of samples")
+    refused("unpool.onnx", onnx([("MaxUnpool", ["x", "x"], ["y"])], shape=(None, 3, 8, 8)), "E5064", "among all samples")
+    refused("linear.onnx", onnx([("LinearAttention", ["x", "x", "x"], ["y"])], shape=(None, 3, 8)), "E5064", "do not fit its update_rule")
     refused("order.onnx", onnx([("Relu", ["z"], ["y"]), ("Relu", ["x"], ["z"])]), "E5063", "'z'")
     refused("unknown.onnx", onnx(relu, shape=(None, None)), "E5063", "--input-shape")
     refused("outputs.onnx", onnx([("Relu", ["x"], ["z"])]), "E5063", "'y'")

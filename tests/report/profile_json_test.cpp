@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <stagecraft/report/profile_html.hpp>
 #include <stagecraft/report/profile_json.hpp>
+#include <stagecraft/report/profile_text.hpp>
 
 #include <doctest/doctest.h>
 #include <limits>
 #include <string>
 
+#include "../each_locale.hpp"
 #include "files.hpp"
 #include "profile_example.hpp"
 #include "xml_problem.hpp"
@@ -39,6 +41,20 @@ TEST_CASE("numbers come back exactly") {
   data.totals.cycles_per_update = std::int64_t{1} << 53;
   data.time_line.left_out = {-1, std::int64_t{1} << 53};
   CHECK((sc::profile_from_json(sc::profile_json(data)) == data));
+}
+
+TEST_CASE("reports and their pictures are the same bytes in every locale") {
+  auto data = small();
+  data.totals.bubble = 1.0 / 3;
+  data.totals.seconds_per_update = 1234.5;
+  auto const json = sc::profile_json(data), text = sc::profile_text(data), page = sc::profile_html(data);
+  tests::for_each_locale([&](char const* which) {
+    CAPTURE(which);
+    CHECK((sc::profile_from_json(json) == data));
+    CHECK(sc::profile_json(data) == json);
+    CHECK(sc::profile_text(data) == text);
+    CHECK(sc::profile_html(data) == page);
+  });
 }
 
 TEST_CASE("what JSON cannot have becomes what it can") {

@@ -15,7 +15,7 @@ struct dtype_policy {
   /// The type in which values and gradients lie in memory where kernels read and write floats: compute_dtype on the
   /// host; float32 on emulated IPUs, whose tiles have memories of their own. `training_on` sets it.
   dtype storage_dtype = dtype::float32;
-  /// Whether layers that have a 16 bit type of their own store their values so in memory: on the host. `training_on`
+  /// True if layers that have a 16 bit type of their own store their values so in memory: on the host. `training_on`
   /// sets it.
   bool stores_halves = false;
 

@@ -22,15 +22,15 @@ struct gradient_accumulation_options {
   dtype gradient_accumulation_dtype = dtype::float32;
   /// Where the optimizer's state lies between weight updates.
   offload offload_weight_update_variables = offload::automatic;
-  /// Whether each replica keeps only its share of the optimizer's state.
+  /// True if each replica keeps only its share of the optimizer's state.
   bool replicated_optimizer_state_sharding = false;
 
   friend constexpr bool operator==(gradient_accumulation_options const&,
                                    gradient_accumulation_options const&) = default;
 
-  /// Whether anything is set: then these options hold for a model without stages, and nothing of `pipeline` does.
+  /// True if anything is set: then these options hold for a model without stages, and nothing of `pipeline` does.
   [[nodiscard]] constexpr bool given() const noexcept { return *this != gradient_accumulation_options{}; }
-  /// These options as those of a pipeline with one stage.
+  /// Returns these options as those of a pipeline with one stage.
   [[nodiscard]] constexpr pipelining_options as_pipelining_options() const noexcept {
     return {.gradient_accumulation_steps_per_replica = gradient_accumulation_steps_per_replica,
             .reduction_method = reduction_method,

@@ -30,8 +30,8 @@ inline constexpr auto accurate = activation_functions::accurate;
 /// `activation_functions::fast`.
 inline constexpr auto fast = activation_functions::fast;
 
-/// What predictions need of pipelining_options: there are no gradients to accumulate, and nothing is kept for a
-/// backward pass.
+/// The members of pipelining_options that predictions need: there are no gradients to accumulate, and nothing is kept
+/// for a backward pass.
 struct inference_pipelining_options {
   /// The devices work on the micro-batches in this order; results do not depend on it. `steps_per_execution` is a
   /// multiple of the micro-batches that it works on at once (E2025).
@@ -40,10 +40,11 @@ struct inference_pipelining_options {
   offload offload_weights = offload::automatic;
   /// Each replica holds a part of the weights in remote memory: not with offload_weights on_device (E2039).
   bool replicated_weight_sharding = false;
-  /// What is planned otherwise in the forward steps of single stages on IPUs: an entry for each, or none (E2065).
+  /// Options of the forward steps of single stages on IPUs in place of the machine's: an entry for each, or none
+  /// (E2065).
   pipeline::stage_options_list forward_propagation_stages_poplar_options = {};
 
-  /// These options in the form that a training has; the others have their defaults.
+  /// Returns these options in the form that a training has; the others have their defaults.
   [[nodiscard]] constexpr pipelining_options as_pipelining_options() const noexcept {
     return {.schedule = schedule,
             .offload_weights = offload_weights,
@@ -75,11 +76,11 @@ struct inference {
   int num_replicas = 0;
   /// The number of batches that a thread of its own prepares ahead of the steps.
   infeed_queue_options infeed_queue = {};
-  /// How many results of steps are kept for asynchronous callbacks.
+  /// The number of results of steps that are kept for asynchronous callbacks.
   outfeed_queue_options outfeed_queue = {};
   /// Callbacks see every step as soon as its results are there, from a thread of their own, not every execution.
   bool asynchronous_callbacks = false;
-  /// In which types values and weights are kept. IPUs have no bfloat16 (E2061).
+  /// The types of values and weights. IPUs have no bfloat16 (E2061).
   stagecraft::dtype_policy dtype_policy = {};
   /// Initial weights follow from it.
   std::uint64_t seed = 1;
@@ -121,7 +122,7 @@ inline constexpr bool asks_for_fast_activations = [] {
     return false;
 }();
 
-/// What a description is for: the mode in which its timetables and profiles are meant, unless another one is named.
+/// The mode of a description's timetables and profiles, unless another one is named.
 template <auto Description>
 inline constexpr execution_mode mode_of =
     only_infers<Description> ? execution_mode::inference : execution_mode::training;

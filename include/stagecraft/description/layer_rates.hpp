@@ -33,7 +33,7 @@ struct layer_rate_list {
   layer_rate entries[most]{};  ///< the first `count` are used
   std::size_t count = 0;       ///< more than `most` is E2103
   float of_weight = 1;         ///< the factor of one weight, once it is known which weight is updated
-  bool in_step = false;        ///< whether weights are those of a training step of the user's own
+  bool in_step = false;        ///< true if weights are those of a training step of the user's own
 
   constexpr layer_rate_list() = default;
   constexpr layer_rate_list(std::initializer_list<layer_rate> rates) {

@@ -8,7 +8,7 @@
 
 namespace stagecraft::jobs {
 
-/// Whether the steps that an output's mask leaves out can be told by the inputs alone, which is so where the layers
+/// True if the steps that an output's mask leaves out can be told by the inputs alone, which is so where the layers
 /// that make masks read inputs. Errors: E4093.
 constexpr bool is_mask_of_inputs(graph_view const& graph, int output) {
   auto const* const mask = graph.mask_of(output);
@@ -22,7 +22,7 @@ constexpr bool is_mask_of_inputs(graph_view const& graph, int output) {
   return true;
 }
 
-/// The weight of a row in the loss whose step is masked. No weight that a user gives is -0.
+/// The weight of a row in the loss whose step is masked. No weight of a user is -0.
 inline constexpr float masked_weight = -0.0F;
 [[nodiscard]] inline bool is_masked(float weight) noexcept { return weight == 0 && __builtin_signbit(weight) != 0; }
 

@@ -345,7 +345,7 @@ inline constexpr diagnostic schedule_problem = [] {
   return problem;
 }();
 
-/// Whether a training description says how the weights of a model are updated, so that it can be trained.
+/// True if a training description says how the weights of a model are updated, so that it can be trained.
 template <class Job>
 inline constexpr bool is_trained = options_to_check<Job>().trains();
 

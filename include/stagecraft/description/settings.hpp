@@ -55,7 +55,7 @@ struct settings : Said... {
   friend constexpr settings operator+(settings, unsaid) { return {}; }
 };
 
-/// What has no list of members, such as a description that has had its compile error.
+/// A description without a list of members, such as one that has had its compile error.
 template <auto Description>
 struct whole_settings {
   static constexpr auto value = Description;

@@ -76,7 +76,7 @@ namespace stagecraft {
 // Compilers show the next line where a field is wrong.
 template <class Loss = losses::mean_squared_error, class Optimizer = optimizers::rmsprop>
 struct training {  // [E2082] a field is misspelt, or its value has another type, such as one without braces
-  /// What updates the weights, with its learning rate: a value, such as `sc::optimizers::adam{}`.
+  /// The optimizer that updates the weights, with its learning rate: a value, such as `sc::optimizers::adam{}`.
   Optimizer optimizer = {};
   /// One loss for all outputs, or `losses::per_output(...)`.
   Loss loss = {};
@@ -84,7 +84,7 @@ struct training {  // [E2082] a field is misspelt, or its value has another type
   stagecraft::metrics::metric_list metrics = {};
   /// The weight of each output's loss in the total, such as `{1, 0.2}`; 1 for all where none is given.
   jobs::output_weights loss_weights = {};
-  /// Likewise metrics, but means that are weighted by sample and class weights. Where an output has a metric of that
+  /// Metrics that are means weighted by sample and class weights. Where an output has a metric of that
   /// name already, it is reported with "weighted_" before it.
   stagecraft::metrics::metric_list weighted_metrics = {};
   /// Samples per step (per micro-batch, where gradients are accumulated).
@@ -106,12 +106,12 @@ struct training {  // [E2082] a field is misspelt, or its value has another type
       stagecraft::replicated_metric_reduction_method::none;
   /// The number of batches that a thread of its own prepares ahead of the steps.
   infeed_queue_options infeed_queue = {};
-  /// How many results of steps are kept for a reader, and which.
+  /// The number of results of steps that are kept for a reader, and which results these are.
   outfeed_queue_options outfeed_queue = {};
   /// Callbacks see every step as soon as its results are there, from a thread of their own, not every execution. It has
   /// no effect on training and evaluation where results are accumulated (accumulate_outfeed).
   bool asynchronous_callbacks = false;
-  /// In which types values and weights are kept. IPUs have no bfloat16 (E2061).
+  /// The types of values and weights. IPUs have no bfloat16 (E2061).
   stagecraft::dtype_policy dtype_policy = {};
   /// Initial weights, dropout and shuffling follow from it.
   std::uint64_t seed = 1;

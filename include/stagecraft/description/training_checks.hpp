@@ -203,7 +203,7 @@ constexpr void check_layers_on_machine(graph_view const& graph, dtype_policy con
     if (is_half(type)) half = type;
   }
   if (!has_ipus) return;
-  // `behind` marks calls that depend on a call of an IPU.
+  // `behind` marks the calls that depend on a call of an IPU.
   growing_array<char> behind(graph.calls.size(), 0);
   growing_array<int> host_behind(graph.calls.size(), -1);
   for (int i = 0; i < static_cast<int>(graph.calls.size()); ++i) {
@@ -283,7 +283,7 @@ inline constexpr diagnostic machine_problem = [] {
   return problem;
 }();
 
-/// How a loss misreads an output.
+/// The ways in which a loss can misread an output.
 enum class misread_output : unsigned char { none, logits_as_probabilities, probabilities_as_logits };
 
 template <class M, auto Training, std::size_t Output>

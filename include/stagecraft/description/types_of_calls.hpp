@@ -45,7 +45,7 @@ constexpr stored_types find_stored_types() {
   return result;
 }
 
-/// How values lie in the memory of a job's machine.
+/// The types of values in the memory of a job's machine.
 template <class Job>
 inline constexpr stored_types stored_types_of = find_stored_types<Job>();
 

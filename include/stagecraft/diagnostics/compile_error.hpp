@@ -162,6 +162,25 @@ constexpr auto box_verdict() {
 template <auto const& Problem>
 using verdict_on = typename decltype(box_verdict<Problem>())::type;
 
+/// True if the text of an error is that of a static_assert, and not among the template arguments that compilers print.
+#if (defined(__cpp_static_assert) && __cpp_static_assert >= 202306L) || \
+    (defined(__clang__) && __clang_major__ >= 20 && !defined(__apple_build_version__))
+inline constexpr bool asserts_texts = true;
+#else
+inline constexpr bool asserts_texts = false;
+#endif
+
+template <class Verdict>
+struct refusal;
+template <piece... Text>
+struct refusal<verdict<Text...>> {
+  using type = std::conditional_t<asserts_texts, verdict<Text...>, model_error<Text...>>;
+};
+
+/// A class of which no value can be made; the error has the text of the diagnostic, which has one.
+template <auto const& Problem>
+using refusal_of = typename refusal<verdict_on<Problem>>::type;
+
 #ifdef __clang__
 template <auto const& Problem>
 using early_verdict = decltype(box_verdict<Problem>());

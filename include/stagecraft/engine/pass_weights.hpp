@@ -20,7 +20,7 @@ class pass_weights {
   static constexpr auto const& pass = pass_on<typename Plan::job, Pass>;
   using parameters = std::make_index_sequence<Plan::weights.count>;
 
-  /// Whether a layer of this stage has a weight.
+  /// True if a layer of this stage has a weight.
   [[nodiscard]] static constexpr bool uses_weight(std::size_t parameter) {
     for (auto const& step : pass.steps)
       if (graph.layer_of(step.call).has_parameter(static_cast<int>(parameter))) return true;
@@ -28,7 +28,7 @@ class pass_weights {
   }
 
  public:
-  /// Whether backward steps add to accumulators that the engine makes ready.
+  /// True if backward steps add to accumulators that the engine makes ready.
   static constexpr bool begins_gradients = [] {
     bool any = false;
     for (auto const& step : pass.steps) any = any || (step.backward && graph.layer_of(step.call).parameter_count > 0);
@@ -54,7 +54,7 @@ class pass_weights {
       [[maybe_unused]] int const done[]{0, (fetch_weight<Parameter>(shared_weights, own, memory), 0)...};
     }(parameters{});
   }
-  /// Whether forward steps change weights: moving means and the like, and what is kept between batches.
+  /// True if forward steps change weights: moving means and the like, and what is kept between batches.
   static constexpr bool has_state = [] {
     bool any = false;
     for (std::size_t i = 0; i < Plan::weights.count; ++i)
@@ -62,7 +62,7 @@ class pass_weights {
             ((Plan::trains ? graph.parameters[i].is_state() : graph.parameters[i].between_batches) && uses_weight(i));
     return any;
   }();
-  /// These.
+  /// Copies the states that forward steps have changed to the stored weights.
   static void store_state(memory_type& own) {
     [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
       [[maybe_unused]] int const done[]{0, (store_state_of<Parameter>(own), 0)...};

@@ -31,7 +31,7 @@ class step_view {
 
   [[nodiscard]] int replica() const { return known_.replica; }
   [[nodiscard]] int step() const { return known_.step; }
-  /// Samples of the micro-batch; the rows behind them only fill it.
+  /// Number of samples of the micro-batch; the rows after them only fill it.
   [[nodiscard]] int valid_samples() const { return known_.valid_samples; }
   [[nodiscard]] bool training() const { return known_.training; }
   /// The weighted sum of the outputs' losses, what layers add, and the regularizers' penalties; 0 in `predict`.
@@ -55,7 +55,7 @@ class step_view {
   std::array<float const*, Session::end_count> scales_;
 };
 
-/// Where the first stage's infeed puts a micro-batch.
+/// The place where the first stage's infeed writes a micro-batch.
 template <class Session>
 class pipeline_feed {
  public:
@@ -66,7 +66,7 @@ class pipeline_feed {
 
   /// (batch, shape...) of an input.
   [[nodiscard]] float* input(int index) const { return inputs_[index]; }
-  /// Whether samples need not be copied: `lend` says where all of the only input's lie until the step is over.
+  /// True if samples need not be copied: `lend` says where all of the only input's lie until the step is over.
   [[nodiscard]] bool takes_loans() const { return lent_ != nullptr; }
   void lend(float const* samples) const { *lent_ = samples; }
   template <std::size_t Output>
@@ -75,7 +75,7 @@ class pipeline_feed {
   }
   /// The weight of each row of an output in the loss.
   [[nodiscard]] float* scale(std::size_t output) const { return scales_[output]; }
-  /// How many samples the micro-batch has, from the first row on.
+  /// Sets the number of samples of the micro-batch, which begin with the first row.
   void set_valid_samples(int count) const { samples_ = count; }
 
  private:
@@ -85,7 +85,8 @@ class pipeline_feed {
   float const** lent_;
 };
 
-/// What all passes of an execution share. Each thread has a copy, which it may look at when the execution is over.
+/// The state that all passes of an execution share. Each thread has a copy, which it may read when the execution is
+/// over.
 template <class Session>
 struct pipeline_execution {
   void const* feed = nullptr;
@@ -100,9 +101,9 @@ struct pipeline_execution {
   std::int64_t updates = 0;      ///< updates of the weights before this execution
   int accumulated = 0;           ///< micro-batches before this execution whose weight update is still to come
   float learning_rate = 0;
-  float const* shared_weights = nullptr;    ///< weights of all replicas together, where each holds a part
-  float* step_weights = nullptr;            ///< what steps read in place of the stored ones, if the policy says so
-  float* prepared_weights = nullptr;  ///< what the policy has made of them once
+  float const* shared_weights = nullptr;  ///< weights of all replicas together, where each holds a part
+  float* step_weights = nullptr;  ///< the weights that steps read in place of the stored ones, if the policy says so
+  float* prepared_weights = nullptr;  ///< the weights as the policy has prepared them once
   trace* record = nullptr;
 };
 

@@ -26,7 +26,7 @@
 
 namespace stagecraft::engine {
 
-/// How the elements of a weight are divided for sums over them: into blocks, which no shard of a replica cuts. So sums
+/// The blocks into which the elements of a weight are divided for sums. No shard of a replica cuts a block, so sums
 /// depend neither on threads nor on whether replicas share the work.
 struct norm_blocks {
   static constexpr std::int64_t floats = 2048;
@@ -66,8 +66,7 @@ struct norm_memory {
   of_weights norms{};                     ///< what the optimizer reads
 };
 
-/// Where one replica keeps what its losses are multiplied by: each of its devices the same, and nothing if that does
-/// not change.
+/// The factors of one replica's losses, one for each device, all equal; empty if the factor does not change.
 template <bool IsDynamic>
 struct loss_scale_memory {
   loss_scale_memory(int devices, float initial)
@@ -117,23 +116,42 @@ struct pipeline_sizes : session_shape<typename Job::described> {
     else
       return processes::first_replica(Replicas);
   }
+  /// Whether the devices of a replica may be in several processes, and which of them a device is in.
+  static constexpr bool splits = processes::most > Replicas;
+  [[nodiscard]] static int process_of(int device)
+    requires(splits)
+  {
+    return processes::process_of(device, devices);
+  }
+  [[nodiscard]] static constexpr bool is_here([[maybe_unused]] int device) {
+    if constexpr (splits)
+      return process_of(device) == processes::number();
+    else
+      return true;
+  }
   static constexpr long long all_targets = shape::has_losses ? shape::target_offset(shape::end_count) : 0;
   static constexpr long long all_scales = shape::has_losses ? shape::scale_offset(shape::end_count) : 0;
-  /// What most memory is planned for: training, if it is said how weights are updated.
+  /// The mode that memory is planned for: training, if the description says how weights are updated.
   static constexpr execution_mode main_mode = detail::main_mode<Job>;
   static constexpr bool trains = main_mode == execution_mode::training;
   static constexpr int stages = table<main_mode>().stages();
   static constexpr int passes = table<main_mode>().passes();
   static constexpr int devices = table<main_mode>().devices();
+  static constexpr int device_of_losses = table<main_mode>().device_of_stage(stages - 1);
+  [[nodiscard]] static constexpr int device_of_weight(std::size_t parameter) {
+    auto const& graph = Job::graph;
+    int const call = graph.layer(graph.layer_of_parameter(static_cast<int>(parameter))).first_call;
+    return table<main_mode>().device_of_stage(stage_of_graph_call<model>(call));
+  }
   /// Threads that work on one device: at most; and all of them.
   static constexpr int threads_of_device = detail::threads_of_device<Job>;
-  static constexpr int workers = std::min(machine::threads, replicas / processes::most * devices);
+  static constexpr int workers = std::min(machine::threads, splits ? 1 : replicas / processes::most * devices);
   static constexpr int threads = threads_of_device > 1 ? machine::threads : workers;
-  /// How many of them work on the devices of a worker.
+  /// Number of threads that work on the devices of a worker.
   [[nodiscard]] static constexpr int threads_of_worker(int worker) {
     return threads * (worker + 1) / workers - threads * worker / workers;
   }
-  /// Whether tensors lie where the plan of the whole model says.
+  /// True if tensors lie where the plan of the whole model says.
   static constexpr bool is_whole = detail::is_whole<model, machine>;
   /// Floats of gradients, and of the optimizer's numbers of each weight: none without training.
   static constexpr long long gradient_floats = [] {
@@ -161,7 +179,7 @@ struct pipeline_sizes : session_shape<typename Job::described> {
     else
       return 0;
   }();
-  /// How the factor of the losses changes; growth_steps 0: not at all.
+  /// The rule by which the factor of the losses changes; growth_steps 0: it does not.
   static constexpr loss_scale_rule loss_scale = [] {
     if constexpr (trains)
       return loss_scale_rule_of(Job::training.optimizer);
@@ -269,7 +287,9 @@ struct pipeline_memory {
         norms(Sizes::norm_blocks_of_weights()),
         loss_scales(Sizes::devices, Sizes::loss_scale.initial_scale) {
     [&]<std::size_t... Device>(std::index_sequence<Device...>) {
-      ((blocks[Device] = aligned_block(Sizes::template block_floats<static_cast<int>(Device)>())), ...);
+      ((blocks[Device] = aligned_block(
+            Sizes::is_here(static_cast<int>(Device)) ? Sizes::template block_floats<static_cast<int>(Device)>() : 0)),
+       ...);
     }(std::make_index_sequence<Sizes::devices>{});
     [&]<std::size_t... Stage>(std::index_sequence<Stage...>) {
       ((remote[Stage] = aligned_block(Sizes::template remote_floats<static_cast<int>(Stage)>)), ...);
@@ -280,8 +300,8 @@ struct pipeline_memory {
     }
   }
 
-  /// Where steps read samples: where they are, or in `copy`, if they are none (null) or lie where steps write, such as
-  /// a prediction that a program gives back to the model.
+  /// Sets where steps read samples: at `lent`, or in `copy` if `lent` is null or lies where steps write, as a
+  /// prediction does that a program passes to the model.
   void place_samples(float const* lent, float* copy, long long floats) {
     if (lent != nullptr && blocks[0].holds(lent)) {
       std::memmove(copy, lent, static_cast<std::size_t>(floats) * sizeof(float));
@@ -308,7 +328,7 @@ struct pipeline_memory {
 
   int replica;
   aligned_block weights, gradients, halves, state;
-  /// What a pass works on where these stand in remote memory.
+  /// Copies that a pass works on while the originals stand in remote memory.
   aligned_block local_weights, local_gradients, local_halves, local_state;
   aligned_block targets, scales;  ///< rings
   // Their sizes are known: arrays cost compilers less than vectors.

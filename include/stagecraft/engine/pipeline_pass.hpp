@@ -48,7 +48,7 @@ class pipeline_pass {
   using end_indices = std::make_index_sequence<Session::end_count>;
 
  public:
-  /// Whether it need not wait for another pass.
+  /// True if every pass that this one waits for has finished `micro_batch`.
   static bool is_ready(memory_type const& own, std::int64_t micro_batch) {
     for (auto const& wait : pass.waits)
       if (own.done[wait.pass].value() < micro_batch + 1 - wait.lag) return false;
@@ -62,7 +62,7 @@ class pipeline_pass {
     pass_recorder const record(all.record, what);
     auto& samples = own.samples[micro_batch % sizes::template samples_alive<Mode>];
     std::int64_t begin = 0;
-    if constexpr (waits || Pass == 0 || pass.fetches.size() > 0 || sizes::fetches_weights ||
+    if constexpr (waits || sizes::splits || Pass == 0 || pass.fetches.size() > 0 || sizes::fetches_weights ||
                   (backward && sizes::fetches_gradients)) {
       if (!team::alone(memory, [&] { return begin_pass(all, own, memory, samples, record, begin); })) return false;
     } else if (self.leads()) {
@@ -87,7 +87,7 @@ class pipeline_pass {
     return true;
   }
 
-  /// Whether `call` can run this pass: forward steps on floats, on one thread, of weights that lie where they are.
+  /// True if `call` can run this pass: forward steps on floats, on one thread, of weights that lie where they are.
   static constexpr bool runs_alone = sizes::is_whole && !trains && plan::threads == 1 && !is_half(plan::stored) &&
                                      Session::input_count() == 1 && Session::output_count == 1 &&
                                      !sizes::fetches_weights && !sizes::keeps_copies;
@@ -109,7 +109,7 @@ class pipeline_pass {
                          1LL * Session::batch * graph.call(Session::outputs[0]).shape.size()>(prediction<0>(memory), y);
   }
 
-  /// What the steps of this pass need, one at a time.
+  /// The workspace that the steps of this pass need, one after the other.
   static constexpr workspace_size workspace_floats() {
     return [&]<std::size_t... Step>(std::index_sequence<Step...>) {
       workspace_size largest;
@@ -120,9 +120,10 @@ class pipeline_pass {
   }
 
  private:
-  /// On the first thread, before the steps: what they need is there. False if another device has failed.
+  /// Waits, on the first thread, until the inputs of the steps are there. False if another device has failed.
   static bool begin_pass(execution const& all, memory_type& own, pass_memory& memory, std::atomic<int>& samples,
                          pass_recorder const& record, std::int64_t& begin) {
+    if constexpr (sizes::splits) sizes::processes::template messages<sizes, Mode, Pass>::await(own, memory.micro_batch);
     if constexpr (waits)
       if (all.team != nullptr)
         for (auto const& wait : pass.waits)
@@ -147,17 +148,20 @@ class pipeline_pass {
     return true;
   }
 
-  /// On the first thread, behind the steps: what others wait for.
+  /// Hands on, on the first thread, what others wait for, after the steps.
   static void end_pass(execution const& all, memory_type& own, pass_memory const& memory, pass_recorder const& record,
                        std::int64_t begin) {
     if constexpr (is_last_forward) {
       finish_forward(all, own, memory);
       begin = record.add(pass_kind::outfeed, begin);
     }
-    for (auto const& transfer : pass.transfers)
+    for (auto const& transfer : pass.transfers) {
+      if (transfer.device >= 0 && !sizes::is_here(transfer.device)) continue;
       copy(memory.block, transfer.from,
            transfer.device < 0 ? own.remote[stage].data() : own.blocks[transfer.device].data(), transfer.to,
            transfer.floats, memory.micro_batch);
+    }
+    if constexpr (sizes::splits) sizes::processes::template messages<sizes, Mode, Pass>::send(own, memory.micro_batch);
     if constexpr (pass.transfers.size() > 0) record.add(pass_kind::send, begin);
     if constexpr (sizes::fetches_weights && !backward && weights::has_state) weights::store_state(own);
     if constexpr (backward && sizes::fetches_gradients) weights::template move_gradients<false>(own);
@@ -260,7 +264,7 @@ class pipeline_pass {
   template <std::size_t First, std::size_t Last>
   static bool run_steps(pass_memory const& memory) {
     static constexpr auto steps = step_table(std::make_index_sequence<pass.steps.size()>{});
-    std::size_t added = 0;  // what is added to gradients stands before backward steps, or behind them
+    std::size_t added = 0;  // additions to gradients done so far; they precede or follow backward steps
     auto const add_before = [&](int step) {
       for (; added < pass.additions.size() && pass.additions[added].step <= step; ++added) {
         auto const& addition = pass.additions[added];

@@ -20,7 +20,7 @@ namespace stagecraft::engine {
 template <class Session>
 class gradient_run;
 
-/// What has been finished of an execution.
+/// Counts of the finished work of an execution.
 struct execution_counts {
   std::int64_t updates = 0;
   std::int64_t micro_batches = 0;  ///< micro-batches of training of each replica
@@ -78,11 +78,14 @@ class pipeline_run {
   template <class OfRound>
   bool run_rounds(int round, device_thread const& self, OfRound const& passes_of) const {
     bool knows_penalties = false;
+    if constexpr (sizes::splits) sizes::processes::begin_messages();
     for (int first = 0; first < steps_; first += round) {
       if constexpr (has_penalties)
         if (all_.has_targets && !knows_penalties && !find_penalties(self)) return false;
       knows_penalties = true;
       if (!passes_of(first)) return false;
+      if constexpr (sizes::splits)
+        sizes::processes::template messages<sizes, Mode, 0>::end_round(*(*memories_)[0], first + round);
       if constexpr (trains) {
         bool const updates = (all_.accumulated + first + round) % accumulation_steps == 0;
         if (updates && !run_update(self, first + round)) return false;
@@ -155,7 +158,7 @@ class pipeline_run {
     }
   }
 
-  /// Queues behind `feed` and `results` may stop a replica until others have come as far: those calls keep to slots.
+  /// Queues that `feed` and `results` use may stop a replica until others have come as far: those calls keep to slots.
   static bool may_overtake(timetable const& table, int pass) {
     return replicas == 1 || (pass != table.forward_pass(0) && pass != table.forward_pass(table.stages() - 1));
   }
@@ -173,7 +176,7 @@ class pipeline_run {
       if (!each(update::sum_calls)) return false;
     if constexpr (replicas > 1)
       if (!synchronize(self) || !each(update::reduce) || !synchronize(self)) return false;
-    if constexpr (!is_alone)
+    if constexpr (!is_alone && !sizes::splits)
       if (!exchange(self) || !synchronize(self)) return false;
     // A shard of a weight is no weight: its functions wait for all.
     if constexpr (have_penalty_gradients<typename Session::first_plan>)
@@ -202,7 +205,7 @@ class pipeline_run {
     return device_threads<sizes::threads_of_device>::alone({{}, {}, {}, {.member = self.member}},
                                                            [this] { update::exchange(*memories_); });
   }
-  /// What the norms of this and later rounds need.
+  /// Finds the sums that the norms of this round and of later ones need.
   template <int Round, class EachDevice>
   bool find_norms([[maybe_unused]] EachDevice const& each, [[maybe_unused]] device_thread const& self) const {
     if constexpr (Round < update::norm_rounds) {
@@ -239,9 +242,9 @@ class pipeline_run {
                                                              [this] { return all_.team->synchronize(); });
   }
 
-  /// each(replica, device) for the devices of a thread, until it gives false: all of some replicas, or some of one. A
-  /// thread with parts of two replicas could wait in one's `feed` or `results` for the other, which waits for it.
-  /// Replicas are numbered within the process.
+  /// Calls each(replica, device) for the devices of a thread, until it returns false: all of some replicas, or some of
+  /// one. A thread with parts of two replicas could wait in one's `feed` or `results` for the other, which waits for
+  /// it. Replicas are numbered within the process.
   template <class Each>
   static bool for_each_device(int worker, Each const& each) {
     auto const here = sizes::replicas_here();
@@ -254,7 +257,7 @@ class pipeline_run {
     if (workers <= here) {
       for (int replica = worker * here / workers; replica < (worker + 1) * here / workers; ++replica)
         for (int device = 0; device < devices; ++device)
-          if (!goes_on(replica, device)) return false;
+          if (sizes::is_here(device) && !goes_on(replica, device)) return false;
     } else {
       int replica = 0;
       while ((replica + 1) * workers / here <= worker) ++replica;

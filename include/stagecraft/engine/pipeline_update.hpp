@@ -16,7 +16,7 @@
 
 namespace stagecraft::engine {
 
-/// Where a weight update is carried out, and which one it is. `Replicas`: memories of all.
+/// The place of a weight update and its number. `Replicas`: the memories of all replicas.
 template <class Replicas>
 struct update_place {
   Replicas const& all;
@@ -48,7 +48,7 @@ class pipeline_update {
   using all_replicas = std::array<memory_type*, static_cast<std::size_t>(replicas)>;
   using job = update_place<all_replicas>;
 
-  /// Whether backward steps leave anything to do.
+  /// True if backward steps leave anything to do.
   [[nodiscard]] static constexpr bool has_work() {
     return []<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
       return (have_constraints<Plan> || ... || is_updated<Parameter>());
@@ -156,8 +156,8 @@ class pipeline_update {
     }
   }
 
-  /// What becomes of the device's weights behind their updates, which all replicas have done. Weights that the replicas
-  /// share stand with the first one.
+  /// Applies constraints to the device's weights after their updates, which all replicas have done. Weights that the
+  /// replicas share stand with the first one.
   static bool constrain(job const& what, device_thread const& self) {
     if (Sizes::shards_weights && what.replica > 0) return true;
     auto memory = memory_of(what, self);
@@ -170,7 +170,7 @@ class pipeline_update {
     });
   }
 
-  /// What losses are multiplied by from now on, if that changes: every device says so for itself.
+  /// Finds the factor that losses are multiplied by from now on, if it changes. Every device does this for itself.
   static bool advance_loss_scale(job const& what, device_thread const& self) {
     if constexpr (Sizes::scales_losses)
       return team::alone(memory_of(what, self), [&] { scale_of(what).advance(Sizes::loss_scale, gradients); });
@@ -229,14 +229,15 @@ class pipeline_update {
   {
     return what.own().loss_scales.of_device[what.device];
   }
-  /// Whether weights change.
+  /// True if weights change.
   static bool is_carried_out([[maybe_unused]] job const& what) {
     if constexpr (Sizes::scales_losses)
       return scale_of(what).is_finite;
     else
       return true;
   }
-  /// Where the optimizer's state of a range of a weight's elements lies; of a shard, from where that begins.
+  /// The place of the optimizer's state of a range of a weight's elements; offsets of a shard begin where the shard
+  /// does.
   template <std::size_t Parameter>
   static optimizer_state state_of(job const& what, [[maybe_unused]] range const& elements) {
     if constexpr (slots == 0) return {};
@@ -261,12 +262,7 @@ class pipeline_update {
   static constexpr int call_of(std::size_t parameter) {
     return Plan::graph.layer(Plan::graph.layer_of_parameter(static_cast<int>(parameter))).first_call;
   }
-  /// Its device.
-  static constexpr int device_of(std::size_t parameter) {
-    int const stage = stage_of_graph_call<typename Plan::model>(call_of(parameter));
-    return Sizes::template table<Sizes::main_mode>().device_of_stage(stage);
-  }
-  /// How many numbers the weights have that are trained, or whose gradients decide on what losses are multiplied by.
+  /// Number of elements of the weights that are trained, or whose gradients decide on the factor of the losses.
   static constexpr std::int64_t gradients = []<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
     return (std::int64_t{0} + ... +
             (facts<Parameter>::is_trained &&
@@ -274,7 +270,7 @@ class pipeline_update {
                  ? std::int64_t{Plan::graph.parameters[Parameter].shape.size()}
                  : 0));
   }(parameters{});
-  /// Whether the policy is asked for it behind the backward steps.
+  /// True if the policy is asked for the update after the backward steps.
   template <std::size_t Parameter>
   static constexpr bool is_updated() {
     return facts<Parameter>::is_trained && !(policy::joins_passes && facts<Parameter>::is_joined);
@@ -290,7 +286,7 @@ class pipeline_update {
   template <std::size_t Parameter, bool Updated, class Each>
   static void visit(int device, Each const& each) {
     if constexpr (Updated ? is_updated<Parameter>() : facts<Parameter>::is_trained) {
-      constexpr int owner = device_of(Parameter);
+      constexpr int owner = Sizes::device_of_weight(Parameter);
       if (owner == device) each.template operator()<Parameter>();
     }
   }
@@ -336,7 +332,7 @@ class pipeline_update {
   static void find_penalty(job const& what, float* workspace) {
     constexpr auto const& info = Plan::graph.parameters[Parameter];
     if constexpr (!info.regularizer.empty()) {
-      constexpr int owner = device_of(Parameter);
+      constexpr int owner = Sizes::device_of_weight(Parameter);
       auto const& holder = Sizes::shards_weights && info.trainable ? *what.all[0] : what.own();
       if (owner == what.device)
         what.own().penalties[Parameter] = policy::template penalty<Plan, Parameter>(holder.weights.data(), workspace);

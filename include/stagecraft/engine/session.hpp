@@ -168,7 +168,7 @@ class session : public session_shape<typename Job::described> {
 
   [[nodiscard]] float learning_rate() const { return learning_rate_; }
   void set_learning_rate(float rate) { learning_rate_ = rate; }
-  /// By what losses are multiplied before gradients are found.
+  /// The factor that losses are multiplied by before gradients are found.
   [[nodiscard]] float loss_scale() const
     requires(sizes::trains)
   {
@@ -225,7 +225,7 @@ class session : public session_shape<typename Job::described> {
     });
   }
 
-  /// How far training has come. What is set forgets micro-batches whose weights have not been updated yet.
+  /// The progress of training. Setting it drops micro-batches whose gradients have not updated the weights yet.
   [[nodiscard]] training_progress progress() const {
     training_progress result{.seed = seed_, .steps = steps_, .updates = updates_, .learning_rate = learning_rate_};
     if constexpr (sizes::scales_losses) {
@@ -247,7 +247,7 @@ class session : public session_shape<typename Job::described> {
     begin_accumulation();
   }
 
-  /// What the emulated IPUs of a replica have done.
+  /// Counts of the work that the emulated IPUs of a replica have done.
   [[nodiscard]] auto const& counted(int replica = 0) const
     requires requires(memory_type const& own) { own.of_policy.counted; }
   {
@@ -261,13 +261,13 @@ class session : public session_shape<typename Job::described> {
     return *replicas_[replica]->of_policy.devices[device];
   }
 
-  /// From now on, what each thread does is recorded there; null: no more.
+  /// Records the work of each thread in `to` from now on; null ends that.
   void record(trace* to) {
     trace_ = to;
     if (to != nullptr) to->reserve(workers);
   }
 
-  /// What a step needs.
+  /// The workspace of a step.
   static constexpr workspace_size workspace = [] {
     workspace_size largest;
     auto const add = [&]<execution_mode Mode, std::size_t... Pass>(std::index_sequence<Pass...>) {
@@ -277,9 +277,9 @@ class session : public session_shape<typename Job::described> {
     add.template operator()<execution_mode::inference>(std::make_index_sequence<std::size_t{sizes::stages}>{});
     return largest;
   }();
-  /// From the workspace of a thread to that of the next one.
+  /// Distance from the workspace of a thread to that of the next one, in floats.
   static constexpr long long own_workspace_floats = (workspace.own + 15) / 16 * 16;
-  /// What the threads of a device have for a step.
+  /// The workspace that the threads of a device have for a step, in floats.
   static constexpr long long workspace_floats = [] {
     long long const floats = workspace.all + (sizes::threads_of_device - 1) * own_workspace_floats;
     if constexpr (shape_type::has_losses)
@@ -287,7 +287,7 @@ class session : public session_shape<typename Job::described> {
     else
       return floats;
   }();
-  /// What each device has for a step's tensors as floats, where they are stored in 16 bits.
+  /// Floats that each device has for a step's tensors where they are stored in 16 bits.
   static constexpr long long widened_floats = policy::template widened_floats<first_plan>();
 
  private:
@@ -387,7 +387,7 @@ class session : public session_shape<typename Job::described> {
   pass_memory alone_;  // of `call(x, y)`
   bool weights_changed_ = true;
   trace* trace_ = nullptr;
-  // At the end: they stop before what late threads look at is gone.
+  // The team is the last member: its threads stop before the members that late threads read are gone.
   struct no_team {};
   [[no_unique_address]] std::conditional_t<(workers > 1), owned<thread_team>, no_team> team_;
   device_threads<sizes::threads_of_device> teams_[workers];

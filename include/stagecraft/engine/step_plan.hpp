@@ -15,7 +15,7 @@
 
 namespace stagecraft::engine {
 
-/// Whether a model has a device for itself: then what its passes hold has places that follow from the model's plan
+/// True if a model has a device for itself: then what its passes hold has places that follow from the model's plan
 /// alone.
 template <class M, class Machine>
 inline constexpr bool is_whole = !is_pipelined<M> && policy_of<Machine>::joins_passes;
@@ -30,8 +30,11 @@ constexpr auto const& plan_on_machine() {
 
 /// The devices of all replicas of a process, and the threads of a machine that work on one of them: at most.
 template <class Job>
-inline constexpr int devices_of_all = Job::replicas / processes_of<typename Job::machine>::most *
-                                      planning_timetable<typename Job::template in<main_mode<Job>>>.devices();
+inline constexpr int devices_of_all =
+    processes_of<typename Job::machine>::most > Job::replicas
+        ? 1
+        : Job::replicas / processes_of<typename Job::machine>::most *
+              planning_timetable<typename Job::template in<main_mode<Job>>>.devices();
 template <class Job>
 inline constexpr int threads_of_device = policy_of<typename Job::machine>::devices_have_teams
                                              ? (Job::machine::threads + devices_of_all<Job> - 1) / devices_of_all<Job>
@@ -41,7 +44,7 @@ inline constexpr int threads_of_device = policy_of<typename Job::machine>::devic
 template <class Job, int Pass>
 inline constexpr auto const& pass_on = plan_on_machine<Job, Pass>();
 
-/// What the calls of one pass see.
+/// The plan of one pass as the steps of its calls see it.
 template <class Job, int Pass>
 struct step_plan {
   using job = Job;
@@ -61,26 +64,26 @@ struct step_plan {
   static constexpr auto const& options = Job::options;
   /// The type of 16 bits in which values and gradients lie in the block; float32 if none does.
   static constexpr dtype stored = stored_types_of<Job>.narrow;
-  /// Whether one pass has all calls.
+  /// True if one pass has all calls.
   static constexpr bool is_whole = detail::is_whole<model, machine>;
   /// That work on the device together.
   static constexpr int threads = threads_of_device<Job>;
-  /// Whether gradients are accumulated in halves: then backward steps write them, and they are added afterwards.
+  /// True if gradients are accumulated in halves: then backward steps write them, and they are added afterwards.
   static constexpr bool accumulates_halves =
       options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
-  /// Whether each replica updates its part of the weights.
+  /// True if each replica updates its part of the weights.
   static constexpr bool shards_updates = Job::replicas > 1 && (options.replicated_optimizer_state_sharding ||
                                                                options.replicated_weight_sharding);
-  /// Whether backward steps add the gradients of weights to what is there.
+  /// True if backward steps add the gradients of weights to what is there.
   static constexpr bool adds_parameter_gradients = !accumulates_halves && options.accumulation_steps() > 1;
 
-  /// Whether the update of a weight is carried out while its gradient is in registers, so that the gradient is never
+  /// True if the update of a weight is carried out while its gradient is in registers, so that the gradient is never
   /// stored: nothing else may need it.
   [[nodiscard]] static constexpr bool fuses_update(int call, int index) {
     return is_updated_at_once(call, index, parameter_layout::matrix) &&
            graph.layer_of(call).kernel == layer_kernel::product;
   }
-  /// Whether the backward step updates a table's rows, those alone that an input names: the optimizer leaves the others
+  /// True if the backward step updates a table's rows, those alone that an input names: the optimizer leaves the others
   /// as they are.
   [[nodiscard]] static constexpr bool updates_rows(int call, int index) {
     if constexpr (!updates_at_once)
@@ -90,7 +93,7 @@ struct step_plan {
              is_updated_at_once(call, index, parameter_layout::plain) && rests_without_gradient<training.optimizer>;
   }
 
-  /// Whether what a call gives are samples that may lie outside of the block: pass_memory::samples.
+  /// True if the output of a call is samples that may lie outside of the block: pass_memory::samples.
   [[nodiscard]] static constexpr bool stays_in_place(int call) {
     return is_whole && model_plan.calls[root(call)].stays_in_place;
   }
@@ -98,7 +101,7 @@ struct step_plan {
   [[nodiscard]] static constexpr buffer_place value(int call) { return pass.places.value[root(call)]; }
   [[nodiscard]] static constexpr buffer_place gradient(int call) { return pass.places.gradient[root(call)]; }
   [[nodiscard]] static constexpr buffer_place saved(int call) { return pass.places.saved[call]; }
-  /// Where a backward step writes or adds the gradient of an input, by edges of the graph.
+  /// The place where a backward step writes or adds the gradient of an input, by the edge of the graph.
   [[nodiscard]] static constexpr buffer_place input_gradient(int edge) { return pass.places.input_gradient[edge]; }
   [[nodiscard]] static constexpr bool adds_input_gradient(int edge) { return pass.places.adds_gradient[edge]; }
   /// The call whose forward step is the epilogue of this one's; -1: none.

@@ -86,13 +86,13 @@ class trace {
     });
     return all;
   }
-  /// How many events were recorded.
+  /// Number of recorded events.
   [[nodiscard]] std::size_t size() const noexcept {
     std::size_t count = 0;
     for (auto const& own : parts_) count += own->count;
     return count;
   }
-  /// How many events came when there was no room left.
+  /// Number of events that came when there was no room left.
   [[nodiscard]] std::size_t dropped() const noexcept {
     std::size_t count = 0;
     for (auto const& own : parts_) count += own->dropped;
@@ -104,7 +104,7 @@ class trace {
   }
 
  private:
-  /// In cache lines of its own, so that threads do not wait for each other's writes.
+  /// The part of one thread, in cache lines of its own, so that threads do not wait for each other's writes.
   struct alignas(64) part {
     explicit part(std::size_t capacity) : events(capacity) {}
 

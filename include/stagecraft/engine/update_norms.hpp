@@ -34,12 +34,12 @@ class update_norms {
 
   /// Rounds of all weights.
   static constexpr int rounds = detail::norms_of<Plan::training.optimizer>.rounds;
-  /// Whether other devices' sums are needed for a round's norms: those of other shards, or of all weights.
+  /// True if other devices' sums are needed for a round's norms: those of other shards, or of all weights.
   template <int Round>
   static constexpr bool waits = shards || (Round == 0 && detail::norms_of<Plan::training.optimizer>.has_global());
 
-  /// What the update of a weight finds: its norms, and what follows from the factor of the losses. Only where no thread
-  /// comes late.
+  /// Reads the numbers of a weight's update: its norms, and those that follow from the factor of the losses. It is
+  /// called only where no thread comes late.
   template <std::size_t Parameter>
   static pass_memory memory_of(memory_type const& own, pass_memory memory, [[maybe_unused]] int device) {
     if constexpr (rounds > 0) memory.norms = own.norms.norms[Parameter].data();
@@ -47,7 +47,7 @@ class update_norms {
     return memory;
   }
 
-  /// What decides on the factor of the losses, a sum over all weights, after the first round.
+  /// The sum over all weights, after the first round, that decides on the factor of the losses.
   template <class Replicas>
   static double sum_for_loss_scale(Replicas const& all, memory_type const& own) {
     int const number = number_among_global(detail::norms_of<Plan::training.optimizer>,
@@ -103,8 +103,8 @@ class update_norms {
     for_each_norm<Parameter, Round>([&](std::size_t norm) {
       double sum = 0;
       if (norms_of<Parameter>.norms[norm].is_global) {
-        // Which of each weight's norms is that of all weights: their numbers differ with what a weight is excluded
-        // from.
+        // The number of the norm of all weights among each weight's norms. It differs with the norms that a weight is
+        // excluded from.
         int const number = number_among_global(norms_of<Parameter>, static_cast<int>(norm));
         for (std::size_t weight = 0; weight < Plan::weights.count; ++weight)
           sum += sum_of_shards(all, own, weight, global_norm(weight, number));

@@ -30,7 +30,7 @@ struct layer_collector {
   constexpr ~layer_collector() = default;
 };
 
-/// Which layers of a model are not trainable, while it is traced.
+/// The layers of a model that are not trainable, while it is traced.
 struct freezing_rule {
   bool (*freezes)(int made) = nullptr;  ///< asked for each layer, numbered in the order in which they are made
   freezing_rule* outer = nullptr;       ///< the rule of a model around this one
@@ -79,7 +79,7 @@ struct type_counter {
   int name = -1;  // its class's counter of names, or -1
 };
 
-/// What a layer without weights says in `rules_key()`: layers of its type with the same key compute the same.
+/// The result of `rules_key()` of a layer without weights: layers of its type with the same key compute the same.
 struct rules_key {
   unsigned words[4]{};
   bool is_known = true;

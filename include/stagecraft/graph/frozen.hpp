@@ -61,9 +61,9 @@ constexpr auto freeze() {
     return typename draft::template frozen<Sizes>(Make{}());
 }
 
-/// What `Make{}()` makes in constant evaluation, as a constant. What is made says how long its vectors are, `sizes()`,
-/// how long most are, `usual_sizes`, and what is kept of it, `frozen<sizes>`, which is constructed from it and from one
-/// of other lengths.
+/// The draft that `Make{}()` makes in constant evaluation, as a constant. A draft has the lengths of its vectors,
+/// `sizes()`, lengths that suffice for most, `usual_sizes`, and the type of its constant, `frozen<sizes>`, which is
+/// constructed from the draft, or from a constant of other lengths.
 template <class Make>
 inline constexpr auto frozen_draft = freeze<Make, draft_of<Make>.sizes>();
 

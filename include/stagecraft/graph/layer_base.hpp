@@ -19,7 +19,7 @@ struct layer_base {
   bool trainable = true;  ///< false: training changes no weight of it, and batch normalization does not look at batches
   /// Keras's `dtype` of a layer: the type of its weights, and of what it computes.
   dtype layer_dtype = dtype::of_policy;
-  /// Whether the host carries the layer out, where the machine has IPUs.
+  /// True if the host carries the layer out, where the machine has IPUs.
   bool is_on_host = false;
 
  protected:

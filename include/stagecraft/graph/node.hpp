@@ -17,19 +17,19 @@ namespace stagecraft {
 enum class layer_kernel : unsigned char {
   none,                    ///< the operations of the layer's `call`, or loops of its own
   product,                 ///< rows times a matrix, as dense
-  convolution,             ///< as conv1d and conv2d
-  transposed_convolution,  ///< as conv2d_transpose
-  depthwise_convolution,   ///< as depthwise_conv2d
-  separable_convolution,   ///< as separable_conv1d and separable_conv2d
+  convolution,             ///< that of conv1d and conv2d
+  transposed_convolution,  ///< that of conv2d_transpose
+  depthwise_convolution,   ///< that of depthwise_conv2d
+  separable_convolution,   ///< that of separable_conv1d and separable_conv2d
   batch_normalization,     ///< also folded into the product or convolution before it, where weights do not change
-  layer_normalization,     ///< as layer_normalization
-  max_pooling,             ///< as max_pooling1d and max_pooling2d
-  average_pooling,         ///< as average_pooling1d and average_pooling2d
-  global_max_pooling,      ///< as global_max_pooling1d and global_max_pooling2d
+  layer_normalization,     ///< that of layer_normalization
+  max_pooling,             ///< that of max_pooling1d and max_pooling2d
+  average_pooling,         ///< that of average_pooling1d and average_pooling2d
+  global_max_pooling,      ///< that of global_max_pooling1d and global_max_pooling2d
   each_step                ///< the steps of the layer `each`, to which all steps of a sequence are samples
 };
 
-/// Which loops of its own a layer brings. One that has neither a `call` nor a kernel needs them.
+/// The loops of its own that a layer brings. A layer that has neither a `call` nor a kernel needs them.
 enum class own_loops : unsigned char {
   unneeded,  ///< it has a `call` or a kernel, or is final, so that it cannot be asked
   both,      ///< it has `forward` and `backward`
@@ -48,7 +48,7 @@ template <class L>
   requires requires { L::steps_by; }
 inline constexpr layer_kernel kernel_of<L> = L::steps_by;
 
-/// Whether the operations of the layer's `call` are its steps although it names a kernel, since its options ask for
+/// True if the operations of the layer's `call` are its steps although it names a kernel, since its options ask for
 /// what the kernel does not do: the layer says so with `constexpr bool runs_by_operations() const`.
 template <class L>
 constexpr bool runs_by_operations(L const& layer) {
@@ -69,8 +69,8 @@ struct layer_info {
   fixed_name name;
   std::string_view class_name;     ///< Keras's class name, such as "Dense"
   type_tag const* type = no_type;  ///< leads to the C++ type; no_type for inputs
-  int index_in_type = 0;           ///< which of the model's layers of that type, in the order of their first calls
-  int first_parameter = 0;         ///< its weights are [first_parameter, first_parameter + parameter_count)
+  int index_in_type = 0;    ///< its number among the model's layers of that type, in the order of their first calls
+  int first_parameter = 0;  ///< its weights are [first_parameter, first_parameter + parameter_count)
   int parameter_count = 0;
   int pipeline_stage = unassigned;  ///< the stage of the scope in which the layer was constructed
   int call_count = 0;
@@ -104,7 +104,7 @@ struct call_info {
   int input_count = 0;
   int pipeline_stage = unassigned;
   int nested_model = 0;  ///< the model whose call made it: 0 is the outermost
-  int mask_inputs = 0;   ///< how many of its inputs, the last ones, only tell which steps count
+  int mask_inputs = 0;   ///< number of its last inputs that only say which steps count
   int mask = 0;          ///< 0 if all steps of its output count; else which mask says so
   int output_count = 1;  ///< more than 1: `shape` is that of all its outputs packed into one tensor, and calls after
                          ///< it are its outputs
@@ -118,7 +118,7 @@ struct call_info {
   stagecraft::shape shape;  ///< the shape of its output, without the batch
   long long flops = 0;      ///< forward FLOPs of one sample; a multiply-add counts as two
 
-  /// Whether it only stands for one of the outputs of the call before, or for a penalty on it: nobody gives it a stage,
+  /// True if it only stands for one of the outputs of the call before, or for a penalty on it: nobody gives it a stage,
   /// or lists it.
   [[nodiscard]] constexpr bool is_part() const noexcept { return output_index >= 0; }
   /// True if it is the call of a layer that users write.

@@ -39,7 +39,7 @@ struct constraint {
 
 namespace stagecraft::tracing {
 
-/// How a policy may store a weight.
+/// The ways in which a policy may store a weight.
 enum class parameter_layout : unsigned char {
   plain,   ///< row-major, as in its shape
   matrix,  ///< the right factor of matrix products, (rows..., columns): kept packed in SIMD panels
@@ -64,8 +64,8 @@ struct parameter {
   bool frozen_state = false;  ///< its layer would change it in forward steps if it were not frozen
   tracing::parameter_layout layout = tracing::parameter_layout::plain;
   int groups = 1;  ///< the number of matrices that stand side by side in a matrix, each a factor of its own
-  /// What a stateful layer keeps of each sample from batch to batch: the first axis of its shape is the batch, its
-  /// layer changes it in evaluation and prediction as well, and weights, counts and files leave it out.
+  /// True for the state that a stateful layer keeps of each sample from batch to batch: the first axis of its shape is
+  /// the batch, its layer changes it in evaluation and prediction as well, and weights, counts and files leave it out.
   /// If it is `trainable`, it is what capture_upstream_gradients keeps of a batch, and updates put its gradient in its
   /// place.
   bool between_batches = false;
@@ -104,10 +104,10 @@ struct parameter {
     trainable = false;
     frozen = true;
   }
-  /// Whether its layer changes it in forward steps of training, as batch_normalization its moving mean; what is kept
+  /// True if its layer changes it in forward steps of training, as batch_normalization its moving mean; what is kept
   /// between batches even if the layer is frozen.
   [[nodiscard]] constexpr bool is_state() const noexcept { return !trainable && !frozen; }
-  /// Whether steps of a mixed policy read it rounded: all but what forward steps change. Keras's AutoCastVariable.
+  /// True if steps of a mixed policy read it rounded: all but what forward steps change. Keras's AutoCastVariable.
   [[nodiscard]] constexpr bool is_cast() const noexcept { return trainable || (frozen && !frozen_state); }
   [[nodiscard]] constexpr int size() const noexcept { return shape.size(); }
   /// True if it is a gradient that is kept.
@@ -121,7 +121,7 @@ struct parameter {
 
 /// The weights of one layer, in Keras's order. It allocates: nothing keeps it beyond constant evaluation.
 struct parameter_list {
-  static constexpr int most = 32;  ///< what call_needs has bits for
+  static constexpr int most = 32;  ///< the number of weights that call_needs has bits for
 
   tracing::growing_array<parameter> entries;  ///< entries from `count` on are left from another layer
   int count = 0;

@@ -55,7 +55,7 @@ class post_order {
     return own.layers();
   }
 
-  /// Whether each depth of a model's own level has one node of at most one input, and no layer is called twice.
+  /// True if each depth of a model's own level has one node of at most one input, and no layer is called twice.
   constexpr bool is_chain(int model) const {
     level own(graph_, model);
     own.find_depths();

@@ -63,7 +63,7 @@ struct shape {
   [[nodiscard]] constexpr int const* begin() const noexcept { return dimensions; }
   [[nodiscard]] constexpr int const* end() const noexcept { return dimensions + dimension_count; }
 
-  /// Whether this stands for a shape that had its error.
+  /// True if this stands for a shape that had its error.
   [[nodiscard]] constexpr bool already_reported() const noexcept {
     return dimension_count == 0 && dimensions[0] == detail::too_many_entries;
   }
@@ -79,7 +79,7 @@ struct shape {
     return product;
   }
 
-  /// Whether there are more elements than `most_elements`.
+  /// True if there are more elements than `most_elements`.
   [[nodiscard]] constexpr bool is_too_large() const noexcept {
     long long product = 1;
     for (int i = 0; i < dimension_count && product > 0 && product <= most_elements; ++i) product *= dimensions[i];
@@ -162,7 +162,7 @@ struct axis_list {
 
   [[nodiscard]] constexpr int const* begin() const noexcept { return axes; }
   [[nodiscard]] constexpr int const* end() const noexcept { return axes + count; }
-  /// Whether this stands for a list that had its error.
+  /// True if this stands for a list that had its error.
   [[nodiscard]] constexpr bool already_reported() const noexcept {
     return count == 0 && axes[0] == detail::too_many_entries;
   }

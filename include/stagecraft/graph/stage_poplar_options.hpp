@@ -39,8 +39,8 @@ struct own_setting {
 
 namespace stagecraft {
 
-/// What is planned otherwise in one stage, or in one recurrent layer, than the machine's `matmuls` or `convolutions`
-/// say: each option that is not given is theirs.
+/// Options of one stage, or of one recurrent layer, in place of the machine's `matmuls` or `convolutions`: an option
+/// that is not given has the machine's value.
 struct stage_poplar_options {
   using listed_options = stage_poplar_options;
 
@@ -53,7 +53,7 @@ struct stage_poplar_options {
   /// Poplar's use128BitConvUnitLoad: weights are loaded into the units at twice the speed.
   tracing::own_setting<bool> use_128bit_conv_unit_load = {};
 
-  /// Whether anything is given.
+  /// True if anything is given.
   [[nodiscard]] constexpr bool given() const noexcept { return *this != stage_poplar_options{}; }
   friend constexpr bool operator==(stage_poplar_options const&, stage_poplar_options const&) = default;
 };

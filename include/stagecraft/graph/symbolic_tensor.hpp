@@ -110,7 +110,7 @@ class model_builder;
 namespace stagecraft {
 
 /// Keras's symbolic tensor: the output of one call, known by its index. Copies stand for the same tensor. Without a
-/// model it is what an invalid call gave, which has had its compile error.
+/// model it is the result of an invalid call, which has had its compile error.
 struct symbolic_tensor {
   tracing::model_builder* model = nullptr;
   int call = 0;
@@ -142,7 +142,7 @@ struct first_tensor {
       : tensor(given), where{file, line} {}
 };
 
-/// Whether a call's arguments are one or more symbolic tensors.
+/// True if a call's arguments are one or more symbolic tensors.
 template <class... Arguments>
 inline constexpr bool are_tensors = sizeof...(Arguments) > 0 && ((std::derived_from<Arguments, symbolic_tensor> ||
                                                                   std::same_as<Arguments, first_tensor>) &&

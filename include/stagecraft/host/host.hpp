@@ -24,14 +24,14 @@ inline constexpr diagnostic thread_problem = [] {
 
 namespace stagecraft {
 
-/// The type behind `host<>`. The architecture is part of it, so that one program can hold translation units that are
-/// compiled for different ones.
+/// The type that `host<>` names. The architecture is part of it, so that one program can hold translation units that
+/// are compiled for different ones.
 template <int Threads, class Arch, int Devices = 0>
 struct host_machine {
   static_assert(detail::report<detail::thread_problem<Threads>>());
   using architecture = Arch;
   static constexpr int threads = Threads < 1 ? 1 : Threads;
-  /// How many devices the host stands for; 0: as many as a program asks for.
+  /// Number of devices that the host stands for; 0: as many as a program asks for.
   static constexpr int devices = Devices;
 };
 

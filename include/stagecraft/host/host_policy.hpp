@@ -34,7 +34,7 @@ struct host_policy {
   static constexpr bool joins_updates = true;
   template <class Plan>
   static constexpr bool clears_accumulators = true;
-  /// Whether `step` adds what backward steps have written to sums in half precision.
+  /// True if `step` adds what backward steps have written to sums in half precision.
   template <class Plan>
   static constexpr bool accumulates_halves = Plan::accumulates_halves;
 

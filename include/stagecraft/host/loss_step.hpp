@@ -33,7 +33,7 @@ float loss_step(float const* prediction, void const* targets, float const* scale
   return result;
 }
 
-/// After the loss, or without one: logits that it takes become the model's output, in their place.
+/// Turns logits that the loss takes into the model's output, in their place, after the loss or in place of it.
 template <class Shape, std::size_t Output, class Arch>
 void output_step(float* value, kernels::share const& part = {}) {
   if constexpr (takes_logits<typename Shape::described, Output>) {

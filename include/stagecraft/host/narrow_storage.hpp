@@ -95,14 +95,14 @@ class narrow_storage {
     return values;
   }
 
-  /// Where the host brings an input.
+  /// The place where the host writes an input.
   static float* input(pass_memory const& memory, int call) {
     if (!is_stored_narrow(call)) return Plan::address(memory, Plan::value(call));
     long long offset = 0;
     for (int i = 0; i < call; ++i) offset += graph.call(i).is_input ? floats_of(i) : 0;
     return memory.widened + offset;
   }
-  /// What the host has brought for the inputs.
+  /// Stores the inputs that the host has written.
   static void inputs(pass_memory const& memory) {
     for (int i = 0; i < static_cast<int>(graph.calls.size()); ++i)
       if (graph.call(i).is_input && is_stored_narrow(i))
@@ -129,7 +129,7 @@ class narrow_storage {
   static std::uint16_t* halves(float* place) { return reinterpret_cast<std::uint16_t*>(place); }
   static std::uint16_t const* halves(float const* place) { return reinterpret_cast<std::uint16_t const*>(place); }
 
-  /// Whether a step reads its inputs as floats: nearly all do.
+  /// True if a step reads its inputs as floats: nearly all do.
   template <int Call, bool Backward>
   static constexpr bool widens_inputs = [] {
     using call = host_call<Plan, Call>;
@@ -202,7 +202,7 @@ class rounded_weights {
   static constexpr auto const& types = variable_types_of<typename Plan::job>;
 
  public:
-  /// Whether some variables are of 16 bits.
+  /// True if some variables are of 16 bits.
   static constexpr bool are_there = [] {
     for (std::size_t i = 0; i < Plan::weights.count; ++i)
       if (is_half(types[i])) return true;

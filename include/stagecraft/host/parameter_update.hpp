@@ -84,7 +84,7 @@ struct parameter_update : weight_facts<Plan, Parameter> {
   }
 
  private:
-  /// How many of a register's floats from the weight's float i on are elements; those come first.
+  /// Number of elements in a register that begins at the weight's float i. They come first in it.
   static int elements_from(std::int64_t i) {
     constexpr int width = kernels::lanes<architecture>;
     if constexpr (info.layout == parameter_layout::matrix)
@@ -98,8 +98,8 @@ struct parameter_update : weight_facts<Plan, Parameter> {
   }
 };
 
-/// By how much the loss's gradient of a micro-batch is scaled, so that gradients only have to be added, and as the
-/// optimizer wants it.
+/// The factor of the loss's gradient of a micro-batch, after which gradients only have to be added. It has the
+/// optimizer's scale of losses in it.
 template <class Plan>
 [[nodiscard]] float gradient_factor(int accumulated) {
   constexpr float scale = loss_scale_of(Plan::training.optimizer);

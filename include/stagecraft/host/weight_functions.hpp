@@ -104,7 +104,7 @@ class weight_functions {
       [[maybe_unused]] int const done[] { 0, (each.template operator()<Parameter>(), 0)... };
     }(indices{});
   }
-  /// In whole cache lines, in either layout.
+  /// Floats of a weight in whole cache lines, in either layout.
   template <std::size_t Parameter>
   static constexpr long long room = (Plan::weights.size[Parameter] + 15) / 16 * 16;
   // The weight row by row, the result, the result as it is stored, and what the plan needs.
@@ -113,7 +113,7 @@ class weight_functions {
     return 3 * room<Parameter> + plan_runner<architecture>::floats(plan);
   }
 
-  /// What a plan makes of a weight, row by row.
+  /// Carries out a plan on a weight. Returns the result, row by row.
   template <std::size_t Parameter>
   static float const* run(plan_view const& plan, float const* weights, float* workspace) {
     float const* whole = weights + Plan::weights.offset[Parameter];

@@ -22,17 +22,24 @@ namespace stagecraft::callbacks {
 ///     model.fit(x, y, {.epochs = 50, .callbacks = {&backup}, .initial_epoch = backup.initial_epoch()});
 ///
 /// The call of `fit` states where training begins (in Keras, the callback itself moves `fit` to the epoch). The result
-/// has the bits of a training that was never killed. Throws file_error as `save` and `load`: E5032 if the backup is
-/// another model's.
+/// has the bits of a training that was never killed. On a cluster, all ranks make the callback; the first rank alone
+/// reads and writes, and the ranks may be more or fewer than before. Throws file_error as `save` and `load`: E5032 if
+/// the backup is another model's.
 class backup_and_restore : public callback {
  public:
   template <class Trainer>
   backup_and_restore(Trainer& model, std::string backup_dir)
       : save_(&detail::save_trainer<Trainer>), backup_dir_(io::without_slash(std::move(backup_dir))) {
-    io::remove_leftovers(backup_dir_);
-    if (!io::exists(io::behind_links(io::place_of_bundle(backup_dir_)))) return;
-    model.load(backup_dir_);
-    initial_epoch_ = static_cast<int>(model.progress().epochs);
+    auto const read = [&] {
+      io::remove_leftovers(backup_dir_);
+      if (!io::exists(io::behind_links(io::place_of_bundle(backup_dir_)))) return 0;
+      model.load(backup_dir_);
+      return static_cast<int>(model.progress().epochs);
+    };
+    if constexpr (requires { model.on_first_rank(read); })
+      initial_epoch_ = model.on_first_rank(read);
+    else
+      initial_epoch_ = read();
   }
 
   /// The epoch at which the training goes on; 0 without a backup.

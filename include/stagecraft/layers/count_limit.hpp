@@ -7,7 +7,7 @@
 
 namespace stagecraft::layers::detail {
 
-/// Whether each number may be a dimension's length.
+/// True if each number may be a dimension's length.
 template <std::same_as<int>... Counts>
 constexpr bool are_counts(Counts... count) {
   return ((count >= 1 && count <= shape::longest) && ...);

@@ -35,12 +35,12 @@ template <int Inputs>
 struct elementwise_facts {
   static constexpr int most_leaves = Inputs + 4;
 
-  bool holds = false;       ///< whether the call is elementwise
+  bool holds = false;       ///< true if the call is elementwise
   int weights = 0;          ///< number of weights that it reads
-  bool repeats = false;     ///< whether a leaf or the random numbers are repeated along axes
-  bool draws = false;       ///< whether uniform random numbers are drawn
+  bool repeats = false;     ///< true if a leaf or the random numbers are repeated along axes
+  bool draws = false;       ///< true if uniform random numbers are drawn
   std::uint64_t seed = 0;   ///< their seed; 0: the trainer's
-  bool is_dropout = false;  ///< whether the call is a dropout by these numbers, and nothing else
+  bool is_dropout = false;  ///< true if the call is a dropout by these numbers, and nothing else
   float rate = 0;           ///< the rate of the dropout
   stagecraft::activation function =
       linear;     ///< the activation, if the call is nothing else; softmax, too, which is not elementwise
@@ -91,7 +91,7 @@ class elementwise_call {
     result.function = stagecraft::softmax;
     result.axis = static_cast<int>(group->numbers[0]) - 1;
   }
-  /// Whether a loop can draw the random numbers: one for each element or, for dropout, one that rows share.
+  /// True if a loop can draw the random numbers: one for each element or, for dropout, one that rows share.
   static constexpr bool can_draw(operations::elementwise const& found, operations::trace const& traced) {
     auto const result = traced.list.node_of(traced.outputs[0]).shape;
     if (!found.draws || found.aligned.back().size() == result.size()) return true;

@@ -46,7 +46,7 @@ struct number_list {
     for (int i = 0; i < kept(); ++i) each[i] = ops.full({1}, numbers[i]);
     return ops.concatenate(tracing::array_view(each, static_cast<std::size_t>(kept())));
   }
-  /// Whether there were more numbers than there is room for.
+  /// True if there were more numbers than there is room for.
   [[nodiscard]] constexpr bool is_too_long() const noexcept { return count > capacity; }
   [[nodiscard]] constexpr bool empty() const noexcept { return count == 0; }
   [[nodiscard]] constexpr float const* begin() const noexcept { return numbers; }
@@ -66,7 +66,7 @@ struct factor_range {
   constexpr factor_range(double lower_, double upper_)
       : lower(static_cast<float>(lower_)), upper(static_cast<float>(upper_)) {}
 
-  /// Whether the range lies in [least, most].
+  /// True if the range lies in [least, most].
   [[nodiscard]] constexpr bool is_within(float least, float most) const noexcept {
     return lower >= least && lower <= upper && upper <= most;
   }

@@ -17,8 +17,8 @@ struct output_part : layer<output_part> {
   int index = 0;              ///< number of the output
   int first = 0;              ///< offset of its elements in a sample
   shape of;                   ///< its shape, without the batch
-  bool is_penalty = false;    ///< whether it is added to the loss, and no output (operations::tracer::add_loss)
-  bool is_converted = false;  ///< whether it is an int32 output of the model, which users get as float32
+  bool is_penalty = false;    ///< true if it is added to the loss, and no output (operations::tracer::add_loss)
+  bool is_converted = false;  ///< true if it is an int32 output of the model, which users get as float32
 
   constexpr output_part(int index_, int first_, shape const& of_, bool is_penalty_ = false, bool is_converted_ = false)
       : index(index_), first(first_), of(of_), is_penalty(is_penalty_), is_converted(is_converted_) {}

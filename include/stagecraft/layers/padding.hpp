@@ -22,7 +22,7 @@ struct sliding_window {
 
   /// The longest window, its dilation included, and the longest stride.
   static constexpr int longest = 1 << 24;
-  /// Whether none of these numbers is above the limit: E1031, E1040.
+  /// True if none of these numbers is above the limit: E1031, E1040.
   [[nodiscard]] static constexpr bool is_short(int window, int stride, int dilation) noexcept {
     return stride <= longest && dilation <= longest && (window - 1LL) * dilation < longest;
   }

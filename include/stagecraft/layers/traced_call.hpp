@@ -122,6 +122,7 @@ struct open_trace {
   template <class L>
   constexpr bool call(L const& layer, operations::tensor& result) {
     using operations::tensor;
+    traced.list.layer_is_frozen = !layer.trainable;
     [[maybe_unused]] auto const in = [&](std::size_t index) { return tensor{&traced.list, traced.inputs[index]}; };
     auto const count = traced.inputs.size();
     if constexpr (requires { layer.masks; }) {
@@ -195,7 +196,7 @@ struct rules_of_trace {
   int losses = 0;              ///< number of the latter
   long long flops = 0;
   bool is_valid = false;
-  bool moves_only = false;  ///< whether the output has only moved elements of the inputs, or zeros, of the inputs' type
+  bool moves_only = false;  ///< true if the output has only moved elements of the inputs, or zeros, of the inputs' type
 
   constexpr void find(operations::trace const& traced, layer_inputs const& in, parameter_list& weights,
                       diagnostic& problem) {

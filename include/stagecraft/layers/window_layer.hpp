@@ -67,7 +67,7 @@ struct window_layer : argument_layer<Derived, Options> {
                                         along(dilation_rate, axis));
     return result;
   }
-  /// Whether the options and the number of axes are valid; `steps` is the number of axes between the batch and the
+  /// True if the options and the number of axes are valid; `steps` is the number of axes between the batch and the
   /// window's axes.
   [[nodiscard]] constexpr bool check_options(auto& ops, auto x, Size const& dilation_rate, int steps = 0) const {
     auto const& given = this->options;

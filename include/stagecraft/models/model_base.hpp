@@ -22,6 +22,12 @@ struct output_part;  // layers/output_part.hpp
 
 }  // namespace stagecraft::layers
 
+namespace stagecraft::operations {
+
+struct tensor;  // operations/tensor.hpp
+
+}  // namespace stagecraft::operations
+
 namespace stagecraft::models {
 
 /// E1080: Keras's functions of a model are a trainer's here.
@@ -158,6 +164,11 @@ inline constexpr diagnostic wrong_model_call_problem = [] {
   return problem;
 }();
 
+/// What a call that is refused returns: the tensor of a training step or of a layer's `call`, where it has been given
+/// one, so that nothing else fails.
+symbolic_tensor result_of_refused_call(...);
+operations::tensor result_of_refused_call(operations::tensor const&, ...);
+
 /// Lets a model be called on symbolic tensors inside another model's `build` or `call`.
 template <class Derived>
 struct callable_model : model_base {
@@ -169,12 +180,16 @@ struct callable_model : model_base {
   constexpr auto operator()(first_tensor first, More... more) && {
     return call_nested(static_cast<Derived&>(*this), first.where, first.tensor, more...);
   }
-  /// Called with anything else: E1018.
+  /// Called with anything else: E1018; E2116 in a training step.
   template <class... Arguments>
     requires(!are_tensors<Arguments...>)
-  constexpr symbolic_tensor operator()(Arguments const&...) const {
-    static_assert(report<wrong_model_call_problem<Derived>>());
-    return {};
+  constexpr auto operator()(Arguments const&... given) const -> decltype(result_of_refused_call(given...)) {
+    if constexpr (std::same_as<decltype(result_of_refused_call(given...)), symbolic_tensor>) {
+      static_assert(report<wrong_model_call_problem<Derived>>());
+      return {};
+    } else {
+      return refuse(given...);
+    }
   }
 
   /// This model with Keras's `name` argument, to be called inside another one.
@@ -185,6 +200,14 @@ struct callable_model : model_base {
   }
 
  private:
+  template <class Tensor>
+  static constexpr Tensor refuse(Tensor const& first, auto const&...) {
+    auto& problem = first.list->problem;
+    if (first.list->step == nullptr && !problem.failed()) problem = wrong_model_call_problem<Derived>;
+    problem.report(2116, "a training step calls a model (", type_name<Derived>(),
+                   "), which is no member of it; give the step a member sc::trained<model, \"name\">, and call that");
+    return first;
+  }
   template <class... Tensors>
   static constexpr auto call_nested(Derived& self, source_line const& where, Tensors... tensor) {
     constexpr auto const& problem = definition_problem<Derived, sizeof...(Tensors)>;

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <exception>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -58,12 +59,36 @@ class cluster_trainer : public Trainer {
     return together([&] { return Trainer::predict(dataset, here(options)); });
   }
 
+  /// All stages in this process: a call of one rank. Errors: E4180 its stages are on several ranks.
+  auto operator()(sample_set const& x) {
+    if constexpr (Trainer::session_type::sizes::splits)
+      if (ranks_here() > 1)
+        throw_data_error("E4180", "a call of the model: expected all stages in this process, found them on %d ranks",
+                         ranks_here());
+    return Trainer::operator()(x);
+  }
+
   void save(std::string const& path) const {
     if (rank() == 0) Trainer::save(path);
   }
   template <class... Options>
   void save_weights(std::string const& path, Options const&... options) const {
     if (rank() == 0) Trainer::save_weights(path, options...);
+  }
+
+  /// Carries out `work` on the first rank, and returns what it returns, a number or a plain struct, on all ranks. All
+  /// ranks call it: `int const epoch = model.on_first_rank([&] { model.load("digits"); return 3; });` An exception of
+  /// the work ends all ranks.
+  template <class Work>
+    requires std::is_trivially_copyable_v<std::invoke_result_t<Work const&>>
+  std::invoke_result_t<Work const&> on_first_rank(Work const& work) {
+    return together([&] {
+      processes::agree({.what = engine::process_round::work_of_first}, *this, false);
+      std::invoke_result_t<Work const&> result{};
+      if (rank() == 0) result = work();
+      processes::share(&result, sizeof result);
+      return result;
+    });
   }
 
   /// The number of this process, 0 for the first, and the number of processes.
@@ -108,17 +133,8 @@ class cluster_trainer : public Trainer {
     processes::share_weights(session);
     using sizes = typename Trainer::session_type::sizes;
     [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
-      [[maybe_unused]] int const done[]{0, (share_slots<Parameter>(session), 0)...};
+      [[maybe_unused]] int const done[]{0, (processes::template share_slots<Parameter>(session, 0), 0)...};
     }(std::make_index_sequence<sizes::weights.count>{});
-  }
-  template <std::size_t Parameter, class Session>
-  static void share_slots(Session& session) {
-    std::vector<float> values(static_cast<std::size_t>(Session::graph.parameters[Parameter].size()));
-    for (int slot = 0; slot < Session::sizes::slots && ranks_here() > 1; ++slot) {
-      session.template read_optimizer_slot<Parameter>(slot, values.data());
-      processes::share(values.data(), values.size() * sizeof(float));
-      session.template write_optimizer_slot<Parameter>(slot, values.data());
-    }
   }
 
   struct agreement {
@@ -133,8 +149,8 @@ class cluster_trainer : public Trainer {
 
 namespace stagecraft::trainers {
 
-template <class Machine, ranks Ranks>
-struct trainer_on<mpi::cluster_machine<Machine, Ranks>> {
+template <class Machine, ranks Ranks, network Network>
+struct trainer_on<mpi::cluster_machine<Machine, Ranks, Network>> {
   template <class Trainer>
   using type = mpi::cluster_trainer<Trainer, Ranks>;
 };

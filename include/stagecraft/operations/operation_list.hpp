@@ -92,6 +92,7 @@ class operation_list {
   tracing::growing_array<int> losses;      ///< values that are added to the loss; see tracer::add_loss
   std::string_view kind = "layer";         ///< kind of the traced object, for errors
   std::string_view layer_name;             ///< its name, for errors
+  bool layer_is_frozen = false;            ///< true: the layer is not trainable, and keeps its moving statistics
   int open_loops = 0;                      ///< number of loops that are open at the end of the list
   traced_step* step = nullptr;             ///< the user's training step that is being traced, or null
   /// Makes or finds a weight of a model of that step.

@@ -52,6 +52,7 @@ class shape_tracer {
   [[nodiscard]] constexpr shape_tensor input() { return made(extents::of_batch(1, (*in_)[0])); }
   [[nodiscard]] constexpr long long flops() const noexcept { return flops_; }
   [[nodiscard]] static constexpr bool training() noexcept { return true; }
+  [[nodiscard]] static constexpr bool is_frozen() noexcept { return false; }
 
   template <class... Parts>
   constexpr void error(int code, Parts const&... parts) {

@@ -27,6 +27,8 @@ class tracer : public composed_words {
 
   /// True if the step trains, in which dropout and batch normalization differ.
   [[nodiscard]] constexpr bool training() const noexcept { return training_; }
+  /// True if the layer that is called is frozen: normalizations inside of it use their moving statistics.
+  [[nodiscard]] constexpr bool is_frozen() const noexcept { return list_->layer_is_frozen; }
 
   /// A weight of the layer: Keras's `add_weight`, in the order of the calls. Write a statement for each weight.
   constexpr tensor weight(parameter const& described) {
@@ -267,7 +269,6 @@ class tracer : public composed_words {
   /// Losses of labels that have no places in time, (batch, 1): see operations/ctc_loss.hpp.
   constexpr tensor ctc_loss(tensor target, tensor output, tensor target_length, tensor output_length = {},
                             int mask_index = 0);
-
   /// Sets the value that a weight has after a training step, and a `state` after any step.
   constexpr void update(tensor written, tensor value) {
     if (!written.node().what.is<operations::weight>())

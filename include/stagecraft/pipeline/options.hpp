@@ -232,8 +232,8 @@ struct pipelining_options {
   /// not with offload_weights on_device (E2039). With one replica, its part is all of them.
   bool replicated_weight_sharding = false;
 
-  /// What is planned otherwise in the forward steps of single stages, also where they are carried out again: an entry
-  /// for each stage, or none (E2065). On the host, and without stages, it changes nothing.
+  /// Options of the forward steps of single stages in place of the machine's, also where the steps are carried out
+  /// again: an entry for each stage, or none (E2065). On the host, and without stages, it changes nothing.
   pipeline::stage_options_list forward_propagation_stages_poplar_options = {};
   /// The options that differ in their backward steps; entry 0 is stage 0's.
   pipeline::stage_options_list backward_propagation_stages_poplar_options = {};

@@ -22,7 +22,7 @@ enum class partition_objective : unsigned char { cycles, memory, stages };
 
 namespace stagecraft {
 
-/// How many stages a partition may have, and what is least.
+/// The bounds of the number of stages of a partition, and the quantity to minimize.
 struct partition_options {
   /// The fewest stages that are looked at.
   int min_stages = 1;

@@ -97,7 +97,7 @@ class partition_search {
   static constexpr long long highest_number = 0x7fffffffffffffff;
   static constexpr int too_many = 0x7fffffff;
 
-  /// For each position, how far a stage that begins there can go before it exceeds the capacity.
+  /// Finds, for each position, the last one that a stage which begins there can reach before it exceeds the capacity.
   constexpr void find_reach() {
     if (capacity_ < 0) return;
     int* const seen = seen_.data();        // how many of each kind are in the stage
@@ -251,7 +251,7 @@ class partition_search {
     return result;
   }
 
-  /// Whether one of the transfers [first, last) may be better than the best so far: with the cuts of the highest and
+  /// True if one of the transfers [first, last) may be better than the best so far: with the cuts of the highest and
   /// the time of the lowest.
   constexpr bool may_be_better(int first, int last) {
     use_cuts_up_to(transfers_[last - 1]);

@@ -14,15 +14,15 @@
 
 namespace stagecraft::plan {
 
-/// What one element of a step's result depends on. Such a step can be an epilogue: the step before it carries it out
-/// while its results are in registers.
+/// The operands that one element of a step's result depends on. Such a step can be an epilogue: the step before it
+/// carries it out while its results are in registers.
 enum class epilogue_kind : unsigned char {
   none,      ///< also other elements: it is no epilogue
   elements,  ///< the elements of its inputs at the same place
-  columns    ///< these, and numbers for each place along the last axis
+  columns    ///< elements as above, and numbers for each place along the last axis
 };
 
-/// What the backward step of a call reads, and what its forward step must keep for it.
+/// The values that the backward step of a call reads, and those that its forward step must keep for it.
 struct call_needs {
   bool input = true;   ///< backward reads the inputs' values
   bool output = true;  ///< backward reads the output's value
@@ -35,7 +35,7 @@ struct call_needs {
   bool applies_activation = false;
   /// True if it reads its own output for that, not its input.
   bool applies_activation_to_output = false;
-  /// Whether the backward step adds to the gradient of an input with a single addition per element: then it has the
+  /// True if the backward step adds to the gradient of an input with a single addition per element: then it has the
   /// bits of one that is computed first and added afterwards, whatever the order of steps.
   bool adds_exactly = false;
   /// Bit i: the forward step writes weight i.
@@ -44,7 +44,7 @@ struct call_needs {
   unsigned row_gradients = 0;
   /// Bit i: input i names rows of a table, so it is never rounded.
   unsigned looked_up_inputs = 0;
-  /// What its forward step is as an epilogue of another one, and which epilogues its own forward step can do.
+  /// The kind of epilogue that its forward step can be, and the epilogues that its own forward step can do.
   epilogue_kind is_epilogue = epilogue_kind::none;
   epilogue_kind takes_epilogue = epilogue_kind::none;
 
@@ -167,8 +167,8 @@ constexpr call_needs needs_of_max_pooling(auto const& layer, layer_inputs const&
           .applies_activation_to_output = true};
 }
 
-/// What the steps of a call read and keep: they are those of a kernel that the layer names, of the operations of its
-/// `call`, or of loops of its own.
+/// The values that the steps of a call read and keep. The steps are those of a kernel that the layer names, of the
+/// operations of its `call`, or of loops of its own.
 template <Layer L>
 constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
   constexpr auto kernel = kernel_of<L>;

@@ -14,7 +14,7 @@
 
 namespace stagecraft::plan {
 
-/// What most of a session is made for: inference alone, where it is not said how weights are updated.
+/// The mode that most of a session is made for: inference if the description does not say how weights are updated.
 template <class Job>
 inline constexpr execution_mode main_mode = is_trained<Job> ? execution_mode::training : execution_mode::inference;
 

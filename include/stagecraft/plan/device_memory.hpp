@@ -22,9 +22,9 @@ struct memory_bytes {
 
 namespace stagecraft {
 
-/// What one device of one replica holds while it trains, or predicts, in bytes of float32 (accumulators may be halves).
-/// Offloaded data stand in remote memory, and have a copy on the device while a pass, or the weight update, works on
-/// them.
+/// The memory of one device of one replica while it trains, or predicts, in bytes of float32 (accumulators may be
+/// halves). Offloaded data stand in remote memory, and have a copy on the device while a pass, or the weight update,
+/// works on them.
 struct device_memory {
   plan::memory_bytes weights;                ///< the weights of the device's stages
   plan::memory_bytes optimizer_state;        ///< the slots of the optimizer
@@ -131,7 +131,7 @@ class device_memory_finder {
 
 namespace stagecraft {
 
-/// What a device holds while a model is trained; or predicts, with a description of an inference.
+/// The memory of a device while a model is trained; or predicts, with a description of an inference.
 ///
 ///     static_assert(sc::device_memory_of<two_stages, training, 0>.on_device() < 624 * 1024);
 template <Model M, auto Training, int Device, class Machine = detail::machine_without_limit>

@@ -19,16 +19,16 @@
 
 namespace stagecraft::plan {
 
-/// Whether a layer is an activation and nothing else.
+/// True if a layer is an activation and nothing else.
 template <class Layer>
 inline constexpr bool is_activation_alone = requires { requires Layer::is_activation || Layer::is_softmax; };
 
-/// Whether a layer's steps can do without its activation: they compute the logits then.
+/// True if a layer's steps can do without its activation: they compute the logits then.
 template <class Layer>
 inline constexpr bool leaves_activation =
     is_activation_alone<Layer> || requires { requires Layer::ends_with_activation; };
 
-/// As Keras finds logits: on the output of an activation function, whichever of the two it is and whatever
+/// True if Keras finds logits there: on the output of an activation function, whichever of the two it is and whatever
 /// `from_logits` says; on that of a softmax layer, for losses of classes that expect probabilities.
 template <class Layer, class Loss>
 constexpr bool loss_takes_logits(Loss const& loss) {
@@ -71,7 +71,7 @@ inline constexpr std::uint64_t outputs_with_logits = [] {
   return bits;
 }();
 
-/// Whether a call's activation is applied to logits after the loss.
+/// True if a call's activation is applied to logits after the loss.
 constexpr bool leaves_activation_to_loss(graph_view const& graph, int call, std::uint64_t outputs) {
   auto const all = graph.outputs_of(0);
   for (std::size_t k = 0; k < all.size() && k < 64; ++k)
@@ -92,12 +92,12 @@ inline constexpr auto planned_layer = layer_in_plan<M, Call, LeavesActivation>()
 template <class M, int Call>
 inline constexpr auto const& planned_layer<M, Call, false> = layer_of<M, Call>;
 
-/// Whether the loss of an output takes the logits of its softmax or sigmoid.
+/// True if the loss of an output takes the logits of its softmax or sigmoid.
 template <class Job, std::size_t Output>
 inline constexpr bool takes_logits =
     (outputs_with_logits<typename Job::described> >> (Output & 63U) & 1U) != 0 && Output < 64;
 
-/// Whether each row of the loss of an end is a whole sample: its axis is not the last one, or it has no axis.
+/// True if each row of the loss of an end is a whole sample: its axis is not the last one, or it has no axis.
 template <class Job, std::size_t End>
 inline constexpr bool loss_takes_samples = [] {
   if constexpr (End >= Job::graph.outputs_of(0).size())

@@ -43,13 +43,13 @@ struct planned_call {
   int epilogue = -1;
   /// The type in which its output and the gradient of it are stored.
   dtype stored = dtype::float32;
-  /// Whether the numbers of its output count something, such as words: they are not rounded, whatever others compute
+  /// True if the numbers of its output count something, such as words: they are not rounded, whatever others compute
   /// in.
   bool is_exact = false;
-  /// Whether it is the model's only input, and only products read it, in inference: their kernel on the host reads
+  /// True if it is the model's only input, and only products read it, in inference: their kernel on the host reads
   /// samples where the caller has them, if these are floats in their order, and no further.
   bool stays_in_place = false;
-  /// Whether nothing but a penalty needs it, in a plan of predictions, which have no loss: it is not carried out.
+  /// True if nothing but a penalty needs it, in a plan of predictions, which have no loss: it is not carried out.
   bool is_left_out = false;
   /// The call whose forward step does this one's, directly or after other epilogues. -1: it has a step of its own.
   int epilogue_of = -1;
@@ -57,7 +57,7 @@ struct planned_call {
   friend constexpr bool operator==(planned_call const&, planned_call const&) = default;
 };
 
-/// Whether a job's plan is one of predictions, whose model has penalties.
+/// True if a job's plan is one of predictions, whose model has penalties.
 template <class Job>
 inline constexpr bool leaves_out_penalties = only_infers<Job::training> &&
                                              Job::graph.ends.size() > Job::graph.outputs_of(0).size();
@@ -80,12 +80,12 @@ template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
 struct model_plan {
   int batch = 0;
   std::array<planned_call, Calls> calls{};
-  /// For each input of each call: whether its backward step adds to a gradient that an earlier step has written.
+  /// For each input of each call: true if its backward step adds to a gradient that an earlier step has written.
   std::array<bool, Edges> adds_gradient{};
-  /// Whether it writes a gradient of its own instead, which is added afterwards: the sum must not depend on the order
+  /// True if it writes a gradient of its own instead, which is added afterwards: the sum must not depend on the order
   /// in which the step adds.
   std::array<bool, Edges> writes_own_gradient{};
-  /// Whether the loss of each output adds to a gradient.
+  /// True if the loss of each output adds to a gradient.
   std::array<bool, Outputs> loss_adds_gradient{};
 
   friend constexpr bool operator==(model_plan const&, model_plan const&) = default;
@@ -335,7 +335,7 @@ inline constexpr auto const& model_plan_for =
     model_plan_of<typename Job::model, Job::training.batch_size, Job::mode,
                   outputs_with_logits<typename Job::described>, stored_types_of<Job>, leaves_out_penalties<Job>>;
 
-/// How many calls have a gradient of a weight: those of its layer, if any loss depends on them.
+/// Number of calls with a gradient of a weight: those of its layer, if any loss depends on them.
 template <class ModelPlan>
 constexpr int gradients_of_weight(graph_view const& graph, ModelPlan const& model_plan, int weight) {
   int count = 0;

@@ -11,9 +11,9 @@
 
 namespace stagecraft::plan {
 
-/// What the backward step of a call does with the gradient of one of its inputs. Gradients of a tensor are added in one
-/// order, losses first and then calls from the last to the first, so that they have the same bits with and without
-/// stages.
+/// The way in which the backward step of a call hands on the gradient of one of its inputs. Gradients of a tensor are
+/// added in one order, losses first and then calls from the last to the first, so that they have the same bits with and
+/// without stages.
 enum class gradient_role : unsigned char {
   none,   ///< nobody wants it
   first,  ///< writes it, before all others

@@ -73,7 +73,7 @@ struct session_shape {
     else
       return array_of_each<end_count>([]<int End>() { return label_steps_of<Job, End>; })[output];
   }
-  /// Whether the targets of an output are class numbers.
+  /// True if the targets of an output are class numbers.
   [[nodiscard]] static constexpr bool sparse_targets(std::size_t output) {
     if constexpr (!has_losses)
       return false;
@@ -125,7 +125,7 @@ struct session_shape {
     for (int i = 0; i < call; ++i) number += graph.call(i).is_input ? 1 : 0;
     return number;
   }
-  /// Whether steps of an output may be masked.
+  /// True if steps of an output may be masked.
   [[nodiscard]] static constexpr bool is_masked(std::size_t output) {
     return graph.mask_of(outputs[output]) != nullptr;
   }

@@ -79,10 +79,10 @@ inline constexpr timetable unchecked_timetable = [] {
 
 namespace stagecraft {
 
-/// Which device works on which micro-batch when. In training, for one weight update: micro-batches are those of
-/// gradient_accumulation_steps_per_replica, times batch serialization. In inference, for one execution: those of
-/// steps_per_execution, without batch serialization; so it is with a description of an inference, unless another mode
-/// is named. A model without stages is one stage on device 0.
+/// The timetable of a model: the micro-batch that each device works on in each slot. In training, for one weight
+/// update: micro-batches are those of gradient_accumulation_steps_per_replica, times batch serialization. In inference,
+/// for one execution: those of steps_per_execution, without batch serialization; so it is with a description of an
+/// inference, unless another mode is named. A model without stages is one stage on device 0.
 ///
 ///     static_assert(sc::timetable_of<two_stages, training>.slots() == 11);
 ///

@@ -22,7 +22,7 @@ inline constexpr auto value_types_of = [] {
   return types;
 }();
 
-/// For each call, whether IPUs have its value: they compute it, or read what the host computes or brings. A view
+/// For each call: true if IPUs have its value. They compute it, or read what the host computes or brings. A view
 /// is what it shows.
 template <class Job>
 inline constexpr auto values_on_ipus = [] {

@@ -26,13 +26,15 @@ namespace stagecraft::trainers {
 
 /// Reports E4095 for a function that a predictor cannot have, since it needs a loss.
 template <fixed_name Function>
-inline constexpr diagnostic no_loss_problem = [] {
-  diagnostic problem;
-  problem.report(4095, Function,
-                 " is called on a predictor, which has neither a loss nor an optimizer; name a trainer ",
-                 "of the model, and give the predictor its weights: predictor.set_weights(trainer.get_weights())");
-  return problem;
-}();
+struct no_loss {
+  static constexpr diagnostic problem = [] {
+    diagnostic problem;
+    problem.report(4095, Function,
+                   " is called on a predictor, which has neither a loss nor an optimizer; name a trainer ",
+                   "of the model, and give the predictor its weights: predictor.set_weights(trainer.get_weights())");
+    return problem;
+  }();
+};
 
 /// Reports E4151 for a model whose call is more than the steps of one thread from one input to one output.
 template <class Session>
@@ -178,30 +180,29 @@ class model_predictor : trained_model<session_of_run<M, Settings::value, Machine
 
   /// Options that do not exist are E4084.
   template <class Options = predict_options>
-  auto predict(any_argument, any_options) noexcept(report<wrong_run_options_problem<Options>>()) {
+  auto predict(refusing<wrong_run_options<Options>>, any_options) {
     return predict(sample_set{});
   }
   template <class Options = predict_options>
-  auto predict(any_argument, ...) noexcept(report<wrong_run_options_problem<Options>>()) {
+  auto predict(refusing<wrong_run_options<Options>>, ...) {
     return predict(sample_set{});
   }
 
   // These need a loss: E4095.
   template <fixed_name Function = "fit">
-  std::array<double, 2> fit(any_argument, any_argument, ...) noexcept(report<no_loss_problem<Function>>()) {
+  std::array<double, 2> fit(refusing<no_loss<Function>>, any_argument, ...) {
     return {};
   }
   template <fixed_name Function = "fit">
-  std::array<double, 2> fit(any_argument, any_argument, any_options) noexcept(report<no_loss_problem<Function>>()) {
+  std::array<double, 2> fit(refusing<no_loss<Function>>, any_argument, any_options) {
     return {};
   }
   template <fixed_name Function = "evaluate">
-  std::array<double, 2> evaluate(any_argument, any_argument, ...) noexcept(report<no_loss_problem<Function>>()) {
+  std::array<double, 2> evaluate(refusing<no_loss<Function>>, any_argument, ...) {
     return {};
   }
   template <fixed_name Function = "evaluate">
-  std::array<double, 2> evaluate(any_argument, any_argument,
-                                 any_options) noexcept(report<no_loss_problem<Function>>()) {
+  std::array<double, 2> evaluate(refusing<no_loss<Function>>, any_argument, any_options) {
     return {};
   }
 };

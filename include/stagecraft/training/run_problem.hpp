@@ -28,32 +28,37 @@ namespace stagecraft::trainers {
 
 /// Reports E4084 for options that do not exist.
 template <class Options>
-inline constexpr diagnostic wrong_run_options_problem = [] {
-  constexpr std::string_view function = std::is_same_v<Options, fit_options>        ? "fit"
-                                        : std::is_same_v<Options, evaluate_options> ? "evaluate"
-                                                                                    : "predict";
-  diagnostic problem;
-  problem.report(4084, function, " is given an option that it does not have, or one of another type; its options, in ",
-                 "this order: ", Options::order,
-                 std::is_same_v<Options, predict_options> ? "; a dataset has no batch_size among them" : "");
-  return problem;
-}();
+struct wrong_run_options {
+  static constexpr diagnostic problem = [] {
+    constexpr std::string_view function = std::is_same_v<Options, fit_options>        ? "fit"
+                                          : std::is_same_v<Options, evaluate_options> ? "evaluate"
+                                                                                      : "predict";
+    diagnostic problem;
+    problem.report(4084, function,
+                   " is given an option that it does not have, or one of another type; its options, in ",
+                   "this order: ", Options::order,
+                   std::is_same_v<Options, predict_options> ? "; a dataset has no batch_size among them" : "");
+    return problem;
+  }();
+};
 
 /// Reports E4140 for `Function`, fit or evaluate. The options for datasets are in a header that this one does not
 /// include.
 template <fixed_name Function>
-inline constexpr diagnostic wrong_streamed_options_problem = [] {
-  bool const fits = Function == "fit";
-  diagnostic problem;
-  problem.report(4140, Function.view(),
-                 " is given a dataset with an option that it does not have there, or arrays without labels; its "
-                 "options for a dataset, in this order: ",
-                 fits ? "epochs, verbose, callbacks, validation_data, class_weight, initial_epoch, steps_per_epoch, "
-                        "validation_steps, validation_freq, drop_remainder"
-                      : "verbose, steps, callbacks",
-                 "; the dataset's own batch(n) says the batch size");
-  return problem;
-}();
+struct wrong_streamed_options {
+  static constexpr diagnostic problem = [] {
+    bool const fits = Function == "fit";
+    diagnostic problem;
+    problem.report(4140, Function.view(),
+                   " is given a dataset with an option that it does not have there, or arrays without labels; its "
+                   "options for a dataset, in this order: ",
+                   fits ? "epochs, verbose, callbacks, validation_data, class_weight, initial_epoch, steps_per_epoch, "
+                          "validation_steps, validation_freq, drop_remainder"
+                        : "verbose, steps, callbacks",
+                   "; the dataset's own batch(n) says the batch size");
+    return problem;
+  }();
+};
 
 /// Reports E4030 for a layer without a `call` that brings no loops to run it.
 constexpr void check_loops(tracing::graph_view const& graph, diagnostic& problem) {

@@ -190,46 +190,46 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
     return call_model(this->session(), x);
   }
 
-  // `noexcept` reports where a call is found, which GCC does before its own error.
+  // The first argument reports, so that no compiler comes to the list, of which it would have an error of its own.
   /// Options that do not exist are E4084, those of a dataset E4140.
   template <class Options = fit_options>
-  training_history fit(any_argument, any_argument, any_options) noexcept(report<wrong_run_options_problem<Options>>()) {
+  training_history fit(refusing<wrong_run_options<Options>>, any_argument, any_options) {
     return {};
   }
   template <class Options = fit_options>
-  training_history fit(any_argument, any_argument, ...) noexcept(report<wrong_run_options_problem<Options>>()) {
+  training_history fit(refusing<wrong_run_options<Options>>, any_argument, ...) {
     return {};
   }
   template <class Options = evaluate_options>
-  evaluation evaluate(any_argument, any_argument, any_options) noexcept(report<wrong_run_options_problem<Options>>()) {
+  evaluation evaluate(refusing<wrong_run_options<Options>>, any_argument, any_options) {
     return {};
   }
   template <class Options = evaluate_options>
-  evaluation evaluate(any_argument, any_argument, ...) noexcept(report<wrong_run_options_problem<Options>>()) {
+  evaluation evaluate(refusing<wrong_run_options<Options>>, any_argument, ...) {
     return {};
   }
   template <fixed_name F = "fit">
-  training_history fit(any_argument, any_options) noexcept(report<wrong_streamed_options_problem<F>>()) {
+  training_history fit(refusing<wrong_streamed_options<F>>, any_options) {
     return {};
   }
   template <fixed_name F = "fit">
-  training_history fit(any_argument, ...) noexcept(report<wrong_streamed_options_problem<F>>()) {
+  training_history fit(refusing<wrong_streamed_options<F>>, ...) {
     return {};
   }
   template <fixed_name F = "evaluate">
-  evaluation evaluate(any_argument, any_options) noexcept(report<wrong_streamed_options_problem<F>>()) {
+  evaluation evaluate(refusing<wrong_streamed_options<F>>, any_options) {
     return {};
   }
   template <fixed_name F = "evaluate">
-  evaluation evaluate(any_argument, ...) noexcept(report<wrong_streamed_options_problem<F>>()) {
+  evaluation evaluate(refusing<wrong_streamed_options<F>>, ...) {
     return {};
   }
   template <class Options = predict_options>
-  auto predict(any_argument, any_options) noexcept(report<wrong_run_options_problem<Options>>()) {
+  auto predict(refusing<wrong_run_options<Options>>, any_options) {
     return predict(sample_set{});
   }
   template <class Options = predict_options>
-  auto predict(any_argument, ...) noexcept(report<wrong_run_options_problem<Options>>()) {
+  auto predict(refusing<wrong_run_options<Options>>, ...) {
     return predict(sample_set{});
   }
 

@@ -7,6 +7,8 @@
 
 #include <doctest/doctest.h>
 
+#include "../../each_locale.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -461,6 +463,12 @@ TEST_CASE("csv_logger writes what Python's csv module writes") {
     run(model, log, {{{"loss", 2}, {"val_loss", 3}}, {{"loss", 1}}}, true);
     CHECK(file_text(path) == "epoch,loss,val_loss\r\n0,2.0,3.0\r\n1,1.0,NA\r\n");
   }
+  tests::for_each_locale([&](char const* which) {
+    CAPTURE(which);
+    sc::callbacks::csv_logger log(path);
+    run(model, log, series("loss", {1234.5, 0.0625}), true);
+    CHECK(file_text(path) == "epoch,loss\r\n0,1234.5\r\n1,0.0625\r\n");
+  });
   std::remove(path.c_str());
   sc::callbacks::csv_logger nowhere("no/such/folder/log.csv");
   CHECK_THROWS_WITH_AS(run(model, nowhere, series("loss", {1})),

@@ -3,13 +3,12 @@
 // of Keras models with a train_step, a test_step and a call.
 #include <stagecraft/steps.hpp>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <doctest/doctest.h>
 #include <string>
 #include <vector>
 
-#include "../../golden/golden.hpp"
+#include "../../golden/ten_steps.hpp"
 
 namespace sc = stagecraft;
 using namespace sc::layers;
@@ -63,73 +62,31 @@ struct autoencoder : sc::training_step<autoencoder, input{6}, input{2}> {
   constexpr auto predict(auto& step, auto x) const { return decoder(step.slice(encoder(x), -1, 0, 2)); }
 };
 
-xt::xtensor<float, 2> array_of(golden::tensor const& tensor) {
-  xt::xtensor<float, 2> result = xt::zeros<float>({tensor.shape[0], tensor.shape[1]});
-  std::copy(tensor.values.begin(), tensor.values.end(), result.begin());
-  return result;
-}
-std::vector<sc::weight_array> weights_of_file(golden::file const& file, std::string const& name) {
-  std::vector<sc::weight_array> result;
-  for (int i = 0; i < 4; ++i) {
-    auto const& tensor = file[name + std::to_string(i)];
-    result.push_back({{}, {tensor.shape.begin(), tensor.shape.end()}, tensor.values});
-  }
-  return result;
-}
-template <class Found>
-double largest_difference(Found const& found, std::vector<float> const& expected) {
-  REQUIRE(found.size() == expected.size());
-  REQUIRE(found.size() > 0);
-  double largest = 0;
-  std::size_t i = 0;
-  for (auto const each : found) {
-    REQUIRE(std::isfinite(each));
-    largest = std::max(largest, std::abs(static_cast<double>(each) - static_cast<double>(expected[i++])));
-  }
-  return largest;
-}
-
-template <sc::fixed_name First, sc::fixed_name Second, class Trainer>
-void compare(golden::file const& file, std::string const& name, Trainer& model, bool tests_y) {
-  auto const of = [&](std::string const& what) { return array_of(file[name + "/" + what]); };
-  auto const part = [&](sc::fixed_name const& model_name, char const* when) {
-    return weights_of_file(file, name + "/" + std::string(model_name.view()) + "/" + when + "/");
+template <class Trainer>
+void compare(std::string const& name, Trainer& model, std::vector<std::string> const& parts, bool tests_y) {
+  auto const file = golden::read("own_steps.txt");
+  auto const of = [&](std::string const& what) {
+    return golden::array_of<xt::xtensor<float, 2>>(file[name + "/" + what]);
   };
-  model.template set_weights<First>(part(First, "before"));
-  model.template set_weights<Second>(part(Second, "before"));
-  auto const& losses = file[name + "/losses"].values;
-  std::size_t const count = Trainer::value_count;
-  for (std::size_t step = 0; step < 10; ++step) {
-    CAPTURE(step);
-    auto const number = std::to_string(step);
-    auto const values = model.train_on_batch(of("x/" + number), of("y/" + number));
-    for (std::size_t i = 0; i < count; ++i)
-      CHECK(std::abs(values[i] - static_cast<double>(losses[step * count + i])) < 1e-5);
-  }
-  auto const check = [&](std::vector<sc::weight_array> const& found, std::vector<sc::weight_array> const& expected) {
-    REQUIRE(found.size() == expected.size());
-    for (std::size_t i = 0; i < found.size(); ++i)
-      CHECK(largest_difference(found[i].values, expected[i].values) < 1e-5);
-  };
-  check(model.template get_weights<First>(), part(First, "after"));
-  check(model.template get_weights<Second>(), part(Second, "after"));
-  CHECK(largest_difference(part(Second, "after")[0].values, part(Second, "before")[0].values) > 1e-2);
+  golden::check_ten_steps(
+      file, name, model, [&](std::string const& step) { return model.train_on_batch(of("x" + step), of("y" + step)); },
+      parts);
   auto const x = of("x/test"), y = of("y/test");
   auto const tested = model.evaluate(tests_y ? sc::inputs(x, y) : sc::sample_set(x));
-  CHECK(largest_difference(tested, file[name + "/tested"].values) < 1e-5);
-  CHECK(largest_difference(model.predict(x), file[name + "/predicted"].values) < 1e-5);
+  CHECK(golden::largest_difference(tested, file[name + "/tested"].values) < 1e-5);
+  CHECK(golden::largest_difference(model.predict(x), file[name + "/predicted"].values) < 1e-5);
 }
 
 }  // namespace
 
 TEST_CASE("distillation has Keras's losses, weights, tests and predictions after ten steps") {
   sc::step_trainer<distillation, sc::step_options{.batch_size = batch}> model;
-  compare<"teacher", "student">(golden::read("own_steps.txt"), "distillation", model, true);
+  compare("distillation", model, {"/teacher", "/student"}, true);
 }
 
 TEST_CASE("a variational auto-encoder has those of Keras") {
   sc::step_trainer<autoencoder, sc::step_options{.batch_size = batch}> model;
-  compare<"encoder", "decoder">(golden::read("own_steps.txt"), "autoencoder", model, false);
+  compare("autoencoder", model, {"/encoder", "/decoder"}, false);
 
   // Batches that are not full, validation data, and another trainer's weights.
   xt::xtensor<float, 2> x = xt::zeros<float>({20, 6}), noise = xt::zeros<float>({20, 2});

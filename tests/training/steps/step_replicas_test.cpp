@@ -71,6 +71,17 @@ inline constexpr auto listed =
                      .num_replicas = 3,
                      .replicated_metric_reduction_method = sc::replicated_metric_reduction_method::list};
 
+using line = sc::sequential<input{6}, dense{4, sc::tanh}, dense{2}>;
+template <class M>
+struct step_of : sc::training_step<step_of<M>, input{6}, input{2}> {
+  sc::trained<M, "line"> model;
+  static constexpr auto optimizer = sc::optimizers::sgd{};
+
+  constexpr void train(auto& step, auto x, auto y) const {
+    step.minimize(optimizer, step.loss(sc::losses::mean_squared_error{}, y, model(x)), weights_of(model));
+  }
+};
+
 xt::xtensor<float, 2> numbers(std::size_t rows, std::size_t columns, float number = 0.1F) {
   xt::xtensor<float, 2> result = xt::zeros<float>({rows, columns});
   for (float& x : result) x = number = number * 3.7F * (1 - number);
@@ -141,4 +152,17 @@ TEST_CASE("replicas on the same samples move weights as one replica does") {
   for (int i = 0; i < 3; ++i)
     CHECK(both.train_on_batch(sc::inputs(twice_x, twice_y)) == one.train_on_batch(sc::inputs(x, y)));
   CHECK(both.get_weights() == one.get_weights());
+}
+
+TEST_CASE("a model with stages in a step that is what fit does: the bits of one without") {
+  using two_stages = sc::pipelined<line, sc::stages<0, 1>>;
+  static constexpr auto accumulated =
+      sc::step_options{.batch_size = 4, .pipeline = {.gradient_accumulation_steps_per_replica = 4}};
+  auto const x = numbers(16, 6), y = numbers(16, 2, 0.3F);
+  sc::step_trainer<step_of<two_stages>, accumulated, sc::host<2>> stages;
+  sc::step_trainer<step_of<line>, accumulated> one;
+  auto const [loss] = stages.train_on_batch(sc::inputs(x, y));
+  CHECK(loss == one.train_on_batch(sc::inputs(x, y))[0]);
+  CHECK(stages.fit(x, y, {.verbose = 0}).at("loss") == one.fit(x, y, {.verbose = 0}).at("loss"));
+  CHECK(stages.get_weights() == one.get_weights());
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands/export_formats.hpp"
 #include "onnx/export/onnx_bundle.hpp"
+#include "source/header_export.hpp"
 
 #include <stagecraft/io/keras/keras_h5.hpp>
 #include <stagecraft/io/npz.hpp>
@@ -27,6 +28,11 @@ std::string note_of(io::bundle_contents const& contents) {
   return io::keras_training_of(contents, Version).note;
 }
 
+template <stored_weights Stored>
+void write_header_with(std::string const& path, io::bundle_contents const& contents) {
+  write_header(path, contents, Stored);
+}
+
 }  // namespace
 
 std::vector<export_format> const& export_formats() {
@@ -38,6 +44,9 @@ std::vector<export_format> const& export_formats() {
       {"model.json", "a model for TensorFlow.js, with files of weights beside it", &io::write_tfjs},
       {"/", "a folder of a model for TensorFlow.js", &io::write_tfjs},
       {".onnx", "a model for ONNX Runtime and others, opset 17", &write_onnx},
+      {".int8.hpp", "a C++ header as below, with kernels as int8", &write_header_with<stored_weights::bytes>},
+      {".hpp", "a C++ header with the model and its weights, for programs without an operating system",
+       &write_header_with<stored_weights::floats>},
       {".npz", "weights for NumPy",
        [](std::string const& path, io::bundle_contents const& contents) { write_npz(path, weights_of(contents)); }},
       {".safetensors", "weights", [](std::string const& path, io::bundle_contents const& contents) {

@@ -34,6 +34,7 @@ Attention 7 4 is_causal:integer kv_num_heads:integer left_window_size:integer q_
 AveragePool 1 1 auto_pad:text dilations:integers kernel_shape:integers pads:integers strides:integers
   ceil_mode:integer count_include_pad:integer
 BatchNormalization 5 1 epsilon:real momentum:real spatial=1 training_mode:integer
+BitShift 2 1 direction:text
 BlackmanWindow 1 1 output_datatype=1 periodic:integer
 Cast 1 1 round_mode=up saturate=1 to:integer
 CastLike 2 1 round_mode=up saturate=1
@@ -54,7 +55,10 @@ Cosh 1 1
 CumProd 2 1 exclusive:integer reverse:integer
 CumSum 2 1 exclusive:integer reverse:integer
 DFT 3 1 axis:integer inverse:integer onesided:integer
+DeformConv 5 1 dilations:integers group:integer kernel_shape~integers offset_group:integer pads:integers
+  strides:integers
 DepthToSpace 1 1 blocksize:integer mode:text
+Det 1 1
 Div 2 1
 Dropout 3 2 seed~integer
 Einsum * 1 equation:text
@@ -94,6 +98,7 @@ LayerNormalization 3 3 axis:integer epsilon:real stash_type=1
 LeakyRelu 1 1 alpha:real
 Less 2 1
 LessOrEqual 2 1
+LinearAttention 6 2 chunk_size~integer kv_num_heads:integer q_num_heads:integer scale:real update_rule:text
 Log 1 1
 Loop * * body:graph
 LogSoftmax 1 1 axis:integer
@@ -105,6 +110,7 @@ MatMul 2 1
 Max * 1
 MaxPool 1 2 auto_pad:text dilations:integers kernel_shape:integers pads:integers strides:integers ceil_mode:integer
   storage_order:integer
+MaxUnpool 3 1 kernel_shape:integers pads:integers strides:integers
 Mean * 1
 MeanVarianceNormalization 1 1 axes:integers
 Min * 1
@@ -139,6 +145,8 @@ Reshape 2 1 allowzero:integer
 Resize 4 1 antialias:integer axes:integers coordinate_transformation_mode:text cubic_coeff_a:real
   exclude_outside:integer extrapolation_value:real keep_aspect_ratio_policy:text mode:text nearest_mode:text
 ReverseSequence 2 1 batch_axis~integer time_axis:integer
+RoiAlign 3 1 coordinate_transformation_mode:text mode:text output_height:integer output_width:integer
+  sampling_ratio:integer spatial_scale:real
 RotaryEmbedding 4 1 interleaved:integer num_heads:integer rotary_embedding_dim:integer
 Round 1 1
 STFT 4 1 onesided:integer
@@ -171,6 +179,9 @@ SwiGLU 2 1 alpha:real
 Swish 1 1 alpha:real
 Tan 1 1
 Tanh 1 1
+TensorScatter 3 1 axis:integer mode:text
+TfIdfVectorizer 1 1 max_gram_length:integer max_skip_count:integer min_gram_length:integer mode:text
+  ngram_counts:integers ngram_indexes:integers pool_int64s:integers weights:reals
 ThresholdedRelu 1 1 alpha:real
 Tile 2 1
 TopK 2 2 axis:integer largest:integer sorted:integer

@@ -11,7 +11,7 @@ namespace stagecraft::tool {
 
 http_response answer(server_state& state, http_request request) {
   try {
-    if (request.path == "/metrics" || request.path == "/monitoring/prometheus/metrics")
+    if (request.path == state.metrics_paths[0] || request.path == state.metrics_paths[1])
       return {.body = state.metrics.text(state.models), .content_type = "text/plain; version=0.0.4"};
     if (request.path.starts_with("/v1/models/")) return answer_rest(state, request);
     if (request.path == "/v2" || request.path.starts_with("/v2/")) return answer_kserve(state, request);
@@ -23,6 +23,12 @@ http_response answer(server_state& state, http_request request) {
   } catch (std::exception const& why) {
     return error_response(500, why.what());
   }
+}
+
+bool is_ready(server_state const& state) {
+  bool result = !state.is_stopping;
+  for (auto const& [name, model] : state.models) result = result && model->version().runtime != nullptr;
+  return result;
 }
 
 served_version find_version(server_state const& state, std::string_view model, std::optional<std::int64_t> number) {
@@ -37,6 +43,12 @@ served_version find_version(server_state const& state, std::string_view model, s
 std::vector<std::vector<float>> call_version(server_state& state, served_version const& version,
                                              std::vector<std::vector<float>> inputs, std::int64_t samples,
                                              counted_bytes& counted) {
+  return call_version(state, version, std::move(inputs), samples, counted, state.time);
+}
+
+std::vector<std::vector<float>> call_version(server_state& state, served_version const& version,
+                                             std::vector<std::vector<float>> inputs, std::int64_t samples,
+                                             counted_bytes& counted, std::chrono::microseconds time) {
   // The outputs are counted before the call, since a small request may ask for an answer of any size.
   double bytes = 0;
   for (auto const& output : version.runtime->description().outputs)
@@ -48,7 +60,7 @@ std::vector<std::vector<float>> call_version(server_state& state, served_version
     throw http_error{503,
                      "the requests that are there have " + std::to_string(most) + " bytes, as many as they may have"};
   try {
-    return version.runtime->call(std::move(inputs), samples, state.time);
+    return version.runtime->call(std::move(inputs), samples, time);
   } catch (data_error const& why) {
     throw http_error{400, why.what()};
   } catch (serving::queue_full const& why) {
@@ -61,6 +73,19 @@ std::vector<std::vector<float>> call_version(server_state& state, served_version
     throw http_error{504, why.what()};
   }
 }
+
+std::vector<std::string> state_calls::names() {
+  std::vector<std::string> result;
+  for (auto const& [name, model] : state_.models) result.push_back(name);
+  return result;
+}
+
+std::map<std::int64_t, version_state> state_calls::states(std::string_view model) {
+  auto const found = state_.models.find(model);
+  return found == state_.models.end() ? std::map<std::int64_t, version_state>() : found->second->states();
+}
+
+bool state_calls::is_ready() { return tool::is_ready(state_); }
 
 model_path parse_model_path(std::string_view path) {
   model_path result;

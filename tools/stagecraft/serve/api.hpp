@@ -4,8 +4,10 @@
 
 #include "serve/http/http_message.hpp"
 #include "serve/served_models.hpp"
+#include "serve/server_calls.hpp"
 #include "serve/server_metrics.hpp"
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -13,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace stagecraft::tool {
@@ -24,6 +27,8 @@ struct server_state {
   std::chrono::microseconds time{};       ///< time that a call may take; 0: any
   std::atomic<bool> is_stopping = false;  ///< true: the server is no longer ready
   std::size_t max_bytes_in_flight = 0;
+  /// Paths of the metrics; empty ones have none.
+  std::array<std::string, 2> metrics_paths{"/metrics", "/monitoring/prometheus/metrics"};
   std::atomic<std::size_t> bytes_in_flight =
       0;  ///< bytes of requests that are being read, and of the numbers of answers
 };
@@ -35,6 +40,9 @@ struct server_state {
 [[nodiscard]] http_response answer_rest(server_state& state, http_request& request);
 [[nodiscard]] http_response answer_kserve(server_state& state, http_request& request);
 
+/// True if each model has a version, and the server does not end. Allocates nothing.
+[[nodiscard]] bool is_ready(server_state const& state);
+
 /// Finds a model and its version. Throws http_error 404 with TensorFlow Serving's words.
 [[nodiscard]] served_version find_version(server_state const& state, std::string_view model,
                                           std::optional<std::int64_t> number);
@@ -45,6 +53,32 @@ struct server_state {
 [[nodiscard]] std::vector<std::vector<float>> call_version(server_state& state, served_version const& version,
                                                            std::vector<std::vector<float>> inputs, std::int64_t samples,
                                                            counted_bytes& counted);
+/// Does the same within `time`, 0: any.
+[[nodiscard]] std::vector<std::vector<float>> call_version(server_state& state, served_version const& version,
+                                                           std::vector<std::vector<float>> inputs, std::int64_t samples,
+                                                           counted_bytes& counted, std::chrono::microseconds time);
+
+/// The state of a server as a front in another module sees it. Keeps a reference.
+class state_calls final : public server_calls {
+ public:
+  explicit state_calls(server_state& state) : state_(state) {}
+  [[nodiscard]] served_version find(std::string_view model, std::optional<std::int64_t> number) override {
+    return find_version(state_, model, number);
+  }
+  [[nodiscard]] std::vector<std::vector<float>> call(served_version const& version,
+                                                     std::vector<std::vector<float>> inputs, std::int64_t samples,
+                                                     counted_bytes& counted, std::chrono::microseconds time) override {
+    return call_version(state_, version, std::move(inputs), samples, counted, time);
+  }
+  [[nodiscard]] std::vector<std::string> names() override;
+  [[nodiscard]] std::map<std::int64_t, version_state> states(std::string_view model) override;
+  [[nodiscard]] bool is_ready() override;
+  void count(int status, std::chrono::duration<double> time) override { state_.metrics.count(status, time); }
+  [[nodiscard]] std::atomic<std::size_t>& bytes_in_flight() override { return state_.bytes_in_flight; }
+
+ private:
+  server_state& state_;
+};
 
 /// The parts of a path such as "name/versions/3:predict".
 struct model_path {

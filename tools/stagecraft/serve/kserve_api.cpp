@@ -1,38 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // KServe's version 2, the Open Inference Protocol, with its extension of binary tensors.
 #include "serve/api.hpp"
+#include "serve/input_tensors.hpp"
 #include "serve/json_reader.hpp"
 #include "serve/tensor_json.hpp"
 
-#include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/io/detail/option_json.hpp>
 #include <stagecraft/io/narrowing.hpp>
 #include <stagecraft/io/stored_tensor.hpp>
-#include <stagecraft/version.hpp>
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <utility>
 
 namespace stagecraft::tool {
 
 namespace {
-
-std::string version_text() {
-  return std::to_string(version_major) + "." + std::to_string(version_minor) + "." + std::to_string(version_patch);
-}
-
-std::optional<element_type> type_of(std::string const& name) {
-  constexpr std::pair<char const*, element_type> types[]{
-      {"FP32", element_type::float32},  {"FP64", element_type::float64},  {"FP16", element_type::float16},
-      {"BOOL", element_type::boolean},  {"INT8", element_type::int8},     {"INT16", element_type::int16},
-      {"INT32", element_type::int32},   {"INT64", element_type::int64},   {"UINT8", element_type::uint8},
-      {"UINT16", element_type::uint16}, {"UINT32", element_type::uint32}, {"UINT64", element_type::uint64},
-      {"BF16", element_type::bfloat16}};
-  for (auto const& [each, type] : types)
-    if (name == each) return type;
-  return std::nullopt;
-}
 
 [[noreturn]] void fail_of_value(std::string const& key) {
   throw http_error{400, "'" + key + "' is not as it should be"};
@@ -77,21 +59,6 @@ struct given_input {
   bool is_read = false;       ///< true: read with the present type and shape
   std::vector<float> values;
 };
-element_type type_of(given_input const& input) {
-  auto const type = type_of(input.type);
-  if (!type) throw http_error{400, "input '" + input.name + "' has datatype '" + input.type + "', which is not taken"};
-  return *type;
-}
-/// Number of elements of an input.
-std::int64_t size_of(given_input const& input) {
-  std::int64_t size = 1;
-  for (auto const length : input.shape) {
-    if (length < 0 || (length > 0 && size > (std::int64_t{1} << 40) / length))
-      throw http_error{400, "input '" + input.name + "' has a shape that cannot be"};
-    size *= length;
-  }
-  return size;
-}
 
 /// An output that is asked for.
 struct wanted_output {
@@ -190,8 +157,8 @@ struct infer_request {
   /// Reads numbers of the input's type and shape, from nested lists or from one list.
   static void read_data(json_reader& reader, given_input& input) {
     auto const of = "input '" + input.name + "'";
-    auto const type = type_of(input);
-    auto const size = size_of(input);
+    auto const type = kserve_type(input.name, input.type);
+    auto const size = element_count(input.name, input.shape);
     bool const is_nested = reader.is_list_of_lists();
     auto const shape = is_nested ? input.shape : std::vector<std::int64_t>{size};
     input.values.clear();
@@ -230,8 +197,8 @@ struct infer_request {
 /// The numbers of an input, as many as its shape has; binary ones are taken from the front of the remaining bytes.
 std::vector<float> values_of(given_input& input, std::string_view& binary) {
   auto const& name = input.name;
-  auto const type = type_of(input);
-  auto const size = size_of(input);
+  auto const type = kserve_type(name, input.type);
+  auto const size = element_count(name, input.shape);
   if (auto const bytes = input.binary_size; bytes >= 0) {
     auto const expected = size * static_cast<std::int64_t>(io::facts_of(type).size);
     if (bytes != expected || bytes > static_cast<std::int64_t>(binary.size()))
@@ -239,19 +206,8 @@ std::vector<float> values_of(given_input& input, std::string_view& binary) {
                                 std::to_string(expected) + " of " + std::to_string(binary.size()) +
                                 " bytes that are left"};
     if (input.has_data) throw http_error{400, "input '" + name + "' has 'data', and binary data as well"};
-    stored_tensor tensor{"", type, input.shape, std::vector<std::byte>(static_cast<std::size_t>(bytes))};
-    if (bytes > 0) std::memcpy(tensor.bytes.data(), binary.data(), tensor.bytes.size());
-    binary.remove_prefix(tensor.bytes.size());
-    try {
-      input.values = io::to_floats(tensor, "input '" + name + "'");
-    } catch (file_error const& why) {  // a double beyond float32
-      throw http_error{400, why.what()};
-    }
-    for (std::size_t i = 0; i < input.values.size() && type == element_type::boolean; ++i)
-      if (!io::can_hold(type, static_cast<double>(input.values[i])))
-        throw http_error{400, "input '" + name + "': element" + io::place_text(input.shape, i) + " is " +
-                                  io::text_of_number(static_cast<double>(input.values[i])) +
-                                  ", which is no number of type bool"};
+    input.values = numbers_of_bytes(name, type, input.shape, binary.substr(0, static_cast<std::size_t>(bytes)));
+    binary.remove_prefix(static_cast<std::size_t>(bytes));
   } else if (!input.has_data) {
     throw http_error{400, "input '" + name + "' has no data"};
   }
@@ -270,35 +226,20 @@ http_response infer(server_state& state, model_path const& path, http_request& h
   request.read(std::string_view(http.body).substr(0, json_length), known.inputs.size(), known.outputs.size());
   auto binary = std::string_view(http.body).substr(json_length);
 
-  std::vector<std::vector<float>> inputs(known.inputs.size());
-  std::int64_t samples = -1;
+  input_tensors inputs(known.inputs);
   for (auto& each : request.inputs) {
-    auto const spec =
-        std::find_if(known.inputs.begin(), known.inputs.end(), [&](auto const& one) { return one.name == each.name; });
-    if (spec == known.inputs.end()) throw http_error{400, "there is no input '" + each.name + "'"};
     auto values = values_of(each, binary);
-    auto expected = spec->shape;
-    expected.insert(expected.begin(), each.shape.empty() ? 0 : each.shape[0]);
-    if (each.shape != expected || each.shape[0] < 1)
-      throw http_error{400, "input '" + each.name + "' has shape " + io::shape_text(each.shape) +
-                                ", expected a batch of " + io::shape_text(spec->shape)};
-    if (samples >= 0 && samples != each.shape[0]) throw http_error{400, "inputs have different numbers of samples"};
-    samples = each.shape[0];
-    inputs[static_cast<std::size_t>(spec - known.inputs.begin())] = std::move(values);
+    inputs.values[inputs.place_of(each.name, each.shape)] = std::move(values);
   }
   if (!binary.empty())
     throw http_error{400, std::to_string(binary.size()) + " bytes behind the JSON belong to no input"};
-  for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (inputs[i].empty()) throw http_error{400, "input '" + known.inputs[i].name + "' is missing"};
+  inputs.check_all();
   std::string().swap(http.body);
 
   // The wanted outputs, each with true if it is wanted in binary. By default all outputs, in JSON.
   std::vector<std::pair<std::size_t, bool>> wanted;
   for (auto const& each : request.outputs) {
-    auto const spec = std::find_if(known.outputs.begin(), known.outputs.end(),
-                                   [&](auto const& one) { return one.name == each.name; });
-    if (spec == known.outputs.end()) throw http_error{400, "there is no output '" + each.name + "'"};
-    auto const place = static_cast<std::size_t>(spec - known.outputs.begin());
+    auto const place = place_of_output(known.outputs, each.name);
     if (std::any_of(wanted.begin(), wanted.end(), [&](auto const& one) { return one.first == place; }))
       throw http_error{400, "output '" + each.name + "' is asked for twice"};
     wanted.emplace_back(place, each.is_binary.value_or(request.all_binary));
@@ -306,7 +247,7 @@ http_response infer(server_state& state, model_path const& path, http_request& h
   if (!request.has_outputs)
     for (std::size_t i = 0; i < known.outputs.size(); ++i) wanted.emplace_back(i, request.all_binary);
 
-  auto const outputs = call_version(state, version, std::move(inputs), samples, *http.counted);
+  auto const outputs = call_version(state, version, std::move(inputs.values), inputs.samples, *http.counted);
   std::string text = "{\"model_name\": ", bytes;
   write_text(path.model, text);
   text += ", \"model_version\": \"" + std::to_string(version.number) + "\"";
@@ -321,7 +262,7 @@ http_response infer(server_state& state, model_path const& path, http_request& h
     auto const& values = outputs[place];
     text += std::exchange(is_first, false) ? "{\"name\": " : ", {\"name\": ";
     write_text(spec.name, text);
-    text += ", \"datatype\": \"FP32\", \"shape\": [" + std::to_string(samples);
+    text += ", \"datatype\": \"FP32\", \"shape\": [" + std::to_string(inputs.samples);
     for (auto const length : spec.shape) text += ", " + std::to_string(length);
     text += "]";
     if (is_binary) {
@@ -376,9 +317,8 @@ http_response answer_kserve(server_state& state, http_request& request) {
   // Health is answered without an allocation, whatever memory lacks.
   if (reads && request.path == "/v2/health/live") return {.body = "{\"live\":true}"};
   if (reads && request.path == "/v2/health/ready") {
-    bool is_ready = !state.is_stopping;
-    for (auto const& [name, model] : state.models) is_ready = is_ready && model->version().runtime != nullptr;
-    return {.status = is_ready ? 200 : 503, .body = is_ready ? "{\"ready\":true}" : "{\"ready\":false}"};
+    bool const answer = is_ready(state);
+    return {.status = answer ? 200 : 503, .body = answer ? "{\"ready\":true}" : "{\"ready\":false}"};
   }
   constexpr std::string_view begin = "/v2/models/";
   if (!request.path.starts_with(begin)) throw http_error{404, "Not found: " + request.path};

@@ -4,7 +4,10 @@
 #include "serve/api.hpp"
 #include "serve/http/http_front.hpp"
 #include "serve/model_watcher.hpp"
+#include "serve/option_files.hpp"
+#include "serve/server_calls.hpp"
 #include "serve/signal_set.hpp"
+#include "serve/token.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <CLI/CLI.hpp>
@@ -12,6 +15,8 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <system_error>
@@ -40,6 +45,32 @@ void end(model_watcher& watcher) {
   if (!has_ended) leave("ended while a model was being loaded", 0);
 }
 
+std::string read_file(std::string const& path) {
+  if (path.empty()) return {};
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file || text.empty()) refuse(path + ": cannot be read");
+  return text;
+}
+
+/// The front of gRPC; null if there is no port for it.
+std::unique_ptr<rpc_front> begin_grpc(serve_command const& command, server_calls& calls) {
+  if (!command.grpc_port) return nullptr;
+  return load_rpc_front({.host = command.host,
+                         .port = *command.grpc_port,
+                         .threads = static_cast<std::size_t>(command.num_threads),
+                         .most_waiting = static_cast<std::size_t>(command.runtime.max_enqueued_calls),
+                         .max_message_bytes = command.max_body_bytes,
+                         .max_header_bytes = command.max_header_bytes,
+                         .max_bytes_in_flight = command.max_bytes_in_flight,
+                         .time = std::chrono::milliseconds(command.request_time_ms),
+                         .idle_time = std::chrono::milliseconds(command.idle_time_ms),
+                         .token = command.token_file.empty() ? "" : read_token(command.token_file),
+                         .certificate = read_file(command.certificate),
+                         .key = read_file(command.key)},
+                        calls);
+}
+
 /// Serves until SIGTERM or SIGINT; a second signal ends the program before the last answers.
 void serve(serve_command const& command, server_state& state, signal_set const& signals) {
   http_front front(command, state);
@@ -50,17 +81,22 @@ void serve(serve_command const& command, server_state& state, signal_set const& 
     if (signal != 0 && signal != SIGHUP) return end(watcher);
   }
   int const port = front.bind();
+  state_calls calls(state);
+  auto const rpc = begin_grpc(command, calls);
   std::atomic<bool> is_answered = false;
   std::thread loop([&] {
     front.run();
     is_answered = true;
   });
   std::printf("Exporting HTTP/REST API at:%s:%d ...\n", command.host.c_str(), port);
+  if (rpc != nullptr) std::printf("Running gRPC ModelServer at %s:%d ...\n", command.host.c_str(), rpc->port());
   std::fflush(stdout);
   while (signals.wait() == SIGHUP) watcher.look_again();
   state.is_stopping = true;
   front.stop();
-  while (!is_answered) {  // polls, since the system may refuse one more thread
+  if (rpc != nullptr) rpc->begin_stop();
+  while (!is_answered ||
+         (rpc != nullptr && !rpc->has_stopped())) {  // polls, since the system may refuse one more thread
     constexpr std::chrono::milliseconds pause{5};
     int const signal = signals.wait_for(pause);
     if (signal != 0 && signal != SIGHUP) leave("ended before all requests were answered", 1);
@@ -77,8 +113,12 @@ void serve_command::run() const {
   server_state state;
   state.time = std::chrono::milliseconds(request_time_ms);
   state.max_bytes_in_flight = max_bytes_in_flight;
+  auto command = *this;
+  if (!batching_file.empty()) read_batching_parameters(batching_file, command.runtime);
+  if (!monitoring_file.empty()) state.metrics_paths = {"", read_monitoring_config(monitoring_file)};
   auto const add = [&](std::string const& name, std::string const& folder) {
-    if (!state.models.emplace(name, std::make_unique<served_model>(name, folder, runtime, runtime_api_timeout_us))
+    if (!state.models
+             .emplace(name, std::make_unique<served_model>(name, folder, command.runtime, runtime_api_timeout_us))
              .second)
       refuse("two models have the name '" + name + "'");
   };
@@ -88,7 +128,10 @@ void serve_command::run() const {
     if (equals == std::string::npos || equals == 0) refuse("--model " + each + ": expected name=folder");
     add(each.substr(0, equals), each.substr(equals + 1));
   }
-  if (state.models.empty()) refuse("there is no model: set --model_base_path, or --model name=folder");
+  if (!model_config_file.empty())
+    for (auto const& [name, folder] : read_model_config(model_config_file)) add(name, folder);
+  if (state.models.empty())
+    refuse("there is no model: set --model_base_path, --model name=folder, or --model_config_file");
   if (!is_loopback(host) && token_file.empty())
     std::fprintf(stderr, "stagecraft: %s is open to others, and asks for no token\n", host.c_str());
 
@@ -96,7 +139,7 @@ void serve_command::run() const {
   signal_set const signals{SIGINT, SIGTERM, SIGHUP};
   std::signal(SIGPIPE, SIG_IGN);
   try {
-    serve(*this, state, signals);
+    serve(command, state, signals);
   } catch (std::bad_alloc const&) {
     throw file_error("E5203", "the server cannot begin: the machine has no more memory");
   } catch (std::system_error const& why) {
@@ -106,17 +149,27 @@ void serve_command::run() const {
 
 void add_serve_command(CLI::App& app) {
   auto const command = std::make_shared<serve_command>();
-  auto* const own =
-      app.add_subcommand("serve", "Serves applications by HTTP: TensorFlow Serving's REST, and KServe's version 2");
+  auto* const own = app.add_subcommand(
+      "serve", "Serves applications by HTTP and gRPC, with the APIs of TensorFlow Serving and KServe");
   auto* const model_name =
       own->add_option("--model_name", command->model_name, "The name of the model of --model_base_path")
           ->capture_default_str();
   own->add_option("--model_base_path", command->model_base_path,
                   "The folder of its versions, <folder>/<number>/application.so; the highest is served");
   own->add_option("--model", command->models, "One more model: name=folder; several times")->take_all();
+  own->add_option("--model_config_file", command->model_config_file,
+                  "A file with more models, as TensorFlow Serving has it: model_config_list { config { name: ... } }");
+  own->add_option("--batching_parameters_file", command->batching_file,
+                  "A file with batch_timeout_micros and max_enqueued_batches, as TensorFlow Serving has it");
+  own->add_option("--monitoring_config_file", command->monitoring_file,
+                  "A file that says where the metrics are, as TensorFlow Serving has it; default: /metrics");
   own->add_option("--host", command->host, "The address to listen to")->capture_default_str();
   own->add_option("--rest_api_port", command->rest_api_port, "The port; 0: any that is free")
       ->capture_default_str()
+      ->check(CLI::Range(0, 65535));
+  own->add_option(
+         "--grpc_port", command->grpc_port,
+         "The port of gRPC, with TensorFlow Serving's and KServe's services; 0: any that is free; default: none")
       ->check(CLI::Range(0, 65535));
   own->add_option("--rest_api_num_threads", command->num_threads, "Calls that are answered at the same time")
       ->capture_default_str()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `stagecraft serve`: serves applications by HTTP, with the APIs of TensorFlow Serving and KServe.
+// `stagecraft serve`: serves applications by HTTP and gRPC, with the APIs of TensorFlow Serving and KServe.
 #pragma once
 
 #include <stagecraft/serving/runtime_options.hpp>
@@ -18,8 +18,12 @@ struct serve_command {
   std::string model_name = "default";   ///< name of the model in model_base_path
   std::string model_base_path;          ///< folder with a folder for each version
   std::vector<std::string> models;      ///< more models: name=folder
+  std::string model_config_file;        ///< file with more models, in protobuf's text format; empty: none
+  std::string batching_file;            ///< file with options of the runtime, which come before those here; empty: none
+  std::string monitoring_file;          ///< file with the path of the metrics; empty: none
   std::string host = "127.0.0.1";       ///< address to listen to; by default loopback
   int rest_api_port = 8501;             ///< port; 0: a free one, which is printed
+  std::optional<int> grpc_port;         ///< port of gRPC; 0: a free one, which is printed; none: no gRPC
   int num_threads = 128;                ///< calls that are answered at the same time
   int request_time_ms = 30000;          ///< milliseconds that a call may take; 0: any
   int read_time_ms = 10000;             ///< milliseconds in which a request must come
@@ -37,7 +41,8 @@ struct serve_command {
 
   /// Serves until SIGTERM or SIGINT, and then answers the requests that have come; SIGHUP checks for new versions at
   /// once. Throws file_error E5096 if the address is taken, a file is missing, or the options contradict each other,
-  /// E5203 if the system lacks memory or threads to begin.
+  /// E5203 if the system lacks memory or threads to begin; of gRPC, E5280 to E5282;
+  /// E5283 a file of options is wrong.
   void run() const;
 };
 

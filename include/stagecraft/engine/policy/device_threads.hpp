@@ -17,12 +17,12 @@ struct device_thread {
   sharing_team::member* member = nullptr;  ///< null: there are no others
 
   [[nodiscard]] int number() const { return member == nullptr ? 0 : member->thread(); }
-  /// Whether it is the first one, which alone does what is not divided.
+  /// True for the first thread, which alone does the work that is not divided.
   [[nodiscard]] bool leads() const { return number() == 0; }
 };
 
-/// At most `Threads` threads, the calling one included. All go through the same calls of `divide` and `alone`; those
-/// that come late find out what has been done meanwhile. They keep their place when a session moves.
+/// A team of at most `Threads` threads, the calling one included. All go through the same calls of `divide` and
+/// `alone`; those that come late find out what has been done meanwhile. They keep their place when a session moves.
 template <int Threads>
 class device_threads {
  public:

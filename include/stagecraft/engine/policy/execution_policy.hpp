@@ -29,10 +29,10 @@ using policy_of = typename policy_of_machine<Machine>::type;
 template <class Machine>
 inline constexpr bool is_carried_out = !std::is_void_v<policy_of<Machine>>;
 
-/// For policies under which every model fits.
+/// The memory problem of policies under which every model fits: none.
 inline constexpr diagnostic no_memory_problem{};
 
-/// For policies whose steps read the weights as they are stored; see `step_weights` below.
+/// The `step_weights` of policies whose steps read the weights as they are stored; see below.
 struct stored_weights {
   static constexpr bool replaces_weights = false, prepares_weights = false;
   void derive(float*) {}

@@ -66,9 +66,9 @@ class aligned_block {
     other.size_ = static_cast<std::size_t>(floats);
     return other;
   }
-  /// Whether numbers may change without a call of whoever has this block.
+  /// True if the numbers may change without a call of this block's owner.
   [[nodiscard]] bool changes_elsewhere() const noexcept { return changes_elsewhere_; }
-  /// Whether another block has this memory, too. When the last other block is gone, this thread sees all that was
+  /// True if another block has this memory, too. Once the last other block is gone, this thread sees all that was
   /// written through it.
   [[nodiscard]] bool is_shared() const noexcept {
     return owners_ != nullptr && owners_->count.load(std::memory_order_acquire) > 1;
@@ -101,7 +101,7 @@ class aligned_block {
 /// Base of what a policy keeps for the steps of a device (ExecutionPolicy::begin_pass).
 struct machine_memory {};
 
-/// Where a device's numbers lie. Lasts as long as the session.
+/// Addresses of a device's tensors. They last as long as the session.
 struct device_memory {
   float* block = nullptr;  ///< the plan's tensors
   float* weights = nullptr;
@@ -109,7 +109,7 @@ struct device_memory {
   std::uint16_t* halves = nullptr;   ///< gradients that are accumulated in half precision, in their layout
   float* widened = nullptr;          ///< room for a step's tensors as floats, where they are stored in 16 bits
   float* slots = nullptr;            ///< the optimizer's state: one copy of the weights' layout after the other
-  float* prepared = nullptr;         ///< what the policy has made of the weights once (step_weights)
+  float* prepared = nullptr;         ///< the weights as the policy has prepared them once (step_weights)
   float* kept_states = nullptr;      ///< states that the caller has in place of those of `prepared`; null: none
   float* first_workspace = nullptr;  ///< the first thread's workspace; null if there is one thread only
   machine_memory* machine = nullptr;
@@ -128,7 +128,7 @@ struct pass_numbers {
   int valid_samples = 0;           ///< samples of this step; the rest of the batch only fills it
 };
 
-/// What the update of one weight reads besides. Lasts as long as that.
+/// Further numbers that the update of one weight reads. They last as long as the update.
 struct weight_numbers {
   double const* norms = nullptr;  ///< as the optimizer reads them
 };
@@ -140,7 +140,7 @@ struct thread_part {
   kernels::share share = {};               ///< the part of the work
 };
 
-/// What a step finds at run time, on one thread. All else is constant.
+/// The memory of a step at run time, on one thread. All else is constant.
 struct pass_memory : device_memory, pass_numbers, weight_numbers, thread_part {
   /// A workspace that all threads of a step see.
   [[nodiscard]] float* shared_workspace() const { return first_workspace != nullptr ? first_workspace : workspace; }
@@ -155,16 +155,16 @@ struct workspace_size {
   }
 };
 
-/// Where a loss's gradient goes: `to`, or, if something is there already, `scratch`, from where it is added.
+/// The destination of a loss's gradient: `to`, or, if something is there already, `scratch`, from where it is added.
 struct loss_gradient {
   float* to = nullptr;  ///< null: nobody wants it
   float* scratch = nullptr;
 };
 
-/// Where the optimizer's state of a range of a weight lies.
+/// The place of the optimizer's state of a range of a weight.
 struct optimizer_state {
   float* slots = nullptr;
-  long long stride = 0;  ///< from one number of a weight's state to the next
+  long long stride = 0;  ///< distance from one number of a weight's state to the next
 };
 
 /// Calls `part(memory)` for the shares of the work that fall to this thread, and waits until all are done. With one

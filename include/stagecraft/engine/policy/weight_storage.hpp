@@ -23,7 +23,7 @@ constexpr long long floats_of_weight() {
     return (weight.size() + 63LL) / 64 * 64;
 }
 
-/// Where a model's weights lie in one block, in floats. Gradients and each number of the optimizer's state have the
+/// Offsets of a model's weights in one block, in floats. Gradients and each number of the optimizer's state have the
 /// same layout.
 template <class M, class Arch>
 struct weight_storage {
@@ -46,11 +46,11 @@ struct weight_storage {
 template <class M, class Arch>
 inline constexpr weight_storage<M, Arch> weight_storage_of{std::make_index_sequence<weight_storage<M, Arch>::count>{}};
 
-/// Where the gradients of the weights lie, in floats. Each call of a layer has its own, so that the sum over
+/// Offsets of the gradients of the weights, in floats. Each call of a layer has its own, so that the sum over
 /// micro-batches does not depend on the order of calls; that of the last call stands where the weights do.
 template <class M, class Arch>
 struct gradient_storage {
-  std::array<long long, graph_of<M>.calls.size()> shift{};  ///< from a weight's offset to that of its gradient
+  std::array<long long, graph_of<M>.calls.size()> shift{};  ///< distance from a weight's offset to that of its gradient
   long long floats = weight_storage_of<M, Arch>.floats;
 
   template <class ModelPlan>
@@ -78,7 +78,7 @@ struct weight_layout {
   static constexpr auto const& graph = graph_of<M>;
   static constexpr auto const& storage = weight_storage_of<M, Arch>;
 
-  /// Whether a weight stands in panels of columns, for matrix products; else row by row.
+  /// True if a weight stands in panels of columns, for matrix products; else row by row.
   template <std::size_t Parameter>
   static constexpr bool is_packed = graph.parameters[Parameter].layout == parameter_layout::matrix;
   template <std::size_t Parameter>
@@ -111,29 +111,29 @@ struct weight_layout {
   }
 };
 
-/// What a plan, of any pass, says of one weight.
+/// The facts of one weight in a plan of any pass.
 template <class Plan, std::size_t Parameter>
 struct weight_facts {
   static constexpr auto const& info = Plan::graph.parameters[Parameter];
   static constexpr long long size = Plan::weights.size[Parameter];
   static constexpr long long offset = Plan::weights.offset[Parameter];
-  /// What updates it, by the mean over replicas or their sum.
+  /// The optimizer that updates the weight, by the mean over replicas or their sum.
   static constexpr auto optimizer = update_of_weight<typename Plan::job::described, Parameter, Plan::job::replicas>;
 
-  /// Whether a call's layer has this weight.
+  /// True if a call's layer has this weight.
   [[nodiscard]] static constexpr bool used_by(int call) {
     return Plan::graph.layer_of(call).has_parameter(static_cast<int>(Parameter));
   }
   /// Calls that contribute to its gradient.
   static constexpr int calls = gradients_of_weight(Plan::graph, Plan::model_plan, static_cast<int>(Parameter));
-  /// Whether any loss depends on the weight. Keras leaves other weights as they are, too.
+  /// True if any loss depends on the weight. Keras leaves other weights as they are, too.
   static constexpr bool has_gradient = calls > 0;
-  /// Whether training changes it.
+  /// True if training changes the weight.
   static constexpr bool is_trained = info.trainable && has_gradient;
   static constexpr bool has_constraint = is_trained && !info.constraint.empty();
-  /// Whether the gradient of a penalty of the user's own is added to that of the weight.
+  /// True if the gradient of a penalty of the user's own is added to that of the weight.
   static constexpr bool has_penalty_gradient = is_trained && info.regularizer.is_own();
-  /// Whether backward steps update it, each with the gradient that it finds.
+  /// True if backward steps update the weight, each with the gradient that it finds.
   static constexpr bool is_joined = [] {
     constexpr int call = Plan::graph.layer(Plan::graph.layer_of_parameter(static_cast<int>(Parameter))).first_call;
     constexpr int index = static_cast<int>(Parameter) - Plan::graph.layer_of(call).first_parameter;
@@ -141,7 +141,7 @@ struct weight_facts {
   }();
 };
 
-/// Whether `has<Parameter>()` is true of any weight of a plan.
+/// True if `has<Parameter>()` is true of any weight of a plan.
 template <class Plan, class Has>
 [[nodiscard]] constexpr bool any_weight(Has const& has) {
   return [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {

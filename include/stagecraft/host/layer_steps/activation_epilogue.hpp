@@ -9,8 +9,8 @@
 
 namespace stagecraft::cpu {
 
-/// What a backward step does with the gradient of its first input before it is stored: applies the activation's
-/// gradient of the layer that made the input, if the plan says so.
+/// Finishes the gradient of a backward step's first input before it is stored: applies the gradient of the activation
+/// of the layer that made the input, if the plan says so.
 template <class Call>
 [[nodiscard]] auto input_gradient_epilogue([[maybe_unused]] Call const& call) {
   constexpr auto function = Call::applied_activation(0);

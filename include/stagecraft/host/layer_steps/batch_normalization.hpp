@@ -52,7 +52,7 @@ struct kernel_steps<layer_kernel::batch_normalization, L> {
     static float gamma_at(Call const& call, int c) { return layer.options.scale ? call.weight(gamma)[c] : 1.0F; }
     static float beta_at(Call const& call, int c) { return layer.options.center ? call.weight(beta)[c] : 0.0F; }
 
-    /// What the batch's variance is multiplied with before it goes into the moving one.
+    /// The factor of the batch's variance before it is averaged into the moving variance.
     static float correction(Call const& call) {
       auto const n = static_cast<float>(call.valid_samples()) * static_cast<float>(outer_per_sample * inner);
       return layer.moves_unbiased_variance(Call::input_shape(0)) && n > 1 ? n / (n - 1) : 1.0F;
@@ -108,7 +108,7 @@ struct kernel_steps<layer_kernel::batch_normalization, L> {
   template <class Call>
   static void backward(Call const& call) {
     using s = shapes<Call>;
-    // What fills a partial batch has no part in the loss.
+    // Rows that only fill a partial batch have no part in the loss.
     auto const clear_rest = [](Call const& part) {
       if constexpr (Call::wants_input_gradient(0) && !Call::adds_input_gradient(0)) {
         auto const used = static_cast<std::size_t>(part.valid_samples()) * Call::size;

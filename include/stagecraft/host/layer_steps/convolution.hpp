@@ -43,7 +43,7 @@ constexpr kernels::convolution_shape convolution_of(layers::convolution_layer<De
           .right = columns.after()};
 }
 
-/// Where a layer with an activation keeps sums + bias in its memory from forward to backward, if it does.
+/// The place in its memory where a layer with an activation keeps sums + bias from forward to backward, if it does.
 template <class Call>
 constexpr bool keeps_sums = Call::plan::trains && Call::layer.activation.gradient_needs_input();
 

@@ -25,7 +25,7 @@ struct row_normalization {
     static constexpr int gamma = 0, beta = layer.options.scale ? 1 : 0;
     static constexpr bool trains_weights = (layer.options.scale || layer.options.center) && layer.trainable;
 
-    // In `saved`: mean and reciprocal deviation of each row, then the sums of the rows' items.
+    // `saved` holds mean and reciprocal deviation of each row, then the sums of the rows' items.
     static constexpr int row_floats = (rows + 15) / 16 * 16;
     using items = kernels::channel_items<rows, columns, arch>;
     static constexpr int array = items::layout::channel_floats;

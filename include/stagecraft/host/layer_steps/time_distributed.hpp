@@ -25,7 +25,7 @@ struct steps_as_samples : Call {
   static constexpr shape shape_of_output = outer::of_step(Call::output_shape());
 };
 
-/// What the layer inside sees of a call.
+/// The call as the layer inside sees it.
 template <class Call>
 struct call_of_steps : steps_as_samples<Call> {
   template <class Work>
@@ -33,7 +33,7 @@ struct call_of_steps : steps_as_samples<Call> {
     Call::divide([&](Call const& part) { work(call_of_steps{{part}}); });
   }
 };
-/// On a tile: what follows from the constants is made once.
+/// On a tile, the functions of the constants are compiled once.
 template <class Call>
   requires requires { typename Call::constants; }
 struct call_of_steps<Call> : steps_as_samples<Call> {

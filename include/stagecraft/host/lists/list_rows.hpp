@@ -36,7 +36,7 @@ class list_values {
   [[nodiscard]] node const& here() const { return nodes_[id_]; }
   [[nodiscard]] int read(int index) const { return operands_[here().first_operand + index]; }
 
-  // What the operation writes and reads: of the samples that are worked on, or of all.
+  // The shapes and places that the operation writes and reads: of the samples that are worked on, or of all.
   [[nodiscard]] extents shape() const { return by_sample_ ? shape_of_part(here().shape) : here().shape; }
   [[nodiscard]] float* y() const { return by_sample_ ? begin_of_part(id_) : memory_[id_]; }
   [[nodiscard]] extents shape_of(int index) const {
@@ -113,13 +113,13 @@ class list_rows : protected list_values<Arch> {
   using list_values<Arch>::read, list_values<Arch>::here, list_values<Arch>::shape, list_values<Arch>::shape_of,
       list_values<Arch>::x, list_values<Arch>::y, list_values<Arch>::loop_of, list_values<Arch>::place_of;
 
-  /// Whether a group may begin with the operation.
+  /// True if a group may begin with the operation.
   [[nodiscard]] bool is_large() const {
     return kernels::row_groups<Arch>::is_large(here().shape.size()) ||
            (here().what.template is<operations::reduce>() &&
             kernels::row_groups<Arch>::is_large(nodes_[read(0)].shape.size()));
   }
-  /// How many rows the operation has; 0 if it is none of rows. `found`: what it does to them.
+  /// Returns the number of rows of the operation; 0 if it does not work on rows. `found`: what it does to them.
   std::int64_t find_rows(member& found) const {
     found = {};
     found.moved = -1;

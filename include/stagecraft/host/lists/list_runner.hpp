@@ -39,18 +39,18 @@ class list_runner : list_rows<Arch> {
       : list_rows<Arch>(nodes, operands, memory), workspace_(workspace), seed_(seed), stream_(stream), joins_(joins) {}
   /// Kernels for each operation, or none.
   void use(tracing::array_view<pooling_kernel const> poolings) { poolings_ = poolings; }
-  /// From now on operations along rows are carried out together, where they are large.
+  /// Carries out operations along rows together from now on, where they are large.
   void take_rows_together() { takes_rows_together_ = true; }
-  /// From now on products that gain by it are carried out by `pairs`; `gains(shape, is_packed)` says which.
+  /// Carries out products by `pairs` from now on, if `gains(shape, is_packed)` says that they gain by it.
   void multiply_by(kernels::product_functions<Arch> const& pairs, bool (*gains)(kernels::product_shape const&, bool)) {
     pairs_ = &pairs;
     gains_by_pairs_ = gains;
   }
-  /// From now on convolutions that gain by it are carried out by `windows`.
+  /// Carries out convolutions that gain by it by `windows` from now on.
   void convolve_by(kernels::window_functions<Arch> const& windows) { windows_ = &windows; }
-  /// Operations that somebody else carries out.
+  /// Leaves out operations that another part of the step carries out.
   void leave_out(tracing::array_view<int const> left_out) { left_out_ = left_out; }
-  /// The operations of a segment that works sample by sample, for these samples.
+  /// Runs the operations of a segment that works sample by sample, for the samples of `part`.
   void run(tracing::array_view<int const> order, tracing::array_view<operations::place const> places,
            batch_part const& part) {
     places_ = places;
@@ -59,9 +59,9 @@ class list_runner : list_rows<Arch> {
     run(order);
     by_sample_ = false;
   }
-  /// From now on one segment runs, for some samples after the others: weights are packed for all of them.
+  /// Packs weights once for all runs from now on: one segment runs several times, for one part of the samples each.
   void keep_packed_weights() { keeps_packed_ = true; }
-  /// A part of the columns of a product.
+  /// Runs a part of the columns of a product.
   void run_product(tracing::array_view<int const> order, kernels::share const& columns) {
     columns_ = columns;
     run(order);
@@ -110,7 +110,7 @@ class list_runner : list_rows<Arch> {
     if (from != to) std::memcpy(to, from, static_cast<std::size_t>(floats) * sizeof(float));
   }
 
-  /// Whether the operation at a position of the order has no work, or a group of rows has taken it. Sets where to go
+  /// True if the operation at a position of the order has no work, or a group of rows has taken it. Sets where to go
   /// on.
   [[gnu::always_inline]] bool is_taken_together(std::size_t position) {
     if (depth_ == 1 && top().trip > 0)
@@ -206,7 +206,8 @@ class list_runner : list_rows<Arch> {
                    y() + begin[0] + i * strides[0], workspace_, columns_, {});
     });
   }
-  /// What carries out a product: `of` all samples, since bits must not depend on how these are divided.
+  /// The functions that carry out a product. `of` has the shape for all samples, since bits must not depend on how they
+  /// are divided.
   [[nodiscard]] kernels::product_functions<Arch> const& products(kernels::product_shape const& of,
                                                                  bool is_of_loop) const {
     return pairs_ != nullptr && gains_by_pairs_(of, is_of_loop) ? *pairs_ : floats_;
@@ -222,7 +223,7 @@ class list_runner : list_rows<Arch> {
     float* to;
     kernels::product_finish finish;
   };
-  /// Where a product's result is written, and what is done with it before.
+  /// The place where a product's result is written, and how it is finished before that.
   [[nodiscard]] product_end end_of_product() const {
     product_end end{y(), {}};
     for (auto const& join : joins_) {
@@ -256,7 +257,7 @@ class list_runner : list_rows<Arch> {
   void step(operations::convolution_filter_gradient const& what) {
     convolve(kernels::convolution_part::filter, what, 0, -1, 1);
   }
-  /// Which operand is the image, the filter and the output; -1: the result.
+  /// Carries out a part of a convolution. `image`, `filter` and `output` are numbers of operands; -1 is the result.
   template <class What>
   void convolve(kernels::convolution_part part, What const& what, int image, int filter, int output) {
     auto const at = [&](int i) { return i < 0 ? y() : x(i); };

@@ -90,11 +90,11 @@ class list_workspace {
     auto const& what = of.what.template as<operations::product>();
     return {of.shape[-2], what.inner(first), of.shape[-1], what.transpose_a, what.transpose_b};
   }
-  /// Whether a product in a loop has one right operand for all trips, which is packed once.
+  /// True if a product in a loop has one right operand for all trips, which is packed once.
   [[nodiscard]] static constexpr bool is_packed_in(int loop, node const& of, tracing::array_view<int const> operands) {
     return of.what.template is<operations::product>() && of.shape.rank == 2 && operands[of.first_operand + 1] < loop;
   }
-  /// Whether a product's right operand is a weight.
+  /// True if a product's right operand is a weight.
   [[nodiscard]] static constexpr bool is_product_with_weight(node const& of, tracing::array_view<node const> nodes,
                                                              tracing::array_view<int const> operands) {
     if (!of.what.template is<operations::product>() || of.shape.rank != 2) return false;

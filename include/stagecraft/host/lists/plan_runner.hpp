@@ -31,7 +31,7 @@ class plan_runner {
         seed_(seed),
         stream_(stream) {}
 
-  /// Where a step finds its tensors.
+  /// The addresses of a step's tensors.
   struct tensors {
     tracing::array_view<float const* const> inputs;
     float* output = nullptr;
@@ -41,7 +41,7 @@ class plan_runner {
   void forward(tensors const& where) { run(plan_.forward, plan_.forward_places, plan_.forward_workspace, where); }
   void backward(tensors const& where) { run(plan_.backward, plan_.backward_places, plan_.backward_workspace, where); }
 
-  /// Where an operation's value lies after its step.
+  /// The address of an operation's value after its step.
   [[nodiscard]] float const* address(int id) const { return addresses_[id]; }
 
  private:

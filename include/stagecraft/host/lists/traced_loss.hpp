@@ -49,7 +49,7 @@ class traced_loss_row {
   plan_runner<Arch> runner_;
 };
 
-/// What one thread's rows of one loss are computed in, one after the other.
+/// The memory in which one thread computes the rows of one loss, one after the other.
 struct row_memory {
   explicit row_memory(std::size_t count)
       : floats(static_cast<float*>(::operator new(count * sizeof(float), std::align_val_t{64}))) {}

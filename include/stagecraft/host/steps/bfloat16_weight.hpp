@@ -18,7 +18,7 @@ namespace stagecraft::cpu {
 /// kernel may read past the end of the one before.
 [[nodiscard]] constexpr long long behind_factor(long long floats) { return floats / 16 * 16 + 80; }
 
-/// Whether a call computes in bfloat16 on a processor that multiplies pairs of them.
+/// True if a call computes in bfloat16 on a processor that multiplies pairs of them.
 template <class Call>
 inline constexpr bool multiplies_bfloat16 = [] {
   if constexpr (!kernels::multiplies_bfloat16_pairs<typename Call::architecture>)

@@ -142,8 +142,8 @@ class elementwise_layer {
     return ((is_shared_in_row<Leaf> ? 1U << Leaf : 0U) | ...);
   }(std::make_index_sequence<leaves>{});
 
-  /// Where each number of a formula lies for the output's elements from this one on: the leaves, the output and its
-  /// gradient.
+  /// The addresses of each number of a formula for the output's elements from this one on: the leaves, the output and
+  /// its gradient.
   template <std::size_t Places>
   static std::array<float const*, Places> places(Call const& call, std::int64_t element) {
     std::array<float const*, Places> result{};

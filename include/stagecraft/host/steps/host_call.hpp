@@ -15,7 +15,7 @@
 
 namespace stagecraft::cpu {
 
-/// Whether a call that computes in 16 bits reads an input that has more of them: then its steps find a rounded copy.
+/// True if a call that computes in 16 bits reads an input that has more of them: then its steps find a rounded copy.
 /// Numbers that count something stay as they are.
 template <class Plan, int Call>
 constexpr bool casts_input(int input) {
@@ -49,7 +49,7 @@ struct widened_step {
   [[nodiscard]] static constexpr long long input_gradient(int index) {
     return output_gradient + floats_of(Call) + input(index);
   }
-  /// What the forward and, while training, the backward step need.
+  /// Floats that the forward and, while training, the backward step need.
   static constexpr long long floats = Plan::trains ? input_gradient(node.input_count) : output_gradient;
 };
 
@@ -78,11 +78,11 @@ struct host_call {
   /// Elements of one sample of the output.
   static constexpr int size = Plan::graph.call(Call).shape.size();
 
-  /// Whether the gradient of an input is wanted at all.
+  /// True if the gradient of an input is wanted at all.
   [[nodiscard]] static constexpr bool wants_input_gradient(int index) {
     return Plan::model_plan.calls[input_call(index)].needs_gradient;
   }
-  /// Whether it is to be added to what is there; else what is there is not defined.
+  /// True if it is to be added to what is there; else what is there is not defined.
   [[nodiscard]] static constexpr bool adds_input_gradient(int index) {
     return Plan::adds_input_gradient(Plan::graph.call(Call).first_input + index);
   }
@@ -100,7 +100,7 @@ struct host_call {
     return Plan::graph.parameters[first_parameter + index];
   }
 
-  /// Whether the gradient of a weight is wanted: not of a frozen layer's.
+  /// True if the gradient of a weight is wanted: not of a frozen layer's.
   [[nodiscard]] static constexpr bool wants_parameter_gradient(int index) { return parameter_info(index).trainable; }
 
   [[nodiscard]] float const* input(int index) const {
@@ -116,10 +116,10 @@ struct host_call {
     return address(Plan::input_gradient(Plan::graph.call(Call).first_input + index), input_call(index),
                    widened::input_gradient(index));
   }
-  /// Where the forward step writes what its epilogues make of it.
+  /// The place where the forward step writes the result of its epilogues.
   [[nodiscard]] float* output() const { return address(Plan::value(last_epilogue), Call, widened::output); }
   [[nodiscard]] float* output_gradient() const { return address(Plan::gradient(Call), Call, widened::output_gradient); }
-  /// What the forward step keeps for the backward step, if there is room for something.
+  /// True if there is room for something that the forward step keeps for the backward step.
   static constexpr bool has_saved = Plan::exists(Plan::saved(Call));
   [[nodiscard]] float* saved() const { return Plan::address(memory, Plan::saved(Call)); }
   [[nodiscard]] float const* weight(int index) const { return memory.weights + weight_offset(index); }
@@ -134,7 +134,7 @@ struct host_call {
     return parameter_info(index).layout == parameter_layout::plain ? parameter_info(index).size()
                                                                    : Plan::weights.size[first_parameter + index];
   }
-  /// What updates a weight of the layer.
+  /// The optimizer that updates a weight of the layer.
   template <int Index>
   static constexpr auto optimizer =
       optimizer_of_weight<typename Plan::job::described, static_cast<std::size_t>(first_parameter + Index)>;

@@ -160,7 +160,7 @@ class inlined_list {
     return {kept + of_call::kept_place(id), of_call::kept_rows(id), columns(id)};
   }
   static std::size_t bytes_of(int id) { return sizeof(float) * static_cast<std::size_t>(of_call::shape_of(id).size()); }
-  /// Where the new value of a weight goes that is a state.
+  /// The place of the new value of a weight that is a state.
   template <int Weight>
   [[gnu::always_inline]] static inline float* next_state(values const& all) {
     constexpr int id = [] {
@@ -188,7 +188,7 @@ class inlined_list {
     });
   }
 
-  /// Where a row of a tensor of rows begins, if it has several.
+  /// The place where a row of a tensor of rows begins, if it has several.
   template <int Id>
   static constexpr long long begin_of([[maybe_unused]] int row) {
     if constexpr (of_call::rows(Id) > 1)
@@ -373,7 +373,7 @@ class inlined_list {
   }
 };
 
-/// Whether the forward step of a call is inlined: one sample of a model that only predicts, whole, on one thread, in
+/// True if the forward step of a call is inlined: one sample of a model that only predicts, whole, on one thread, in
 /// floats. There, weights are packed once; larger batches are products of many rows, for which there are
 /// kernels.
 template <class Call>

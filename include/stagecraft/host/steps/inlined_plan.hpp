@@ -11,8 +11,8 @@
 
 namespace stagecraft::cpu {
 
-/// Which lists that can be inlined are: those for which it is faster, as measured; all; or none. Tests of kernels force
-/// it with -DSTAGECRAFT_INLINED_LISTS=1 (all) and =0 (none), for a whole program.
+/// The lists that are inlined of those that can be: those for which it is faster, as measured; all; or none. Tests of
+/// kernels force it with -DSTAGECRAFT_INLINED_LISTS=1 (all) and =0 (none), for a whole program.
 enum class inlined_lists : unsigned char { none, all, as_measured };
 #if !defined(STAGECRAFT_INLINED_LISTS)
 inline constexpr auto which_are_inlined = inlined_lists::as_measured;
@@ -45,10 +45,10 @@ struct inlined_plan : rows_of_plan<Call> {
   static constexpr bool is_computed(int id) {
     return (is<operations::map>(id) && !is_alias(what(id))) || is_product(id) || is_window_map(id);
   }
-  /// Whether an operation is a product with packed weights, of a row or of the rows under a window.
+  /// True if an operation is a product with packed weights, of a row or of the rows under a window.
   static constexpr bool is_product(int id) { return is<operations::product>(id) || is_window_product(id); }
 
-  /// Where the loop begins and ends in the plan's order; -1 without one.
+  /// The positions in the plan's order where the loop begins and ends; -1 if there is none.
   static constexpr int loop_position = position_of([](int id) { return is<operations::loop>(id); });
   static constexpr int end_position = position_of([](int id) { return is<operations::loop_end>(id); });
   /// Rows that are computed one after the other: the loop's trips, or the steps that a ring takes up.
@@ -59,20 +59,20 @@ struct inlined_plan : rows_of_plan<Call> {
     return 1;
   }();
   static constexpr bool is_inside(int position) { return position > loop_position && position < end_position; }
-  /// Whether the operation at a position before the loop has a row for each trip: then the trip computes its own. (What
+  /// True if the operation at a position before the loop has a row for each trip: then the trip computes its own. (What
   /// a single trip reads is computed before it, since a state may begin with it.)
   static constexpr bool is_of_trip(int position) {
     return trips > 1 && position < loop_position && is_computed(plan.forward[position]) &&
            rows(plan.forward[position]) == trips;
   }
-  /// Whether the loop goes through its tensors from the end, as all that it reads of them says.
+  /// True if the loop goes through its tensors from the end, as all that it reads of them says.
   static constexpr bool is_reversed = [] {
     for (int const id : plan.forward)
       if (is<operations::at>(id)) return as<operations::at>(id).reversed;
     return false;
   }();
 
-  /// Whether the kernel for products multiplies the rows of all trips before the loop: weights of more than
+  /// True if the kernel for products multiplies the rows of all trips before the loop: weights of more than
   /// `most_near_floats` would leave the near caches between trips. (An LSTM of 256 units reads 128 columns in 14 us a
   /// trip this way, and in 20 us in the trip; below, the trip is faster.)
   static constexpr bool is_at_once(int id) {
@@ -179,7 +179,7 @@ struct inlined_plan : rows_of_plan<Call> {
   static constexpr int kept_floats = kept_place(-1);
 
  private:
-  // What can be inlined.
+  // The rules of what can be inlined.
 
   /// A row for each trip: no other axis than that of the trips has a length.
   static constexpr bool is_of_trips(int id, int axis) {
@@ -215,7 +215,7 @@ struct inlined_plan : rows_of_plan<Call> {
     return wide.group == own.group ||
            (columns(id) % wide.group == 0 && wide.group % layout::width == 0 && own.group % layout::width == 0);
   }
-  /// Whether `read` has a value row by row.
+  /// True if `read` has a value row by row.
   static constexpr bool is_row(int id) {
     int const from = source(id);
     if (columns(from) != columns(id) || rows(from) != rows(id)) return false;
@@ -229,7 +229,7 @@ struct inlined_plan : rows_of_plan<Call> {
     return is<operations::constant>(source(operand(id, 0))) ||
            (is_row(operand(id, 0)) && columns(operand(id, 0)) == columns(id));
   }
-  /// Whether a map of `of` columns and rows can read an operand: a row of as many, or one number of a constant or
+  /// True if a map of `of` columns and rows can read an operand: a row of as many, or one number of a constant or
   /// weight.
   static constexpr bool is_operand_of_map(int id, int of) {
     if (is<operations::constant>(source(id))) return true;
@@ -254,7 +254,7 @@ struct inlined_plan : rows_of_plan<Call> {
       if (!is_operand_of_map(operand(id, i), id)) return false;
     return true;
   }
-  /// Whether a ring has the rows of all, and nothing else reads it or its state.
+  /// True if a ring has the rows of all, and nothing else reads it or its state.
   static constexpr bool is_known_ring(int id) {
     for (int const other : plan.forward)
       for (int i = 0; i < plan.nodes[other].operand_count; ++i) {
@@ -270,7 +270,7 @@ struct inlined_plan : rows_of_plan<Call> {
     return rows(id) == trips && inner(id) <= 4 * most_columns &&
            (is<operations::pooling>(id) || is_plain_weight(source(operand(id, 1))));
   }
-  /// Whether the operation at a position is one of those that inlined_list carries out.
+  /// True if the operation at a position is one of those that inlined_list carries out.
   static constexpr bool is_known(int position) {
     int const id = plan.forward[position];
     if (columns(id) > most_columns) return false;
@@ -301,7 +301,7 @@ struct inlined_plan : rows_of_plan<Call> {
              is_of_trips(id, as<operations::stack>(id).axis);
     return is<operations::last>(id) && rows(id) == 1 && is<operations::carry>(operand(id, 1));
   }
-  /// Whether a row is read from a state when it is stored, by which time the state may have its next value.
+  /// True if a row is read from a state when it is stored, by which time the state may have its next value.
   static constexpr bool is_of_state(int id) {
     id = source(id);
     while (is<operations::broadcast>(id) || is<operations::slice>(id)) id = source(operand(id, 0));
@@ -316,7 +316,7 @@ struct inlined_plan : rows_of_plan<Call> {
                        most_registers = most_columns;
 
  public:
-  /// Whether all operations are known, with at most one loop, and few enough.
+  /// True if all operations are known, with at most one loop, and few enough.
   static constexpr bool holds = [] {
     if (Call::batch != 1 || which_are_inlined == inlined_lists::none) return false;
     int loops = 0;

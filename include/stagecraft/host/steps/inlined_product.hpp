@@ -20,7 +20,7 @@ class inlined_product {
   static constexpr int inner = Plan::inner(Id), chains = Plan::chains(Id);
   static constexpr int row_floats = Plan::columns(Plan::operand(Id, 0)), length = row_floats / Plan::groups_of(Id);
   static constexpr int taps = Plan::window_of(Id).size, stride = Plan::window_of(Id).dilation * row_floats;
-  /// Whether all terms are written out, one after the other.
+  /// True if all terms are written out, one after the other.
   static constexpr bool is_unrolled = inner <= (Plan::is_window_product(Id) ? 32 : 4);
 
  public:

@@ -44,7 +44,7 @@ class transfers_of_layer {
       result = kernels::can_transfer(found.backward(i, 0));
     return result;
   }();
-  /// What makes the walks of the result, and of the gradient of an input.
+  /// The functions that make the walks of the result, and of the gradient of an input.
   struct forward {
     constexpr operations::transfer_list operator()() const {
       auto const traced = trace_it();
@@ -145,11 +145,11 @@ class layer_call {
   [[nodiscard]] std::span<float> saved() const {
     return {call_.saved(), !Call::has_saved ? 0 : static_cast<std::size_t>(Call::planned.needs.saved)};
   }
-  /// Whether the model is being trained.
+  /// True if the model is being trained.
   static constexpr bool training = Call::plan::trains;
 
   [[nodiscard]] std::span<float const> output_gradient() const { return {call_.output_gradient(), output_floats}; }
-  /// To add to. Where nobody wants the gradient, this is memory without a use.
+  /// The gradient of an input, to add to. Where nobody wants the gradient, this is memory without a use.
   [[nodiscard]] std::span<float> input_gradient(int index = 0) const {
     check("an input", index, Call::input_count);
     return {Call::wants_input_gradient(index) ? call_.input_gradient(index) : call_.memory.workspace,
@@ -338,7 +338,7 @@ template <class L>
   requires HasCall<L>
 struct layer_steps<L> : kernel_steps<kernel_of<L>, L> {};
 
-/// How threads share the steps of an operation.
+/// True if threads divide the steps of an operation among them.
 template <class Operation>
 inline constexpr bool divides_steps = [] {
   if constexpr (requires { Operation::divides; })

@@ -62,7 +62,7 @@ constexpr bool writes_gradient(int index) {
   return !Call::adds_input_gradient(index);
 }
 
-/// Whether the gradient of an input has been written already, since the same tensor stands twice among the inputs: then
+/// True if the gradient of an input has been written already, since the same tensor stands twice among the inputs: then
 /// the second gradient is added to the first.
 template <class Call>
 bool is_written_before(Call const& call, int index) {

@@ -8,8 +8,8 @@
 
 namespace stagecraft::cpu {
 
-/// How the columns of a row lie in registers: one that is sliced into gates has each gate in registers of its own, so
-/// that slices cost nothing.
+/// The layout of the columns of a row in registers: a row that is sliced into gates has each gate in registers of its
+/// own, so that slices cost nothing.
 template <class Arch>
 struct row_layout {
   static constexpr int width = kernels::lanes<Arch>;

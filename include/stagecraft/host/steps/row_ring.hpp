@@ -20,10 +20,10 @@ class row_ring {
 
   constexpr row_ring(float* memory, int kept, int columns) : memory_(memory), kept_(kept), columns_(columns) {}
 
-  /// Where the row of this step is written, and once more.
+  /// The two places where the row of this step is written.
   [[nodiscard, gnu::always_inline]] float* first_place() const { return row(place()); }
   [[nodiscard, gnu::always_inline]] float* second_place() const { return row(place() + length()); }
-  /// Afterwards, the window begins at the oldest of the kept rows and ends with that of this step.
+  /// Moves the window: it then begins at the oldest of the kept rows and ends with the row of this step.
   [[gnu::always_inline]] void advance() const {
     int const next = place() + 1;
     set_place(next == length() ? 0 : next);

@@ -50,7 +50,7 @@ struct rows_of_plan {
       if (each.weight == as<operations::weight>(id).index) return each.value;
     return -1;
   }
-  /// Whether a value is a state and the call's own steps, the last of which become the state.
+  /// True if a value is a state and the call's own steps, the last of which become the state.
   static constexpr bool is_ring(int id) {
     if (!is<operations::concatenate>(id) || plan.nodes[id].operand_count != 2 || shape_of(id).rank != 3) return false;
     int const next = next_state(operand(id, 0));
@@ -65,7 +65,7 @@ struct rows_of_plan {
     int const next = next_state(id);
     return next >= 0 && is_next_of_ring(next);
   }
-  /// Whether a value is a state that each call replaces as a whole.
+  /// True if a value is a state that each call replaces as a whole.
   static constexpr bool is_kept_state(int id) {
     int const next = next_state(id);
     return next >= 0 && !is_next_of_ring(next);
@@ -77,20 +77,20 @@ struct rows_of_plan {
     if (is<operations::convolution>(id)) return as<operations::convolution>(id).windows[0];
     return is<operations::pooling>(id) ? as<operations::pooling>(id).windows[0] : operations::window{};
   }
-  /// Whether an operation has a window over a ring, which spans the kept rows and one more.
+  /// True if an operation has a window over a ring, which spans the kept rows and one more.
   static constexpr bool is_window(int id) {
     if ((!is<operations::convolution>(id) && !is<operations::pooling>(id)) || !is_ring(operand(id, 0))) return false;
     auto const window = window_of(id);
     return window.stride == 1 && window.before == 0 && window.after == 0 &&
            (window.size - 1) * window.dilation == kept_rows(operand(id, 0));
   }
-  /// Whether each channel is a number of the same channel's under the window: a pooling, or a depthwise convolution.
+  /// True if each channel is a number of the same channel's under the window: a pooling, or a depthwise convolution.
   static constexpr bool is_window_map(int id) {
     return is_window(id) &&
            (is<operations::pooling>(id) || (as<operations::convolution>(id).groups == columns(id) && columns(id) > 1 &&
                                             columns(operand(id, 0)) == columns(id)));
   }
-  /// Whether an operation is the product of the rows under a window with a matrix, or with one for each group.
+  /// True if an operation is the product of the rows under a window with a matrix, or with one for each group.
   static constexpr bool is_window_product(int id) { return is_window(id) && !is_window_map(id); }
   /// The number of products of parts of a row, which follow each other in it.
   static constexpr int groups_of(int id) { return is_window_product(id) ? as<operations::convolution>(id).groups : 1; }

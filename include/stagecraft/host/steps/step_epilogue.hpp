@@ -20,7 +20,7 @@ inline constexpr bool has_epilogue = Call::plan::epilogue(Call::call) >= 0;
 template <class Call>
 using epilogue_call = host_call<typename Call::plan, Call::plan::epilogue(Call::call)>;
 
-/// Which input of a call another one makes.
+/// The number of the input of a call that another call makes.
 template <class Call, int Source>
 inline constexpr int input_from = [] {
   int index = 0;

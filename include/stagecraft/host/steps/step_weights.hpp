@@ -18,12 +18,12 @@
 
 namespace stagecraft::cpu {
 
-/// Whether the weights of a layer can contain a normalization that comes after it.
+/// True if the weights of a layer can contain a normalization that comes after it.
 constexpr bool takes_normalization(layer_kernel kernel) {
   return kernel == layer_kernel::product || kernel == layer_kernel::convolution;
 }
 
-/// Whether the normalization that is the epilogue of a call, alone in reading its output, is a part of its weights.
+/// True if the normalization that is the epilogue of a call, alone in reading its output, is a part of its weights.
 template <class Plan, int Call>
 constexpr bool takes_in_epilogue() {
   using model = typename Plan::model;
@@ -108,7 +108,7 @@ class folded_weights {
   static constexpr auto calls = std::make_index_sequence<graph_of<M>.calls.size()>();
 
  public:
-  /// Whether a normalization is a part of the weights before it.
+  /// True if a normalization is a part of the weights before it.
   template <int Call>
   [[nodiscard]] static constexpr bool is_folded() {
     if constexpr (only_infers<Description>)
@@ -116,7 +116,7 @@ class folded_weights {
     else
       return false;
   }
-  /// How many are.
+  /// Number of folded calls.
   static constexpr int count = []<std::size_t... Call>(std::index_sequence<Call...>) {
     int found = 0;
     for (bool const each : {false, is_folded<static_cast<int>(Call)>()...}) found += each ? 1 : 0;
@@ -158,7 +158,7 @@ inline constexpr long long prepared_floats = [] {
   }
 }();
 
-/// Where they begin among those of all calls.
+/// The place where the floats of a call begin among those of all calls.
 template <class Plan, int Call>
 inline constexpr long long prepared_place = [] {
   return []<std::size_t... Before>(std::index_sequence<Before...>) {
@@ -182,7 +182,7 @@ inline constexpr long long kept_floats = [] {
   }
 }();
 
-/// Where they begin among those of all calls.
+/// The place where the floats of a call begin among those of all calls.
 template <class Plan, int Call>
 inline constexpr long long kept_place = [] {
   return []<std::size_t... Before>(std::index_sequence<Before...>) {
@@ -217,7 +217,7 @@ class prepared_weights {
 
   [[nodiscard]] float* data() const noexcept { return memory_.data(); }
 
-  /// Where a step finds all states: those of this memory, unless the caller has brought others.
+  /// The states that a step reads: those of this memory, unless the caller has brought others.
   [[nodiscard, gnu::always_inline]] static inline float* kept_states(pass_memory const& memory) {
     return memory.kept_states != nullptr ? memory.kept_states : memory.prepared + weight_floats;
   }

@@ -45,7 +45,7 @@ class traced_layer {
     return plan.nodes[operand(id, index)].shape;
   }
 
-  /// Whether the backward step updates a table's rows, so that the table's gradient is not made.
+  /// True if the backward step updates a table's rows, so that the table's gradient is not made.
   static constexpr bool updates_rows(int parameter) {
     if constexpr (trains)
       return Call::wants_parameter_gradient(parameter) && Call::plan::updates_rows(Call::call, parameter);
@@ -66,7 +66,7 @@ class traced_layer {
     return ids;
   }();
 
-  /// What its operations are like.
+  /// The kinds of operations in the plan.
   struct finding {
     bool large_maps = false, convolutions = false;
   };
@@ -82,7 +82,7 @@ class traced_layer {
     }
     return result;
   }();
-  /// What carries out its convolutions, compiled where there are any.
+  /// The functions that carry out its convolutions, compiled where there are any.
   static constexpr kernels::window_functions<arch> const* windows() {
     if constexpr (!has.convolutions)
       return nullptr;
@@ -292,7 +292,7 @@ class traced_layer {
     with_runner(part, what, [&](auto& memory, runner& some) {
       if constexpr (parts > 1) some.keep_packed_weights();
       for (auto i = begin; i < end; ++i) {
-        // As equal as they can be.
+        // The parts are as equal as they can be.
         int const first = static_cast<int>(Call::batch * i / parts),
                   last = static_cast<int>(Call::batch * (i + 1) / parts);
         for (std::size_t id = 0; id < memory.size(); ++id) {
@@ -318,7 +318,7 @@ class traced_layer {
     use(memory, one);
   }
 
-  /// Where a value of the whole batch lies. Nothing writes to constants, inputs and weights through it.
+  /// The address of a value of the whole batch. Nothing writes to constants, inputs and weights through it.
   static float* shared_address(Call const& call, operations::place const& where) {
     using operations::storage;
     switch (where.in) {

@@ -67,7 +67,7 @@ class onnx_operations : onnx_words {
     throw file_error(code, "layer '" + layer_ + "' cannot be written as ONNX: " + why);
   }
 
-  /// Whether an operation writes a state that is kept between batches.
+  /// True if an operation writes a state that is kept between batches.
   [[nodiscard]] bool is_state_update(int id) const {
     return node(id).what.is<operations::update>() &&
            traced_.weights[static_cast<std::size_t>(node(operand(id, 0)).what.as<operations::weight>().index)]

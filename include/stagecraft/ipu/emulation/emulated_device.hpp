@@ -12,7 +12,7 @@ class tile_machine;
 
 /// Lasts as long as the replica; `counted` as long as the pass or the weight update.
 struct emulated_device : engine::machine_memory {
-  operation_cost* counted = nullptr;  ///< what the pass or the weight update has cost so far
+  operation_cost* counted = nullptr;  ///< cost of the pass or the weight update so far
   tile_machine* tiles = nullptr;      ///< null unless steps run tile by tile
   float* held_gradients = nullptr;    ///< room where gradients are rounded before they are added
 };

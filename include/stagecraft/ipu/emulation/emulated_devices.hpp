@@ -31,9 +31,9 @@ namespace stagecraft {
 
 /// Work that was counted for one replica since it was made.
 struct counted_work {
-  std::vector<tiles::counted_pass> training;   ///< by passes of the training timetable
-  std::vector<tiles::counted_pass> inference;  ///< by stages
-  std::vector<tiles::counted_pass> updates;    ///< by devices
+  std::vector<tiles::counted_pass> training;   ///< one for each pass of the training timetable
+  std::vector<tiles::counted_pass> inference;  ///< one for each stage
+  std::vector<tiles::counted_pass> updates;    ///< one for each device
 };
 
 }  // namespace stagecraft
@@ -49,7 +49,7 @@ struct emulated_devices {
                        .inference = std::vector<counted_pass>(Sizes::stages),
                        .updates = std::vector<counted_pass>(Sizes::devices)};
   std::vector<std::unique_ptr<tile_machine>> devices;  ///< tiles of checked IPUs
-  std::vector<aligned_block> held_gradients;           ///< by device
+  std::vector<aligned_block> held_gradients;           ///< one for each device
   std::vector<emulated_device> of_steps = std::vector<emulated_device>(Sizes::devices);
 
   emulated_devices() {
@@ -61,7 +61,8 @@ struct emulated_devices {
         devices.push_back(std::make_unique<tile_machine>(machine::target, machine::target.bytes_per_tile));
   }
 
-  /// What follows on a device is counted there, as a run of its own unless it belongs to what came before.
+  /// Counts the following work of a device in `what`. `is_run`: the work is a run of its own, not a part of the last
+  /// one.
   void begin(counted_pass& what, int device, pass_memory& memory, bool is_run) {
     if (is_run) ++what.runs;
     auto& found = of_steps[device];

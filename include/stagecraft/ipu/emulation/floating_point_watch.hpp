@@ -14,7 +14,7 @@
 
 namespace stagecraft::tiles {
 
-/// Where a step belongs, for the text of an error.
+/// The name and number of a step, for the text of an error.
 struct watched_step {
   std::string_view kind;         ///< "layer", "weight" or "loss of output"
   std::string_view layer;        ///< its name
@@ -23,11 +23,11 @@ struct watched_step {
   std::int64_t number = 0;
 };
 
-/// From its construction on, the step runs, whose results are then looked at. An operation is to blame for what its
-/// operands did not have: NaN is an invalid operation, infinity a division by zero, if the processor has noticed one,
-/// or else an overflow. So lanes of a register that nobody reads raise no alarm, and infinities and NaN that data bring
-/// along neither: a tensor with one of them among a step's operands is an excuse for all of the step's results. (NaN
-/// that becomes of infinities, as by inf - inf, is an invalid operation.)
+/// Watches a step: it is constructed before the step runs, and looks at the results afterwards. An operation is to
+/// blame for what its operands did not have: NaN is an invalid operation, infinity a division by zero, if the processor
+/// has noticed one, or else an overflow. So lanes of a register that nobody reads raise no alarm, and infinities and
+/// NaN that data bring along neither: a tensor with one of them among a step's operands is an excuse for all of the
+/// step's results. (NaN that becomes of infinities, as by inf - inf, is an invalid operation.)
 template <floating_point_behaviour_options Behaviour, class Arch>
 class floating_point_watch {
  public:

@@ -21,7 +21,7 @@
 
 namespace stagecraft::tiles {
 
-/// What random numbers round, which tells their sequences apart.
+/// The tensors that random numbers round. Each kind has a sequence of its own.
 enum class rounded_value : unsigned char {
   output,
   input_gradient,
@@ -37,7 +37,7 @@ enum class rounded_value : unsigned char {
   cast_input
 };
 
-/// By the options of a machine.
+/// Rounds to half precision as the options of a machine say.
 template <ipu_config Config, class Arch>
 struct half_storage {
   static constexpr floating_point_behaviour_options behaviour = Config.floating_point_behaviour;
@@ -67,7 +67,7 @@ struct half_storage {
     else
       return kernels::round_to_half<overflow, Arch>(x, count);
   }
-  /// In a weight update; the floats begin with number `first` of the weight.
+  /// Rounds floats of a weight in its update; they begin with number `first` of the weight.
   static bool round_in_update(float* x, long long count, kernels::random_key const& key, long long first) {
     if constexpr (at_random_in_updates)
       return kernels::round_to_half_at_random<overflow, Arch>(x, count, key, static_cast<std::uint64_t>(first));
@@ -125,13 +125,13 @@ struct ipu_types {
   [[nodiscard]] static constexpr std::string_view layer_of_weight(int number) {
     return Plan::graph.layer(Plan::graph.layer_of_parameter(number)).name;
   }
-  /// Whether a pass's copy of a weight is of the policy's type.
+  /// True if a pass's copy of a weight is of the policy's type.
   template <std::size_t Parameter>
   static constexpr bool rounds_copies =
       Plan::training.dtype_policy.compute_dtype == dtype::float16 && Plan::graph.parameters[Parameter].is_cast() &&
       own_type_of_weight(Plan::graph, static_cast<int>(Parameter)) == dtype::of_policy;
 
-  /// Whether what a call's backward step gives an input is rounded. A sum with other gradients is of their type.
+  /// True if what a call's backward step gives an input is rounded. A sum with other gradients is of their type.
   template <int Call>
   [[nodiscard]] static constexpr bool rounds_input_gradient(int index) {
     using call = host_call<Plan, Call>;

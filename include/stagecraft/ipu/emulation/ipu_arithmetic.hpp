@@ -40,7 +40,7 @@ class ipu_arithmetic {
   static constexpr bool sums_floats = !Plan::accumulates_halves && Plan::options.accumulation_steps() > 1;
 
  public:
-  /// Whether `step` adds gradients of weights to accumulators in half precision. Otherwise what it runs does that.
+  /// True if `step` adds gradients of weights to accumulators in half precision. Otherwise what it runs does that.
   static constexpr bool accumulates_at_random =
       Plan::accumulates_halves && halves::at_random && !Plan::machine::checked;
 
@@ -141,7 +141,8 @@ class ipu_arithmetic {
                               .number = memory.micro_batch});
   }
 
-  /// What is added to gradients between two steps, which `run()` does; `number` tells such sums of a pass apart.
+  /// Watches and rounds a sum of gradients between two steps, which `run()` adds up; `number` tells such sums of a pass
+  /// apart.
   template <class Run>
   static void addition(pass_memory const& memory, pass_addition const& added, int number, Run const& run) {
     float* const sum = Plan::address(memory, added.to);
@@ -203,7 +204,7 @@ class ipu_arithmetic {
     results.check(false, of_weight<Parameter>("the replicas' sum of gradients behind micro-batch", memory.micro_batch));
   }
 
-  /// What the host has brought for the inputs.
+  /// Rounds the inputs that the host has written.
   static void inputs(pass_memory const& memory) {
     if constexpr (Plan::training.dtype_policy.compute_dtype == dtype::float16)
       for (std::size_t i = 0; i < graph.calls.size(); ++i)

@@ -13,7 +13,7 @@
 
 namespace stagecraft::tiles {
 
-/// What it costs is added to `emulated_device::counted`.
+/// The step of a loss on emulated IPUs. Its cost is added to `emulated_device::counted`.
 template <class Plan, std::size_t Output>
 class ipu_loss {
   using model = typename Plan::model;

@@ -17,7 +17,7 @@ struct ipu_machine : ipu_devices<Config> {
   static_assert(report<thread_problem<Threads>>());
   using architecture = Arch;
   static constexpr int threads = Threads < 1 ? 1 : Threads;
-  /// Whether steps run tile by tile.
+  /// True if steps run tile by tile.
   static constexpr bool checked = ipu_devices<Config>::config.ipu_model.checked;
 };
 

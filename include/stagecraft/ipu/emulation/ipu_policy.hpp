@@ -12,6 +12,7 @@
 #include <stagecraft/ipu/emulation/ipu_machine.hpp>
 #include <stagecraft/ipu/emulation/ipu_weight_step.hpp>
 #include <stagecraft/ipu/profile/memory_profile.hpp>
+#include <stagecraft/ipu/profile/step_memory.hpp>
 #include <cstddef>
 #include <cstdint>
 
@@ -25,12 +26,12 @@ struct ipu_policy : host_policy {
   static constexpr bool devices_have_teams = false;
   static constexpr bool joins_passes = false;
   static constexpr bool joins_epilogues = false;
-  // What an update costs is counted where it is asked for, whoever carries it out.
+  // The cost of an update is counted where the engine asks for it, whoever carries it out.
   template <class Machine>
   static constexpr bool joins_updates =
       !Machine::checked &&
       !floating_point_watch<Machine::config.floating_point_behaviour, typename Machine::architecture>::is_on;
-  /// On tiles, accumulating tasks begin.
+  /// False for checked IPUs, where the accumulating tasks begin the sums themselves.
   template <class Plan>
   static constexpr bool clears_accumulators = !Plan::machine::checked;
   template <class Plan>
@@ -42,6 +43,11 @@ struct ipu_policy : host_policy {
   template <class Job>
   static constexpr diagnostic const& memory_problem() {
     return tiles::memory_problem<typename Job::template in<main_mode<Job>>>;
+  }
+  /// E2110 where sub-steps with the same weights need more together; E3010, E3012, E3046 of one of them.
+  template <class... Jobs>
+  static constexpr diagnostic const& memory_problem_of_steps() {
+    return tiles::memory_problem_of_steps<Jobs...>;
   }
   template <class Sizes>
   static void begin_pass(replica_memory<Sizes>& own, bool trains, int pass, int device, pass_memory& memory) {
@@ -99,7 +105,7 @@ struct ipu_policy : host_policy {
   }
   template <class Plan, std::size_t Parameter, class Range>
   static void update(pass_memory const& memory, optimizer_state const& state, Range const& elements) {
-    // What it rounds follows from the tiles, not from host_policy::update.
+    // Rounding follows from the tiles, not from host_policy::update.
     auto const on_host = [&] { parameter_update<Plan, Parameter>::apply(memory, state, elements); };
     ipu_arithmetic<Plan>::template update<Parameter>(
         memory, state, elements, [&] { ipu_weight_step<Plan, Parameter>::update(memory, state, elements, on_host); });

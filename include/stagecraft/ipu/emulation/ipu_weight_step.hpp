@@ -14,7 +14,7 @@
 
 namespace stagecraft::tiles {
 
-/// What it costs is added to `emulated_device::counted`.
+/// A step of a call on emulated IPUs. Its cost is added to `emulated_device::counted`.
 template <class Plan, int Call, bool Backward>
 struct ipu_step {
   using steps = tile_step<Plan, Call, Backward>;
@@ -55,10 +55,11 @@ void count_addition(pass_memory const& memory, pass_addition const& added) {
   *emulated_device_of(memory).counted += cost_of_addition(added.floats, type, Plan::machine::target);
 }
 
-/// What each costs is added to `emulated_device::counted`. The gradients of a layer's calls have been added up before,
-/// and those of replicas. Checked IPUs carry it out tile by tile, and find the sum in the place of the first call's,
-/// and zeros in those of the others; unless replicas share weights or state, or gradients are accumulated in halves: a
-/// part of a weight stands in the order of the host's layout, and sums in halves are kept in float32 here.
+/// The steps of a weight's update on emulated IPUs. The cost of each is added to `emulated_device::counted`. The
+/// gradients of a layer's calls have been added up before, and those of replicas. Checked IPUs carry it out tile by
+/// tile, and find the sum in the place of the first call's, and zeros in those of the others; unless replicas share
+/// weights or state, or gradients are accumulated in halves: a part of a weight stands in the order of the host's
+/// layout, and sums in halves are kept in float32 here.
 template <class Plan, std::size_t Parameter>
 class ipu_weight_step {
   using job = typename Plan::job;
@@ -79,7 +80,7 @@ class ipu_weight_step {
                       layout::template pack<Parameter>(from, stored(memory, state, tensor));
                   });
   }
-  /// What the weight contributes to norms over all weights.
+  /// Finds the squares that the weight contributes to norms over all weights.
   template <class OnHost>
   static void squares(pass_memory const& memory, state_type const& state, bool is_shared, double* sums,
                       OnHost const& on_host) {
@@ -88,13 +89,13 @@ class ipu_weight_step {
                     if (tensor.role == tensor_role::norm) sums[tensor.index] = static_cast<double>(*from);
                   });
   }
-  /// Its constraint.
+  /// Applies the weight's constraint.
   template <class OnHost>
   static void constraint(pass_memory const& memory, bool is_shared, OnHost const& on_host) {
     run<on_tiles>(lowered_constraint_of<typename job::described, Parameter>, constraint_cost_of<job, Parameter>, memory,
                   {}, is_shared, on_host, pack_into<tensor_role::weight>(memory));
   }
-  /// What a penalty of the user's own adds to its gradient.
+  /// Adds the gradient of a penalty of the user's own to that of the weight.
   template <class OnHost>
   static void penalty(pass_memory const& memory, bool is_shared, OnHost const& on_host) {
     constexpr bool can_run = on_tiles && !scales_penalties;

@@ -20,7 +20,7 @@
 
 namespace stagecraft::tiles {
 
-/// Which tensors of a step its tasks write.
+/// For each tensor of a step: true if its tasks write it.
 constexpr auto written_tensors(lowered_step const& step) {
   std::array<bool, lowered_step::most_tensors> written{};
   for (int k = 0; k < step.task_count; ++k)
@@ -175,7 +175,7 @@ class tile_step {
       std::copy_n(from, tensor.elements, to);
   }
 
-  // In the host's layout, whose offsets count floats, or halves.
+  // The accumulator stands in the host's layout, whose offsets count floats, or halves.
   static void load_accumulator(call_type const& call, int index, float* to) {
     with_constant<call_type::parameter_count>(index, [&]<std::size_t Index>() {
       auto const offset = offset_of_accumulator<Index>();

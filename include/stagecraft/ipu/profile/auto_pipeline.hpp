@@ -27,7 +27,7 @@ namespace stagecraft {
 /// IPU.
 enum class auto_pipeline_priority : unsigned char { cycle, memory };
 
-/// What `auto_pipeline` may choose: how many IPUs, and what is least.
+/// The choices of `auto_pipeline`: the number of IPUs, and the quantity to minimize.
 struct auto_pipeline_options {
   /// The least number of IPUs, one for each stage. From it on, the fewest into whose memory the model fits are taken;
   /// if it fits into none, as many as there may be. With 1, a model that fits into one IPU stays as it is.

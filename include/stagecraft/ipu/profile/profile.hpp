@@ -47,7 +47,9 @@ struct stage_profile {
 template <class Machine>
 inline constexpr diagnostic profile_machine_problem = [] {
   diagnostic problem;
-  if (!is_ipu<Machine>)
+  if (requires { typename Machine::machine_of_rank; })
+    problem.report(3011, "a profile is asked for a cluster, which <stagecraft/mpi/cluster_profile.hpp> has");
+  else if (!is_ipu<Machine>)
     problem.report(3011, "a profile is asked for a machine that does not emulate IPUs; name one such as ipu<>");
   return problem;
 }();
@@ -83,7 +85,7 @@ constexpr bool has_profile() {
 inline constexpr diagnostic no_problem{};
 
 /// Why a job's tensors do not fit into the memory of its machine: E3010, E3012, E3046. Nothing, if there is no profile.
-/// A function template gives it `Asked`, so that the answer is found when the function is called.
+/// A function template passes `Asked`, so that the answer is found when the function is called.
 template <class Job, bool Asked>
 constexpr diagnostic const& problem_of_fit() {
   if constexpr (has_profile<Job>())
@@ -117,7 +119,7 @@ constexpr diagnostic const& profile_problem() {
 /// of streaming memory, while the other tiles compute; an exchange hands on what they have. What is recomputed is done
 /// in the slot before its backward pass. The slot ends with the transfers between IPUs, after a sync. Data from the
 /// host are at hand unless prefetch_data_streams is off: then each transfer waits for the host. The host computes
-/// metrics, behind all this. A long timetable is not gone through: its middle repeats, so that a part of it says the
+/// metrics after all this. A long timetable is not gone through: its middle repeats, so that a part of it says the
 /// time of all of it, exactly. In the weight update, each IPU updates its weights; replicas reduce gradients and gather
 /// results in a ring. Sums of gradients that are offloaded are fetched for the first micro-batch, too.
 ///
@@ -295,6 +297,18 @@ class model_profile {
   static constexpr device_memory_profile const& device(int ipu) { return detail::memory_profiles<Job>[ipu]; }
 };
 
+/// The profile of a job on a machine, and the first rule that prevents it. A specialisation is for machines whose
+/// prices are not those of IPUs alone.
+template <class Machine>
+struct profile_on {
+  template <class Job>
+  using type = model_profile<Job>;
+  template <class Job>
+  static constexpr diagnostic const& problem() {
+    return profile_problem<Job>();
+  }
+};
+
 }  // namespace stagecraft::tiles
 
 namespace stagecraft {
@@ -306,9 +320,9 @@ namespace stagecraft {
 ///     static_assert(profile.fits());
 ///     static_assert(profile.bubble() < 0.2 && profile.exchange_share() < 0.3);
 template <Model M, auto Training, class Machine, execution_mode Mode = detail::mode_of<Training>,
-          class =
-              typename detail::verdict_on<detail::profile_problem<jobs::job_on<M, Training, Machine, Mode>>()>::checked>
-inline constexpr tiles::model_profile<jobs::job_on<M, Training, Machine, Mode>> profile{};
+          class = typename detail::verdict_on<
+              tiles::profile_on<Machine>::template problem<jobs::job_on<M, Training, Machine, Mode>>()>::checked>
+inline constexpr typename tiles::profile_on<Machine>::template type<jobs::job_on<M, Training, Machine, Mode>> profile{};
 
 }  // namespace stagecraft
 

@@ -7,8 +7,7 @@
 
 namespace stagecraft::tiles {
 
-/// By how many elements of its tensor an operand moves on with each index of the convolution, be it a forward pass or a
-/// gradient.
+/// Strides of an operand, in elements of its tensor, for each index of the convolution of a forward pass or a gradient.
 struct convolution_strides {
   struct places {  ///< strides of inputs and outputs
     std::int64_t group = 0, batch = 0, row = 0, column = 0, channel = 0;

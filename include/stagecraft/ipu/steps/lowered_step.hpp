@@ -19,7 +19,7 @@ namespace stagecraft::tiles {
 
 struct task_list_view;
 
-/// What a task does, and on which tensors. For each kind, `cost_of` (ipu/tasks/) says what that costs, and `run`
+/// The work of a task, and its tensors. For each kind, `cost_of` (ipu/tasks/) says what that costs, and `run`
 /// (ipu/tiles/codelets/) does it.
 struct task {
   static constexpr int most_inputs = map_task::most_inputs, most_outputs = 7;
@@ -28,7 +28,7 @@ struct task {
   int input_count = 0;
   int output_count = 0;
   int inputs[most_inputs]{};    ///< tensors of the step, by their numbers
-  int outputs[most_outputs]{};  ///< likewise; one may be an input, too, which is then worked on in place
+  int outputs[most_outputs]{};  ///< numbers of tensors; one may be an input, too, which is then changed in place
   int plan = -1;                ///< number of a planned_product's plan in the step
   operations::formula_view const* formula = nullptr;  ///< an optimizer's step, a loss or a user's activation
   operations::plan_view const* row_plan = nullptr;    ///< the plan of one row of a user's loss

@@ -13,13 +13,13 @@ namespace stagecraft::tiles {
 /// Cycles of one IPU: each compute set and each exchange takes as long as its slowest tile. A sum of costs is the cost
 /// of one task after the other, which need their temporary memory one after the other.
 struct operation_cost {
-  std::int64_t compute_cycles = 0;   ///< in compute sets, of the tile that takes longest in each
-  std::int64_t exchange_cycles = 0;  ///< in exchanges, of the tile that receives most in each
-  std::int64_t sync_cycles = 0;      ///< in the syncs before exchanges
+  std::int64_t compute_cycles = 0;   ///< cycles of compute sets: in each, those of the slowest tile
+  std::int64_t exchange_cycles = 0;  ///< cycles of exchanges: in each, those of the tile that receives most
+  std::int64_t sync_cycles = 0;      ///< cycles of the syncs before exchanges
   std::int64_t flops = 0;            ///< sum over all tiles
   std::int64_t bytes_exchanged = 0;  ///< received by the tile that receives most, in all exchanges
-  std::int64_t exchanges = 0;        ///< how many there are
-  std::int64_t compute_sets = 0;     ///< how many there are
+  std::int64_t exchanges = 0;        ///< number of exchanges
+  std::int64_t compute_sets = 0;     ///< number of compute sets
   std::int64_t temporary_bytes =
       0;  ///< peak of a tile's copies of operands and partial results, without tensors of the step
 

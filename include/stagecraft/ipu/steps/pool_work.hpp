@@ -55,7 +55,7 @@ struct pool_axis {
     std::int64_t upper = 0;
     float weight = 0;
 
-    /// How much of an input is in the output.
+    /// The share of an input in the output, from 0 to 1.
     [[nodiscard]] constexpr float share_of(std::int64_t index) const noexcept {
       return (lower == index ? 1.0F - weight : 0.0F) + (upper == index ? weight : 0.0F);
     }
@@ -150,7 +150,8 @@ struct pool_work {
   [[nodiscard]] constexpr pool_range part_of(int axis, std::int64_t index) const noexcept {
     return {index * part[axis], smaller((index + 1) * part[axis], extent(axis))};
   }
-  /// What a tile makes. Neighbouring tiles have neighbouring channels, then columns, rows and samples.
+  /// The part of the result that a tile computes. Neighbouring tiles have neighbouring channels, then columns, rows and
+  /// samples.
   [[nodiscard]] constexpr pool_box result_of(int tile) const noexcept {
     pool_box box;
     std::int64_t rest = tile;
@@ -161,7 +162,7 @@ struct pool_work {
     return box;
   }
 
-  /// What the tile needs along an axis of the field for some of the result.
+  /// The range of the field along an axis that a tile needs for a range of the result.
   [[nodiscard]] constexpr pool_range needed(int axis, pool_range const& result) const noexcept {
     if (axis == 0 || axis == 3) return result;
     auto const& along = axis == 1 ? shape.rows : shape.columns;

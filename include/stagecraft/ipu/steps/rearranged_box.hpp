@@ -19,7 +19,7 @@ struct box_axes {
 
   [[nodiscard]] constexpr std::int64_t operator[](int axis) const noexcept { return of[axis]; }
   [[nodiscard]] constexpr std::int64_t elements() const noexcept { return of[0] * of[1] * of[2] * of[3]; }
-  /// From an element to the next along an axis, in row-major order.
+  /// Distance from an element to the next along an axis, in row-major order.
   [[nodiscard]] constexpr std::int64_t stride(int axis) const noexcept {
     std::int64_t result = 1;
     for (int i = axis + 1; i < count; ++i) result *= of[i];
@@ -36,7 +36,7 @@ struct rearranged_box {
   box_axes source_stride{0, 0, 0, 0};
   std::int64_t source_first = 0;
 
-  /// Whether all elements of the result are in the box.
+  /// True if all elements of the result are in the box.
   [[nodiscard]] constexpr bool is_whole() const noexcept { return counts.elements() == extents.elements(); }
 
   /// The element of the input that an element of the result is; -1 outside the box.
@@ -52,7 +52,7 @@ struct rearranged_box {
     return source;
   }
 
-  /// How many of the result's elements below `element` are in the box.
+  /// Number of the result's elements below `element` that are in the box.
   [[nodiscard]] constexpr std::int64_t elements_before(std::int64_t element) const noexcept {
     std::int64_t result = 0, rest = element, stride = extents.elements(), inside = counts.elements();
     for (int axis = 0; axis < box_axes::count && rest > 0; ++axis) {
@@ -67,8 +67,8 @@ struct rearranged_box {
     return result;
   }
 
-  /// How many of the elements of the tile with most of them are in the box. That need not be tile 0, if the box does
-  /// not begin there.
+  /// The largest number of elements of one tile that are in the box. That tile need not be tile 0, if the box does not
+  /// begin there.
   [[nodiscard]] constexpr std::int64_t most_on_a_tile(tile_mapping const& mapping) const noexcept {
     if (is_whole()) return mapping.elements_of(0);
     if (is_run()) return most_of_pieces(mapping, elements_outside());
@@ -88,7 +88,7 @@ struct rearranged_box {
   }
 
  private:
-  /// Whether the box is one run of elements of the result.
+  /// True if the box is one run of elements of the result.
   [[nodiscard]] constexpr bool is_run() const noexcept {
     int last = box_axes::count - 1;
     while (last > 0 && counts[last] == extents[last]) --last;
@@ -145,7 +145,8 @@ struct repeated_field {
     return (row * columns + pixel / across) * channels + element % channels;
   }
 
-  /// Where a tile's elements [first, last) of the result fall apart: a piece of a row, whole rows, a piece of a row.
+  /// The whole rows among a tile's elements [first, last) of the result, which are a piece of a row, whole rows, and a
+  /// piece of a row.
   struct pieces {
     std::int64_t whole_first = 0;
     std::int64_t whole_last = 0;
@@ -153,10 +154,11 @@ struct repeated_field {
   [[nodiscard]] constexpr pieces pieces_of(std::int64_t first, std::int64_t last) const noexcept {
     std::int64_t const begin = ceil_div(first, row_length()) * row_length();
     std::int64_t const end = last / row_length() * row_length();
-    // Within a row, or two pieces of neighbouring rows.
+    // If there are no whole rows, the elements are within a row, or two pieces of neighbouring rows.
     return begin <= end ? pieces{begin, end} : pieces{last, last};
   }
-  /// What a tile receives for these elements: each element of the input once for each of the three.
+  /// Number of elements that a tile receives for its elements [first, last): each of the input once for each of the
+  /// three pieces.
   [[nodiscard]] constexpr std::int64_t received(std::int64_t first, std::int64_t last) const noexcept {
     auto const [begin, end] = pieces_of(first, last);
     std::int64_t result = of_row(first, begin) + of_row(end, last);
@@ -166,8 +168,8 @@ struct repeated_field {
     }
     return result;
   }
-  /// What the tile with most receives. The pieces of tiles that begin at the same place of a row of the input, with its
-  /// repetitions, are alike.
+  /// The largest number of elements that one tile receives. The pieces of tiles that begin at the same place of a row
+  /// of the input, with its repetitions, are alike.
   [[nodiscard]] constexpr std::int64_t most_received(tile_mapping const& mapping) const noexcept {
     std::int64_t const period = down * row_length();
     std::int64_t const tiles =

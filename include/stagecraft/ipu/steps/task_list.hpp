@@ -27,15 +27,16 @@ struct tile_loop {
 struct task_list_tensor {
   tile_tensor tensor;
   std::int64_t offset = -1;
-  int given = -1;        ///< which of the tensors of the task that runs the list
-  bool written = false;  ///< whether a task of the list writes it
+  int given = -1;        ///< number among the tensors of the task that runs the list
+  bool written = false;  ///< true if a task of the list writes it
 };
 
 /// Tasks name tensors by their index in `tensors`, and plans by their index in `plans`.
 struct task_list_view {
   tracing::array_view<task_list_tensor const> tensors;
   tracing::array_view<task const> tasks;
-  tracing::array_view<tile_loop const> loops;  ///< by their begin; an inner loop comes after the loop around it
+  tracing::array_view<tile_loop const>
+      loops;  ///< in the order of their begin; an inner loop comes after the loop around it
   tracing::array_view<convolution_shape const> shapes;
   tracing::array_view<convolution_plan const> plans;
   tracing::array_view<std::int64_t const> copies;  ///< where the copies of each task begin

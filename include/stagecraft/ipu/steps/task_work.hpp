@@ -60,7 +60,8 @@ enum class map_function : std::int64_t {
 /// An elementwise task on the tiles where the elements lie: popops.
 struct map_task {
   static constexpr int most_inputs = 13;
-  /// Which element of an operand element e of the result is made of: (e / inner) % count; with a count of 0, e itself.
+  /// The element of an operand that element e of the result is made of: (e / inner) % count; with a count of 0, e
+  /// itself.
   struct reading {
     std::int64_t inner = 1, count = 0;
   };
@@ -91,7 +92,7 @@ enum class rows_function : std::int64_t {
   loss,              ///< prediction, targets, scales -> loss
   loss_gradient      ///< prediction, targets, scales -> loss, gradient
 };
-/// How a loss is priced: tasks/rows.hpp. What tiles compute comes from the loss's `call`.
+/// The price of a loss, as tasks/rows.hpp knows it. What tiles compute comes from the loss's `call`.
 enum class loss_kind : std::int64_t {
   sparse_categorical_crossentropy,
   categorical_crossentropy,
@@ -163,8 +164,8 @@ struct update_task {
 
   update_function function = update_function::optimizer;
   double l1 = 0, l2 = 0;                      ///< factors of the penalty
-  std::int64_t norms = 0;                     ///< how many of the inputs, the last ones, are norms
-  std::int64_t number_of_norm[most_norms]{};  ///< which of the numbers that are given everywhere each of these is
+  std::int64_t norms = 0;                     ///< number of the last inputs that are norms
+  std::int64_t number_of_norm[most_norms]{};  ///< for each norm, its place among the numbers that all tiles have
   std::int64_t is_square = 0;                 ///< whether a norm is still to be squared
   double momentum = 0, rest = 0;
   std::int64_t unbiased = 0, values_per_sample = 1;
@@ -195,7 +196,7 @@ struct own_layer_step {
 };
 /// A layer that is written as a `call`: tasks of all kinds, those of task::list.
 struct traced_tasks {
-  std::int64_t first = 0;  ///< as above
+  std::int64_t first = 0;  ///< the first task that names tensors for this one
 };
 /// Does nothing but name tensors for the task after it.
 struct tensor_names {
@@ -213,7 +214,7 @@ struct tensor_names {
   EACH(pool_work)                 \
   EACH(planned_product) EACH(update_task) EACH(table_parts) EACH(own_layer_step) EACH(traced_tasks)
 
-/// What any task does: one of the structs above.
+/// The work of any task: one of the structs above.
 class task_work {
   enum class kind : unsigned char {
 #define STAGECRAFT_EACH(name) name,

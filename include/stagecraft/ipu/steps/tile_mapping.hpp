@@ -42,7 +42,7 @@ struct weight_mapping {
     return ceil_div(ceil_div(elements_per_tile, parts), convolution_division::kernel_grain) *
            convolution_division::kernel_grain;
   }
-  /// Whether a convolution finds its weights where and as it multiplies them.
+  /// True if a convolution finds its weights where and as it multiplies them.
   [[nodiscard]] constexpr bool serves(convolution_shape const& of, convolution_plan const& by,
                                       convolution_strides const& places) const noexcept {
     return shape == of && strides.weights == places.weights && plan == by;
@@ -51,7 +51,7 @@ struct weight_mapping {
 
 struct weight_mapping;
 
-/// What a tensor is to the step that works on it.
+/// The role of a tensor in a step.
 enum class tensor_role : unsigned char {
   input,   ///< an input of the call, by its position
   output,  ///< the call's output
@@ -131,7 +131,7 @@ struct tile_mapping {
 
 namespace stagecraft::tiles {
 
-/// Whether the elements of two tensors of one size lie side by side on the same tiles.
+/// True if the elements of two tensors of one size lie side by side on the same tiles.
 [[nodiscard]] constexpr bool lie_alike(tile_tensor const& a, tile_tensor const& b, ipu_target const& target) noexcept {
   return a.planned == b.planned &&
          tile_mapping(a, target).elements_per_tile == tile_mapping(b, target).elements_per_tile;

@@ -159,7 +159,7 @@ inline constexpr weight_mapping best_weight_mapping{
     best_plan<Transposed ? Shape.input_gradient() : Shape, Target, Options>,
     Transposed ? convolution_strides::input_gradient(Shape) : convolution_strides::forward(Shape), Target};
 
-/// How the weights of a convolution or matrix product lie, by its plan.
+/// The places of the weights of a convolution or matrix product, by its plan.
 template <convolution_shape Shape, ipu_target Target, poplar_options Options, bool Transposed = false>
 inline constexpr weight_mapping const& weight_mapping_of =
     best_weight_mapping<Shape, target_for_plans(Target), options_for(Shape, Options), Transposed>;

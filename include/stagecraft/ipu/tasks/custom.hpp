@@ -35,7 +35,7 @@ struct named_tensors {
 
   constexpr void add_input(int tensor) { inputs[input_count++] = tensor; }
   constexpr void add_output(int tensor) { outputs[output_count++] = tensor; }
-  /// Whether it is read: an output that is read, too, such as a weight that the layer updates, has one place.
+  /// True if it is read: an output that is read, too, such as a weight that the layer updates, has one place.
   [[nodiscard]] constexpr bool reads(int tensor) const {
     for (int i = 0; i < input_count; ++i)
       if (inputs[i] == tensor) return true;

@@ -75,8 +75,8 @@ class pool_splitter {
                                          last == part.of[1] ? 0 : estimate_of_rows(part, part.of[0] * last));
     return computed + received / 4;
   }
-  /// As popnn's vertices go over windows and rows: a worker has a share of the outputs, in pieces of rows if there is
-  /// not the same number of rows for each.
+  /// Cycles of popnn's vertices, by the order in which they go over windows and rows: a worker has a share of the
+  /// outputs, in pieces of rows if there is not the same number of rows for each.
   [[nodiscard]] constexpr std::int64_t estimate_of_rows(extents const& part, std::int64_t rows) const {
     int const workers = target_.num_worker_contexts;
     std::int64_t const share = ceil_div(rows * part.of[2], workers);

@@ -50,7 +50,7 @@ struct reduce_plan {
   }
   /// Partial results of which one of a share is made.
   [[nodiscard]] constexpr std::int64_t partials_of_part() const noexcept { return ceil_div(partials, parts); }
-  /// What the last reduction finds for each result.
+  /// Number of partial results that the last reduction finds for each result.
   [[nodiscard]] constexpr std::int64_t last_partials() const noexcept { return parts > 1 ? parts : partials; }
   [[nodiscard]] constexpr std::int64_t partial_bytes() const noexcept {
     return is_local ? size_of(dtype::float32) : operands * size_of(type);
@@ -96,7 +96,7 @@ struct reduce_plan {
   work.cycles += reduced_columns(task, from, to, columns, depth, target);
   return work;
 }
-/// What the vertices of a later stage do, which reduce partial results.
+/// The work of the vertices of a later stage, which reduce partial results.
 [[nodiscard]] constexpr vertex_work next_reduction(reduce_function function, dtype to, std::int64_t columns,
                                                    std::int64_t depth, ipu_target const& target) noexcept {
   bool const is_maximum = function == reduce_function::maximum;
@@ -112,24 +112,24 @@ struct reduce_plan {
   return what.function == reduce_function::mean ? scale / static_cast<float>(what.reduced) : scale;
 }
 
-/// What a tile with `piece` elements does with them.
+/// The work of a tile with `piece` elements.
 [[nodiscard]] constexpr vertex_work local_reduction(task const& task, reduce_plan const& plan, std::int64_t piece,
                                                     ipu_target const& target) noexcept {
   auto const function = task.what.as<axis_reduction>().function;
   std::int64_t const blocks = plan.blocks_of(piece);
-  // A block after the other, each with its part of the rows.
+  // One block after the other is reduced, each with its part of the rows.
   std::int64_t const depth = ceil_div(ceil_div(piece, plan.inner), blocks);
   auto const one = first_reduction(function, plan.type, dtype::float32, plan.inner, depth, target);
   return {blocks * one.cycles, piece * (one.flops / (plan.inner * depth))};
 }
-/// What a tile does for `count` partial results of its share.
+/// The work of a tile for `count` partial results of its share.
 [[nodiscard]] constexpr vertex_work share_reduction(task const& task, reduce_plan const& plan, std::int64_t count,
                                                     ipu_target const& target) noexcept {
   auto const function = task.what.as<axis_reduction>().function;
   return plan.is_local ? next_reduction(function, dtype::float32, count, plan.partials_of_part(), target)
                        : first_reduction(function, plan.type, dtype::float32, count, plan.partials_of_part(), target);
 }
-/// What a tile does for `count` results.
+/// The work of a tile for `count` results.
 [[nodiscard]] constexpr vertex_work last_reduction(task const& task, reduce_plan const& plan, std::int64_t count,
                                                    ipu_target const& target) noexcept {
   auto const function = task.what.as<axis_reduction>().function;

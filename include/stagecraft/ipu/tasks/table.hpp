@@ -16,8 +16,8 @@
 
 namespace stagecraft::tiles {
 
-/// How the table is cut: into parts of its rows, and each into parts of its columns. A tile has one of these, and looks
-/// at all numbers. What `parts_of_rows` tiles have found for a number is added up where the result lies.
+/// The division of the table into parts of its rows, and of each into parts of its columns. A tile has one of these,
+/// and looks at all numbers. What `parts_of_rows` tiles have found for a number is added up where the result lies.
 struct table_division : table_parts {
   dtype type = dtype::float32, index_type = dtype::float32;
 

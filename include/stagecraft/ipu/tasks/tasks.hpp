@@ -31,7 +31,7 @@ namespace stagecraft::tiles {
   return task.what.visit([&](auto const& what) { return cost_of(step, task, what, target); });
 }
 
-/// What a lowered step costs on one IPU.
+/// The cost of a lowered step on one IPU.
 struct step_cost {
   operation_cost cost;               ///< the sum over all tasks
   std::int64_t temporary_bytes = 0;  ///< peak of a tile's temporary tensors and the tasks' copies

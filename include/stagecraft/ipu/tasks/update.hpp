@@ -99,7 +99,7 @@ constexpr vertex_work added_sums(task const& task, int tiles, ipu_target const& 
   return work;
 }
 
-/// Whether an operand lies where the first one does; else a tile receives what it needs of it.
+/// True if an operand lies where the first one does; else a tile receives what it needs of it.
 constexpr bool update_reads_own_piece(lowered_step const& step, task const& task, int input, ipu_target const& target) {
   return lie_alike(step.input_of(task), step.input_of(task, input), target);
 }

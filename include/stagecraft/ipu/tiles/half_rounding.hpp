@@ -59,7 +59,7 @@ namespace stagecraft::half_number {
 
 [[nodiscard]] constexpr bool is_infinite(std::uint16_t half) noexcept { return (half & 0x7FFFU) == 0x7C00U; }
 
-/// What an IPU stores in place of infinity, with its sign: NaN, or the largest number.
+/// The number that an IPU stores in place of infinity, with its sign: NaN, or the largest number.
 [[nodiscard]] constexpr std::uint16_t without_infinity(std::uint16_t half, bool nan_on_overflow) noexcept {
   if (!is_infinite(half)) return half;
   return static_cast<std::uint16_t>((half & 0x8000U) | (nan_on_overflow ? 0x7E00U : 0x7BFFU));
@@ -92,7 +92,7 @@ class half_rounding {
   half_rounding& operator=(half_rounding const&) = delete;
   ~half_rounding() { current_ = before_; }
 
-  /// Whether a number was too large since then.
+  /// True if a number was too large since then.
   [[nodiscard]] bool overflowed() const noexcept { return current_.overflowed; }
 
   /// The half that stands for a number.

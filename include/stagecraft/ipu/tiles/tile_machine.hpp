@@ -19,7 +19,7 @@
 
 namespace stagecraft::tiles {
 
-/// What a step finds at run time besides tensors.
+/// The numbers that a step finds at run time besides tensors.
 struct step_values {
   std::uint64_t seed = 1;
   std::uint64_t step = 0;   ///< training steps so far: tells the dropout masks of two steps apart
@@ -28,7 +28,7 @@ struct step_values {
   int accumulated = 0;      ///< micro-batches of this weight update before this one
   std::int64_t update = 1;  ///< number of the weight update, from 1
   float learning_rate = 0;
-  float loss_scale = 1;  ///< by which the loss is multiplied, if that changes
+  float loss_scale = 1;  ///< the factor of the loss, if it changes
   float norms[5]{};      ///< that the weight's optimizer reads and that are not found on its tiles
 };
 
@@ -48,7 +48,7 @@ class tile_machine {
   [[nodiscard]] lowered_step const& step() const { return *step_; }
   [[nodiscard]] step_values const& values() const { return values_; }
   [[nodiscard]] tile_mapping mapping(int tensor) const { return {step_->tensors[tensor], target_}; }
-  /// Where an element of a tensor lies, by its number in row-major order.
+  /// The place of an element of a tensor, by its number in row-major order.
   [[nodiscard]] std::int64_t place_of(int tensor, std::int64_t element) const {
     auto const* const places = places_[tensor];
     return places == nullptr ? element : places->place_of(element);
@@ -66,7 +66,7 @@ class tile_machine {
     return memories_[tile].allocate(elements, type);
   }
 
-  /// On each of the first `tiles` tiles, for as many elements as `elements_of(tile)` says.
+  /// Allocates `elements_of(tile)` elements on each of the first `tiles` tiles.
   template <class ElementsOf>
   [[nodiscard]] std::vector<tile_view> allocate_on(int tiles, dtype type, ElementsOf const& elements_of) {
     std::vector<tile_view> views;
@@ -198,7 +198,7 @@ class tile_machine {
         if (auto const element = element_at(tensor, first + i); element >= 0) values[element] = piece[i];
     }
   }
-  /// What was counted since the last begin_step.
+  /// The cost that was counted since the last begin_step.
   [[nodiscard]] operation_cost const& counted() const { return counted_; }
   /// The end of the highest memory that was used on any tile.
   [[nodiscard]] std::int64_t high_water_mark() const {
@@ -224,7 +224,7 @@ class tile_machine {
   ipu_target target_;
   std::vector<tile_memory> memories_;
   std::vector<tile_view> homes_;
-  std::vector<weight_places const*> places_;  ///< by the step's tensors; null if mapped linearly
+  std::vector<weight_places const*> places_;  ///< one for each of the step's tensors; null if mapped linearly
   std::map<weight_mapping const*, std::unique_ptr<weight_places>> places_by_;
   std::vector<std::int64_t> received_ = std::vector<std::int64_t>(static_cast<std::size_t>(target_.tiles_per_ipu));
   std::vector<std::int64_t> computed_ = std::vector<std::int64_t>(static_cast<std::size_t>(target_.tiles_per_ipu));

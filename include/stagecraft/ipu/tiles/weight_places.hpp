@@ -103,7 +103,7 @@ class convolution_elements {
     return strides_.weights(group, row, column, of.channel, out);
   }
 
-  /// What an input channel was before the kernel was expanded.
+  /// The place of an input channel before the kernel was expanded.
   struct kernel_place {
     std::int64_t row = 0, column = 0, channel = 0;
     bool exists = false;

@@ -88,7 +88,7 @@ class formula_vertices {
   [[nodiscard]] constexpr bool is_zero(int i) const {
     return step_of(i).from == operations::formula_source::constant && step_of(i).value == 0;
   }
-  /// Whether a vertex may write to the place of a number.
+  /// True if a vertex may write to the place of a number.
   [[nodiscard]] constexpr bool writes(int i) const {
     return writes_given_ || step_of(i).from != operations::formula_source::place;
   }
@@ -141,7 +141,8 @@ class formula_vertices {
         unary(unary_of(step.apply), type);
       if (step.apply == function::softplus) unary(vertices::unary_operation::exponent, type);
     } else if (step.apply == function::select) {
-      // As a product with 1 or 0, and a sum if neither side is 0: popops' Select has no estimate of its own.
+      // The price is that of a product with 1 or 0, and of a sum if neither side is 0: popops' Select has no estimate
+      // of its own.
       int const chosen = is_zero(b) ? c : b;
       type = add_binary(vertices::binary_operation::multiply, a, chosen, writes(chosen));
       if (!is_zero(b) && !is_zero(c)) add_to(type, c);

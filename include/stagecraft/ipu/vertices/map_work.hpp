@@ -17,7 +17,7 @@
 
 namespace stagecraft::tiles {
 
-/// How a tile reads an operand of an elementwise task (map_operand).
+/// A tile's way to read an operand of an elementwise task (map_operand).
 struct map_read {
   dtype type = dtype::float32;
   std::int64_t inner = 1;
@@ -146,7 +146,7 @@ struct map_work {
   }
 };
 
-/// Whether a relu is that of popnn.
+/// True if a relu is that of popnn.
 [[nodiscard]] constexpr bool is_plain_relu(activation const& function) noexcept {
   return function.alpha == 0 && function.max_value < 0 && function.threshold == 0;
 }

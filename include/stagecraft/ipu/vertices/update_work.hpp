@@ -14,11 +14,11 @@
 
 namespace stagecraft::tiles {
 
-/// How many operands have an element for each of the weight's.
+/// Number of operands that have an element for each of the weight's.
 constexpr int weight_operands(task const& task) {
   return task.input_count - static_cast<int>(task.what.as<update_task>().norms);
 }
-/// Whether a norm is that of an operand as it is.
+/// True if a norm is that of an operand as it is.
 constexpr bool is_norm_of_operand(task const& task) {
   return task.formula->steps[task.formula->results[0]].from == operations::formula_source::place;
 }

@@ -183,7 +183,7 @@ inline constexpr long long convolution_filter_gradient_workspace =
         : 0;
 
 /// dw (+)= the gradient of the filters. x: Batch x input and dy: Batch x output of the shape, channels last; up to a
-/// register behind dy's end may be read. dw: packed_filter<Shape, Arch>, whose padding must be 0 and stays 0.
+/// register after dy's end may be read. dw: packed_filter<Shape, Arch>, whose padding must be 0 and stays 0.
 template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture,
           class Terms = detail::float_terms>
 void convolution_filter_gradient(float const* x, float const* dy, [[maybe_unused]] float* workspace, float* dw,

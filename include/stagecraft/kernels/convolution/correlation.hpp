@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sliding products behind convolutions and their input's gradients: every pixel of a result is the sum, over the
+// The sliding products of convolutions and their input's gradients: every pixel of a result is the sum, over the
 // taps that meet the source, of a row of channels times a packed matrix. The part of the kernel that each output sees
 // is found at compile time, so that no zeros are copied around an input, and none are multiplied. Private to the
 // kernels.

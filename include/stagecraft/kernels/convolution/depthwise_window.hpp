@@ -192,7 +192,7 @@ template <class Arch>
   return (rows + groups - 1) / groups;
 }
 
-/// Pixels of the gradient that stay in registers beside so many sums.
+/// Number of the gradient's pixels that stay in registers beside `sums` sums.
 template <class Arch>
 [[nodiscard]] consteval int most_group_results(int sums) {
   int const most = vector_registers<Arch>() - scratch_registers<Arch>() - 1 - sums;

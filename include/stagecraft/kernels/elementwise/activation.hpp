@@ -195,7 +195,7 @@ struct fast_activation_epilogue {
 };
 
 /// An epilogue that makes the gradient of f(x) the gradient of x: y holds f(x), for activations whose gradient needs
-/// nothing else. Up to a register behind the end of y may be read.
+/// nothing else. Up to a register after the end of y may be read.
 template <activation Act, class Arch = default_architecture>
 struct activation_gradient_epilogue {
   static_assert(!Act.gradient_needs_input());

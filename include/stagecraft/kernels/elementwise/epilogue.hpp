@@ -32,7 +32,7 @@ struct bias_epilogue {
   }
 };
 
-/// Adds residual[element]: the same place of another tensor with the result's shape, of which up to a register behind
+/// Adds residual[element]: the same place of another tensor with the result's shape, of which up to a register after
 /// its end may be read. It may be the result itself, if nothing is stored there before the sums are complete.
 struct residual_epilogue {
   float const* residual;

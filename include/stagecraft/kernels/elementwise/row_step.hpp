@@ -186,7 +186,7 @@ class row_groups {
     row_step step;
     bool first_trip_only;
     int moved;              ///< -1: nothing; 0: y; 1: the first operand..., whose memory no other step uses
-    std::int64_t per_trip;  ///< ...by so many floats
+    std::int64_t per_trip;  ///< floats by which that moves with each trip
   };
   /// The result of repeating a group: the position at which a later trip goes on.
   struct outcome {

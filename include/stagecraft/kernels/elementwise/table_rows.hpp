@@ -17,7 +17,7 @@ struct table_indices {
 
   float const* indices = nullptr;
   std::int64_t count = 0, rows = 0, width = 1;
-  bool are_whole = false;  ///< whether the indices are int32, by their bits
+  bool are_whole = false;  ///< true if the indices are int32, by their bits
 
   /// The row that index k names; -1 if there is none with this number.
   [[nodiscard]] std::int64_t row(std::int64_t k) const {

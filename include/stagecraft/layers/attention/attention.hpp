@@ -52,10 +52,10 @@ namespace stagecraft::layers {
 /// Keras's keyword arguments of Attention and AdditiveAttention.
 template <bool UseScale>
 struct dense_attention_options {
-  bool use_scale = UseScale;  ///< whether scores are multiplied by a weight, `scale`
-  bool causal = false;        ///< whether a place of the query sees only the places of the value that are not after it
+  bool use_scale = UseScale;  ///< true if scores are multiplied by a weight, `scale`
+  bool causal = false;        ///< true if a place of the query sees only the places of the value that are not after it
   float dropout = 0;          ///< the share of the attention's weights that training sets to 0
-  bool return_attention_scores = false;  ///< whether the attention's weights are a second output
+  bool return_attention_scores = false;  ///< true if the attention's weights are a second output
 #include <stagecraft/layers/common_options.hpp>
 };
 

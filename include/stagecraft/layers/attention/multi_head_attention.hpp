@@ -86,7 +86,7 @@ struct multi_head_attention_options {
   int value_dim = 0;
   /// The share of the attention's weights that training sets to 0.
   float dropout = 0;
-  /// Whether the four products have weights `bias`.
+  /// True if the four products have weights `bias`.
   bool use_bias = true;
   /// The length of the result's last axis; 0: the length of the query's.
   int output_shape = 0;
@@ -107,11 +107,11 @@ struct multi_head_attention_options {
   constraint kernel_constraint = {};
   /// The constraint on the biases after each update: non_neg, max_norm and the like.
   constraint bias_constraint = {};
-  /// Whether a place of the query sees only the places of the value that are not after it.
+  /// True if a place of the query sees only the places of the value that are not after it.
   bool use_causal_mask = false;
-  /// Whether the last input is a mask (places of the query, places of the value): 1 where a place may be seen, else 0.
+  /// True if the last input is a mask (places of the query, places of the value): 1 where a place may be seen, else 0.
   bool attention_mask = false;
-  /// Whether the attention's weights (num_heads, places of the query, places of the value) are a second output.
+  /// True if the attention's weights (num_heads, places of the query, places of the value) are a second output.
   bool return_attention_scores = false;
   /// The number of steps before a call's that each step sees: their keys and values are kept from call to call, as a
   /// stateful layer keeps its states. 0: none.

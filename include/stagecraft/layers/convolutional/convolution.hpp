@@ -21,7 +21,7 @@ struct convolution_options {
   /// The distance between neighbouring elements of the window; 1: there are no gaps.
   Size dilation_rate = 1;
   int groups = 1;  ///< number of convolutions side by side, each with its own channels and filters
-  /// Whether the layer has weights `bias`, one per output channel, which are added to the result.
+  /// True if the layer has weights `bias`, one per output channel, which are added to the result.
   bool use_bias = true;
   /// The values that the kernel begins with.
   initializer kernel_initializer = initializers::glorot_uniform{};
@@ -37,7 +37,7 @@ struct convolution_options {
   constraint kernel_constraint = {};
   /// The constraint on the bias after each update: non_neg, max_norm and the like.
   constraint bias_constraint = {};
-  /// Whether a causal layer along one axis keeps the steps before the next call's: see conv1d.
+  /// True if a causal layer along one axis keeps the steps before the next call's: see conv1d.
   bool stateful = false;
 #include <stagecraft/layers/common_options.hpp>
 };

@@ -51,7 +51,7 @@ struct convolution_layer : layer<Derived> {
   [[nodiscard]] static constexpr int width_of(shape const& in) { return in[in.rank() - 2]; }
   [[nodiscard]] static constexpr int height_of(shape const& in) { return is_2d ? in[in.rank() - 3] : 1; }
 
-  /// Whether the layer keeps steps of its input from call to call. Its windows then lie inside the input that
+  /// True if the layer keeps steps of its input from call to call. Its windows then lie inside the input that
   /// follows them.
   [[nodiscard]] constexpr bool is_stateful() const {
     if constexpr (requires { options.stateful; })
@@ -75,7 +75,7 @@ struct convolution_layer : layer<Derived> {
     this->take_base_options(options);
   }
 
-  /// Whether the options and the number of axes are valid. With `more_axes`, axes before the image's count as batch.
+  /// True if the options and the number of axes are valid. With `more_axes`, axes before the image's count as batch.
   [[nodiscard]] constexpr bool check_options(auto& ops, auto x, bool more_axes = false) const {
     int const rank = x.rank() - 1;
     if (least(kernel_size) < 1)
@@ -114,7 +114,7 @@ struct convolution_layer : layer<Derived> {
   [[nodiscard]] constexpr tracing::parameter_layout layout_of_matrix() const {
     return runs_by_operations() ? tracing::parameter_layout::plain : tracing::parameter_layout::matrix;
   }
-  /// Whether each channel can become `multiplier` channels: E1036.
+  /// True if each channel can become `multiplier` channels: E1036.
   [[nodiscard]] static constexpr bool check_multiplier(auto& ops, auto x, int multiplier) {
     if (multiplier >= 1 && 1LL * multiplier * x.length(-1) <= shape::longest) return true;
     if (multiplier < 1)
@@ -124,7 +124,7 @@ struct convolution_layer : layer<Derived> {
                 " channels");
     return false;
   }
-  /// Whether the window fits into the input: E1034.
+  /// True if the window fits into the input: E1034.
   [[nodiscard]] constexpr bool check_window(auto& ops, shape const& in) const {
     auto const along = columns(width_of(in)), down = rows(height_of(in));
     if (along.output() > 0 && down.output() > 0) return true;

@@ -14,7 +14,7 @@ template <class Size>
 struct locally_connected_options {
   Size strides = 1;                                          ///< how far the window moves from one output to the next
   stagecraft::padding padding = stagecraft::padding::valid;  ///< `valid` alone: windows lie inside the input
-  bool use_bias = true;  ///< whether the layer has weights `bias`, one per output, which are added to the result
+  bool use_bias = true;  ///< true if the layer has weights `bias`, one per output, which are added to the result
   initializer kernel_initializer = initializers::glorot_uniform{};  ///< the values that the kernel begins with
   initializer bias_initializer = initializers::zeros{};             ///< the values that the bias begins with
   regularizer kernel_regularizer = {};  ///< a penalty on the kernel that is added to the loss: l1, l2 or both

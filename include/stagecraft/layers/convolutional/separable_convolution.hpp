@@ -19,7 +19,7 @@ struct depthwise_conv2d_options {
   int depth_multiplier = 1;  ///< outputs per channel
   /// The distance between neighbouring elements of the window; 1: there are no gaps.
   size_2d dilation_rate = 1;
-  /// Whether the layer has weights `bias`, one per output channel, which are added to the result.
+  /// True if the layer has weights `bias`, one per output channel, which are added to the result.
   bool use_bias = true;
   /// The values that the depthwise kernel begins with.
   initializer depthwise_initializer = initializers::glorot_uniform{};
@@ -102,7 +102,7 @@ struct separable_convolution_options {
   /// The distance between neighbouring elements of the window; 1: there are no gaps.
   Size dilation_rate = 1;
   int depth_multiplier = 1;  ///< channels between the two steps, per channel of the input
-  /// Whether the layer has weights `bias`, one per output channel, which are added to the result.
+  /// True if the layer has weights `bias`, one per output channel, which are added to the result.
   bool use_bias = true;
   /// The values that the depthwise kernel begins with.
   initializer depthwise_initializer = initializers::glorot_uniform{};
@@ -124,7 +124,7 @@ struct separable_convolution_options {
   constraint pointwise_constraint = {};
   /// The constraint on the bias after each update: non_neg, max_norm and the like.
   constraint bias_constraint = {};
-  /// Whether a causal layer along one axis keeps the steps before the next call's: see conv1d.
+  /// True if a causal layer along one axis keeps the steps before the next call's: see conv1d.
   bool stateful = false;
 #include <stagecraft/layers/common_options.hpp>
 };

@@ -20,7 +20,7 @@ struct transposed_convolution_options {
   stagecraft::padding padding = stagecraft::padding::valid;
   Size output_padding = -1;  ///< Keras's None by default
   Size dilation_rate = 1;    ///< the distance between neighbouring elements of the window; 1: there are no gaps
-  bool use_bias = true;      ///< whether the layer has weights `bias`, one per filter, which are added to the result
+  bool use_bias = true;      ///< true if the layer has weights `bias`, one per filter, which are added to the result
   initializer kernel_initializer = initializers::glorot_uniform{};  ///< the values that the kernel begins with
   initializer bias_initializer = initializers::zeros{};             ///< the values that the bias begins with
   regularizer kernel_regularizer = {};  ///< a penalty on the kernel that is added to the loss: l1, l2 or both
@@ -93,7 +93,7 @@ struct conv2d_transpose_options {
   size_2d output_padding = no_output_padding;  ///< Keras's None by default
   /// The distance between neighbouring elements of the window; 1: there are no gaps.
   size_2d dilation_rate = 1;
-  /// Whether the layer has weights `bias`, one per output channel, which are added to the result.
+  /// True if the layer has weights `bias`, one per output channel, which are added to the result.
   bool use_bias = true;
   /// The values that the kernel begins with.
   initializer kernel_initializer = initializers::glorot_uniform{};

@@ -15,7 +15,7 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of Dense.
 struct dense_options {
-  /// Whether the layer has weights `bias`, one per unit, which are added to the result.
+  /// True if the layer has weights `bias`, one per unit, which are added to the result.
   bool use_bias = true;
   /// The values that the kernel begins with.
   initializer kernel_initializer = initializers::glorot_uniform{};

@@ -20,7 +20,7 @@ struct embedding_options {
   regularizer activity_regularizer = {};
   /// The constraint on the table after each update: non_neg, max_norm and the like.
   constraint embeddings_constraint = {};
-  /// Whether 0 is no word, but fills up sequences: later layers leave such steps out, as after `masking`.
+  /// True if 0 is no word, but fills up sequences: later layers leave such steps out, as after `masking`.
   bool mask_zero = false;
   /// Number of parts of the table that are looked up one after the other, with less memory on an IPU: Graphcore's
   /// option.

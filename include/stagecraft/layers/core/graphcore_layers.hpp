@@ -28,7 +28,7 @@ namespace stagecraft::layers {
 /// Graphcore's keyword arguments of SerialDense after the positional ones.
 struct serial_dense_options {
   stagecraft::activation activation = linear;  ///< the function of the sums
-  bool use_bias = true;  ///< whether the layer has weights `bias`, one per unit, which are added to the products
+  bool use_bias = true;  ///< true if the layer has weights `bias`, one per unit, which are added to the products
   initializer kernel_initializer = initializers::glorot_uniform{};  ///< the values that the kernel begins with
   initializer bias_initializer = initializers::zeros{};             ///< the values that the bias begins with
   regularizer kernel_regularizer = {};  ///< a penalty on the kernel that is added to the loss: l1, l2 or both

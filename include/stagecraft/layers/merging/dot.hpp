@@ -10,7 +10,7 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of Dot.
 struct dot_options {
-  bool normalize = false;  ///< whether both inputs are divided by their lengths along the axis first: cosines
+  bool normalize = false;  ///< true if both inputs are divided by their lengths along the axis first: cosines
 #include <stagecraft/layers/common_options.hpp>
 };
 

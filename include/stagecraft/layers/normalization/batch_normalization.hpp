@@ -17,9 +17,9 @@ struct batch_normalization_options {
   double momentum = 0.99;  ///< a double, since its difference from 1 counts
   /// A small number that is added to the variance, so that nothing is divided by 0.
   float epsilon = 1e-3F;
-  /// Whether the layer has weights `beta`, which are added to the result.
+  /// True if the layer has weights `beta`, which are added to the result.
   bool center = true;
-  /// Whether the layer has weights `gamma`, which the result is multiplied by.
+  /// True if the layer has weights `gamma`, which the result is multiplied by.
   bool scale = true;
   /// The values that `beta` begins with.
   initializer beta_initializer = initializers::zeros{};
@@ -50,7 +50,7 @@ struct batch_normalization_options {
 /// cases, and for the output always, it is the variance of n.
 ///
 /// If `trainable` is false, the layer works as in prediction while the model is trained: it uses its moving statistics,
-/// which do not change.
+/// which do not change. It does so, too, inside of a layer of one's own that is frozen.
 ///
 /// Shape unchanged. Weights: gamma, beta, moving_mean, moving_variance (channels each). Cost: 2 FLOPs per element.
 /// Errors: E1050 axis; E1052 momentum; E1053 epsilon. Definition: Keras API, layers/normalization_layers.
@@ -82,7 +82,7 @@ struct batch_normalization : layer<batch_normalization> {
     return options.axis < 0 ? in.rank() + options.axis : options.axis - 1;
   }
   [[nodiscard]] constexpr int channels(shape const& in) const { return in[shape_axis(in)]; }
-  /// Whether moving_variance gathers the unbiased variance.
+  /// True if moving_variance gathers the unbiased variance.
   [[nodiscard]] constexpr bool moves_unbiased_variance(shape const& in) const {
     int const along = shape_axis(in);
     return (in.rank() == 3 || in.rank() == 4) && (along == 0 || along == in.rank() - 1);
@@ -128,7 +128,7 @@ struct batch_normalization : layer<batch_normalization> {
       beside.push_back(axis == along ? in[axis] : 1);
       if (axis != along) others.axes[others.count++] = axis + 1;
     }
-    bool const looks_at_batch = ops.training() && trainable;
+    bool const looks_at_batch = ops.training() && trainable && !ops.is_frozen();
     auto const mean = looks_at_batch ? ops.mean(x, others) : ops.reshape(moving_mean, beside);
     auto const centred = x - mean;
     auto const variance = looks_at_batch ? ops.mean(square(centred), others) : ops.reshape(moving_variance, beside);

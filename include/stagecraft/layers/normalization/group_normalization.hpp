@@ -99,8 +99,8 @@ struct group_normalization : layer<group_normalization> {
 /// Graphcore's keyword arguments of InstanceNormalization.
 struct instance_normalization_options {
   int axis = -1;          ///< the axis of the channels, Graphcore's channels_axis; negative numbers count from the end
-  bool center = true;     ///< whether the layer has weights `beta`, which are added to the result
-  bool scale = true;      ///< whether the layer has weights `gamma`, which the result is multiplied by
+  bool center = true;     ///< true if the layer has weights `beta`, which are added to the result
+  bool scale = true;      ///< true if the layer has weights `gamma`, which the result is multiplied by
   float epsilon = 1e-3F;  ///< a small number that is added to the variance, so that nothing is divided by 0
   initializer beta_initializer = initializers::zeros{};  ///< the values that `beta` begins with
   initializer gamma_initializer = initializers::ones{};  ///< the values that `gamma` begins with

@@ -51,7 +51,7 @@ struct layer_normalization : layer<layer_normalization> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  /// Whether `axis` names the last axes, in any order, so that each row of a sample is normalized.
+  /// True if `axis` names the last axes, in any order, so that each row of a sample is normalized.
   [[nodiscard]] constexpr bool normalizes_rows(shape const& in) const {
     for (int const axis : options.axis)
       if (place_of(axis, in) < in.rank() - options.axis.count) return false;

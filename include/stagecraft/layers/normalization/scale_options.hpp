@@ -4,9 +4,9 @@
 
 /// A small number that is added to the variance, so that nothing is divided by 0.
 float epsilon = 1e-3F;
-/// Whether the layer has weights `beta`, which are added to the result.
+/// True if the layer has weights `beta`, which are added to the result.
 bool center = true;
-/// Whether the layer has weights `gamma`, which the result is multiplied by.
+/// True if the layer has weights `gamma`, which the result is multiplied by.
 bool scale = true;
 /// The values that `beta` begins with.
 initializer beta_initializer = initializers::zeros{};

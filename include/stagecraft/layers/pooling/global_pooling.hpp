@@ -11,7 +11,7 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of the global pooling layers.
 struct global_pooling_options {
-  bool keepdims = false;  ///< whether the reduced axes stay, with length 1
+  bool keepdims = false;  ///< true if the reduced axes stay, with length 1
 #include <stagecraft/layers/common_options.hpp>
 };
 

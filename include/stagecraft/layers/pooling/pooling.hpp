@@ -20,7 +20,7 @@ struct pooling_options {
   Size strides = 0;  ///< 0, like Keras's None: the size of the pool
   /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
   stagecraft::padding padding = padding::valid;
-  /// Whether a layer along one axis keeps the steps before the next call's: see max_pooling1d.
+  /// True if a layer along one axis keeps the steps before the next call's: see max_pooling1d.
   bool stateful = false;
 #include <stagecraft/layers/common_options.hpp>
 };

@@ -14,7 +14,7 @@ namespace stagecraft::layers {
 struct resizing_options {
   /// How pixels are computed from those of the input.
   stagecraft::interpolation interpolation = interpolation::bilinear;
-  /// Whether the largest part in the middle with the new size's aspect ratio is cut out first, so that nothing is
+  /// True if the largest part in the middle with the new size's aspect ratio is cut out first, so that nothing is
   /// stretched.
   bool crop_to_aspect_ratio = false;
 #include <stagecraft/layers/common_options.hpp>

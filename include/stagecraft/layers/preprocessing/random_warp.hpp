@@ -185,7 +185,7 @@ struct random_zoom : random_warp_layer<random_zoom> {
       "3, ...}}"sv;
 
   factor_range height_factor, width_factor;
-  bool keeps_shapes = true;  ///< whether both axes have one number
+  bool keeps_shapes = true;  ///< true if both axes have one number
   using arguments = argument_list<&random_zoom::height_factor, &random_zoom::width_factor>;
 
   constexpr explicit random_zoom(factor_range const& both, random_warp_options const& options_ = {})

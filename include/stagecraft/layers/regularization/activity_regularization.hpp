@@ -22,7 +22,7 @@ struct activity_penalty : layer<activity_penalty> {
 
   float l1 = 0;         ///< the factor of the sum of absolute values
   float l2 = 0;         ///< the factor of the sum of squares
-  bool is_mean = true;  ///< whether it is the mean of x, in place of the sums
+  bool is_mean = true;  ///< true if it is the mean of x, in place of the sums
 
   constexpr activity_penalty() = default;
   constexpr activity_penalty(float l1_, float l2_) : l1(l1_), l2(l2_), is_mean(false) {}

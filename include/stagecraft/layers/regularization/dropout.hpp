@@ -10,7 +10,7 @@
 
 namespace stagecraft::layers::detail {
 
-/// Whether noise of this shape can be broadcast to the shape of an input; an empty shape always can.
+/// True if noise of this shape can be broadcast to the shape of an input; an empty shape always can.
 constexpr bool noise_fits(auto const& x, shape const& noise) {
   if (noise.rank() == 0) return true;
   bool fits = x.rank() == noise.rank() + 1;

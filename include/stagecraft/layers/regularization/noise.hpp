@@ -45,7 +45,7 @@ struct noise_layer : layer<Derived> {
   }
 
  protected:
-  /// Whether Derived's other options fit the input.
+  /// True if Derived's other options fit the input.
   static constexpr bool fits(auto&, auto) { return true; }
 };
 

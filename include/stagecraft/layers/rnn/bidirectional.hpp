@@ -52,7 +52,7 @@ struct bidirectional : recurrent_layer<layer<bidirectional<Recurrent, Backward>>
 
   Recurrent recurrent;
   Backward backward;                ///< Keras's `backward_layer`
-  bool has_backward_layer = false;  ///< whether it was given
+  bool has_backward_layer = false;  ///< true if it was given
   bidirectional_options options;
 
   constexpr explicit bidirectional(Recurrent const& recurrent_, bidirectional_options const& options_ = {})

@@ -23,7 +23,7 @@ struct conv_lstm_options {
   Size dilation_rate = 1;                    ///< the distance between neighbouring elements of the window over inputs
   stagecraft::activation activation = tanh;  ///< the activation of new states
   stagecraft::activation recurrent_activation = hard_sigmoid;       ///< the activation of the gates
-  bool use_bias = true;                                             ///< whether the layer has weights `bias`
+  bool use_bias = true;                                             ///< true if the layer has weights `bias`
   initializer kernel_initializer = initializers::glorot_uniform{};  ///< the values that the kernel begins with
   /// The values that the recurrent kernel begins with.
   initializer recurrent_initializer = initializers::orthogonal{};
@@ -38,10 +38,10 @@ struct conv_lstm_options {
   constraint kernel_constraint = {};     ///< the constraint on the kernel after each update
   constraint recurrent_constraint = {};  ///< the constraint on the recurrent kernel after each update
   constraint bias_constraint = {};       ///< the constraint on the bias after each update
-  bool return_sequences = false;         ///< whether the result is the output of all steps, or of the last one
-  bool return_state = false;  ///< whether the states after the last step are outputs as well, after the result
-  bool go_backwards = false;  ///< whether to begin at the end; a sequence has the order of the steps that were made
-  bool stateful = false;      ///< whether a batch begins with the states after the one before: see recurrent_layer
+  bool return_sequences = false;         ///< true if the result is the output of all steps, or of the last one
+  bool return_state = false;  ///< true if the states after the last step are outputs as well, after the result
+  bool go_backwards = false;  ///< true if to begin at the end; a sequence has the order of the steps that were made
+  bool stateful = false;      ///< true if a batch begins with the states after the one before: see recurrent_layer
   float dropout = 0;  ///< the share of the inputs' elements that training sets to 0, the same ones in all steps of time
   float recurrent_dropout = 0;  ///< the share of the state's elements that training sets to 0
 #include <stagecraft/layers/common_options.hpp>

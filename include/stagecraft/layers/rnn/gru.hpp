@@ -54,7 +54,7 @@ struct gru_options {
 #include <stagecraft/layers/rnn/recurrent_initializers.hpp>
 
 #include <stagecraft/layers/rnn/recurrent_options.hpp>
-  /// Whether the reset gate comes after the product with the recurrent kernel, which then has a bias of its own.
+  /// True if the reset gate comes after the product with the recurrent kernel, which then has a bias of its own.
   bool reset_after = true;
   /// Graphcore's `options` of a PopnnGRU: on emulated IPUs they override the machine's and the stage's options of
   /// products in forward steps. Errors: E3004, E3005.
@@ -117,7 +117,7 @@ struct gru_cell_options {
 #include <stagecraft/layers/rnn/recurrent_initializers.hpp>
 
 #include <stagecraft/layers/rnn/cell_options.hpp>
-  bool reset_after = true;  ///< whether the reset gate acts on the product with the recurrent kernel, or before it
+  bool reset_after = true;  ///< true if the reset gate acts on the product with the recurrent kernel, or before it
 };
 
 /// A step of a gated recurrent unit, for rnn: tf.keras.layers.GRUCell.

@@ -36,7 +36,7 @@ struct lstm_options {
   /// The activation of the gates.
   stagecraft::activation recurrent_activation = sigmoid;
 #include <stagecraft/layers/rnn/recurrent_initializers.hpp>
-  /// Whether the bias of the forget gate begins with ones, whatever bias_initializer says.
+  /// True if the bias of the forget gate begins with ones, whatever bias_initializer says.
   bool unit_forget_bias = true;
 #include <stagecraft/layers/rnn/recurrent_options.hpp>
   /// Graphcore's `options` of a PopnnLSTM: on emulated IPUs they override the machine's and the stage's options of
@@ -99,7 +99,7 @@ struct lstm_cell_options {
   stagecraft::activation activation = tanh;               ///< the activation of new states
   stagecraft::activation recurrent_activation = sigmoid;  ///< the activation of the gates
 #include <stagecraft/layers/rnn/recurrent_initializers.hpp>
-  bool unit_forget_bias = true;  ///< whether the forget gate's bias begins with ones, whatever bias_initializer says
+  bool unit_forget_bias = true;  ///< true if the forget gate's bias begins with ones, whatever bias_initializer says
 #include <stagecraft/layers/rnn/cell_options.hpp>
 };
 

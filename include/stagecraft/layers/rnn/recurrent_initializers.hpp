@@ -2,7 +2,7 @@
 // Options that recurrent layers and cells share: the bias, and the values that their weights begin with.
 // Read again each time, inside the braces of a struct: see layers/common_options.hpp.
 
-/// Whether there is a weight `bias`, which is added to the products.
+/// True if there is a weight `bias`, which is added to the products.
 bool use_bias = true;
 /// The values that the kernel begins with.
 initializer kernel_initializer = initializers::glorot_uniform{};

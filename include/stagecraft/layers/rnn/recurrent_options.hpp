@@ -20,11 +20,11 @@ constraint bias_constraint = {};
 float dropout = 0;
 /// The share of the state's elements that training sets to 0 before the product with the recurrent kernel.
 float recurrent_dropout = 0;
-/// Whether the result is the output of all steps, or of the last one.
+/// True if the result is the output of all steps, or of the last one.
 bool return_sequences = false;
-/// Whether the states after the last step are outputs as well, after the result.
+/// True if the states after the last step are outputs as well, after the result.
 bool return_state = false;
-/// Whether to begin at the end; a sequence has the order of the steps that were made.
+/// True if to begin at the end; a sequence has the order of the steps that were made.
 bool go_backwards = false;
-/// Whether a batch begins with the states after the one before: see recurrent_layer.
+/// True if a batch begins with the states after the one before: see recurrent_layer.
 bool stateful = false;

@@ -93,10 +93,10 @@ namespace layers {
 
 /// Keras's keyword arguments of RNN after the cell.
 struct rnn_options {
-  bool return_sequences = false;  ///< whether the result is the output of all steps, or of the last one
-  bool return_state = false;      ///< whether the states after the last step are outputs as well, after the result
-  bool go_backwards = false;      ///< whether to begin at the end; a sequence has the order of the steps that were made
-  bool stateful = false;          ///< whether a batch begins with the states after the one before: see recurrent_layer
+  bool return_sequences = false;  ///< true if the result is the output of all steps, or of the last one
+  bool return_state = false;      ///< true if the states after the last step are outputs as well, after the result
+  bool go_backwards = false;      ///< true if to begin at the end; a sequence has the order of the steps that were made
+  bool stateful = false;          ///< true if a batch begins with the states after the one before: see recurrent_layer
 #include <stagecraft/layers/common_options.hpp>
 };
 

@@ -15,7 +15,7 @@ namespace stagecraft::pipeline {
 /// A stage as a timetable sees it.
 struct placed_stage {
   int device = 0;
-  /// Whether it works in the slots of the stage before it, which is on another device: Graphcore's list of functions in
+  /// True if it works in the slots of the stage before it, which is on another device: Graphcore's list of functions in
   /// place of a stage.
   bool is_beside = false;
 };
@@ -179,12 +179,12 @@ class timetable {
       if (place(next) > place(pass) && device_of_pass(next) != device_of_pass(pass)) return true;
     return false;
   }
-  /// Whether a stage's forward steps are carried out again before its backward steps. The last stage's are not, except
+  /// True if a stage's forward steps are carried out again before its backward steps. The last stage's are not, except
   /// what lies before its last recomputation checkpoint, which is no step of its own here.
   [[nodiscard]] constexpr bool recomputes(int stage) const {
     return recomputation_ != recomputation_mode::none && stage + 1 < stages_;
   }
-  /// Whether it does so in the slot before that of the backward pass.
+  /// True if it does so in the slot before that of the backward pass.
   [[nodiscard]] constexpr bool recomputes_ahead(int stage) const {
     if (recomputation_ != recomputation_mode::recompute_then_backpropagate || schedule_ == schedule::sequential ||
         !recomputes(stage))
@@ -320,7 +320,7 @@ class timetable {
       depth = rotations_.most_started_in(distance + 1);
     return depth < micro_batches_ ? depth : micro_batches_;
   }
-  /// Whether a pass over a micro-batch comes before another pass over another one: in an earlier slot, or in the same
+  /// True if a pass over a micro-batch comes before another pass over another one: in an earlier slot, or in the same
   /// slot, but earlier on the same device.
   [[nodiscard]] constexpr bool finishes_before(int pass, int micro_batch, int other_pass, int other_micro_batch) const {
     int const distance = slot(other_pass, other_micro_batch) - slot(pass, micro_batch);

@@ -45,6 +45,10 @@ struct early_stopping_options {
 class early_stopping : public trainers::option_callback<early_stopping_options> {
  public:
   using trainers::option_callback<early_stopping_options>::option_callback;  // E4141
+#ifndef __clang__
+  template <class Error = trainers::refusal_of<trainers::wrong_callback_options<early_stopping_options>::problem>>
+  explicit early_stopping(trainers::any_options) = delete;
+#endif
   explicit early_stopping(early_stopping_options options = {}) : options_(std::move(options)) {
     std::string_view const monitor = options_.monitor;
     larger_is_better_ = options_.mode == monitor_mode::max ||

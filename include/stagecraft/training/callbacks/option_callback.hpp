@@ -12,19 +12,23 @@ namespace stagecraft::trainers {
 
 /// Reports E4141, here for the struct `early_stopping_options` of the callback `early_stopping`.
 template <class Options>
-inline constexpr diagnostic wrong_callback_options_problem = [] {
-  constexpr std::string_view type = type_name<Options>();
-  diagnostic problem;
-  problem.report(
-      4141, "the callback ", type.substr(0, type.rfind("_options")),
-      " is given something that it does not take, such as an option that it does not have, or one of another "
-      "type; its options, in this order: ",
-      Options::order);
-  return problem;
-}();
+struct wrong_callback_options {
+  static constexpr diagnostic problem = [] {
+    constexpr std::string_view type = type_name<Options>();
+    diagnostic problem;
+    problem.report(
+        4141, "the callback ", type.substr(0, type.rfind("_options")),
+        " is given something that it does not take, such as an option that it does not have, or one of another "
+        "type; its options, in this order: ",
+        Options::order);
+    return problem;
+  }();
+};
 
 /// Base of callbacks with the options `Options`, which lists their names in `order`. A callback takes its constructors
-/// (`using option_callback::option_callback`) after its own; they report E4141 and stand in.
+/// (`using option_callback::option_callback`) after its own; they report E4141. With GCC, one whose first argument is
+/// its options deletes that constructor itself: then it prints no error of its own of an option that it does not know.
+/// Clang would compute the text for each copy.
 template <class Options>
 class option_callback : public callback {
  protected:
@@ -32,16 +36,16 @@ class option_callback : public callback {
 
  public:
   template <class O = Options>
-  explicit option_callback(any_options) noexcept(report<wrong_callback_options_problem<O>>()) {}
+  option_callback(refusing<wrong_callback_options<O>>, any_options) {}
   template <class O = Options>
-  option_callback(any_argument, any_options) noexcept(report<wrong_callback_options_problem<O>>()) {}
-  template <class O = Options>
-  option_callback(any_argument, any_argument, any_options) noexcept(report<wrong_callback_options_problem<O>>()) {}
+  option_callback(refusing<wrong_callback_options<O>>, any_argument, any_options) {}
 #if defined(__clang__)
-  // Clang takes a list with designators for this one alone. GCC 12 would take it for a conversion of the first argument
-  // of any constructor, such as the name of a file.
+  // Clang takes a list with designators for `...` alone. GCC 12 would take it for a conversion of the first argument of
+  // any constructor, such as the name of a file.
   template <class O = Options>
-  explicit option_callback(...) noexcept(report<wrong_callback_options_problem<O>>()) {}
+  option_callback(refusing<wrong_callback_options<O>>, ...) {}
+  template <class O = Options>
+  explicit option_callback(...) noexcept(report<wrong_callback_options<O>::problem>()) {}
 #endif
 };
 

@@ -43,6 +43,10 @@ struct reduce_lr_on_plateau_options {
 class reduce_lr_on_plateau : public trainers::option_callback<reduce_lr_on_plateau_options> {
  public:
   using trainers::option_callback<reduce_lr_on_plateau_options>::option_callback;  // E4141
+#ifndef __clang__
+  template <class Error = trainers::refusal_of<trainers::wrong_callback_options<reduce_lr_on_plateau_options>::problem>>
+  explicit reduce_lr_on_plateau(trainers::any_options) = delete;
+#endif
   explicit reduce_lr_on_plateau(reduce_lr_on_plateau_options options = {}) : options_(std::move(options)) {
     if (!(options_.factor < 1)) {
       stagecraft::detail::throw_data_error("E4015", "reduce_lr_on_plateau: expected a factor below 1, found %s",

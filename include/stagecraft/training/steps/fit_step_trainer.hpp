@@ -42,7 +42,7 @@ class fit_step_trainer : public model_trainer<type_of_tag<facts_of_step<Step>.me
  public:
   using base::base, base::get_weights, base::set_weights;
   /// Batches of each replica that a step takes.
-  static constexpr int micro_batches = micro_batches_of_step<Options>;
+  static constexpr int micro_batches = micro_batches_of_step<Step, Options>;
 
   /// Trains on the step's inputs, the last of which is the target: see own_step_trainer::fit.
   training_history fit(sample_set const& inputs, step_fit_options const& options = {}) {

@@ -85,7 +85,8 @@ constexpr operations::tensor trace_run(operations::tracer& ops, operations::trac
 struct own_run_facts {
   diagnostic problem;
   int metric_count = 0;
-  fixed_name metrics[operations::traced_step::most];
+  operations::traced_step::metric metrics[operations::traced_step::most];
+  int columns = 0;  ///< numbers that a batch reports, of all metrics
 };
 template <class Step, own_run Run>
 inline constexpr own_run_facts facts_of_run = [] {
@@ -104,7 +105,10 @@ inline constexpr own_run_facts facts_of_run = [] {
     trace_run<Step, Run>(ops, being.step, inputs);
     facts.problem = list.problem;
     if (!list.problem.failed())
-      for (auto const& each : being.step.metrics) facts.metrics[facts.metric_count++] = each.name;
+      for (auto const& each : being.step.metrics) {
+        facts.metrics[facts.metric_count++] = each;
+        facts.columns += each.columns;
+      }
   }
   return facts;
 }();
@@ -127,8 +131,7 @@ struct own_run_layer : layer<own_run_layer<Step, Run>> {
     } else {
       growing_array<operations::tensor> reported;
       for (auto const& each : being.step.metrics)
-        reported.push_back(
-            ops.broadcast(ops.reshape({&list, each.value}, {1, 1}), operations::extents{in[0].length(0), 1}));
+        reported.push_back(spread_over_batch(ops, {&list, each.value}, in[0].length(0)));
       return ops.concatenate(reported);
     }
   }
@@ -200,25 +203,29 @@ inline constexpr diagnostic missing_run_problem = [] {
 template <class Step, step_options Options, class Machine>
 class step_runs {
  public:
-  /// Returns the metrics that the step's `test` reports, as means over the batches; a last batch that is not full is
+  /// Returns the metrics that the step's `test` reports, of all batches; a last batch that is not full is
   /// left out. `x` has an array for each input of `test`. Errors: E2097 the step has no `test`; data_error E4001 to
   /// E4003.
   template <own_run Run = own_run::test>
   [[gnu::cold]] auto evaluate(sample_set const& x) {
     static_assert(report<missing_run_problem<Step, Run>>());
-    std::array<double, static_cast<std::size_t>(facts_of_run<Step, Run>.metric_count)> sums{};
+    constexpr auto const& facts = facts_of_run<Step, Run>;
+    std::array<double, static_cast<std::size_t>(facts.metric_count)> result{};
     if constexpr (inputs_of_run<Step, Run> > 0) {
       if (x.count() < Options.batch_size)
         throw_data_error("E4003", "x: expected at least %d samples, one batch, found %td", Options.batch_size,
                          x.count());
+      std::array<double, static_cast<std::size_t>(facts.columns)> sums{};
       int batches = 0;
       test_.run(x, true, [&](auto const& view, int batch) {
         batches = batch + 1;
         for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += static_cast<double>(view.prediction(0)[i]);
       });
-      for (double& sum : sums) sum /= batches;
+      double const* next = sums.data();
+      for (std::size_t i = 0; i < result.size(); next += facts.metrics[i++].columns)
+        result[i] = facts.metrics[i].of_sums(next, batches);
     }
-    return sums;
+    return result;
   }
   /// Returns the predictions of the step's `predict` for all samples: a tensor (samples, shape...). `x` has an array
   /// for each input of `predict`. Errors: E2097 the step has no `predict`; data_error E4001 to E4003.
@@ -247,7 +254,7 @@ class step_runs {
     if constexpr (has_test) {
       auto const found = evaluate(x);
       for (std::size_t i = 0; i < found.size(); ++i)
-        values[std::string("val_").append(facts_of_run<Step, own_run::test>.metrics[i].view())] = found[i];
+        values[std::string("val_").append(facts_of_run<Step, own_run::test>.metrics[i].name.view())] = found[i];
     }
   }
 

@@ -13,6 +13,7 @@
 #include <stagecraft/training/run_problem.hpp>
 #include <stagecraft/training/steps/fit_step_trainer.hpp>
 #include <stagecraft/training/steps/own_runs.hpp>
+#include <stagecraft/training/steps/step_problem.hpp>
 #include <stagecraft/training/steps/step_values.hpp>
 #include <stagecraft/training/steps/sub_step.hpp>
 #include <stagecraft/training/trained_model.hpp>
@@ -46,7 +47,7 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
  public:
   static constexpr int replicas = first_session::replicas;  ///< copies of the models, which share the batches
   /// Batches of each replica that a step takes.
-  static constexpr int micro_batches = micro_batches_of_step<Options>;
+  static constexpr int micro_batches = micro_batches_of_step<Step, Options>;
   /// Values that a step reports: its metrics or, if it has none, the loss of each sub-step. Each is an array if
   /// replicas are listed.
   static constexpr std::size_t value_count = results_type::count;
@@ -126,7 +127,7 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
     constexpr samples_of_step<Options.batch_size, replicas, micro_batches> samples;
     check_inputs<first_session>(x);
     samples.check(x.count());
-    results_ = {};
+    begin_results();
     run(x, samples);
     return results_.report();
   }
@@ -175,6 +176,12 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
     set_weights_of_model<member_named<Name>()>(weights);
   }
 
+  /// The session of a sub-step, for instance for what its IPUs have counted.
+  template <std::size_t Number>
+  [[nodiscard]] auto const& session() const {
+    return *std::get<Number>(sessions_);
+  }
+
   [[nodiscard]] std::string_view name() const override { return "training_step"; }
   /// The learning rate of the first sub-step's optimizer.
   [[nodiscard]] float learning_rate() const override { return std::get<0>(sessions_)->learning_rate(); }
@@ -221,9 +228,12 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
     return all;
   }
 
+  void begin_results() {
+    for (int replica = 0; replica < replicas; ++replica) results_[replica].begin();
+  }
   /// Begins new means. All replicas get the moving means and other states of the first one.
   void begin_epoch() {
-    results_ = {};
+    begin_results();
     if constexpr (replicas > 1) std::get<0>(sessions_)->begin_run();
   }
   /// Runs all sub-steps of one step, in their order. `rows_of(replica, micro_batch)` returns the samples that they
@@ -231,11 +241,12 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
   template <class RowsOf>
   void run(sample_set const& x, RowsOf const& rows_of) {
     for (int block = 0; block < facts.block_count; ++block)
-      for (int time = 0; time < facts.blocks[block].times; ++time)
+      for (int time = 0; steps_ % facts.blocks[block].every == 0 && time < facts.blocks[block].times; ++time)
         for_each_sub_step([&]<std::size_t Number>() {
           constexpr auto number = static_cast<int>(Number);
           if (number >= facts.blocks[block].first && number < facts.blocks[block].end) run_sub_step<Number>(x, rows_of);
         });
+    ++steps_;
   }
   template <std::size_t Number, class RowsOf>
   void run_sub_step(sample_set const& x, RowsOf const& rows_of) {
@@ -288,53 +299,10 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
   static auto sessions_type(std::index_sequence<Number...>) -> std::tuple<owned<session_of_sub_step<Number>>...>;
 
   std::uint64_t seed_, fits_ = 0;
+  std::int64_t steps_ = 0;  // training steps since the trainer was made: see step.every
   decltype(sessions_type(std::make_index_sequence<sub_steps>{})) sessions_;
   results_type results_;
 };
-
-template <class Machine>
-inline constexpr bool is_host_alone = false;
-template <int Threads, class Arch, int Devices>
-inline constexpr bool is_host_alone<host_machine<Threads, Arch, Devices>> = true;
-
-/// The first mistake in a step.
-template <class Step>
-inline constexpr diagnostic step_parts_problem = [] {
-  if (facts_of_step<Step>.problem.failed()) return facts_of_step<Step>.problem;
-  if (facts_of_run<Step, own_run::test>.problem.failed()) return facts_of_run<Step, own_run::test>.problem;
-  return facts_of_run<Step, own_run::predict>.problem;
-}();
-/// True if a step is carried out by the trainer of its model.
-template <class Step>
-inline constexpr bool is_step_of_fit =
-    inputs_of_run<Step, own_run::test> == 0 && inputs_of_run<Step, own_run::predict> == 0 &&
-    !same_type(facts_of_step<Step>.loss_of_fit, no_type);
-/// The first mistake in the optimizers and options of a step's sub-steps, from number `Number` on.
-template <class Step, step_options Options, class Machine, int Number = 0>
-constexpr diagnostic sub_steps_problem() {
-  constexpr diagnostic const& own =
-      run_problem<sub_step_model<Step, Number>, training_of_sub_step<Step, Number, Options>, Machine, true>();
-  if constexpr (own.failed() || Number + 1 == facts_of_step<Step>.sub_step_count)
-    return own;
-  else
-    return sub_steps_problem<Step, Options, Machine, Number + 1>();
-}
-/// The first mistake in a step, its optimizers and options, or the machine's.
-template <class Step, step_options Options, class Machine>
-inline constexpr diagnostic step_problem = [] {
-  diagnostic problem;
-  if constexpr (step_parts_problem<Step>.failed())
-    return step_parts_problem<Step>;
-  else if constexpr (!is_host_alone<Machine>)
-    problem.report(2092, "a training step of one's own is given ", is_ipu<Machine> ? "emulated IPUs" : "a cluster",
-                   "; it runs on the host: sc::host<1>");
-  else if constexpr (is_step_of_fit<Step>)
-    return run_problem<type_of_tag<facts_of_step<Step>.members[0].type>, training_of_fit<Step, Options>, Machine,
-                       true>();
-  else
-    return sub_steps_problem<Step, Options, Machine>();
-  return problem;
-}();
 
 /// Stands in for the trainer of a step that has had its compile error.
 template <class Step>
@@ -349,10 +317,9 @@ struct invalid_step_trainer {
 /// The kinds of trainer that carry out a step.
 enum class step_kind : unsigned char { invalid, own, of_fit };
 template <class Step, step_options Options, class Machine>
-inline constexpr step_kind kind_of_step = [] {
-  if (step_problem<Step, Options, Machine>.failed()) return step_kind::invalid;
-  return is_step_of_fit<Step> ? step_kind::of_fit : step_kind::own;
-}();
+inline constexpr step_kind kind_of_step = step_problem<Step, Options, Machine>().failed() ? step_kind::invalid
+                                          : is_step_of_fit<Step>                          ? step_kind::of_fit
+                                                                                          : step_kind::own;
 
 template <class Step, step_options Options, class Machine, step_kind Kind>
 struct find_step_trainer {
@@ -371,7 +338,7 @@ struct find_step_trainer<Step, Options, Machine, step_kind::invalid> {
 
 namespace stagecraft {
 
-/// Trains with a step of one's own, on the host:
+/// Trains with a step of one's own, on the host or, with <stagecraft/ipu.hpp>, on emulated IPUs:
 ///
 ///     sc::step_trainer<gan_step, sc::step_options{.batch_size = 64}> model;
 ///     model.fit(images, {.epochs = 20});
@@ -379,9 +346,10 @@ namespace stagecraft {
 /// Each `minimize` of the step ends a sub-step, which is planned as a model of its own whose one layer computes the
 /// loss from the step's inputs; all share the same weights. A step that does what `fit` does, with one model and one
 /// loss by step.loss, is carried out by its model's own trainer. Errors: E2083 to E2090, E2098, E2099, and those of
-/// layers and optimizers; E2092 a machine with IPUs, E2103.
+/// layers and optimizers; E2044 to E2046 replicas; E2092 a cluster; E2103; E2110 sub-steps that do not fit into an IPU
+/// together; E2111 a model with stages, unless the step does what `fit` does; E3010.
 template <class Step, step_options Options = {}, class Machine = host<1>,
-          class Verdict = typename detail::early_verdict<detail::step_problem<Step, Options, Machine>>::checked>
+          class Verdict = typename detail::early_verdict<detail::step_problem<Step, Options, Machine>()>::checked>
 using step_trainer = typename Verdict::template model<
     typename detail::find_step_trainer<Step, Options, Machine, detail::kind_of_step<Step, Options, Machine>>::type>;
 

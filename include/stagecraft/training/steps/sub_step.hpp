@@ -6,229 +6,16 @@
 #include <stagecraft/description/training.hpp>
 #include <stagecraft/losses/loss.hpp>
 #include <stagecraft/models/functional.hpp>
-#include <stagecraft/training/steps/training_step.hpp>
-#include <array>
+#include <stagecraft/training/steps/step_facts.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
 namespace stagecraft::trainers {
 
-/// Runs a step's `train` on symbols.
-template <class Step, class Wanted, std::size_t... Input>
-constexpr void run_train(step_words<Wanted>& words, tracing::array_view<operations::tensor const> in,
-                         std::index_sequence<Input...>) {
-  Step step{};
-  step.train(words, in[Input]...);
-}
-template <class Step, class Wanted>
-constexpr void run_train(step_words<Wanted>& words, tracing::array_view<operations::tensor const> in) {
-  run_train<Step>(words, in, std::make_index_sequence<Step::step_inputs::count>{});
-}
-
-/// Begins to trace a step: as long as this object lives, layers of the step's models ask it for their weights.
-struct step_being_traced {
-  operations::traced_step step;
-  operations::operation_list* list;
-
-  constexpr step_being_traced(operations::tracer& ops, bool const* moves) : list(&ops.list()) {
-    step.ops = &ops;
-    step.moves = moves;
-    list->step = &step;
-    list->weight_of_step = operations::traced_step::find_weight;
-  }
-  step_being_traced(step_being_traced const&) = delete;
-  step_being_traced& operator=(step_being_traced const&) = delete;
-  constexpr ~step_being_traced() {
-    list->step = nullptr;
-    list->weight_of_step = nullptr;
-  }
-};
-
-/// Finds the sub-step that a value belongs to: the one that reads the weights or the random numbers on which it
-/// depends.
-class owners_of_values {
- public:
-  static constexpr int nobody = -1;  ///< it depends on inputs alone
-  static constexpr int several = -2;
-
-  constexpr owners_of_values(operations::operation_list const& list, operations::traced_step const& step)
-      : owners_(list.nodes.size(), nobody) {
-    for (bool changed = true; changed;) {  // a state of a loop depends on its next value
-      changed = false;
-      for (int id = 0, here = 0; id < list.size(); ++id) {
-        while (here < static_cast<int>(step.sub_steps.size()) && id >= step.sub_steps[here].end) ++here;
-        auto const& what = list.node_of(id).what;
-        auto const owner = [&](int read) {
-          return list.node_of(read).what.is<operations::weight>() ? here : owners_[read];
-        };
-        if (what.is<operations::random>()) owners_[id] = here;
-        for (int i = 0; i < list.node_of(id).operand_count; ++i) take(id, owner(list.operand(id, i)));
-        if (!what.is<operations::next>()) continue;
-        int const state = list.operand(id, 1), before = owners_[state];
-        take(state, owner(list.operand(id, 2)));
-        changed = changed || owners_[state] != before;
-      }
-    }
-  }
-  [[nodiscard]] constexpr int of(int id) const { return owners_[id]; }
-
- private:
-  constexpr void take(int id, int owner) {
-    if (owner == nobody) return;
-    owners_[id] = owners_[id] == nobody || owners_[id] == owner ? owner : several;
-  }
-
-  tracing::growing_array<int> owners_;
-};
-
-/// Facts about a step that are known before it is planned.
-struct step_facts {
-  static constexpr int most = operations::traced_step::most;
-  struct of_sub_step {
-    type_tag const* optimizer = no_type;
-    bool moves[most]{};
-    int metrics = 0;      ///< number of values that it reports
-    int indices[most]{};  ///< their numbers among the step's metrics
-  };
-  struct of_member {
-    fixed_name name;
-    type_tag const* type = no_type;
-    int first_weight = 0;
-  };
-
-  diagnostic problem;
-  /// The type of the loss if the step does what `fit` does: one model on the first inputs, a loss of the last input,
-  /// one minimize; otherwise `no_type`.
-  type_tag const* loss_of_fit = no_type;
-  int sub_step_count = 0, member_count = 0, metric_count = 0, block_count = 0;
-  of_sub_step sub_steps[most];
-  of_member members[most];
-  fixed_name metrics[most];
-  operations::traced_step::block blocks[most];
-};
-
-template <class Step>
-class find_step_facts {
- public:
-  constexpr step_facts operator()() const {
-    operations::operation_list list;
-    growing_array<parameter> weights;
-    operations::tracer ops(list, weights, true);
-    step_being_traced being(ops, nullptr);
-    list.kind = "step";
-    list.layer_name = "train";
-    growing_array<operations::tensor> inputs;
-    constexpr int batch = 2;
-    for (shape const& each : Step::step_inputs::shapes)
-      inputs.push_back(
-          ops.append(operations::input{static_cast<int>(inputs.size())}, operations::extents::of_batch(batch, each)));
-    step_words<> words(ops, being.step, batch);
-    run_train<Step>(words, inputs);
-    step_facts facts;
-    check(list, being.step);
-    if (!list.problem.failed()) fill(facts, list, being.step);
-    facts.problem = list.problem;
-    return facts;
-  }
-
- private:
-  static constexpr void check(operations::operation_list& list, operations::traced_step const& step) {
-    using facts = step_facts;
-    if (step.sub_steps.empty())
-      list.problem.report(2084,
-                          "a training step minimizes nothing; call step.minimize(optimizer, loss, "
-                          "weights_of(model))");
-    if (step.sub_steps.size() > facts::most || step.members.size() > facts::most || step.metrics.size() > facts::most)
-      list.problem.report(2090, "a training step has ", static_cast<int>(step.sub_steps.size()), " sub-steps, ",
-                          static_cast<int>(step.members.size()), " models and ", static_cast<int>(step.metrics.size()),
-                          " metrics; it may have ", facts::most, " of each");
-    if (list.problem.failed()) return;
-    bool moved[facts::most]{};
-    owners_of_values const owners(list, step);
-    int number = 0;
-    for (auto const& each : step.sub_steps) {
-      growing_array<int> sources;
-      for (int i = 0; i < static_cast<int>(step.members.size()); ++i) {
-        if (!each.moves[i]) continue;
-        if (moved[i])
-          list.problem.report(2085, "the weights of model '", step.members[i].name,
-                              "' are moved by two calls of minimize; write step.repeat(n, [&] { ... }) around one "
-                              "that is carried out several times");
-        moved[i] = true;
-        for (int const weight : step.members[i].weights)
-          if (list.node_of(weight).has_gradient) sources.push_back(weight);  // it is trained
-      }
-      auto const depends = operations::detail::find_dependents(list, sources, list.size());
-      if (depends[each.loss] == 0)
-        list.problem.report(2084, "the loss of minimize number ", number + 1,
-                            " of a training step depends on none of the weights that it moves");
-      check_owner(list, owners.of(each.loss), number, "a loss");
-      for (int const penalty : list.losses)
-        if (step.is_in(number, penalty) && owners.of(penalty) != owners_of_values::nobody)
-          check_owner(list, owners.of(penalty), number, "a penalty");
-      ++number;
-    }
-    for (auto const& each : step.metrics) {
-      int const owner = owners.of(each.value);
-      if (owner == number)
-        list.problem.report(2098, "a training step reports '", each.name,
-                            "', which is computed after its last minimize; compute it before, or in `test`");
-      check_owner(list, owner, owner, "a metric");
-    }
-  }
-  static constexpr void check_owner(operations::operation_list& list, int owner, int expected, char const* what) {
-    if (owner == expected && owner >= 0) return;
-    list.problem.report(2086, what, " of a training step ",
-                        owner == owners_of_values::nobody
-                            ? "depends on no weight and no random number of the step"
-                            : "depends on a value from before a minimize, whose weights have changed since; compute it "
-                              "again after it");
-  }
-  static constexpr void fill(step_facts& facts, operations::operation_list const& list,
-                             operations::traced_step const& step) {
-    owners_of_values const owners(list, step);
-    for (auto const& each : step.sub_steps) {
-      auto& own = facts.sub_steps[facts.sub_step_count++];
-      own.optimizer = each.optimizer;
-      for (int i = 0; i < step_facts::most; ++i) own.moves[i] = each.moves[i];
-    }
-    for (auto const& each : step.metrics) {
-      auto& own = facts.sub_steps[owners.of(each.value)];
-      own.indices[own.metrics++] = facts.metric_count;
-      facts.metrics[facts.metric_count++] = each.name;
-    }
-    int weight = 0;
-    for (auto const& each : step.members) {
-      facts.members[facts.member_count++] = {each.name, each.type, weight};
-      weight += static_cast<int>(each.weights.size());
-    }
-    for (auto const& each : step.blocks) facts.blocks[facts.block_count++] = each;
-    if (is_fit(step)) facts.loss_of_fit = step.loss.type;
-  }
-  static constexpr bool is_fit(operations::traced_step const& step) {
-    if (step.members.size() != 1 || step.sub_steps.size() != 1 || step.blocks[0].times != 1) return false;
-    auto const& model = step.members[0];
-    constexpr auto count = static_cast<int>(Step::step_inputs::count);
-    if (static_cast<int>(model.inputs.size()) != count - 1) return false;
-    for (int i = 0; i + 1 < count; ++i)  // inputs are the first operations
-      if (model.inputs[i] != i) return false;
-    for (auto const& each : step.metrics)
-      if (each.value != step.loss.value || !(each.name == "loss")) return false;
-    return model.is_plain && step.loss.is_one_number && step.loss.target == count - 1 &&
-           step.loss.output == model.output && step.sub_steps[0].loss == step.loss.value;
-  }
-};
-template <class Step>
-inline constexpr step_facts facts_of_step = find_step_facts<Step>{}();
-
 /// Keeps in a sub-step those changes of states, such as moving means, that its own calls of models make: each call
 /// changes them once. Later calls read what a call has changed.
 constexpr void keep_updates_of(operations::operation_list& list, operations::traced_step const& step, int number) {
-  auto const drop = [&](int id) {
-    list.node_of(id).what = operations::reshape{};  // a reshape of the weight, which nobody reads
-    list.node_of(id).operand_count = 1;
-  };
   growing_array<int> kept;  // the last update of each weight
   for (int id = list.size(); id-- > 0;) {
     if (!list.node_of(id).what.is<operations::update>()) continue;
@@ -243,14 +30,39 @@ constexpr void keep_updates_of(operations::operation_list& list, operations::tra
           if (int& read = list.operands[list.node_of(later).first_operand + i];
               read == weight && later != last && later != list.operand(last, 2))
             read = value;
-    if (kept.empty() || kept.back() != id) drop(id);
+    if (kept.empty() || kept.back() != id) drop_update(list, id);
   }
+}
+
+/// Takes out of a sub-step's list what is traced after all that it computes, so that compilers plan less. Models that
+/// are called later have their weights all the same.
+constexpr void cut_after(operations::tracer& ops, operations::traced_step const& step, int number,
+                         array_view<int const> reported) {
+  auto& list = ops.list();
+  int end = step.sub_steps[number].end;
+  for (int const metric : reported) end = metric < end ? end : metric + 1;
+  growing_array<int> losses;
+  for (int const id : list.losses)
+    if (id < end) losses.push_back(id);
+  list.losses = std::move(losses);
+  if (list.size() > end) {
+    list.operands.resize(list.node_of(end).first_operand);
+    list.nodes.resize(end);
+  }
+  growing_array<char> has_node(ops.weights().size(), 0);
+  for (auto const& node : list.nodes)
+    if (auto const* read = node.what.if_is<operations::weight>()) has_node[read->index] = 1;
+  for (int i = 0; i < static_cast<int>(has_node.size()); ++i)
+    if (auto const& weight = ops.weights()[i]; has_node[i] == 0)
+      list.node_of(ops.append(operations::weight{i}, operations::extents::of(weight.shape)).id).has_gradient =
+          weight.trainable;
 }
 
 /// The loss of a sub-step and the penalties of its calls of models.
 constexpr operations::tensor with_penalties(step_words<>& words, operations::traced_step const& step, int number) {
   auto& list = words.list();
   operations::tensor sum = words.reshape({&list, step.sub_steps[number].loss}, {1});
+  if (step.sub_steps[number].has_own_gradients) return sum;
   for (int const id : list.losses)
     if (step.is_in(number, id)) sum = sum + words.reshape(words.mean(operations::tensor{&list, id}), {1});
   return sum;
@@ -272,13 +84,15 @@ struct sub_step_layer : layer<sub_step_layer<Step, Number>> {
     step_words<> words(ops, being.step, batch);
     run_train<Step>(words, in);
     if (list.problem.failed()) return in[0];
+    growing_array<int> metrics;
+    for (int i = 0; i < facts.sub_steps[Number].metrics; ++i)
+      metrics.push_back(being.step.metrics[facts.sub_steps[Number].indices[i]].value);
+    cut_after(ops, being.step, Number, metrics);
     keep_updates_of(list, being.step, Number);
-    operations::extents const row{batch, 1};
-    auto const spread = [&](int id) { return ops.broadcast(ops.reshape({&list, id}, {1, 1}), row); };
+    auto const spread = [&](int id) { return spread_over_batch(ops, {&list, id}, batch); };
     auto const loss = spread(with_penalties(words, being.step, Number).id);
     growing_array<operations::tensor> reported;
-    for (int i = 0; i < facts.sub_steps[Number].metrics; ++i)
-      reported.push_back(spread(being.step.metrics[facts.sub_steps[Number].indices[i]].value));
+    for (int const metric : metrics) reported.push_back(spread(metric));
     if (reported.empty()) reported.push_back(loss);
     list.losses.clear();
     ops.add_loss(loss);
@@ -326,10 +140,14 @@ inline constexpr auto optimizer_of_sub_step =
     copy_option<Step, type_of_tag<facts_of_step<Step>.sub_steps[Number].optimizer>, Number>();
 
 /// Number of batches that a step takes for each replica.
-template <step_options Options>
-inline constexpr int micro_batches_of_step = Options.gradient_accumulation.gradient_accumulation_steps_per_replica > 0
-                                                 ? Options.gradient_accumulation.gradient_accumulation_steps_per_replica
-                                                 : 1;
+template <class Step, step_options Options>
+inline constexpr int micro_batches_of_step = [] {
+  bool const has_stages = facts_of_step<Step>.members[0].has_stages;
+  int const count = has_stages || !Options.gradient_accumulation.given()
+                        ? Options.pipeline.gradient_accumulation_steps_per_replica
+                        : Options.gradient_accumulation.gradient_accumulation_steps_per_replica;
+  return count > 0 ? count : 1;
+}();
 
 /// The training of the model of a step that does what `fit` does.
 template <class Step, step_options Options>
@@ -337,7 +155,8 @@ inline constexpr auto training_of_fit =
     training{.optimizer = optimizer_of_sub_step<Step, 0>,
              .loss = copy_option<Step, type_of_tag<facts_of_step<Step>.loss_of_fit>, -1>(),
              .batch_size = Options.batch_size,
-             .steps_per_execution = micro_batches_of_step<Options>,
+             .steps_per_execution = micro_batches_of_step<Step, Options>,
+             .pipeline = Options.pipeline,
              .gradient_accumulation = Options.gradient_accumulation,
              .num_replicas = Options.num_replicas,
              .cross_replica_reduction = Options.cross_replica_reduction,
@@ -353,17 +172,31 @@ constexpr O optimizer_in_step(O optimizer) {
   return optimizer;
 }
 
-/// The training of a sub-step; each sub-step draws random numbers of its own.
+/// Options with gradients that are averaged, whatever they say.
+template <class Options>
+constexpr Options averaged_options(Options options) {
+  options.reduction_method = gradient_accumulation_reduction_method::mean;
+  return options;
+}
+
+/// The training of a sub-step; each sub-step draws random numbers of its own. The sources of step.average are the same
+/// in all replicas and micro-batches, and their mean is one of them.
 template <class Step, int Number, step_options Options>
-inline constexpr auto training_of_sub_step =
-    training{.optimizer = optimizer_in_step(optimizer_of_sub_step<Step, Number>),
-             .loss = loss_of_sub_step{},
-             .batch_size = Options.batch_size,
-             .steps_per_execution = micro_batches_of_step<Options>,
-             .gradient_accumulation = Options.gradient_accumulation,
-             .num_replicas = Options.num_replicas,
-             .cross_replica_reduction = Options.cross_replica_reduction,
-             .replicated_metric_reduction_method = Options.replicated_metric_reduction_method,
-             .seed = Options.seed + static_cast<std::uint64_t>(Number) * 0x9e3779b97f4a7c15U};
+inline constexpr auto training_of_sub_step = [] {
+  constexpr bool is_average = facts_of_step<Step>.sub_steps[Number].is_average;
+  return training{
+      .optimizer = optimizer_in_step(optimizer_of_sub_step<Step, Number>),
+      .loss = loss_of_sub_step{},
+      .batch_size = Options.batch_size,
+      .steps_per_execution = micro_batches_of_step<Step, Options>,
+      .pipeline = is_average ? averaged_options(Options.pipeline) : Options.pipeline,
+      .gradient_accumulation = is_average && Options.gradient_accumulation.given()
+                                   ? averaged_options(Options.gradient_accumulation)
+                                   : Options.gradient_accumulation,
+      .num_replicas = Options.num_replicas,
+      .cross_replica_reduction = is_average ? cross_replica_reduction::mean : Options.cross_replica_reduction,
+      .replicated_metric_reduction_method = Options.replicated_metric_reduction_method,
+      .seed = Options.seed + static_cast<std::uint64_t>(Number) * 0x9e3779b97f4a7c15U};
+}();
 
 }  // namespace stagecraft::trainers

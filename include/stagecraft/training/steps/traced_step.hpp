@@ -5,11 +5,13 @@
 #include <stagecraft/graph/growing_array.hpp>
 #include <stagecraft/graph/type_tag.hpp>
 #include <stagecraft/layers/traced_call.hpp>
+#include <stagecraft/metrics/metric.hpp>
 #include <stagecraft/models/queries.hpp>
 #include <stagecraft/operations/gradients.hpp>
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <utility>
 
@@ -27,10 +29,12 @@ struct traced_step {
     fixed_name name;
     step_member const* which = nullptr;
     tracing::type_tag const* type = tracing::no_type;
-    tracing::growing_array<int> weights;  ///< operations that are its weights
-    tracing::growing_array<int> inputs;   ///< tensors that its calls take
-    int output = -1;                      ///< the last call's first output
-    bool is_plain = false;                ///< true: it has one output, and adds nothing to the loss
+    tracing::growing_array<int> weights;   ///< operations that are its weights
+    tracing::growing_array<char> trained;  ///< for each weight: 1 if an optimizer may move it
+    tracing::growing_array<int> inputs;    ///< tensors that its calls take
+    int output = -1;                       ///< the last call's first output
+    bool is_plain = false;                 ///< true: it has one output, and adds nothing to the loss
+    bool has_stages = false;               ///< true: it is pipelined
   };
   /// The last call of a loss of the library's kind.
   struct loss_call {
@@ -38,20 +42,32 @@ struct traced_step {
     int target = -1, output = -1, value = -1;
     bool is_one_number = true;  ///< false: its reduction is `none`
   };
-  /// A call of `minimize`, which ends a sub-step.
+  /// A call of `minimize`, `apply` or `average`, which ends a sub-step.
   struct sub_step {
     tracing::type_tag const* optimizer = tracing::no_type;
     int loss = -1;
     int end = 0;         ///< number of operations of the list when it was called
     bool moves[most]{};  ///< models whose weights it moves
+    /// True for `apply` and `average`: penalties have no part in the gradients, which the step gives.
+    bool has_own_gradients = false;
+    bool is_average = false;
   };
+  /// A reported number: its mean over batches, or the result of the sums of a metric's columns.
   struct metric {
     fixed_name name;
-    int value = -1;
+    int value = -1;                                  ///< a tensor of one element, or the sums over the rows of a batch
+    metrics::metric_result const* result = nullptr;  ///< null: the mean
+    diagnostics::own_options options = {};           ///< the metric's members
+    int columns = 1, rows = 1;
+    /// The number after `batches` batches, from the sums of what they have reported.
+    [[nodiscard]] double of_sums(double const* sums, std::int64_t batches) const {
+      if (result == nullptr) return sums[0] / static_cast<double>(batches);
+      return result->call(options, {{sums, static_cast<std::size_t>(columns)}, static_cast<double>(batches * rows)});
+    }
   };
-  /// Sub-steps [first, end), carried out `times` times, one after the other.
+  /// Sub-steps [first, end), carried out `times` times, one after the other, in every `every`-th training step.
   struct block {
-    int first = 0, end = 0, times = 1;
+    int first = 0, end = 0, times = 1, every = 1;
   };
 
   tracer* ops = nullptr;
@@ -60,12 +76,11 @@ struct traced_step {
   tracing::growing_array<sub_step> sub_steps;
   tracing::growing_array<metric> metrics;
   tracing::growing_array<block> blocks;
-  int open_repeats = 0;
+  int open_repeats = 0, open_conditions = 0;
   loss_call loss;
   // The weights of the layer that is being called.
   int current = -1;    ///< its model
   bool again = false;  ///< true: the layer has been called before
-  bool layer_is_frozen = false;
   int next_weight = 0;
 
   /// The list's `weight_of_step`: a layer that is called again gets the weights that it made in its first call.
@@ -80,8 +95,9 @@ struct traced_step {
     ++step.next_weight;
     known.push_back(made.id);
     auto& weight = ops.weights().back();
+    step.members[step.current].trained.push_back(weight.trainable && !list.layer_is_frozen ? 1 : 0);
     bool const stays = step.moves != nullptr && !step.moves[step.current];
-    if (step.layer_is_frozen || (weight.trainable && stays)) weight.freeze();
+    if (list.layer_is_frozen || (weight.trainable && stays)) weight.freeze();
     if (!weight.trainable) list.node_of(made.id).has_gradient = false;
     return made;
   }
@@ -160,7 +176,8 @@ class model_call {
       int const weights_before = step_->next_weight;
       step_->again = again_ || called_[layer] != 0;
       if (called_[layer] != 0) step_->next_weight = called_[layer] - 1;
-      step_->layer_is_frozen = !value.trainable;
+      auto& list = step_->ops->list();
+      list.layer_is_frozen = !value.trainable;
       called_[layer] = step_->next_weight + 1;
       fixed_name const name =
           fixed_name(step_->members[step_->current].name).append('/').append(graph.layer(layer).name.view());
@@ -170,7 +187,8 @@ class model_call {
                           ? read[0]
                           : step_->ops->name_scope(name, [&] { return call_layer(value, *step_->ops, read); });
       if (graph.call(Call).is_penalty && penalizes) step_->ops->add_loss(values_[Call]);
-      step_->ops->list().packed.clear();  // the parts of a layer's result are not those of the step's
+      list.layer_is_frozen = false;
+      list.packed.clear();  // the parts of a layer's result are not those of the step's
       if (weights_before > step_->next_weight) step_->next_weight = weights_before;
     }
   }

@@ -317,12 +317,14 @@ void add_made_converters(std::map<std::string, onnx_converter>& to) {
   auto const modulo = to.at("Mod");
   to["Mod"] = [=](trace& t, onnx_node const& node) {
     bool const is_real = has_input(node, 0) && element_kind_of(t.type_of(node.inputs[0])) == element_kind::real;
-    is_real&& node.integer("fmod", 0) == 0 ? remainder_of_divisor(t, node) : modulo(t, node);
+    if (is_real && node.integer("fmod", 0) == 0) return remainder_of_divisor(t, node);
+    modulo(t, node);
   };
   to["PRelu"] = either(to.at("PRelu"), sloped);
   to["OptionalGetElement"] = [](trace& t, onnx_node const& node) { t.set_alias(node, node.inputs.at(0), 0); };
   add_attention_operations(to), add_pooling_operations(to), add_resize_operations(to);
-  add_sampling_operations(to), add_transform_operations(to), add_einsum_operations(to), add_tap_operations(to);
+  add_sampling_operations(to), add_transform_operations(to), add_state_operations(to), add_region_operations(to);
+  add_einsum_operations(to), add_tap_operations(to);
   auto const normalize = to.at("LayerNormalization");
   to["LayerNormalization"] = [=](trace& t, onnx_node const& node) {
     normalize(t, node);

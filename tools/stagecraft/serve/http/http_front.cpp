@@ -3,6 +3,7 @@
 
 #include "serve/http/http_loop.hpp"
 #include "serve/http/worker_pool.hpp"
+#include "serve/token.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <algorithm>
@@ -20,34 +21,6 @@ namespace stagecraft::tool {
 namespace {
 
 [[noreturn]] void refuse(std::string const& text) { throw file_error("E5096", text); }
-
-std::string read_token(std::string const& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string token{std::istreambuf_iterator<char>(file), {}};
-  while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) token.pop_back();
-  if (!file || token.empty()) refuse(path + ": has no token");
-  return token;
-}
-
-/// Compares texts in a time that does not depend on the place of a difference.
-bool is_same(std::string_view a, std::string_view b) {
-  unsigned differences = a.size() == b.size() ? 0 : 1;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    differences |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b.empty() ? 0 : b[i % b.size()]);
-  return differences == 0;
-}
-
-/// Returns the token after "Bearer", which may have letters of any case; empty if it is another scheme.
-std::string_view bearer_token(std::string_view authorization) {
-  constexpr std::string_view scheme = "bearer";
-  if (authorization.size() <= scheme.size() || authorization[scheme.size()] != ' ') return {};
-  if (!std::equal(scheme.begin(), scheme.end(), authorization.begin(),
-                  [](unsigned char a, unsigned char b) { return a == std::tolower(b); }))
-    return {};
-  authorization.remove_prefix(scheme.size());
-  authorization.remove_prefix(std::min(authorization.find_first_not_of(' '), authorization.size()));
-  return authorization;
-}
 
 /// Raises the limit of descriptors to the hard limit, and returns the number of connections that it allows.
 std::size_t raise_descriptors(std::size_t wanted) {
@@ -110,9 +83,9 @@ http_front::http_front(serve_command const& options, server_state& state) : opti
     loop_->finish(std::move(task));
   };
   // Requests that wait here would wait for a place in a batch if they had threads.
-  callers_ = std::make_unique<worker_pool>(static_cast<std::size_t>(options.num_threads),
+  callers_ = std::make_unique<worker_pool<http_task>>(static_cast<std::size_t>(options.num_threads),
                                            static_cast<std::size_t>(options.runtime.max_enqueued_calls), work);
-  lookers_ = std::make_unique<worker_pool>(1, std::numeric_limits<std::size_t>::max(), work);
+  lookers_ = std::make_unique<worker_pool<http_task>>(1, std::numeric_limits<std::size_t>::max(), work);
 }
 
 http_front::~http_front() = default;
@@ -130,7 +103,7 @@ bool http_front::is_allowed(http_head const& head) const {
   auto const path = std::string_view(head.target).substr(0, head.target.find('?'));
   bool const is_health = path == "/v2/health/live" || path == "/v2/health/ready";
   return token_.empty() || (is_health && head.method != "POST") ||  // a POST may have a large body
-         is_same(bearer_token(head.value("authorization")), token_);
+         is_same_token(bearer_token(head.value("authorization")), token_);
 }
 
 /// Refuses methods that have no answer and bodies that are not read, and ends the connection without waiting for the

@@ -13,6 +13,7 @@
 namespace stagecraft::tool {
 
 class http_loop;
+template <class Task>
 class worker_pool;
 
 /// Carries requests to the API and answers back: a loop reads and writes for all connections, and threads answer whole
@@ -47,7 +48,7 @@ class http_front {
   http_rules rules_;
   std::unique_ptr<tls> tls_;
   std::unique_ptr<http_loop> loop_;
-  std::unique_ptr<worker_pool> callers_, lookers_;  // threads for calls of models, and for everything else
+  std::unique_ptr<worker_pool<http_task>> callers_, lookers_;  // threads for calls of models, and for everything else
 };
 
 }  // namespace stagecraft::tool

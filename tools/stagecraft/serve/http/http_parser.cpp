@@ -52,9 +52,12 @@ class http_parser::machine final : public http::basic_parser<true> {
  public:
   machine(http_head& head, std::string_view& body) : head_(head), body_(body) {
     // The session has limits of its own.
-    body_limit(std::numeric_limits<std::uint64_t>::max());
+    lift_body_limit();
     header_limit(std::numeric_limits<std::uint32_t>::max());
   }
+
+  /// Once for each call of `put`: Beast charges a chunk against its limit each time it reads the chunk's line.
+  void lift_body_limit() { body_limit(std::numeric_limits<std::uint64_t>::max()); }
 
  private:
   using text = boost::beast::string_view;
@@ -190,6 +193,7 @@ http_parser::event http_parser::read_body() {
   while (!machine_->is_done()) {
     if (!has_bytes()) return event::more;
     error_code problem;
+    machine_->lift_body_limit();
     auto const count = machine_->put(boost::asio::buffer(input_.data() + first_, input_.size() - first_), problem);
     first_ += count;
     if (!body_.empty()) return event::body;

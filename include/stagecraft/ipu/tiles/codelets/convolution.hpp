@@ -15,7 +15,7 @@
 
 namespace stagecraft::tiles {
 
-/// Which operands of a vertex are elements of a tensor; the others are zeros that only fill up.
+/// The operands of a vertex that are elements of a tensor; the others are zeros that only fill up.
 struct convolution_real_elements {
   std::vector<char> inputs, weights;
 };
@@ -224,7 +224,7 @@ class convolution_run : convolution_sums {
       });
     }
   }
-  /// What other tiles have of a slice of the kernel that lies where it is multiplied.
+  /// Receives, from other tiles, their parts of a slice of the kernel that lies where it is multiplied.
   void receive_kernel(int tile, std::int64_t out, std::int64_t in, convolution_operand const& to) {
     std::int64_t const share = division_.kernel_share();
     for (std::int64_t i = 0; i < to.received.size(); ++i) {
@@ -292,7 +292,7 @@ class convolution_run : convolution_sums {
           send(machine_.place_of(tensor, element), from, number - mine.first);
         });
       }
-    // Where a plan decides how the result lies, there are zeros, too.
+    // A result whose places follow from a plan has zeros in it, too.
     if (machine_.step().tensors[tensor].planned != nullptr)
       for (std::int64_t place = 0; place < where.elements; ++place)
         if (machine_.element_at(tensor, place) < 0) send(place, at(0, memory_.zero, 1, where_type()), 0);

@@ -58,8 +58,8 @@ class convolution_tiles {
     if (offset < 0 || end > block.size()) fail(tile, end);
     return {block.data() + offset, elements, type, tile};
   }
-  /// Where a serial part's results are summed up or wanted. Each but the first of those that are added up comes to a
-  /// place of its own before.
+  /// The place where a serial part's results are summed up or wanted. Each but the first of those that are added up
+  /// comes to a place of its own before.
   [[nodiscard]] tile_view sums(int tile, std::int64_t out, std::int64_t elements) const {
     if (division_.adds_serial_parts() && partial_ != division_.problem.shape.output)
       return at(tile, memory_.sums, elements, partial_);
@@ -101,7 +101,8 @@ class convolution_tiles {
     std::int64_t const first = division_.kernel_slice_of(out, in) * division_.kernel_share();
     return {home.data() + first * size_of(home.type()), elements, home.type(), tile};
   }
-  /// What a tile adds up in a stage: from `first` on of all sums' chunks, one row of outputs after the other.
+  /// The chunks that a tile adds up in a stage: from `first` on of all sums' chunks, one row of outputs after the
+  /// other.
   [[nodiscard]] index_range chunks_of(reduction_stage const& stage, int index, std::int64_t outputs) const {
     return index_range{0, stage.rows_out * ceil_div(outputs, division_.chunk())}.piece(stage.chunks_per_tile, index);
   }
@@ -129,7 +130,7 @@ class convolution_tiles {
   dtype type_;     ///< type of operands
   dtype partial_;  ///< type of partial sums
   int tiles_;
-  int depth_;  ///< how many tiles have partial sums of the same outputs; they are neighbours
+  int depth_;  ///< number of tiles with partial sums of the same outputs; they are neighbours
   std::vector<tile_view> blocks_;
 
  private:
@@ -251,7 +252,7 @@ class convolution_sums : protected convolution_tiles {
     machine_.end_compute_set();
   }
 
-  /// Where the elements from `first` on of row `row` of what a stage takes lie.
+  /// The place of the elements from `first` on of a row of a stage's operand.
   struct partial_source {
     tile_view where;
     std::int64_t first = 0;

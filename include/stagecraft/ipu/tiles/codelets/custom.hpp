@@ -19,7 +19,7 @@
 
 namespace stagecraft::tiles {
 
-/// Where the tensors of a call lie; null for what its step does not need.
+/// The addresses of a call's tensors; null for those that its step does not need.
 template <std::size_t Inputs, std::size_t Weights>
 struct tile_call_tensors {
   std::array<float*, Inputs> input{}, input_gradient{};
@@ -42,7 +42,7 @@ struct tile_call : Call {
     memory.first_workspace = nullptr;
   }
 
-  /// What has the same constants: what follows from them is made once.
+  /// The type with the same constants; functions of constants are compiled once for it.
   using constants = Call;
 
   static constexpr bool adds_parameter_gradient = false;

@@ -28,7 +28,7 @@ class map_values {
         first_micro_batch_(values.accumulated == 0),
         kept_(static_cast<float>(values.accumulated) / (static_cast<float>(values.accumulated) + 1.0F)) {}
 
-  /// What a formula draws for an element.
+  /// The random number that a formula draws for an element.
   [[nodiscard]] float drawn(std::int64_t element) const { return kernels::random_uniform(key_, counter(element)); }
 
   /// `in` has an element of each operand; `element` is the number of the result's.

@@ -45,9 +45,10 @@ class tile_reduction {
 
  private:
   static constexpr int most_operands = 2;
-  /// What partial results are: the elements themselves, what tiles have found in their own, or shares of these.
+  /// The kinds of partial results: the elements themselves, the results of tiles for their own elements, or shares of
+  /// these.
   enum class source : unsigned char { elements, tiles, shares };
-  /// What a tile has received: row after row, of all its columns.
+  /// The elements that a tile has received: row after row, of all its columns.
   struct rows {
     tile_view operands[most_operands];
   };
@@ -87,11 +88,11 @@ class tile_reduction {
           for (std::size_t i = 0; i < sums.size(); ++i) partials_[tile].set(i, static_cast<float>(sums[i]));
         });
   }
-  /// Whether an element belongs to a row that counts; those that do not come after all that do.
+  /// True if an element belongs to a row that counts; those that do not come after all that do.
   [[nodiscard]] bool counts(std::int64_t element) const {
     return rows_ == plan_.reduced || element < rows_ * plan_.inner;
   }
-  /// Where a tile has its partial result for a column of an outer block.
+  /// The place of a tile's partial result for a column of an outer block.
   [[nodiscard]] std::int64_t local_slot(int tile, std::int64_t block, std::int64_t column) const {
     return (block - plan_.elements.first(tile) / plan_.block()) * plan_.inner + column;
   }

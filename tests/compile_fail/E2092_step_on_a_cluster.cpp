@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// E2092: a training step of one's own on emulated IPUs.
-// expect-error: a training step of one's own is given emulated IPUs; it runs on the host: sc::host<1>
+// E2092: a training step of one's own on a cluster.
+// expect-error: a training step of one's own is given a cluster; it runs in one process: sc::host<4>
 // expect-error: [E2092]
+#include <stagecraft/mpi/cluster.hpp>
 #include <stagecraft/steps.hpp>
 
 namespace sc = stagecraft;
@@ -16,9 +17,9 @@ struct own_step : sc::training_step<own_step, input{4}, input{1}> {
 };
 
 #ifdef STAGECRAFT_BAD
-using machine = sc::ipu<>;
+using machine = sc::cluster<sc::host<2>, sc::ranks{4}>;
 #else
-using machine = sc::host<1>;
+using machine = sc::host<2>;
 #endif
 using trainer = sc::step_trainer<own_step, sc::step_options{}, machine>;  // <- here
 static_assert(sizeof(trainer) > 0);

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A predictor for processors without an operating system: weights in constant arrays, all memory in the object, no
+// exceptions, heap, threads or streams.
+#pragma once
+
+#include <stagecraft/diagnostics/begin_headers.hpp>
+
+#include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/graph/frozen.hpp>
+#include <stagecraft/layers/traced_call.hpp>
+#include <stagecraft/models/queries.hpp>
+#include <stagecraft/operations/plan/traced_plan.hpp>
+#include <stagecraft/plan/arena.hpp>
+#include <stagecraft/predict/constant_weight.hpp>
+#include <stagecraft/predict/list_steps.hpp>
+#include <array>
+#include <cstddef>
+#include <span>
+#include <utility>
+
+namespace stagecraft::predictors {
+
+/// The plan of one call, for one sample.
+template <class M, int Call>
+struct plan_of_call {
+  struct make {
+    constexpr operations::traced_plan operator()() const {
+      growing_array<shape> shapes;
+      for (int const input : graph_of<M>.inputs_of(Call)) shapes.push_back(graph_of<M>.call(input).shape);
+      return operations::traced_plan(layers::detail::trace_layer(layer_of<M, Call>, shapes, 1, false, false), false);
+    }
+  };
+  static constexpr auto const& value = frozen_draft<make>;
+};
+
+/// Reports E1230 for a call that is not carried out, and E4186 for a weight that must not be bytes.
+template <class M, int Call, class Weights>
+constexpr diagnostic find_problem_of_call() {
+  diagnostic problem;
+  constexpr auto const& graph = graph_of<M>;
+  auto const& layer = graph.layer_of(Call);
+  if constexpr (graph.call(Call).is_input) {
+    return problem;
+  } else if constexpr (graph.call(Call).is_part() || graph.call(Call).output_count > 1 ||
+                       graph.layer_of(Call).loops != own_loops::unneeded) {
+    problem.report(1230, "layer '", layer.name, "' has several outputs, or loops of its own and no call, which a ",
+                   "static_predictor does not carry out; use sc::predictor");
+  } else {
+    constexpr auto const& plan = plan_of_call<M, Call>::value;
+    for (int const id : plan.forward)
+      if (!is_carried_out(plan.nodes[id].what) || plan.nodes[id].type == dtype::int32) {
+        problem.report(1230, "layer '", layer.name, "' draws random numbers or computes with int32, which a ",
+                       "static_predictor does not do; use sc::predictor");
+        return problem;
+      }
+    constexpr int misread = list_steps<plan_of_call<M, Call>::value, Weights>::misread_bytes;
+    if constexpr (misread >= 0)
+      problem.report(4186, "weight '", graph.parameters[layer.first_parameter + misread].name, "' of layer '",
+                     layer.name, "' is stored as bytes, but is not read by products and convolutions alone; store ",
+                     "it as floats");
+  }
+  return problem;
+}
+
+/// The numbers of a weight that come from an array: states stand in the predictor.
+constexpr bool is_constant(parameter const& weight) { return !weight.between_batches; }
+
+/// The arrays of the weights: found by their names, or by their places if they have none.
+template <class M, auto const& Weights>
+struct weights_of_model {
+  static constexpr auto const& graph = graph_of<M>;
+  static constexpr int given = static_cast<int>(std::size(Weights));
+
+  static constexpr bool have_names = !Weights[0].name.empty();
+
+  /// The array of a weight; -1 if no array, or more than one, has its name.
+  static constexpr int find_entry(int parameter) {
+    int entry = have_names ? -1 : 0;
+    if (!have_names) {
+      for (int i = 0; i < parameter; ++i) entry += is_constant(graph.parameters[i]) ? 1 : 0;
+      return entry;
+    }
+    std::string_view const layer = graph.layer(graph.layer_of_parameter(parameter)).name;
+    for (int i = 0; i < given; ++i)
+      if (Weights[i].is_named(layer, graph.parameters[parameter].name)) {
+        if (entry >= 0) return -1;
+        entry = i;
+      }
+    return entry;
+  }
+  static constexpr auto entries = [] {
+    std::array<int, graph.parameters.size()> result{};
+    for (int i = 0; i < static_cast<int>(result.size()); ++i)
+      if (is_constant(graph.parameters[i])) result[i] = find_entry(i);
+    return result;
+  }();
+  static constexpr int entry_of(int parameter) { return entries[parameter]; }
+  static constexpr std::size_t bytes() {
+    std::size_t sum = 0;
+    for (constant_weight const& each : Weights) sum += each.size_in_bytes();
+    return sum;
+  }
+  static constexpr diagnostic find_problem() {
+    diagnostic problem;
+    int all = 0;
+    for (parameter const& each : graph.parameters) all += is_constant(each) ? 1 : 0;
+    if (given != all) {
+      problem.report(4185, "model '", graph.name(), "' has ", all, " weights, but ", given, " arrays are given");
+      return problem;
+    }
+    for (int i = 0; i < static_cast<int>(graph.parameters.size()); ++i) {
+      auto const& weight = graph.parameters[i];
+      if (!is_constant(weight)) continue;
+      if (entry_of(i) < 0) {
+        problem.report(4185, "weight '", weight.name, "' of layer '", graph.layer(graph.layer_of_parameter(i)).name,
+                       "' needs an array of its own with its name, '<layer>/<weight>:0'");
+        return problem;
+      }
+      constant_weight const& array = Weights[entry_of(i)];
+      if (array.count == static_cast<std::size_t>(weight.size()) &&
+          (array.bytes == nullptr || array.columns == static_cast<std::size_t>(weight.shape.back())))
+        continue;
+      problem.report(4185, "weight '", weight.name, "' of layer '", graph.layer(graph.layer_of_parameter(i)).name,
+                     "' has ", weight.size(), " numbers in ", weight.shape.back(), " columns, but its array has ",
+                     static_cast<long long>(array.count),
+                     array.bytes == nullptr ? "" : ", or another number of scales");
+      return problem;
+    }
+    return problem;
+  }
+};
+
+/// The weights of one layer.
+template <class All, auto const& Weights, int Layer>
+struct weights_of_layer {
+  static constexpr int first = All::graph.layer(Layer).first_parameter;
+
+  static constexpr bool is_state(int index) { return All::graph.parameters[first + index].between_batches; }
+  static constexpr constant_weight of(int index) { return Weights[All::entry_of(first + index)]; }
+  static constexpr int columns_of(int index) { return static_cast<int>(of(index).columns); }
+  static constexpr bool has_bytes(int index) { return !is_state(index) && of(index).bytes != nullptr; }
+};
+
+/// Where a call's output lies: in the memory of the predictor, in the caller's input or output, or where the output of
+/// another call lies, which it is.
+struct tensor_place {
+  int root = 0;  ///< the call whose output it is
+  long long offset = -1;
+};
+
+/// The memory of a model whose calls can be carried out.
+template <class M, auto const& Weights>
+class model_memory {
+ public:
+  using all_weights = weights_of_model<M, Weights>;
+  static constexpr auto const& graph = graph_of<M>;
+  static constexpr int calls = static_cast<int>(graph.calls.size());
+
+  template <int Call>
+  using steps =
+      list_steps<plan_of_call<M, Call>::value, weights_of_layer<all_weights, Weights, graph.call(Call).layer>>;
+
+  static constexpr int input = [] {
+    for (int i = 0; i < calls; ++i)
+      if (graph.call(i).is_input) return i;
+    return 0;
+  }();
+  static constexpr int output = graph.outputs_of(0)[0];
+  static constexpr int input_floats = graph.call(input).shape.size(), output_floats = graph.call(output).shape.size();
+
+  /// What a call returns, an input as it is or a tensor of its own, and the floats that it needs beside.
+  struct call_record {
+    bool is_input = false;
+    int workspace = 0;
+  };
+  template <int Call>
+  static constexpr call_record record() {
+    if constexpr (graph.call(Call).is_input)
+      return {};
+    else
+      return {steps<Call>::is_input, steps<Call>::workspace};
+  }
+  struct layout {
+    std::array<tensor_place, graph.calls.size()> places{};
+    long long workspace = 0, states = 0, floats = 0;
+  };
+  static constexpr layout memory = [] {
+    layout result;
+    auto const records = array_of_each<calls>([]<int Call>() { return record<Call>(); });
+    growing_array<plan::buffer_request> requests(graph.calls.size());
+    long long most = 0;
+    for (int i = 0; i < calls; ++i) {
+      auto const& node = graph.call(i);
+      int const source = records[i].is_input ? result.places[graph.inputs_of(i)[0]].root : i;
+      result.places[i].root = source;
+      requests[i] = {i, i, source == i && !node.is_input && i != output ? node.shape.size() : 0};
+      for (int const from : graph.inputs_of(i)) requests[result.places[from].root].last = i;
+      if (records[i].workspace > most) most = records[i].workspace;
+    }
+    long long const tensors = plan::place(requests, 4);
+    for (int i = 0; i < calls; ++i) result.places[i].offset = requests[i].offset;
+    result.workspace = tensors;
+    result.states = tensors + most;
+    result.floats = result.states;
+    for (parameter const& each : graph.parameters)
+      if (each.between_batches) result.floats += (each.size() + 3) / 4 * 4;
+    if (result.floats == 0) result.floats = 1;
+    return result;
+  }();
+  /// Where a state begins.
+  static constexpr long long state_offset(int parameter) {
+    long long offset = memory.states;
+    for (int i = 0; i < parameter; ++i)
+      if (graph.parameters[i].between_batches) offset += (graph.parameters[i].size() + 3) / 4 * 4;
+    return offset;
+  }
+
+  static void run(float* all, float const* x, float* y) {
+    run_from<0>(all, x, y);
+    if constexpr (constexpr int root = memory.places[output].root; root != output)
+      copy(address<root>(all, x, y), y, output_floats);
+  }
+
+ private:
+  template <int Call>
+  static float const* address(float* all, float const* x, float* y) {
+    constexpr auto place = memory.places[Call];
+    if constexpr (place.root != Call)
+      return address<place.root>(all, x, y);
+    else if constexpr (graph.call(Call).is_input)
+      return x;
+    else if constexpr (Call == output)
+      return y;
+    else
+      return all + place.offset;
+  }
+  template <int Call>
+  static inline void run_from(float* all, float const* x, float* y) {
+    if constexpr (Call < calls) {
+      run_call<Call>(all, x, y);
+      run_from<Call + 1>(all, x, y);
+    }
+  }
+  template <int Call>
+  static inline void run_call(float* all, float const* x, float* y) {
+    if constexpr (!graph.call(Call).is_input)
+      run_layer<Call>(all, x, y, std::make_index_sequence<graph.call(Call).input_count>{},
+                      std::make_index_sequence<graph.layer_of(Call).parameter_count>{});
+  }
+  template <int Call, std::size_t Input>
+  static constexpr int input_call = graph.inputs_of(Call)[Input];
+  template <int Call, std::size_t Weight>
+  static constexpr int parameter_of = graph.layer_of(Call).first_parameter + static_cast<int>(Weight);
+  /// A function of its own, so that its variables are on the stack only while it runs.
+  template <int Call, std::size_t... Input, std::size_t... Weight>
+  [[gnu::noinline]] static void run_layer(float* all, float const* x, float* y, std::index_sequence<Input...>,
+                                          std::index_sequence<Weight...>) {
+    float const* const in[]{address<input_call<Call, Input>>(all, x, y)...};
+    float* const states[]{state<parameter_of<Call, Weight>>(all)..., nullptr};
+    step_memory of{in, const_cast<float*>(address<Call>(all, x, y)), all + memory.workspace, states, {}};
+    steps<Call>::forward(of);
+  }
+  template <int Parameter>
+  static float* state(float* all) {
+    if constexpr (graph.parameters[Parameter].between_batches)
+      return all + state_offset(Parameter);
+    else
+      return nullptr;
+  }
+};
+
+/// The first problem of a model and its weights: E1230, E4185, E4186.
+template <class M, auto const& Weights>
+constexpr diagnostic find_problem() {
+  diagnostic problem;
+  if constexpr (is_invalid<M>) {
+    problem.already_reported();
+    return problem;
+  }
+  constexpr auto const& graph = graph_of<M>;
+  int inputs = 0;
+  for (auto const& each : graph.calls) inputs += each.is_input ? 1 : 0;
+  if (inputs != 1 || graph.outputs_of(0).size() != 1 || graph.batch_size() > 1) {
+    problem.report(1230, "model '", graph.name(), "' has several inputs or outputs, or a batch size beyond 1, which a ",
+                   "static_predictor does not have; use sc::predictor");
+    return problem;
+  }
+  if constexpr (weights_of_model<M, Weights>::find_problem().failed()) {
+    return weights_of_model<M, Weights>::find_problem();
+  } else {
+    [&]<std::size_t... Call>(std::index_sequence<Call...>) {
+      auto const take = [&](diagnostic const& of_call) {
+        if (!problem.failed()) problem = of_call;
+      };
+      (take(find_problem_of_call<M, static_cast<int>(Call),
+                                 weights_of_layer<weights_of_model<M, Weights>, Weights, graph.calls[Call].layer>>()),
+       ...);
+    }(std::make_index_sequence<graph.calls.size()>{});
+    return problem;
+  }
+}
+template <class M, auto const& Weights>
+inline constexpr diagnostic problem_of_predictor = find_problem<M, Weights>();
+
+/// Stands for a predictor of a model or of weights that have had their error.
+class refused_predictor {
+ public:
+  static constexpr std::size_t inputs = 1, outputs = 1, weight_bytes = 0, memory_bytes = 0;
+  static constexpr long long flops = 0;
+
+  template <class... Any>
+  std::array<float, 1> operator()(Any const&...) noexcept {
+    return {};
+  }
+  void reset_states() noexcept {}
+};
+
+/// The type that `static_predictor` names.
+template <class M, auto const& Weights>
+class predictor_of_arrays {
+  using memory = model_memory<M, Weights>;
+
+ public:
+  /// Numbers of one sample of the model's input and output, row by row.
+  static constexpr std::size_t inputs = memory::input_floats, outputs = memory::output_floats;
+  /// Bytes of the arrays of the weights, which a linker puts into flash.
+  static constexpr std::size_t weight_bytes = memory::all_weights::bytes();
+  /// Bytes that the object takes: tensors between layers, what layers need, and states.
+  static constexpr std::size_t memory_bytes = sizeof(float) * memory::memory.floats;
+  /// Floating-point operations of a call; a multiply-add counts as two, a function of a number as one.
+  static constexpr long long flops = [] {
+    long long sum = 0;
+    for (auto const& each : memory::graph.calls) sum += each.flops;
+    return sum;
+  }();
+
+  /// All states are zeros.
+  constexpr predictor_of_arrays() = default;
+
+  /// Computes the output of one sample. It allocates nothing and cannot fail. `x` and `y` do not overlap.
+  void operator()(std::span<float const, inputs> x, std::span<float, outputs> y) noexcept {
+    memory::run(floats_, x.data(), y.data());
+  }
+  /// Returns the outputs that the other one writes.
+  [[nodiscard]] std::array<float, outputs> operator()(std::span<float const, inputs> x) noexcept {
+    std::array<float, outputs> y;
+    (*this)(x, y);
+    return y;
+  }
+  /// Sets the states of stateful layers to zeros.
+  void reset_states() noexcept {
+    for (long long i = memory::memory.states; i < memory::memory.floats; ++i) floats_[i] = 0;
+  }
+
+ private:
+  alignas(16) float floats_[memory::memory.floats]{};
+};
+
+template <class M, auto const& Weights, bool Failed = problem_of_predictor<M, Weights>.failed()>
+struct choose_predictor {
+  using type = predictor_of_arrays<M, Weights>;
+};
+template <class M, auto const& Weights>
+struct choose_predictor<M, Weights, true> {
+  using type = refused_predictor;
+};
+
+}  // namespace stagecraft::predictors
+
+namespace stagecraft {
+
+/// A predictor of one sample whose weights are constant arrays, for processors without an operating system. It is a
+/// constant-initialized object, so that its memory is a part of the program's, and uses no exceptions, RTTI, heap,
+/// threads or streams. `Weights`: an array of constant_weight, as `stagecraft export digits --to digits.hpp` writes it;
+/// without names, in the order of the layers' first calls.
+///
+///     #include <stagecraft/predict.hpp>
+///     #include "digits.hpp"
+///     static constinit sc::static_predictor<models::digits, models::digits_weights> net;
+///     net(pixels, scores);
+///
+/// Results are those of sc::predictor up to rounding. Errors, by the compiler: E1230 a model that it does not carry
+/// out, E4185 weights of another model, E4186 a weight that must be floats.
+template <Model M, auto const& Weights,
+          class Verdict = typename detail::early_verdict<predictors::problem_of_predictor<M, Weights>>::checked>
+using static_predictor = typename Verdict::template model<typename predictors::choose_predictor<M, Weights>::type>;
+
+}  // namespace stagecraft
+
+#include <stagecraft/diagnostics/end_headers.hpp>

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`stagecraft serve --grpc_port` by the clients of TensorFlow Serving and Triton, and the numbers of our protocol's messages
+beside theirs. Run it with a Python that has them: pip install tensorflow tensorflow-serving-api 'tritonclient[grpc]'
+
+    check_grpc_clients.py <the program> <folder with scores/> [<folder with our .proto files>]
+"""
+import pathlib
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+
+import grpc
+import numpy
+import tensorflow as tf
+import tritonclient.grpc as triton
+from google.protobuf import descriptor_pb2
+from tensorflow_serving.apis import (classification_pb2, get_model_metadata_pb2, get_model_status_pb2, inference_pb2, model_management_pb2,
+                                     model_service_pb2, model_service_pb2_grpc, predict_pb2, prediction_service_pb2,
+                                     prediction_service_pb2_grpc, regression_pb2)
+from tritonclient.grpc import service_pb2
+from tritonclient.utils import np_to_triton_dtype
+
+TOOL, FOLDER = sys.argv[1], sys.argv[2]
+failures = []
+PIXELS = numpy.array([[[0, 51, 102], [153, 204, 255]]] * 5)
+SIZE = numpy.array([[0.5, -1]] * 5)
+
+
+def check(what, condition, *details):
+    if not condition:
+        failures.append(f"{what}: {details}")
+
+
+def refused(what, code, text, call):
+    try:
+        call()
+    except grpc.RpcError as why:
+        check(what, why.code() == code and text in why.details(), why.code(), why.details())
+    except triton.InferenceServerException as why:
+        check(what, why.status() == str(code) and text in why.message(), why.status(), why.message())
+    else:
+        check(what, False, "not refused")
+
+
+def check_tensorflow(port):
+    """Returns the outputs for PIXELS and SIZE."""
+    channel = grpc.insecure_channel(f"localhost:{port}")
+    stub, models = prediction_service_pb2_grpc.PredictionServiceStub(channel), model_service_pb2_grpc.ModelServiceStub(channel)
+
+    def request(pixels, size):
+        made = predict_pb2.PredictRequest()
+        made.model_spec.name = "scores"
+        made.inputs["pixels"].CopyFrom(pixels)
+        made.inputs["size"].CopyFrom(size)
+        return made
+
+    first = None
+    for pixel_type in "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64":
+        for size_type in "float16", "float32", "float64":
+            answer = stub.Predict(request(tf.make_tensor_proto(PIXELS.astype(pixel_type)), tf.make_tensor_proto(SIZE.astype(size_type))), timeout=60)
+            outputs = {name: tf.make_ndarray(tensor) for name, tensor in answer.outputs.items()}
+            first = first or outputs
+            check("predict", all((outputs[name] == first[name]).all() for name in ("class", "scores")), pixel_type, size_type, outputs, first)
+    check("shapes", first["class"].shape == (5,) and first["scores"].shape == (5, 2) and answer.model_spec.version.value == 1, first)
+    # Lists in place of bytes, and one element for all, as a client may write them without NumPy.
+    listed = request(tf.make_tensor_proto(PIXELS.ravel().tolist(), dtype=tf.int32, shape=PIXELS.shape), tf.make_tensor_proto(0.5, dtype=tf.bfloat16, shape=SIZE.shape))
+    del listed.inputs["size"].half_val[:]
+    listed.inputs["size"].tensor_content = b""
+    listed.inputs["size"].half_val.append(0x3f00)
+    same = request(tf.make_tensor_proto(PIXELS.astype("float32")), tf.make_tensor_proto(numpy.full(SIZE.shape, 0.5, "float32")))
+    check("lists", (tf.make_ndarray(stub.Predict(listed).outputs["scores"]) == tf.make_ndarray(stub.Predict(same).outputs["scores"])).all())
+    refused("booleans", grpc.StatusCode.INVALID_ARGUMENT, "which is no number of type bool",
+            lambda: stub.Predict(request(tf.make_tensor_proto(PIXELS.astype("uint8")), wrong_booleans())))
+    refused("texts", grpc.StatusCode.INVALID_ARGUMENT, "which is not taken",
+            lambda: stub.Predict(request(tf.make_tensor_proto(PIXELS), tf.make_tensor_proto([["a", "b"]] * 5))))
+    refused("deadline", grpc.StatusCode.DEADLINE_EXCEEDED, "", lambda: stub.Predict(same, timeout=0.00001))
+    wanted = get_model_metadata_pb2.GetModelMetadataRequest(metadata_field=["signature_def"])
+    wanted.model_spec.name = "scores"
+    signatures = get_model_metadata_pb2.SignatureDefMap()
+    stub.GetModelMetadata(wanted).metadata["signature_def"].Unpack(signatures)
+    check("metadata", list(signatures.signature_def) == ["serving_default"] and
+          [d.size for d in signatures.signature_def["serving_default"].inputs["pixels"].tensor_shape.dim] == [-1, 2, 3], signatures)
+    classify, regress = classification_pb2.ClassificationRequest(), regression_pb2.RegressionRequest()
+    classify.model_spec.name = regress.model_spec.name = "scores"
+    refused("classify", grpc.StatusCode.INVALID_ARGUMENT, "Was: tensorflow/serving/predict", lambda: stub.Classify(classify))
+    refused("regress", grpc.StatusCode.INVALID_ARGUMENT, "Was: tensorflow/serving/predict", lambda: stub.Regress(regress))
+    several = inference_pb2.MultiInferenceRequest()
+    several.tasks.add(method_name="tensorflow/serving/regress").model_spec.name = "scores"
+    refused("several", grpc.StatusCode.INVALID_ARGUMENT, "Expected regression signature", lambda: stub.MultiInference(several))
+    which = get_model_status_pb2.GetModelStatusRequest()
+    which.model_spec.name = "scores"
+    state = models.GetModelStatus(which).model_version_status
+    check("status", len(state) == 1 and state[0].version == 1 and state[0].state == get_model_status_pb2.ModelVersionStatus.AVAILABLE, state)
+    refused("reload", grpc.StatusCode.UNIMPLEMENTED, "", lambda: models.HandleReloadConfigRequest(model_management_pb2.ReloadConfigRequest()))
+    return first
+
+
+def scores_of_tensorflow(address, pixels, size):
+    stub = prediction_service_pb2_grpc.PredictionServiceStub(grpc.insecure_channel(address))
+    request = predict_pb2.PredictRequest()
+    request.model_spec.name = "scores"
+    request.inputs["pixels"].CopyFrom(tf.make_tensor_proto(pixels))
+    request.inputs["size"].CopyFrom(tf.make_tensor_proto(size))
+    scores = tf.make_ndarray(stub.Predict(request, timeout=5).outputs["scores"])
+    return scores
+
+
+def scores_of_triton(address, pixels, size):
+    client = triton.InferenceServerClient(address)
+    inputs = [triton.InferInput("pixels", list(pixels.shape), "UINT8"), triton.InferInput("size", list(size.shape), "FP32")]
+    inputs[0].set_data_from_numpy(pixels)
+    inputs[1].set_data_from_numpy(size)
+    scores = client.infer("scores", inputs).as_numpy("scores")
+    return scores
+
+
+def wrong_booleans():
+    """Booleans of which one is 2."""
+    tensor = tf.make_tensor_proto(numpy.zeros(SIZE.shape, bool))
+    tensor.tensor_content = bytes([0, 1, 2] + [0] * 7)
+    return tensor
+
+
+def check_triton(port, first):
+    client = triton.InferenceServerClient(f"localhost:{port}")
+    check("health", client.is_server_live() and client.is_server_ready() and client.is_model_ready("scores") and not client.is_model_ready("none"))
+    check("server", client.get_server_metadata(as_json=True)["name"] == "stagecraft")
+    found = client.get_model_metadata("scores", as_json=True)
+    check("metadata", found["inputs"][0] == {"name": "pixels", "datatype": "FP32", "shape": ["-1", "2", "3"]}, found)
+    check("index", client.get_model_repository_index(as_json=True)["models"] == [{"name": "scores", "version": "1", "state": "READY"}])
+
+    def inputs(pixels, size):
+        result = [triton.InferInput("pixels", list(pixels.shape), np_to_triton_dtype(pixels.dtype)),
+                  triton.InferInput("size", list(size.shape), np_to_triton_dtype(size.dtype))]
+        for tensor, values in zip(result, (pixels, size)):
+            tensor.set_data_from_numpy(values)
+        return result
+
+    for kind in "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64":
+        answer = client.infer("scores", inputs(PIXELS.astype(kind), SIZE.astype("float32")), request_id="a", client_timeout=60)
+        check("infer", all((answer.as_numpy(name) == first[name]).all() for name in ("class", "scores")) and answer.get_response().id == "a", kind)
+    answer = client.infer("scores", inputs(PIXELS.astype("uint8"), SIZE), outputs=[triton.InferRequestedOutput("scores")])
+    check("an output", (answer.as_numpy("scores") == first["scores"]).all() and answer.as_numpy("class") is None)
+    answers = queue.Queue()
+    client.async_infer("scores", inputs(PIXELS.astype("uint8"), SIZE), callback=lambda result, error: answers.put((result, error)))
+    result, error = answers.get(timeout=60)
+    check("asynchronous", error is None and (result.as_numpy("scores") == first["scores"]).all(), error)
+    client.start_stream(callback=lambda result, error: answers.put((result, error)))
+    for i in range(20):
+        client.async_stream_infer("none" if i == 7 else "scores", inputs(PIXELS.astype("uint8"), SIZE), request_id=str(i))
+    for i in range(20):
+        result, error = answers.get(timeout=60)
+        check("stream", ("unknown model" in str(error)) if i == 7 else
+              error is None and result.get_response().id == str(i) and (result.as_numpy("scores") == first["scores"]).all(), i, error)
+    client.stop_stream()
+    counts = client.get_inference_statistics("scores", as_json=True)["model_stats"][0]
+    check("statistics", int(counts["inference_count"]) >= 100 and int(counts["inference_stats"]["success"]["count"]) >= 30, counts)
+    refused("model", grpc.StatusCode.NOT_FOUND, "Request for unknown model: 'none' is not found", lambda: client.infer("none", inputs(PIXELS, SIZE)))
+    refused("texts", grpc.StatusCode.INVALID_ARGUMENT, "which is not taken", lambda: client.infer("scores", inputs(numpy.full((5, 2, 3), b"a", object), SIZE)))
+    refused("load", grpc.StatusCode.UNIMPLEMENTED, "", lambda: client.load_model("scores"))
+    refused("config", grpc.StatusCode.UNIMPLEMENTED, "", lambda: client.get_model_config("scores"))
+    refused("time", grpc.StatusCode.DEADLINE_EXCEEDED, "", lambda: client.infer("scores", inputs(numpy.repeat(PIXELS, 4000, 0), numpy.repeat(SIZE, 4000, 0)), timeout=1))
+
+    # Many callers at once.
+    wrong = []
+
+    def call():
+        own = triton.InferenceServerClient(f"localhost:{port}")
+        for _ in range(50):
+            if (own.infer("scores", inputs(PIXELS.astype("uint8"), SIZE)).as_numpy("scores") != first["scores"]).any():
+                wrong.append(1)
+
+    callers = [threading.Thread(target=call) for _ in range(16)]
+    for each in callers:
+        each.start()
+    for each in callers:
+        each.join()
+    check("callers", not wrong, len(wrong))
+
+
+def messages_of(files, package):
+    """The messages, values of enumerations and methods of descriptors, by their names."""
+    found = {}
+
+    def add(message, name):
+        found[name] = {f.name: (f.number, f.label, f.type, f.type_name) for f in message.field}
+        for each in message.nested_type:
+            add(each, f"{name}.{each.name}")
+        for each in message.enum_type:
+            found[f"{name}.{each.name}"] = {v.name: v.number for v in each.value}
+
+    for file in files:
+        prefix = f"{file.package}."
+        if not prefix.startswith(package):
+            continue
+        for each in file.message_type:
+            add(each, prefix + each.name)
+        for each in file.enum_type:
+            found[prefix + each.name] = {v.name: v.number for v in each.value}
+        for each in file.service:
+            found[prefix + each.name] = {m.name: (m.input_type, m.output_type, m.client_streaming, m.server_streaming) for m in each.method}
+    return found
+
+
+def check_protocol(folder):
+    """Each message, field and method of ours has the numbers and types of theirs, which may have more."""
+    theirs, waiting = {}, [prediction_service_pb2.DESCRIPTOR, model_service_pb2.DESCRIPTOR, service_pb2.DESCRIPTOR, tf.train.Example.DESCRIPTOR.file]
+    seen = set()
+    while waiting:
+        file = waiting.pop()
+        if file.name in seen:
+            continue
+        seen.add(file.name)
+        waiting += list(file.dependencies)
+        proto = descriptor_pb2.FileDescriptorProto()
+        file.CopyToProto(proto)
+        theirs |= messages_of([proto], "tensorflow.") | messages_of([proto], "inference.")
+    with tempfile.NamedTemporaryFile() as out:
+        subprocess.run(["protoc", "-I", folder, "-o", out.name, *map(str, pathlib.Path(folder).glob("*.proto"))], check=True)
+        ours = descriptor_pb2.FileDescriptorSet.FromString(pathlib.Path(out.name).read_bytes()).file
+    own = messages_of(ours, "tensorflow.") | messages_of(ours, "inference.")
+    check("the protocol is read", len(own) > 80, len(own))
+    for name, members in own.items():
+        for member, numbers in members.items():
+            if (name, member) == ("tensorflow.serving.StatusProto", "error_code"):
+                continue  # theirs is an enumeration, which has the same bytes
+            check("a member", numbers == theirs.get(name, {}).get(member), name, member, numbers, theirs.get(name, {}).get(member))
+
+
+if len(sys.argv) > 3:
+    check_protocol(sys.argv[3])
+server = subprocess.Popen([TOOL, "serve", "--rest_api_port", "0", "--grpc_port", "0", "--model_name", "scores", "--model_base_path", f"{FOLDER}/scores"],
+                          stdout=subprocess.PIPE, text=True)
+try:
+    port = next(int(line.split(" ")[4].rsplit(":", 1)[1]) for line in server.stdout if line.startswith("Running gRPC ModelServer at "))
+    first = check_tensorflow(port)
+    check_triton(port, first)
+    for ask in scores_of_tensorflow, scores_of_triton:
+        check("the page's example", (ask(f"localhost:{port}", PIXELS.astype("uint8"), SIZE.astype("float32")) == first["scores"]).all(), ask)
+finally:
+    server.terminate()
+    check("end", server.wait(timeout=60) == 0, server.returncode)
+
+for failure in failures:
+    print(failure)
+print(f"{len(failures)} failures")
+sys.exit(1 if failures else 0)

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Predictions of a network, the same on a host and on a microcontroller: prints the bits of the outputs, and what the
+// program takes. MODEL is one of perceptron, keywords, amplifier.
+#include "models.hpp"
+
+#ifdef BARE_METAL
+#include "start.hpp"
+#else
+#include <cstdio>
+static void print(char const* text) { std::fputs(text, stdout); }
+#endif
+
+#include <bit>
+
+#define JOINED(a, b) a##b
+#define WEIGHTS(model) JOINED(model, _weights)
+
+static constinit sc::static_predictor<models::MODEL, models::WEIGHTS(MODEL)> net;
+using predictor = decltype(net);
+static constinit float x[predictor::inputs];
+static constinit float y[predictor::outputs];
+
+static void print(char const* what, std::uint32_t number) {
+  char text[12]{};
+  for (int i = 0; i < 8; ++i) text[i] = "0123456789abcdef"[number >> (28 - 4 * i) & 15U];
+  text[8] = '\n';
+  print(what);
+  print(text);
+}
+
+int main() {
+  drawn_numbers numbers{14};
+  for (int sample = 0; sample < 3; ++sample) {
+    for (float& each : x) each = numbers.next();
+#ifdef BARE_METAL
+    auto const begin = ticks();
+    net(x, y);
+    if (sample == 2) print("ticks ", (ticks() - begin) & 0xffffffU);
+#else
+    net(x, y);
+#endif
+    for (float const each : y) print("output ", std::bit_cast<std::uint32_t>(each));
+  }
+#ifdef BARE_METAL
+  print("static ", static_bytes());
+  print("stack ", used_stack_bytes());
+#endif
+  print("object ", predictor::memory_bytes);
+  print("weights ", predictor::weight_bytes);
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gradients that a step applies itself, moving averages, and sub-steps of some steps only, beside ten steps of a Keras
+// model with a train_step.
+#include <stagecraft/steps.hpp>
+#include <cmath>
+#include <cstddef>
+#include <doctest/doctest.h>
+#include <string>
+
+#include "../../golden/ten_steps.hpp"
+
+namespace sc = stagecraft;
+using namespace sc::layers;
+
+namespace {
+
+using line_model = sc::sequential<input{4}, dense{6, sc::tanh}, dense{2}>;
+using network = sc::sequential<input{4}, dense{6, sc::tanh}, batch_normalization{{.momentum = 0.9}}, dense{2}>;
+inline constexpr auto optimizer = sc::optimizers::adam{.learning_rate = 0.01F};
+
+/// Gradients of two halves of a batch are added and clipped by hand; every third step moves another model.
+struct clipped : sc::training_step<clipped, input{4}, input{2}> {
+  sc::trained<line_model, "line"> line;
+  sc::trained<line_model, "probe"> probe;
+  static constexpr auto other_optimizer = sc::optimizers::sgd{.learning_rate = 0.05F, .momentum = 0.9F};
+
+  constexpr void train(auto& step, auto x, auto y) const {
+    int const half = step.batch() / 2;
+    auto const first = step.mean(square(line(step.slice(x, 0, 0, half)) - step.slice(y, 0, 0, half)));
+    auto const second = step.mean(square(line(step.slice(x, 0, half, half)) - step.slice(y, 0, half, half)));
+    auto gradients = step.gradient(first, weights_of(line));
+    auto const more = step.gradient(second, weights_of(line));
+    auto sum = step.full({1}, 0);
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      gradients[i] += more[i];
+      sum += step.sum(square(gradients[i]));
+    }
+    auto const norm = sqrt(sum), scale = clip(0.5F / norm, 0.0F, 1.0F);
+    for (auto& each : gradients) each = each * scale;
+    step.apply(optimizer, weights_of(line), gradients);
+    step.metric("loss", first + second);
+    step.metric("norm", norm);
+    step.every(3, [&] {
+      auto const loss = step.mean(square(probe(x) - y));
+      step.minimize(other_optimizer, loss, weights_of(probe));
+      step.metric("probe", loss);
+    });
+  }
+};
+
+/// A student that learns from its own moving average; every fourth step copies it.
+struct follower : sc::training_step<follower, input{4}, input{2}> {
+  sc::trained<network, "student"> student;
+  sc::trained<network, "slow"> slow;
+  sc::trained<network, "kept"> kept;  // no code calls it
+
+  constexpr void train(auto& step, auto x, auto y) const {
+    auto const out = student(x);
+    auto const loss = step.mean(square(out - y)) + 0.5F * step.mean(square(step.stop_gradient(slow(x)) - out));
+    step.minimize(optimizer, loss, weights_of(student));
+    step.metric("loss", loss);
+    step.average(weights_of(slow), weights_of(student), 0.9F);
+    step.every(4, [&] { step.average(weights_of(kept), weights_of(student), 0); });
+  }
+};
+
+template <class Step>
+void compare(std::string const& name) {
+  auto const file = golden::read("step_words.txt");
+  sc::step_trainer<Step, sc::step_options{.batch_size = 8}> model;
+  golden::check_ten_steps(file, name, model, [&](std::string const& step) {
+    auto const of = [&](char const* what) { return golden::array_of<xt::xtensor<float, 2>>(file[name + what + step]); };
+    return model.train_on_batch(sc::inputs(of("/x"), of("/y")));
+  });
+}
+
+}  // namespace
+
+TEST_CASE("gradients that are added and clipped by hand, and sub-steps of some steps only") {
+  compare<clipped>("clipped");
+}
+TEST_CASE("moving averages of weights, and copies of them") { compare<follower>("follower"); }
+
+TEST_CASE("replicas and accumulated gradients do not count an average twice") {
+  static constexpr auto options = sc::step_options{
+      .batch_size = 8, .gradient_accumulation = {.gradient_accumulation_steps_per_replica = 2}, .num_replicas = 2};
+  sc::step_trainer<follower, options, sc::host<2>> model;
+  xt::xtensor<float, 2> x = xt::zeros<float>({32, 4}), y = xt::zeros<float>({32, 2});
+  float number = 0.1F;
+  for (auto* const each : {&x, &y})
+    for (float& value : *each) value = number = number * 3.7F * (1 - number);
+  auto const slow = model.get_weights<"slow">();
+  model.train_on_batch(sc::inputs(x, y));
+  auto const student = model.get_weights<"student">(), moved = model.get_weights<"slow">(),
+             kept = model.get_weights<"kept">();
+  for (std::size_t const i : {0, 1, 2, 3, 6, 7})  // weights that are trained
+    for (std::size_t k = 0; k < slow[i].values.size(); ++k) {
+      CHECK(std::abs(moved[i].values[k] - (0.9F * slow[i].values[k] + 0.1F * student[i].values[k])) < 1e-5F);
+      CHECK(std::abs(kept[i].values[k] - student[i].values[k]) < 1e-5F);
+    }
+  CHECK(kept[4].values == student[4].values);  // moving means
+  // Steps 2 to 4 copy nothing, the fifth does.
+  for (int step = 2; step <= 5; ++step) {
+    model.train_on_batch(sc::inputs(x, y));
+    CHECK((model.get_weights<"kept">() == kept) == (step < 5));
+  }
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// KServe's GRPCInferenceService: what is asked about the server and its models.
+#include "serve/grpc/infer_call.hpp"
+#include "serve/grpc/inference_stream.hpp"
+#include "serve/grpc/services.hpp"
+
+namespace stagecraft::tool {
+
+namespace {
+
+namespace api = inference;
+
+template <class Tensors>
+void write_tensors(std::vector<serving::tensor_spec> const& specs, Tensors& to) {
+  for (auto const& spec : specs) {
+    auto& tensor = *to.Add();
+    tensor.set_name(spec.name);
+    tensor.set_datatype("FP32");
+    tensor.add_shape(-1);
+    for (auto const length : spec.shape) tensor.add_shape(length);
+  }
+}
+
+void write_metadata(rpc_call& call, api::ModelMetadataRequest const& request, api::ModelMetadataResponse& response) {
+  auto const version = find_kserve_version(call.calls(), request.name(), request.version());
+  auto const& known = version.runtime->description();
+  response.set_name(request.name());
+  response.add_versions(std::to_string(version.number));
+  response.set_platform("stagecraft");
+  write_tensors(known.inputs, *response.mutable_inputs());
+  write_tensors(known.outputs, *response.mutable_outputs());
+}
+
+/// True if the version answers; an unknown one does not.
+bool is_ready(rpc_call& call, api::ModelReadyRequest const& request) {
+  auto const number = kserve_version(request.version());
+  try {
+    (void)call.calls().find(request.name(), number);
+    return true;
+  } catch (http_error const&) {
+    return false;
+  }
+}
+
+void write_index(rpc_call& call, api::RepositoryIndexRequest const& request, api::RepositoryIndexResponse& response) {
+  for (auto const& name : call.calls().names())
+    for (auto const& [number, of] : call.calls().states(name)) {
+      bool const is_available = of.state == "AVAILABLE";
+      if (request.ready() && !is_available) continue;
+      auto& model = *response.add_models();
+      model.set_name(name);
+      model.set_version(std::to_string(number));
+      model.set_state(is_available ? "READY" : "UNAVAILABLE");
+      model.set_reason(is_available ? "" : of.error_message.empty() ? "unloaded" : of.error_message);
+    }
+}
+
+void write_statistics(rpc_call& call, api::ModelStatisticsRequest const& request,
+                      api::ModelStatisticsResponse& response) {
+  auto const number = kserve_version(request.version());
+  auto const add = [&](std::string const& name, served_version const& version) {
+    auto const counts = version.runtime->statistics();
+    auto& model = *response.add_model_stats();
+    model.set_name(name);
+    model.set_version(std::to_string(version.number));
+    model.set_inference_count(static_cast<std::uint64_t>(counts.samples));
+    model.set_execution_count(static_cast<std::uint64_t>(counts.batches));
+    auto const failed = counts.failed_calls + counts.left_calls;
+    model.mutable_inference_stats()->mutable_success()->set_count(
+        static_cast<std::uint64_t>(std::max<std::int64_t>(counts.calls - failed - counts.waiting, 0)));
+    model.mutable_inference_stats()->mutable_fail()->set_count(
+        static_cast<std::uint64_t>(failed + counts.refused_calls));
+  };
+  if (!request.name().empty())
+    return add(request.name(), find_kserve_version(call.calls(), request.name(), request.version()));
+  for (auto const& name : call.calls().names()) {
+    try {
+      add(name, call.calls().find(name, number));
+    } catch (http_error const&) {  // it has no version yet
+    }
+  }
+}
+
+class inference_service final : public api::GRPCInferenceService::CallbackService, public streaming_service {
+ public:
+  explicit inference_service(rpc_core& core) : core_(core) {}
+
+  grpc::Service& service() noexcept override { return *this; }
+  void end_streams() noexcept override { streams_.end(); }
+
+  using context_pointer = grpc::CallbackServerContext*;
+  using reactor_pointer = grpc::ServerUnaryReactor*;
+
+  reactor_pointer ServerLive(context_pointer context, api::ServerLiveRequest const*,
+                             api::ServerLiveResponse* response) override {
+    return answer_now(core_, context, false, [=](rpc_call&) { response->set_live(true); });
+  }
+  reactor_pointer ServerReady(context_pointer context, api::ServerReadyRequest const*,
+                              api::ServerReadyResponse* response) override {
+    return answer_now(core_, context, false, [=](rpc_call& call) { response->set_ready(call.calls().is_ready()); });
+  }
+  reactor_pointer ModelReady(context_pointer context, api::ModelReadyRequest const* request,
+                             api::ModelReadyResponse* response) override {
+    return answer_now(core_, context, true, [=](rpc_call& call) { response->set_ready(is_ready(call, *request)); });
+  }
+  reactor_pointer ServerMetadata(context_pointer context, api::ServerMetadataRequest const*,
+                                 api::ServerMetadataResponse* response) override {
+    return answer_now(core_, context, true, [=](rpc_call&) {
+      response->set_name("stagecraft");
+      response->set_version(version_text());
+      for (auto const* each : {"model_repository", "statistics"}) response->add_extensions(each);
+    });
+  }
+  reactor_pointer ModelMetadata(context_pointer context, api::ModelMetadataRequest const* request,
+                                api::ModelMetadataResponse* response) override {
+    return answer_now(core_, context, true, [=](rpc_call& call) { write_metadata(call, *request, *response); });
+  }
+  reactor_pointer ModelInfer(context_pointer context, api::ModelInferRequest const* request,
+                             api::ModelInferResponse* response) override {
+    return answer_later(core_, context, request->ByteSizeLong(),
+                        [=](rpc_call& call) { infer(call, *request, *response); });
+  }
+  grpc::ServerBidiReactor<api::ModelInferRequest, api::ModelStreamInferResponse>* ModelStreamInfer(
+      context_pointer context) override {
+    return streams_.begin(core_, context);
+  }
+  reactor_pointer ModelStatistics(context_pointer context, api::ModelStatisticsRequest const* request,
+                                  api::ModelStatisticsResponse* response) override {
+    return answer_now(core_, context, true, [=](rpc_call& call) { write_statistics(call, *request, *response); });
+  }
+  reactor_pointer RepositoryIndex(context_pointer context, api::RepositoryIndexRequest const* request,
+                                  api::RepositoryIndexResponse* response) override {
+    return answer_now(core_, context, true, [=](rpc_call& call) { write_index(call, *request, *response); });
+  }
+
+ private:
+  rpc_core& core_;
+  inference_streams streams_;
+};
+
+}  // namespace
+
+std::unique_ptr<streaming_service> make_inference_service(rpc_core& core) {
+  return std::make_unique<inference_service>(core);
+}
+
+}  // namespace stagecraft::tool

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "serve/grpc/model_spec.hpp"
+
+namespace stagecraft::tool {
+
+using tensorflow::serving::ModelSpec;
+
+std::optional<std::int64_t> version_of(ModelSpec const& spec) {
+  if (spec.version_choice_case() == ModelSpec::kVersionLabel)
+    throw http_error{400, "Unrecognized servable version label: " + spec.version_label()};
+  if (!spec.has_version()) return std::nullopt;
+  return spec.version().value();
+}
+
+served_version find(server_calls& calls, bool has_spec, ModelSpec const& spec) {
+  if (!has_spec) throw http_error{400, "Missing ModelSpec"};
+  if (spec.name().empty()) throw http_error{400, "ModelSpec has no name specified."};
+  return calls.find(spec.name(), version_of(spec));
+}
+
+void check_signature(std::string const& name) {
+  if (name.empty() || name == default_signature) return;
+  throw rpc_error{{grpc::StatusCode::FAILED_PRECONDITION, "Serving signature key \"" + name + "\" not found."}};
+}
+
+void write_spec(std::string const& name, std::int64_t number, std::string const& signature, ModelSpec& to) {
+  to.set_name(name);
+  to.mutable_version()->set_value(number);
+  to.set_signature_name(signature);
+}
+
+}  // namespace stagecraft::tool

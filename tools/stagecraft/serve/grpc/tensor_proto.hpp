@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tensors of TensorFlow's messages.
+#pragma once
+
+#include "serve/grpc/rpc_call.hpp"
+#include "tensorflow.pb.h"
+
+#include <stagecraft/serving/servable.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace stagecraft::tool {
+
+/// The lengths of a shape. Throws http_error 400 if the rank is unknown.
+[[nodiscard]] std::vector<std::int64_t> shape_of(std::string const& input, tensorflow::TensorShapeProto const& shape);
+
+/// The numbers of an input, as many as its shape has. A list that is shorter than the shape is continued by its last
+/// number, an empty one is zeros, as TensorFlow does; the call counts their bytes first. Throws http_error 400 for
+/// types without numbers, for bytes and lists that do not fit the type and shape, and for numbers that the type or
+/// float32 cannot hold.
+[[nodiscard]] std::vector<float> numbers_of(rpc_call& call, std::string const& input,
+                                            tensorflow::TensorProto const& tensor,
+                                            std::vector<std::int64_t> const& shape);
+
+/// Writes an output of `samples` samples.
+void write_tensor(serving::tensor_spec const& spec, std::int64_t samples, std::vector<float> const& values,
+                  tensorflow::TensorProto& to);
+/// Describes an input or output, whose first axis is open.
+void write_info(serving::tensor_spec const& spec, tensorflow::TensorInfo& to);
+
+}  // namespace stagecraft::tool

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a front in a module of its own asks of the server, by virtual functions, so that the module needs none of the
+// program's symbols; and what the program asks of such a front.
+#pragma once
+
+#include "serve/http/counted_bytes.hpp"
+#include "serve/served_models.hpp"
+
+#include <stagecraft/version.hpp>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stagecraft::tool {
+
+/// The version of this program, "0.2.0".
+[[nodiscard]] inline std::string version_text() {
+  return std::to_string(version_major) + "." + std::to_string(version_minor) + "." + std::to_string(version_patch);
+}
+
+/// The models of a server and their calls. Any thread may call any function. Errors are http_error.
+class server_calls {
+ public:
+  /// Finds a model and its version; no number: the present one. Throws http_error 404 with TensorFlow Serving's words.
+  [[nodiscard]] virtual served_version find(std::string_view model, std::optional<std::int64_t> number) = 0;
+  /// Calls a version within a time, 0: any. Throws as call_version does.
+  [[nodiscard]] virtual std::vector<std::vector<float>> call(served_version const& version,
+                                                             std::vector<std::vector<float>> inputs,
+                                                             std::int64_t samples, counted_bytes& counted,
+                                                             std::chrono::microseconds time) = 0;
+  [[nodiscard]] virtual std::vector<std::string> names() = 0;
+  /// The states of a model's versions; none for an unknown model.
+  [[nodiscard]] virtual std::map<std::int64_t, version_state> states(std::string_view model) = 0;
+  /// True if each model has a version, and the server does not end.
+  [[nodiscard]] virtual bool is_ready() = 0;
+  /// Counts an answer by the status that HTTP has for it.
+  virtual void count(int status, std::chrono::duration<double> time) = 0;
+  /// Bytes of all requests that are being read or answered.
+  [[nodiscard]] virtual std::atomic<std::size_t>& bytes_in_flight() = 0;
+
+ protected:
+  ~server_calls() = default;
+};
+
+/// Options of a front of gRPC, a part of the command's.
+struct rpc_options {
+  std::string host;
+  int port = 0;
+  std::size_t threads = 0, most_waiting = 0;
+  std::size_t max_message_bytes = 0, max_header_bytes = 0, max_bytes_in_flight = 0;
+  std::chrono::milliseconds time{};       ///< time that a call may take; 0: any
+  std::chrono::milliseconds idle_time{};  ///< time that a connection may be without a call
+  std::string token;                      ///< bearer token that calls must have; empty: none
+  std::string certificate, key;           ///< TLS: texts of PEM files; empty: none
+};
+
+/// A server of gRPC, which answers from its construction on.
+class rpc_front {
+ public:
+  virtual ~rpc_front() = default;
+  [[nodiscard]] virtual int port() const noexcept = 0;
+  /// Takes no more calls, and returns at once; calls that have come are answered.
+  virtual void begin_stop() noexcept = 0;
+  /// True if all calls are answered.
+  [[nodiscard]] virtual bool has_stopped() const noexcept = 0;
+};
+
+/// The only symbol of the module. Keeps a reference to the calls. Throws file_error E5282 if the address cannot be
+/// listened to or the certificate is wrong, std::system_error if the system lacks threads.
+using rpc_front_maker = rpc_front* (*)(rpc_options const&, server_calls&);
+inline constexpr char const* rpc_front_symbol = "stagecraft_make_grpc_front_1";
+
+/// Loads the module of gRPC, and makes its front. Throws file_error E5280 if this program has no such module, E5281 if
+/// it cannot be loaded, and what the module throws.
+[[nodiscard]] std::unique_ptr<rpc_front> load_rpc_front(rpc_options const& options, server_calls& calls);
+
+}  // namespace stagecraft::tool
