@@ -25,7 +25,33 @@ struct own_step : sc::training_step<own_step, input{3}> {
   }
 };
 
+struct applied_step : sc::training_step<applied_step, input{3}> {
+  using net = sc::sequential<input{3}, dense{1}>;
+  sc::trained<net, "net"> line;
+  sc::trained<net, "slow"> slow;
+  static constexpr auto optimizer = sc::optimizers::adam{};
+
+  constexpr void train(auto& step, auto x) const {
+    auto const loss = step.mean(square(line(x) - 1));
+    step.apply(optimizer, weights_of(line), step.gradient(loss, weights_of(line)));
+    step.metric("loss", loss);
+    step.every(3, [&] { step.average(weights_of(slow), weights_of(line), 0.9F); });
+  }
+};
+
 }  // namespace
+
+TEST_CASE("a step that applies gradients, and moves averages in some steps") {
+  sc::step_trainer<applied_step, sc::step_options{.batch_size = 8}> model;
+  xt::xtensor<float, 2> const x = xt::ones<float>({8, 3});
+  sc::sample_set const samples(x);
+  auto const first = model.train_on_batch(samples);
+  long const before = allocations();
+  double loss = 0;
+  for (int i = 0; i < 10; ++i) loss = model.train_on_batch(samples)[0];
+  CHECK(allocations() == before);
+  CHECK(loss < first[0]);
+}
 
 TEST_CASE("a step with a gradient in its loss") {
   sc::step_trainer<own_step, sc::step_options{.batch_size = 8}> model;

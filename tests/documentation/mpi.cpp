@@ -35,6 +35,14 @@ int main() {
   model.fit(x, y, {.epochs = 2});
 }
 
+using in_stages = sc::pipelined<network, sc::stages<0, 1>>;
+inline constexpr auto of_stages = sc::training{.optimizer = sc::optimizers::adam{},
+                                               .loss = training.loss,
+                                               .batch_size = 16,
+                                               .steps_per_execution = 4,
+                                               .pipeline = {.gradient_accumulation_steps_per_replica = 4}};
+sc::trainer<in_stages, of_stages, sc::cluster<sc::host<1>, sc::ranks{2}>> pipelined;  // mpirun -n 2 ./program
+
 void go_on() {
   sc::trainer<network, training, machine> model;
   sc::callbacks::backup_and_restore backup(model, "backup");  // the first rank reads it, all go on from there

@@ -159,8 +159,32 @@ def written_out():
     text = lambda name, of: message((1, name), (4, of), (20, 3))
     sums = lambda formula: graph([node("Einsum", ["x", "x"], ["y"], text("equation", formula))], x, [value("y")])
     imported("einsum", ['ops.einsum("abc,adc->abd"'], sums("Bij, Bkj -> Bik"))
-    for formula, why in (("bij,cij->ij", "joins samples"), ("bii,bij->bj", "a diagonal"), ("...ij,...jk", "without a result"), ("bij,bij->ib", "moves samples")):
+    imported("einsum_dots", ['ops.einsum("dab,dcb->dac"'], sums("...ij,...kj->...ik"))
+    imported("einsum_implicit", ['ops.einsum("abc,adc->abd"'], sums("aij,akj->aik"))
+    for formula, why in (("bij,cij->ij", "joins samples"), ("bii,bij->bj", "do not fit"), ("bij,bij", "moves samples"), ("bij,bij->ib", "moves samples"),
+                         ("bij,b..ij->bij", "other ranks"), ("bij,bij->bii", "a letter twice")):
         refused("einsum", why, sums(formula))
+    one = lambda formula, axes: graph([node("Einsum", ["x"], ["y"], text("equation", formula))], [value("x", axes)], [value("y")])
+    imported("einsum_diagonal", ["where(", "ops.sum("], one("...ii->...i", ("n", 3, 3)))
+    imported("einsum_number", ['ops.einsum("ya->y"', ".length(0), 1}"], one("i->", (3,)))
+    # Of one sample, each sequence may have a length of its own.
+    imported("turned_each", ["ops.take_along_axis("], graph([node("ReverseSequence", ["x", "c"], ["y"], whole("batch_axis", 0), whole("time_axis", 1))],
+             [value("x", (2, 4))], [value("y")], counts(4, 3)))
+    # The remainder of reals has the divisor's sign, slopes broadcast, and an optional value is the value.
+    reals = [value("x", ("n", 4)), value("z", ("n", 4))]
+    imported("floored", ["fmod(", "where("], graph([node("Mod", ["x", "z"], ["y"])], reals, [value("y")]))
+    imported("slopes", ["where("], graph([node("PRelu", ["x", "z"], ["y"])], reals, [value("y")]))
+    imported("optional", ["sin("], graph([node("OptionalGetElement", ["x"], ["o"]), node("Sin", ["o"], ["y"])], [value("x", ("n", 4))], [value("y")]))
+    imported("opset_1", ["1.0F - "], graph([node("Not", ["x"], ["y"])], [value("x", ("n", 4), TRUTH)], [value("y")]), opset=1)
+    refused("opset_1_others", "expected 7 to", graph([node("Sin", ["x"], ["y"])], [value("x", ("n", 4))], [value("y")]), opset=6)
+    # Windows that are taken element by element: a convolution of one sample, and the places of largest elements.
+    numbers = lambda name, *each: message((1, name), *((8, one) for one in each), (20, 7))
+    conv = lambda groups: graph([node("Conv", ["x", "k"], ["y"], whole("group", groups), numbers("pads", 1, 1))],
+                                [value("x", (2, 2, 5)), value("k", (2, 2 // groups, 3))], [value("y")])
+    imported("conv_of_one", ["ops.matmul("], conv(1))
+    imported("conv_of_each", ["multiply{}"], conv(2))
+    imported("max_places", ["where(", "infinity()"], graph([node("MaxPool", ["x"], ["y", "i"], numbers("kernel_shape", 2), numbers("pads", 1, 0))],
+             [value("x", (1, 2, 5))], [value("y"), value("i")]))
     # Places that are named twice, once from the end, are refused: which value stays is left open.
     put = lambda *places: graph([node("ScatterElements", ["x", "p", "u"], ["y"], whole("axis", 0))], [value("x", (4,))], [value("y")],
                                 [("p", (2,), WHOLE, places), ("u", (2,), REAL, [5, 6])])
@@ -207,6 +231,32 @@ def samples():
     wide = [node("Shape", ["x"], ["s"]), node("Cast", ["s"], ["r"], whole("to", REAL)), node("Cast", ["r"], ["l"], whole("to", WHOLE)), node("Reshape", ["x", "l"], ["y"])]
     imported("samples_shape", ["input{4}"], graph([*wide[:3], node("Expand", ["w", "l"], ["e"]), node("Add", ["x", "e"], ["y"])], x, [value("y")], constants))
     imported("samples_reshape", ["input{4}"], graph([*wide, node("Sin", ["y"], ["z"])], x, [value("z")]))
+
+
+def rows_of_samples():
+    """A constant with a row for each sample has one here: what depends on their number is refused."""
+    count = [node("Shape", ["x"], ["s"], whole("end", 1)), node("Concat", ["s", "four"], ["l"], whole("axis", 0)), node("ConstantOfShape", ["l"], ["o"])]
+    numbers = [("four", (1,), WHOLE, [4]), ("zero", (1,), WHOLE, [0]), ("one", (1,), WHOLE, [1]), ("both", (2,), WHOLE, [1, 4])]
+    x = [value("x", ("n", 4))]
+    made = lambda *more: graph([*count, *more, node("Add", ["x", "c"], ["y"])], x, [value("y")], numbers)
+    imported("rows", ["input{4}"], made(node("Identity", ["o"], ["c"])))
+    imported("rows_mean", ["input{4}"], made(node("ReduceMean", ["o", "zero"], ["c"])))
+    imported("rows_sum_of_others", ["input{4}"], made(node("ReduceSum", ["o", "one"], ["c"])))
+    for kind, inputs, option in (("ReduceSum", ["o", "zero"], ("keepdims", 1)), ("ReduceProd", ["o"], ("keepdims", 0)), ("Concat", ["o", "o"], ("axis", 0)),
+                                 ("Slice", ["o", "zero", "one"], None)):
+        main = made(node(kind, inputs, ["c"], *([whole(*option)] if option else [])))
+        refused("rows_counted", "", main)
+    refused("rows_size", "computes with the number of samples", made(node("Size", ["o"], ["z"]), node("Cast", ["z"], ["c"], whole("to", REAL))))
+    turned = [node("Transpose", ["o"], ["t"]), node("ReduceSum", ["t", "one"], ["h"]), node("Reshape", ["h", "both"], ["c"])]
+    refused("rows_turned", "", made(*turned))
+    refused("rows_shape", "[E5064]", made(node("Shape", ["o"], ["d"]), node("Cast", ["d"], ["r"], whole("to", REAL)), node("ReduceSum", ["r"], ["c"])))
+    # A window of known length is computed.
+    for kind in ("Hann", "Hamming", "Blackman"):
+        imported(kind, ["input{4}"], graph([node(f"{kind}Window", ["w"], ["c"]), node("Mul", ["x", "c"], ["y"])], x, [value("y")], [("w", (), WHOLE, [4])]))
+    # Constants that are divided and padded.
+    parts = [node("Split", ["both", "ones"], ["a", "b"]), node("Pad", ["b", "before"], ["p"]), node("Cast", ["p"], ["c"], whole("to", REAL))]
+    imported("constant_parts", ["offset"], graph([*parts, node("ReduceSum", ["c"], ["d"], whole("keepdims", 0)), node("Add", ["x", "d"], ["y"])], x, [value("y")],
+             [*numbers, ("ones", (2,), WHOLE, [1, 1]), ("before", (2,), WHOLE, [3, 0])]))
 
 
 def constants():
@@ -259,6 +309,7 @@ types()
 written_out()
 shapes()
 samples()
+rows_of_samples()
 constants()
 dimensions()
 end()

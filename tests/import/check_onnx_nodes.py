@@ -124,7 +124,7 @@ def kind_of(name, model, why):
     operators = {node.op_type for node in model.graph.node}
     if operators & RANDOM or "training" in name:
         return "random numbers, training"
-    if operators & OF_DATA or re.search(r"loop11|test_if$|^test_range|window", name):
+    if operators & OF_DATA or re.search(r"loop11|test_if$|^test_range|[gn]window", name):
         return "sizes depend on data"
     if "is of opset" in why:
         return "opset below 7"

@@ -88,6 +88,8 @@ def on_board(network, board, folder, expected):
     difference = largest_difference(outputs, expected)
     if ran.returncode != 0 or not difference <= TOLERANCE:
         return "", f"ends with {ran.returncode}, {difference} from this machine's numbers:\n{ran.stderr[-1000:]}"
+    if numbers["stack"] > numbers["bound"]:
+        return "", f"takes {numbers['stack']} bytes of the stack, more than {numbers['bound']}"
     text, data, _ = map(int, run(["arm-none-eabi-size", program], check=True).stdout.splitlines()[1].split()[:3])
     flash, memory = text + data, numbers["static"] + numbers["stack"]
     if network == "perceptron" and (flash > MOST_FLASH or memory > MOST_MEMORY):

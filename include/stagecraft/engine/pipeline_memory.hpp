@@ -116,6 +116,19 @@ struct pipeline_sizes : session_shape<typename Job::described> {
     else
       return processes::first_replica(Replicas);
   }
+  /// Whether the devices of a replica may be in several processes, and which of them a device is in.
+  static constexpr bool splits = processes::most > Replicas;
+  [[nodiscard]] static int process_of(int device)
+    requires(splits)
+  {
+    return processes::process_of(device, devices);
+  }
+  [[nodiscard]] static constexpr bool is_here([[maybe_unused]] int device) {
+    if constexpr (splits)
+      return process_of(device) == processes::number();
+    else
+      return true;
+  }
   static constexpr long long all_targets = shape::has_losses ? shape::target_offset(shape::end_count) : 0;
   static constexpr long long all_scales = shape::has_losses ? shape::scale_offset(shape::end_count) : 0;
   /// The mode that memory is planned for: training, if the description says how weights are updated.
@@ -124,9 +137,15 @@ struct pipeline_sizes : session_shape<typename Job::described> {
   static constexpr int stages = table<main_mode>().stages();
   static constexpr int passes = table<main_mode>().passes();
   static constexpr int devices = table<main_mode>().devices();
+  static constexpr int device_of_losses = table<main_mode>().device_of_stage(stages - 1);
+  [[nodiscard]] static constexpr int device_of_weight(std::size_t parameter) {
+    auto const& graph = Job::graph;
+    int const call = graph.layer(graph.layer_of_parameter(static_cast<int>(parameter))).first_call;
+    return table<main_mode>().device_of_stage(stage_of_graph_call<model>(call));
+  }
   /// Threads that work on one device: at most; and all of them.
   static constexpr int threads_of_device = detail::threads_of_device<Job>;
-  static constexpr int workers = std::min(machine::threads, replicas / processes::most * devices);
+  static constexpr int workers = std::min(machine::threads, splits ? 1 : replicas / processes::most * devices);
   static constexpr int threads = threads_of_device > 1 ? machine::threads : workers;
   /// Number of threads that work on the devices of a worker.
   [[nodiscard]] static constexpr int threads_of_worker(int worker) {
@@ -268,7 +287,9 @@ struct pipeline_memory {
         norms(Sizes::norm_blocks_of_weights()),
         loss_scales(Sizes::devices, Sizes::loss_scale.initial_scale) {
     [&]<std::size_t... Device>(std::index_sequence<Device...>) {
-      ((blocks[Device] = aligned_block(Sizes::template block_floats<static_cast<int>(Device)>())), ...);
+      ((blocks[Device] = aligned_block(
+            Sizes::is_here(static_cast<int>(Device)) ? Sizes::template block_floats<static_cast<int>(Device)>() : 0)),
+       ...);
     }(std::make_index_sequence<Sizes::devices>{});
     [&]<std::size_t... Stage>(std::index_sequence<Stage...>) {
       ((remote[Stage] = aligned_block(Sizes::template remote_floats<static_cast<int>(Stage)>)), ...);

@@ -62,7 +62,7 @@ class pipeline_pass {
     pass_recorder const record(all.record, what);
     auto& samples = own.samples[micro_batch % sizes::template samples_alive<Mode>];
     std::int64_t begin = 0;
-    if constexpr (waits || Pass == 0 || pass.fetches.size() > 0 || sizes::fetches_weights ||
+    if constexpr (waits || sizes::splits || Pass == 0 || pass.fetches.size() > 0 || sizes::fetches_weights ||
                   (backward && sizes::fetches_gradients)) {
       if (!team::alone(memory, [&] { return begin_pass(all, own, memory, samples, record, begin); })) return false;
     } else if (self.leads()) {
@@ -123,6 +123,7 @@ class pipeline_pass {
   /// Waits, on the first thread, until the inputs of the steps are there. False if another device has failed.
   static bool begin_pass(execution const& all, memory_type& own, pass_memory& memory, std::atomic<int>& samples,
                          pass_recorder const& record, std::int64_t& begin) {
+    if constexpr (sizes::splits) sizes::processes::template messages<sizes, Mode, Pass>::await(own, memory.micro_batch);
     if constexpr (waits)
       if (all.team != nullptr)
         for (auto const& wait : pass.waits)
@@ -154,10 +155,13 @@ class pipeline_pass {
       finish_forward(all, own, memory);
       begin = record.add(pass_kind::outfeed, begin);
     }
-    for (auto const& transfer : pass.transfers)
+    for (auto const& transfer : pass.transfers) {
+      if (transfer.device >= 0 && !sizes::is_here(transfer.device)) continue;
       copy(memory.block, transfer.from,
            transfer.device < 0 ? own.remote[stage].data() : own.blocks[transfer.device].data(), transfer.to,
            transfer.floats, memory.micro_batch);
+    }
+    if constexpr (sizes::splits) sizes::processes::template messages<sizes, Mode, Pass>::send(own, memory.micro_batch);
     if constexpr (pass.transfers.size() > 0) record.add(pass_kind::send, begin);
     if constexpr (sizes::fetches_weights && !backward && weights::has_state) weights::store_state(own);
     if constexpr (backward && sizes::fetches_gradients) weights::template move_gradients<false>(own);

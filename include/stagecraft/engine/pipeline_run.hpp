@@ -78,11 +78,14 @@ class pipeline_run {
   template <class OfRound>
   bool run_rounds(int round, device_thread const& self, OfRound const& passes_of) const {
     bool knows_penalties = false;
+    if constexpr (sizes::splits) sizes::processes::begin_messages();
     for (int first = 0; first < steps_; first += round) {
       if constexpr (has_penalties)
         if (all_.has_targets && !knows_penalties && !find_penalties(self)) return false;
       knows_penalties = true;
       if (!passes_of(first)) return false;
+      if constexpr (sizes::splits)
+        sizes::processes::template messages<sizes, Mode, 0>::end_round(*(*memories_)[0], first + round);
       if constexpr (trains) {
         bool const updates = (all_.accumulated + first + round) % accumulation_steps == 0;
         if (updates && !run_update(self, first + round)) return false;
@@ -173,7 +176,7 @@ class pipeline_run {
       if (!each(update::sum_calls)) return false;
     if constexpr (replicas > 1)
       if (!synchronize(self) || !each(update::reduce) || !synchronize(self)) return false;
-    if constexpr (!is_alone)
+    if constexpr (!is_alone && !sizes::splits)
       if (!exchange(self) || !synchronize(self)) return false;
     // A shard of a weight is no weight: its functions wait for all.
     if constexpr (have_penalty_gradients<typename Session::first_plan>)
@@ -254,7 +257,7 @@ class pipeline_run {
     if (workers <= here) {
       for (int replica = worker * here / workers; replica < (worker + 1) * here / workers; ++replica)
         for (int device = 0; device < devices; ++device)
-          if (!goes_on(replica, device)) return false;
+          if (sizes::is_here(device) && !goes_on(replica, device)) return false;
     } else {
       int replica = 0;
       while ((replica + 1) * workers / here <= worker) ++replica;

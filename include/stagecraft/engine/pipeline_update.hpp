@@ -262,11 +262,6 @@ class pipeline_update {
   static constexpr int call_of(std::size_t parameter) {
     return Plan::graph.layer(Plan::graph.layer_of_parameter(static_cast<int>(parameter))).first_call;
   }
-  /// Its device.
-  static constexpr int device_of(std::size_t parameter) {
-    int const stage = stage_of_graph_call<typename Plan::model>(call_of(parameter));
-    return Sizes::template table<Sizes::main_mode>().device_of_stage(stage);
-  }
   /// Number of elements of the weights that are trained, or whose gradients decide on the factor of the losses.
   static constexpr std::int64_t gradients = []<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
     return (std::int64_t{0} + ... +
@@ -291,7 +286,7 @@ class pipeline_update {
   template <std::size_t Parameter, bool Updated, class Each>
   static void visit(int device, Each const& each) {
     if constexpr (Updated ? is_updated<Parameter>() : facts<Parameter>::is_trained) {
-      constexpr int owner = device_of(Parameter);
+      constexpr int owner = Sizes::device_of_weight(Parameter);
       if (owner == device) each.template operator()<Parameter>();
     }
   }
@@ -337,7 +332,7 @@ class pipeline_update {
   static void find_penalty(job const& what, float* workspace) {
     constexpr auto const& info = Plan::graph.parameters[Parameter];
     if constexpr (!info.regularizer.empty()) {
-      constexpr int owner = device_of(Parameter);
+      constexpr int owner = Sizes::device_of_weight(Parameter);
       auto const& holder = Sizes::shards_weights && info.trainable ? *what.all[0] : what.own();
       if (owner == what.device)
         what.own().penalties[Parameter] = policy::template penalty<Plan, Parameter>(holder.weights.data(), workspace);

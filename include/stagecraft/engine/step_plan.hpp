@@ -30,8 +30,11 @@ constexpr auto const& plan_on_machine() {
 
 /// The devices of all replicas of a process, and the threads of a machine that work on one of them: at most.
 template <class Job>
-inline constexpr int devices_of_all = Job::replicas / processes_of<typename Job::machine>::most *
-                                      planning_timetable<typename Job::template in<main_mode<Job>>>.devices();
+inline constexpr int devices_of_all =
+    processes_of<typename Job::machine>::most > Job::replicas
+        ? 1
+        : Job::replicas / processes_of<typename Job::machine>::most *
+              planning_timetable<typename Job::template in<main_mode<Job>>>.devices();
 template <class Job>
 inline constexpr int threads_of_device = policy_of<typename Job::machine>::devices_have_teams
                                              ? (Job::machine::threads + devices_of_all<Job> - 1) / devices_of_all<Job>

@@ -32,11 +32,16 @@ struct rank_share {
   using job = jobs::job_of<typename Job::model, settings_of<training>, Job::mode, machine>;
 };
 
-/// Reports E2120.
-template <class Machine>
+/// Reports E2120, E2122.
+template <class Job>
 inline constexpr diagnostic price_problem = [] {
+  using Machine = typename Job::machine;
   diagnostic problem;
-  if (Machine::between.gigabits == 0)
+  if (Job::replicas < Machine::processes.count)
+    problem.report(2122,
+                   "a profile is asked for a cluster with fewer replicas than ranks; what stages of one replica "
+                   "cost on several ranks is not known yet");
+  else if (Machine::between.gigabits == 0)
     problem.report(2120,
                    "a profile is asked for a cluster whose network is not described; name it, such as "
                    "sc::network{.gigabits = 100, .latency_us = 2}");
@@ -57,10 +62,12 @@ constexpr diagnostic const& cluster_profile_problem() {
     return stage_problem<model>;
   else if constexpr (training_problem<typename Job::described>.failed())
     return training_problem<typename Job::described>;
-  else if constexpr (price_problem<typename Job::machine>.failed())
-    return price_problem<typename Job::machine>;
-  else
+  else if constexpr (splits_stages<Job> && price_problem<Job>.failed())
+    return price_problem<Job>;
+  else if constexpr (placement_problem<Job>.failed())
     return placement_problem<Job>;
+  else
+    return price_problem<Job>;
 }
 
 /// The profile of a training on a cluster. All of it are constants, also of 4096 ranks; nothing runs, and MPI is not
@@ -73,7 +80,7 @@ constexpr diagnostic const& cluster_profile_problem() {
 /// at the bandwidth of the host's link. What is not priced: other traffic, waiting for slower ranks, what ranks agree
 /// on between executions, and samples.
 ///
-/// Errors: those of the model and its training, E2101, E2102, E2120; on IPUs those of their profile.
+/// Errors: those of the model and its training, E2101, E2102, E2120, E2122; on IPUs those of their profile.
 template <class Job>
 class cluster_profile {
   using share = rank_share<Job>;

@@ -59,6 +59,15 @@ class cluster_trainer : public Trainer {
     return together([&] { return Trainer::predict(dataset, here(options)); });
   }
 
+  /// All stages in this process: a call of one rank. Errors: E4180 its stages are on several ranks.
+  auto operator()(sample_set const& x) {
+    if constexpr (Trainer::session_type::sizes::splits)
+      if (ranks_here() > 1)
+        throw_data_error("E4180", "a call of the model: expected all stages in this process, found them on %d ranks",
+                         ranks_here());
+    return Trainer::operator()(x);
+  }
+
   void save(std::string const& path) const {
     if (rank() == 0) Trainer::save(path);
   }
@@ -124,17 +133,8 @@ class cluster_trainer : public Trainer {
     processes::share_weights(session);
     using sizes = typename Trainer::session_type::sizes;
     [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
-      [[maybe_unused]] int const done[]{0, (share_slots<Parameter>(session), 0)...};
+      [[maybe_unused]] int const done[]{0, (processes::template share_slots<Parameter>(session, 0), 0)...};
     }(std::make_index_sequence<sizes::weights.count>{});
-  }
-  template <std::size_t Parameter, class Session>
-  static void share_slots(Session& session) {
-    std::vector<float> values(static_cast<std::size_t>(Session::graph.parameters[Parameter].size()));
-    for (int slot = 0; slot < Session::sizes::slots && ranks_here() > 1; ++slot) {
-      session.template read_optimizer_slot<Parameter>(slot, values.data());
-      processes::share(values.data(), values.size() * sizeof(float));
-      session.template write_optimizer_slot<Parameter>(slot, values.data());
-    }
   }
 
   struct agreement {

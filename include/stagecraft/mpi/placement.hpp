@@ -11,7 +11,31 @@
 
 namespace stagecraft::mpi {
 
-/// Reports E2101, E2102 where a trainer or a profile is named.
+/// Whether a cluster has more ranks than the model has replicas, and each has some of the stages.
+template <class Job>
+inline constexpr bool splits_stages =
+    Job::replicas == 1 && Job::machine::processes.count > 1 && is_pipelined<typename Job::model>;
+
+/// Reports E2122, E2123.
+template <class Job>
+constexpr void check_split_stages(diagnostic& problem) {
+  constexpr int most = Job::machine::processes.count, devices = planning_timetable<typename Job::planned>.devices();
+  char const* what = nullptr;
+  if (Job::machine::threads > 1) what = "ranks of several threads";
+  for (auto const& weight : Job::graph.parameters)
+    if (!weight.regularizer.empty()) what = "regularizers, whose penalties are part of the last stage's loss";
+  if (optimizers::detail::norms_of<Job::training.optimizer>.has_global()) what = "a norm of all gradients";
+  if (loss_scale_rule_of(Job::training.optimizer).growth_steps > 0) what = "a dynamic loss scale";
+  if (Job::graph.is_stateful()) what = "stateful layers";
+  if (most > devices)
+    problem.report(2123, "a model on ", devices, " devices is trained on a cluster of ", most,
+                   " ranks, of which some would have no stage; name at most as many ranks as devices");
+  else if (what != nullptr)
+    problem.report(2122, "the stages of a model are trained on several ranks with ", what,
+                   "; stages of one replica on ranks do not have that yet");
+}
+
+/// Reports E2101, E2102, E2122, E2123 where a trainer or a profile is named.
 template <class Job>
 inline constexpr diagnostic placement_problem = [] {
   diagnostic problem;
@@ -20,7 +44,8 @@ inline constexpr diagnostic placement_problem = [] {
     problem.report(2102, "a predictor is named on a cluster, which trains models; name it on the machine of one rank");
   } else {
     auto const& options = Job::options;
-    if (Job::replicas % most != 0)
+    if constexpr (splits_stages<Job>) check_split_stages<Job>(problem);
+    if (Job::replicas % most != 0 && !splits_stages<Job>)
       problem.report(2101, "a model of ", Job::replicas, " replicas is trained on a cluster of ", most,
                      " ranks, which cannot have equal numbers of them; num_replicas is a multiple of the ranks");
     else if (options.replicated_optimizer_state_sharding || options.replicated_weight_sharding)

@@ -55,28 +55,33 @@ class rank_group {
   /// Messages of one operation, which all ranks carry out together.
   class operation {
    public:
-    explicit operation(rank_group& group) : group_(group) {
-      ++group.begun_;
-      group.look_for_failures();
-    }
+    explicit operation(rank_group& group) : operation(group, 1) {}
+    /// A part of an operation that has begun.
+    [[nodiscard]] static operation part_of_another(rank_group& group) { return {group, 0}; }
     operation(operation const&) = delete;
     operation& operator=(operation const&) = delete;
 
-    void send(void const* from, std::size_t bytes, int to) {
+    void send(void const* from, std::size_t bytes, int to, int tag = 1) {
       group_.bytes_sent_ += static_cast<std::int64_t>(bytes);
       each_piece(static_cast<char*>(const_cast<void*>(from)), bytes, [&](char* piece, int size) {
-        check(MPI_Isend(piece, size, MPI_BYTE, to, 1, group_.world_, next(to)));
+        check(MPI_Isend(piece, size, MPI_BYTE, to, tag, group_.world_, next(to)));
       });
     }
-    void receive(void* to, std::size_t bytes, int from) {
+    void receive(void* to, std::size_t bytes, int from, int tag = 1) {
       each_piece(static_cast<char*>(to), bytes, [&](char* piece, int size) {
-        check(MPI_Irecv(piece, size, MPI_BYTE, from, 1, group_.world_, next(from)));
+        check(MPI_Irecv(piece, size, MPI_BYTE, from, tag, group_.world_, next(from)));
       });
     }
     void broadcast(void* data, std::size_t bytes, int root) {
       each_piece(static_cast<char*>(data), bytes, [&](char* piece, int size) {
         check(MPI_Ibcast(piece, size, MPI_BYTE, root, group_.world_, next(root)));
       });
+    }
+    /// Whether all messages have arrived, without waiting.
+    [[nodiscard]] bool is_done() {
+      int done = 0;
+      check(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done, MPI_STATUSES_IGNORE));
+      return done != 0;
     }
     /// Waits for all messages.
     void wait() {
@@ -86,6 +91,10 @@ class rank_group {
     }
 
    private:
+    operation(rank_group& group, int begun) : group_(group) {
+      group.begun_ += begun;
+      group.look_for_failures();
+    }
     template <class Each>
     static void each_piece(char* data, std::size_t bytes, Each const& each) {
       constexpr std::size_t most = std::size_t{1} << 30U;

@@ -4,12 +4,15 @@
 #pragma once
 
 #include <stagecraft/description/training.hpp>
+#include <stagecraft/diagnostics/for_each_index.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
+#include <stagecraft/engine/pass_messages.hpp>
 #include <stagecraft/engine/policy/processes.hpp>
 #include <stagecraft/kernels/reduction/collectives.hpp>
 #include <stagecraft/mpi/cluster.hpp>
 #include <stagecraft/mpi/rank_group.hpp>
+#include <stagecraft/mpi/stage_messages.hpp>
 #include <stagecraft/version.hpp>
 #include <algorithm>
 #include <cstddef>
@@ -17,6 +20,7 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace stagecraft::mpi {
@@ -128,9 +132,15 @@ struct rank_processes {
     if (most % count != 0) [[unlikely]]
       throw_data_error("E4169", "a cluster of ranks{%d}: expected a divisor of %d processes, found %d", most, most,
                        count);
-    return replicas / count;
+    return replicas < most ? replicas : replicas / count;
   }
-  [[nodiscard]] static int first_replica(int replicas) { return replicas / group().count() * group().rank(); }
+  [[nodiscard]] static int first_replica(int replicas) {
+    return replicas < most ? 0 : replicas / group().count() * group().rank();
+  }
+  [[nodiscard]] static int number() { return group().rank(); }
+  [[nodiscard]] static int count() { return group().count(); }
+  /// Devices that follow each other are in one process.
+  [[nodiscard]] static int process_of(int device, int devices) { return device * group().count() / devices; }
 
   /// Compares the programs of all ranks.
   template <class Session>
@@ -162,7 +172,39 @@ struct rank_processes {
       share(session.weight(0) - sizes::weights.offset[0], static_cast<std::size_t>(sizes::weights.floats) * 4);
   }
   /// Copies bytes of the first rank to the others.
-  static void share(void* data, std::size_t bytes) { send(0, 1, data, bytes); }
+  static void share(void* data, std::size_t bytes) { send(0, data, bytes); }
+  /// All processes get the numbers that the optimizer keeps with a weight from one of them.
+  template <std::size_t Parameter, class Session>
+  static void share_slots(Session& session, int from) {
+    std::vector<float> values(static_cast<std::size_t>(Session::graph.parameters[Parameter].size()));
+    for (int slot = 0; slot < Session::sizes::slots && group().count() > 1; ++slot) {
+      session.template read_optimizer_slot<Parameter>(slot, values.data());
+      send(from, values.data(), values.size() * sizeof(float));
+      session.template write_optimizer_slot<Parameter>(slot, values.data());
+    }
+  }
+  /// What each process has trained becomes that of all.
+  template <class Session>
+  static void collect(Session& session) {
+    using sizes = typename Session::sizes;
+    if (group().count() == 1) return;
+    diagnostics::for_each_index<sizes::weights.count>([&]<int Parameter>() {
+      int const from = process_of(sizes::device_of_weight(Parameter), sizes::devices);
+      send(from, session.weight(Parameter), static_cast<std::size_t>(sizes::weights.size[Parameter]) * sizeof(float));
+      share_slots<Parameter>(session, from);
+    });
+  }
+
+  template <class Sizes, execution_mode Mode, int Pass>
+  using messages = engine::pass_messages<Sizes, Mode, Pass>;
+  static void begin_messages() { stage_messages::get().begin(); }
+  static void post(int process, int pass, std::vector<float>&& message) {
+    stage_messages::get().post(process, pass, std::move(message));
+  }
+  static void take(int process, int pass, std::vector<float>& message) {
+    stage_messages::get().take(process, pass, message);
+  }
+  static void end_messages() { stage_messages::get().end(); }
 
   template <class Plan>
   static void add_up(float* const* gradients, kernels::share::range const& elements) {
@@ -228,10 +270,10 @@ struct rank_processes {
     messages.wait();
   }
 
-  static void send(int replica, int replicas, void* data, std::size_t bytes) {
+  static void send(int process, void* data, std::size_t bytes) {
     if (group().count() == 1) return;
     rank_group::operation messages(group());
-    messages.broadcast(data, bytes, replica / (replicas / std::min(replicas, group().count())));
+    messages.broadcast(data, bytes, process);
     messages.wait();
   }
 

@@ -306,7 +306,7 @@ inline constexpr diagnostic problem_of_predictor = find_problem<M, Weights>();
 /// Stands for a predictor of a model or of weights that have had their error.
 class refused_predictor {
  public:
-  static constexpr std::size_t inputs = 1, outputs = 1, weight_bytes = 0, memory_bytes = 0;
+  static constexpr std::size_t inputs = 1, outputs = 1, weight_bytes = 0, memory_bytes = 0, stack_bytes = 0;
   static constexpr long long flops = 0;
 
   template <class... Any>
@@ -328,6 +328,15 @@ class predictor_of_arrays {
   static constexpr std::size_t weight_bytes = memory::all_weights::bytes();
   /// Bytes that the object takes: tensors between layers, what layers need, and states.
   static constexpr std::size_t memory_bytes = sizeof(float) * memory::memory.floats;
+  /// Bytes of the stack that a call takes at most in an optimized program (-O2, -Os) for a 32-bit Arm processor.
+  static constexpr std::size_t stack_bytes = [] {
+    std::size_t most = 0;  // pointers to the tensors of a layer
+    for (auto const& call : memory::graph.calls) {
+      std::size_t const pointers = call.input_count + memory::graph.layer(call.layer).parameter_count;
+      if (pointers > most) most = pointers;
+    }
+    return 1024 + 2 * sizeof(void*) * most;
+  }();
   /// Floating-point operations of a call; a multiply-add counts as two, a function of a number as one.
   static constexpr long long flops = [] {
     long long sum = 0;

@@ -294,7 +294,10 @@ class replica_results {
         });
     };
     copy(true);
-    Session::sizes::processes::gather(bytes.data(), size, replicas);
+    if constexpr (Session::sizes::splits)
+      Session::sizes::processes::send(process_of_results<typename Session::sizes>(0), bytes.data(), bytes.size());
+    else
+      Session::sizes::processes::gather(bytes.data(), size, replicas);
     copy(false);
   }
 

@@ -65,12 +65,11 @@ class prediction {
   {
     using processes = typename Session::sizes::processes;
     for (std::size_t batch = 0; batch < places.size(); ++batch) {
-      auto const replica = static_cast<int>(batch) % Session::replicas;
-      processes::send(replica, Session::replicas, &places[batch], sizeof(place));
+      int const from = process_of_results<typename Session::sizes>(static_cast<int>(batch) % Session::replicas);
+      processes::send(from, &places[batch], sizeof(place));
       auto const [first, samples] = places[batch];
       [&]<std::size_t... Output>(std::index_sequence<Output...>) {
-        (processes::send(replica, Session::replicas,
-                         std::get<Output>(tensors_).data() + first * Session::output_shape(Output).size(),
+        (processes::send(from, std::get<Output>(tensors_).data() + first * Session::output_shape(Output).size(),
                          static_cast<std::size_t>(samples * Session::output_shape(Output).size()) * sizeof(float)),
          ...);
       }(indices{});
@@ -190,10 +189,11 @@ auto predict_batches(Trained& model, batch_loader<typename Trained::session_type
   predicted.run(nothing, none, [&](auto const& view, int step) {
     int const batch = step * replicas + view.replica();
     if (batch >= taken) return;
-    auto const first = order.first_sample(batch, batch_size);
+    // A process that has the last stage alone reads no samples, and sees all batches in their order.
+    auto const first = session::sizes::splits ? seen : order.first_sample(batch, batch_size);
     result.copy(view, first);
     if constexpr (!is_alone) places[std::size_t(batch)] = {first, view.valid_samples()};
-    if (batch == taken - 1) seen = first + view.valid_samples();
+    if (batch == taken - 1 || session::sizes::splits) seen = first + view.valid_samples();
   });
   if constexpr (!session::sizes::processes::is_alone) seen = result.gather(places);
   result.shorten(seen);

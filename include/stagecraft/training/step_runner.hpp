@@ -139,6 +139,7 @@ class step_runner {
       results.begin_execution(steps);
       if constexpr (!is_asynchronous) callbacks_.on_batch_begin(Kind, first, none);
       execute(first, steps, results, look);
+      if constexpr (session_type::sizes::splits && Kind == run_kind::training) processes::collect(model_.session());
       if constexpr (!processes::is_alone && Kind != run_kind::prediction) results.gather();
       if constexpr (!is_asynchronous) {
         results.write(values);

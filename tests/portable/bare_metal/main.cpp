@@ -44,6 +44,7 @@ int main() {
 #ifdef BARE_METAL
   print("static ", static_bytes());
   print("stack ", used_stack_bytes());
+  print("bound ", predictor::stack_bytes);
 #endif
   print("object ", predictor::memory_bytes);
   print("weights ", predictor::weight_bytes);

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numbers>
+#include <set>
+#include <string>
 
 namespace stagecraft::tool {
 
@@ -158,6 +161,107 @@ std::optional<onnx_constant> joined(inputs_list const& inputs, std::int64_t axis
   result.shape[static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(result.shape.size()) : axis)] =
       length;
   return result;
+}
+
+std::optional<int> samples_axis_of(onnx_node const& node, inputs_list const& inputs, onnx_constant const& result) {
+  auto const& type = node.type;
+  auto const rank = static_cast<int>(result.shape.size());
+  std::set<int> from_end;  // places of the axis, counted from the end
+  auto const note = [&](std::size_t axes, std::size_t axis) { from_end.insert(static_cast<int>(axes - axis)); };
+  if (type == "ConstantOfShape" || type == "Expand") {
+    auto const& lengths = *inputs[type == "Expand" ? 1 : 0];
+    for (std::size_t i = 0; i < lengths.values.size(); ++i)
+      if (is_of_samples(lengths.values[i])) note(lengths.values.size(), i);
+  }
+  if (type == "ConstantOfShape")
+    return from_end.size() > 1 ? std::nullopt
+           : from_end.empty()  ? std::optional(-1)
+                               : std::optional(rank - *from_end.begin());
+  bool has_others = false;
+  for (auto const& each : inputs)
+    if (each && each->samples_axis >= 0)
+      note(each->shape.size(), static_cast<std::size_t>(each->samples_axis));
+    else
+      has_others = true;
+  if (from_end.empty() || type == "Shape" || type == "Size") return -1;
+  if (from_end.size() > 1) return std::nullopt;
+  auto const& first = *inputs[0];
+  int const axis = first.samples_axis, old_rank = static_cast<int>(first.shape.size());
+  auto const numbers = [&](std::size_t input) {
+    return input < inputs.size() && inputs[input] ? inputs[input]->integers() : integers();
+  };
+  auto const is_among = [&](integers const& axes, int of_rank) {
+    return std::any_of(axes.begin(), axes.end(), [&](auto each) { return each == axis || each + of_rank == axis; });
+  };
+  static std::set<std::string> const moving{"Concat", "Gather",  "MatMul", "Range",     "Reshape",
+                                            "Slice",  "Squeeze", "Trilu",  "Transpose", "Unsqueeze"};
+  if (!moving.contains(type) && !type.starts_with("Reduce")) {
+    int const place = rank - *from_end.begin();
+    return place >= 0 && result.shape[static_cast<std::size_t>(place)] == 1 ? std::optional(place) : std::nullopt;
+  }
+  if (axis < 0) return std::nullopt;
+  if (type == "Concat") {
+    auto const along = node.integer("axis", 0);
+    return has_others || is_among({along}, rank) ? std::nullopt : std::optional(axis);
+  }
+  if (type == "Transpose") {
+    integers reversed;
+    for (int i = rank; i-- > 0;) reversed.push_back(i);
+    auto const perm = node.integers("perm", reversed);
+    return static_cast<int>(std::find(perm.begin(), perm.end(), axis) - perm.begin());
+  }
+  if (type == "Slice") {
+    auto axes = numbers(3);
+    for (std::size_t i = 0; axes.empty() && i < numbers(1).size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
+    return is_among(axes, rank) ? std::nullopt : std::optional(axis);
+  }
+  if (type == "Unsqueeze") {
+    auto axes = inputs.size() > 1 ? numbers(1) : node.integers("axes", {});
+    for (auto& each : axes) each += each < 0 ? rank : 0;
+    std::sort(axes.begin(), axes.end());
+    int place = axis;
+    for (auto const each : axes) place += each <= place ? 1 : 0;
+    return place;
+  }
+  if (type == "Squeeze" || type.starts_with("Reduce")) {
+    auto axes = inputs.size() > 1 ? numbers(1) : node.integers("axes", {});
+    bool const is_squeeze = type == "Squeeze";
+    if (axes.empty() && (is_squeeze || node.integer("noop_with_empty_axes", 0) == 0))
+      for (int i = 0; i < old_rank; ++i)
+        if (!is_squeeze || first.shape[static_cast<std::size_t>(i)] == 1) axes.push_back(i);
+    if (is_among(axes, old_rank))  // equal rows have their own mean, and their largest and smallest numbers
+      return is_squeeze || type == "ReduceSum" || type == "ReduceProd" ? std::nullopt : std::optional(-1);
+    if (!is_squeeze && node.integer("keepdims", 1) != 0) return axis;
+    return axis - static_cast<int>(std::count_if(
+                      axes.begin(), axes.end(), [&](auto each) { return (each < 0 ? each + old_rank : each) < axis; }));
+  }
+  if (type == "Gather") {
+    auto along = node.integer("axis", 0);
+    if (along < 0) along += old_rank;
+    auto const places = static_cast<int>(inputs[1]->shape.size());
+    if (along == axis) return places == 0 ? std::optional(-1) : std::nullopt;
+    return along < axis ? axis + places - 1 : axis;
+  }
+  auto const wanted = type == "Reshape" ? numbers(1) : integers();
+  bool const is_first = axis == 0 && !wanted.empty() && (wanted[0] == 0 || wanted[0] == -1) && result.shape[0] == 1;
+  return is_first ? std::optional(0) : std::nullopt;
+}
+
+std::optional<onnx_constant> window_of(onnx_node const& node, onnx_constant const& size) {
+  if (size.values.size() != 1 || !(size.values[0] >= 1) || size.values[0] > static_cast<double>(largest_made))
+    return std::nullopt;
+  auto const count = whole(size.values[0]);
+  auto const period = static_cast<double>(count - (node.integer("periodic", 1) != 0 ? 0 : 1));
+  if (period < 1) return std::nullopt;
+  bool const is_blackman = node.type == "BlackmanWindow";
+  double const middle = node.type == "HannWindow" ? 0.5 : is_blackman ? 0.42 : 25.0 / 46;
+  double const first = is_blackman ? 0.5 : 1 - middle, second = is_blackman ? 0.08 : 0;
+  onnx_constant made{{count}, {}, false};
+  for (std::int64_t i = 0; i < count; ++i) {
+    double const angle = 2 * std::numbers::pi * static_cast<double>(i) / period;
+    made.values.push_back(middle - first * std::cos(angle) + second * std::cos(2 * angle));
+  }
+  return made;
 }
 
 std::optional<onnx_constant> reduced(onnx_node const& node, onnx_constant from,

@@ -281,6 +281,7 @@ std::optional<onnx_constant> computed(onnx_node const& node, inputs_list const& 
   if (type == "Shape") {
     onnx_constant result{{static_cast<std::int64_t>(first.shape.size())}, {}, true};
     for (auto const length : first.shape) result.values.push_back(static_cast<double>(length));
+    if (first.samples_axis >= 0) result.values[static_cast<std::size_t>(first.samples_axis)] = batch_marker;
     return asked_for(node, std::move(result));
   }
   if (first.values.size() > static_cast<std::size_t>(largest_made)) return std::nullopt;
@@ -292,7 +293,11 @@ std::optional<onnx_constant> computed(onnx_node const& node, inputs_list const& 
   }
   if (type == "Gather" && second) return gathered(first, *second, node.integer("axis", 0));
   if (type == "Range") return range(inputs);
-  if (type == "Size") return onnx_constant{{}, {static_cast<double>(first.values.size())}, true};
+  if (type == "Size") {
+    double const unit = first.samples_axis >= 0 ? batch_marker : 1;
+    return onnx_constant{{}, {static_cast<double>(first.values.size()) * unit}, true};
+  }
+  if (type == "HannWindow" || type == "HammingWindow" || type == "BlackmanWindow") return window_of(node, first);
   if (type == "ReduceSum" || type == "ReduceProd" || type == "ReduceMax" || type == "ReduceMin" || type == "ReduceMean")
     return reduced(node, first, second);
   if (type == "Trilu") {
@@ -326,7 +331,11 @@ std::optional<onnx_constant> computed(onnx_node const& node, inputs_list const& 
 
 std::optional<onnx_constant> folded(onnx_node const& node, inputs_list const& inputs) {
   auto result = computed(node, inputs);
-  if (!result || result->is_whole) return result;
+  if (!result) return result;
+  auto const samples_axis = samples_axis_of(node, inputs, *result);
+  if (!samples_axis) return std::nullopt;
+  result->samples_axis = *samples_axis;
+  if (result->is_whole) return result;
   constexpr std::int64_t float64 = 11;
   auto const is_double = [](std::optional<onnx_constant> const& each) { return each && each->is_double; };
   if (node.type == "Cast")

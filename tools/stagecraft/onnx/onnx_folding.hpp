@@ -36,6 +36,12 @@ inline constexpr std::int64_t largest_made = 1 << 16;
 /// Removes or inserts axes of length one, as Squeeze and Unsqueeze do; only the shape changes.
 [[nodiscard]] std::optional<onnx_constant> with_unit_axes(onnx_constant from, integers axes, bool adds);
 [[nodiscard]] std::optional<onnx_constant> joined(inputs_list const& inputs, std::int64_t axis);
+/// The axis of a node's result whose one row stands for those of all samples; -1: there is none. Returns nothing where
+/// the result depends on their number.
+[[nodiscard]] std::optional<int> samples_axis_of(onnx_node const& node, inputs_list const& inputs,
+                                                 onnx_constant const& result);
+/// A window of ONNX's for a signal of known length: HannWindow, HammingWindow, BlackmanWindow.
+[[nodiscard]] std::optional<onnx_constant> window_of(onnx_node const& node, onnx_constant const& size);
 /// Sums, products, means, largest and smallest numbers along axes.
 [[nodiscard]] std::optional<onnx_constant> reduced(onnx_node const& node, onnx_constant from,
                                                    std::optional<onnx_constant> const& given);

@@ -61,7 +61,10 @@ void onnx_trace::convert(onnx_node const& node) {
   find_types(node);
   if (is_constant && constants_.fold(node)) return is_in_range(node) ? void() : fail("leaves the range of its type");
   auto const found = onnx_converters().find(node.type);
-  if (found == onnx_converters().end()) return fail("is a " + shown_name(node.type) + ", which is not here");
+  bool const is_after_unknown =
+      std::any_of(node.inputs.begin(), node.inputs.end(), [&](auto const& each) { return unknown_.contains(each); });
+  if (found == onnx_converters().end() && is_after_unknown && rule_of(node) != nullptr) return fail("");
+  if (found == onnx_converters().end()) return fail("is a " + shown_name(node.type) + ", which takes constants alone");
   auto const first = layers_.size();
   joined_names_.clear();
   try {
@@ -178,8 +181,13 @@ json onnx_trace::run(std::map<std::string, std::vector<stored_array>>& weights,
     if (found == tensors_.end()) wrong("the graph has an output '" + output.name + "', which no node gives");
     auto tensor = of_one_head(found->second);
     if (tensor.joined_axis >= 0) wrong("output '" + output.name + "' joins samples with another axis");
-    if (tensor.fused_axis >= 0 || !tensor.flat_order.empty() || tensor.order.empty() || graph_.producer == "tensorflow")
-      tensor = in_order(tensor);
+    try {
+      if (tensor.fused_axis >= 0 || !tensor.flat_order.empty() || tensor.order.empty() ||
+          graph_.producer == "tensorflow")
+        tensor = in_order(tensor);
+    } catch (unsupported const& why) {
+      wrong("output '" + output.name + "' " + why.what());
+    }
     outputs_.push_back(tensor.layer);
     output_axes.push_back(tensor.order);
   }
@@ -239,6 +247,15 @@ source_model traced_model(onnx_graph const& graph, std::string const& file, impo
   return model;
 }
 
+/// True if all nodes of a graph have meant the same since opset 1.
+bool is_ageless(onnx_graph const& graph) {
+  static std::set<std::string> const all{
+      "Constant", "Conv",  "Flatten",  "GlobalAveragePool", "GlobalMaxPool", "Identity",  "LRN",      "MaxPool",
+      "Not",      "Shape", "Softplus", "Softsign",          "Squeeze",       "Transpose", "Unsqueeze"};
+  return std::all_of(graph.nodes.begin(), graph.nodes.end(),
+                     [](onnx_node const& node) { return node.domain.empty() && all.contains(node.type); });
+}
+
 /// True if the file fixes all lengths of its inputs, so that all of its axes can be those of one sample.
 bool is_fixed(onnx_graph const& graph) {
   return std::all_of(graph.inputs.begin(), graph.inputs.end(), [](onnx_value const& input) {
@@ -249,7 +266,7 @@ bool is_fixed(onnx_graph const& graph) {
 }  // namespace
 
 source_model read_onnx(onnx_graph const& given, std::string const& file, import_options const& options) {
-  if (given.opset < first_opset || given.opset > last_opset)
+  if (given.opset > last_opset || given.opset < 1 || (given.opset < first_opset && !is_ageless(given)))
     io::refuse("E5063", file,
                "is of opset " + std::to_string(given.opset) + ", expected " + std::to_string(first_opset) + " to " +
                    std::to_string(last_opset) + ": torch.onnx.export(..., opset_version=17)");

@@ -74,6 +74,7 @@ void onnx_trace::find_types(onnx_node const& node) {
     if (type == "Constant")
       found = type_of_value(node,
                             node.find("value_int") != nullptr || node.find("value_ints") != nullptr ? int64 : float32);
+    if (type.ends_with("Window")) found = float32;
     if (type == "ConstantOfShape") found = type_of_value(node, float32);
     if (is_among(type, of_truths) || (type == "Dropout" && i == 1)) found = boolean;
     if (is_among(type, of_places) || (i == 1 && (type == "TopK" || type == "MaxPool"))) found = int64;

@@ -35,6 +35,7 @@ AveragePool 1 1 auto_pad:text dilations:integers kernel_shape:integers pads:inte
   ceil_mode:integer count_include_pad:integer
 BatchNormalization 5 1 epsilon:real momentum:real spatial=1 training_mode:integer
 BitShift 2 1 direction:text
+BlackmanWindow 1 1 output_datatype=1 periodic:integer
 Cast 1 1 round_mode=up saturate=1 to:integer
 CastLike 2 1 round_mode=up saturate=1
 CausalConvWithState 4 2 activation:text
@@ -81,6 +82,8 @@ Greater 2 1
 GreaterOrEqual 2 1
 GridSample 2 1 align_corners:integer mode:text padding_mode:text
 GroupNormalization 3 1 epsilon:real num_groups:integer stash_type=1
+HammingWindow 1 1 output_datatype=1 periodic:integer
+HannWindow 1 1 output_datatype=1 periodic:integer
 Hardmax 1 1 axis:integer
 HardSigmoid 1 1 alpha:real beta:real
 HardSwish 1 1
@@ -105,7 +108,7 @@ LpPool 1 1 auto_pad:text ceil_mode:integer dilations:integers kernel_shape:integ
   strides:integers
 MatMul 2 1
 Max * 1
-MaxPool 1 1 auto_pad:text dilations:integers kernel_shape:integers pads:integers strides:integers ceil_mode:integer
+MaxPool 1 2 auto_pad:text dilations:integers kernel_shape:integers pads:integers strides:integers ceil_mode:integer
   storage_order:integer
 MaxUnpool 3 1 kernel_shape:integers pads:integers strides:integers
 Mean * 1

@@ -23,11 +23,28 @@ namespace stagecraft::engine {
 /// - `exchange<Plan>(gradients, floats)`: the rest of the sum over replicas; each replica of this process gets it.
 /// - `gather(values, bytes, replicas)`: `values` has `bytes` bytes for each replica; those of this process's replicas
 ///   are copied to all others.
-/// - `send(replica, replicas, data, bytes)`: copies bytes of the process that has this replica to the others.
+/// - `send(process, data, bytes)`: copies bytes of the process with this number to the others.
+///
+/// If there may be more processes than replicas, the devices of the only replica are in several of them:
+/// - `process_of(device, devices)`, `number()`, `count()`: the process of a device, this one, and how many there are.
+/// - `messages<Sizes, Mode, Pass>`: pass_messages, which calls the next four.
+/// - `begin_messages()`: an execution begins; `end_messages()`: waits until all that was posted has left.
+/// - `post(process, pass, floats)`: sends a message to a process; those of a pass keep their order.
+/// - `take(process, pass, floats)`: waits for a message of a process.
+/// - `collect(session)`: copies weights and the optimizer's state from each device's process to the others.
 struct one_process {
   static constexpr bool is_alone = true;
   static constexpr int most = 1;
 };
+
+/// The process that has a replica's losses and predictions.
+template <class Sizes>
+[[nodiscard]] int process_of_results([[maybe_unused]] int replica) {
+  if constexpr (Sizes::splits)
+    return Sizes::process_of(Sizes::device_of_losses);
+  else
+    return replica / Sizes::replicas_here();
+}
 
 /// The facts that the processes of a job compare before they carry out something together.
 struct process_round {

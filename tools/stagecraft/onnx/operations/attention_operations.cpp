@@ -86,10 +86,31 @@ std::string positions(trace& to, onnx_node const& node, attention_node const& of
   return to.add_constant(std::move(mask));
 }
 
+/// A mask that is shorter than the keys hides those that it does not name.
+std::string of_all_keys(trace& to, onnx_node const& node, std::string const& mask, std::int64_t keys) {
+  int const rank = rank_of(to, node, 3);
+  if (rank < 2) throw unsupported("has a mask of other axes");
+  auto const known = to.is_tensor(node, 3) ? to.length_of(node, 3, -1) : to.required(node, 3).shape.back();
+  if (known == keys || known == 1) return mask;
+  if (known > keys || !to.is_one_sample()) throw unsupported("has a mask that does not fit its keys");
+  onnx_constant hidden{{}, {}, false};
+  std::int64_t count = 1;
+  for (int axis = 0; axis < rank; ++axis) {
+    auto const length = to.is_tensor(node, 3) ? to.length_of(node, 3, axis)
+                                              : to.required(node, 3).shape[static_cast<std::size_t>(axis)];
+    hidden.shape.push_back(axis + 1 == rank ? keys - known : length), count *= hidden.shape.back();
+    if (count > (1 << 24)) throw unsupported("has a mask of this size");
+  }
+  hidden.values.assign(static_cast<std::size_t>(count), -std::numeric_limits<double>::infinity());
+  return node_maker(to, node)("Concat", {mask, to.add_constant(std::move(hidden))}, {{"axis", rank - 1}});
+}
+
 void attention(trace& to, onnx_node const& node) {
   auto const of = description_of(to, node);
-  constexpr std::int64_t float32 = 1;
-  if (node.integer("softmax_precision", float32) != float32) throw unsupported("has a softmax of another precision");
+  // A softmax in doubles that is rounded to float32 is one of float32 but for rounding.
+  constexpr std::int64_t float32 = 1, float64 = 11;
+  auto const precision = node.integer("softmax_precision", float32);
+  if (precision != float32 && precision != float64) throw unsupported("has a softmax of another precision");
   node_maker const make(to, node);
   auto const four = [](double a, double b, double c, double d) { return std::vector<double>{a, b, c, d}; };
   auto const turned = [&](std::string const& x, std::vector<std::int64_t> const& order) {
@@ -118,13 +139,10 @@ void attention(trace& to, onnx_node const& node) {
   auto const scale = node.real("scale", static_cast<float>(1 / std::sqrt(static_cast<double>(of.width))));
   auto scores = make("MatMul", {q, turned(k, {0, 1, 3, 2})});
   scores = make("Mul", {scores, make.real(static_cast<double>(scale))});
-  // The fourth output holds the scores as they are, after the cap, after masks, or after the softmax. Opset 23 has
-  // other numbers.
-  constexpr std::int64_t before_masks = 24;
+  // The fourth output holds the scores as they are, after the cap, after masks, or after the softmax.
   bool const is_shown = node.outputs.size() > 3 && !node.outputs[3].empty() && to.is_taken(node.outputs[3]);
   auto const shown = node.integer("qk_matmul_output_mode", 0);
-  if (is_shown && (shown < 0 || shown > 3 || (shown == 1 && to.graph().opset < before_masks)))
-    throw unsupported("returns scores of mode " + std::to_string(shown));
+  if (is_shown && (shown < 0 || shown > 3)) throw unsupported("returns scores of mode " + std::to_string(shown));
   auto const show = [&](std::int64_t mode, std::string const& x) {
     if (is_shown && mode == shown) to.set_alias(node, x, 3);
   };
@@ -132,8 +150,6 @@ void attention(trace& to, onnx_node const& node) {
   auto const seen = positions(to, node, of);
   bool const has_mask = has_input(node, 3);
   if (auto const cap = static_cast<double>(node.real("softcap", 0)); cap != 0) {
-    if (to.graph().opset < before_masks && (has_mask || !seen.empty()))
-      throw unsupported("caps scores that have masks, which opset 23 says in two ways");
     scores = make("Mul", {make("Tanh", {make("Div", {scores, make.real(cap)})}), make.real(cap)});
   }
   show(1, scores);
@@ -142,6 +158,7 @@ void attention(trace& to, onnx_node const& node) {
     auto mask = node.inputs[3];
     if (to.type_of(mask) == boolean)
       mask = make("Where", {mask, make.real(0), make.real(-std::numeric_limits<double>::infinity())});
+    mask = of_all_keys(to, node, mask, of.past + of.keys);
     scores = make("Add", {scores, mask});
   }
   if (!seen.empty()) scores = make("Add", {scores, seen});

@@ -13,12 +13,41 @@ namespace {
 using trace = onnx_trace;
 using operands = std::vector<source_text>;
 
-/// Reverses the first steps of sequences, equally many in each.
+/// Reverses other numbers of steps in each sequence, where the axis of sequences has a known length: reads the elements
+/// at places that are constants.
+void reverse_each(trace& to, onnx_node const& node, std::vector<std::int64_t> const& counts) {
+  if (!to.is_one_sample()) throw unsupported("turns other numbers of steps from sample to sample");
+  int const rank = to.tensor(node, 0).rank;
+  auto const time = static_cast<std::size_t>(axis_of(node.integer("time_axis", 0), rank)),
+             batch = static_cast<std::size_t>(axis_of(node.integer("batch_axis", 1), rank));
+  std::int64_t size = 1;
+  onnx_constant places{{}, {}, true};
+  for (int axis = 0; axis < rank; ++axis) {
+    places.shape.push_back(to.length_of(node, 0, axis)), size *= places.shape.back();
+    if (size > (1 << 22)) throw unsupported("turns more elements than are here");
+  }
+  if (static_cast<std::int64_t>(counts.size()) != places.shape[batch] || time == batch)
+    throw unsupported("has lengths of sequences that do not fit its input");
+  std::vector<std::int64_t> index(static_cast<std::size_t>(rank));
+  for (std::int64_t i = 0; i < size; ++i) {
+    auto rest = i;
+    for (std::size_t axis = index.size(); axis-- > 0; rest /= places.shape[axis])
+      index[axis] = rest % places.shape[axis];
+    auto const count = counts[static_cast<std::size_t>(index[batch])], step = index[time];
+    if (count < 0 || count > places.shape[time]) throw unsupported("turns more steps than there are");
+    places.values.push_back(static_cast<double>(step < count ? count - 1 - step : step));
+  }
+  node_maker const make(to, node);
+  auto const axis = static_cast<std::int64_t>(time);
+  to.set_alias(node, make("GatherElements", {node.inputs[0], to.add_constant(std::move(places))}, {{"axis", axis}}), 0);
+}
+
+/// Reverses the first steps of sequences.
 void reverse_sequence(trace& to, onnx_node const& node) {
   auto const axis = node.integer("time_axis", 0);
   auto const counts = to.required(node, 1).integers();
   if (counts.empty() || std::any_of(counts.begin(), counts.end(), [&](auto each) { return each != counts[0]; }))
-    throw unsupported("turns other numbers of steps from sample to sample");
+    return reverse_each(to, node, counts);
   auto const steps = to.length_of(node, 0, axis), count = counts[0];
   if (count < 1 || count > steps) throw unsupported("turns more steps than there are");
   node_maker const make(to, node);
@@ -103,131 +132,21 @@ void cross_entropy_loss(trace& to, onnx_node const& node) {
   if (node.outputs.size() > 1) to.set_alias(node, logarithms, 1);
 }
 
-/// Sums of products of constants.
-void einsum_of_constants(trace& to, onnx_node const& node, std::vector<std::string> const& parts,
-                         std::string const& result) {
-  std::vector<onnx_constant> of;
-  std::string letters;
-  std::map<char, std::int64_t> lengths;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    of.push_back(to.required(node, i));
-    if (of[i].shape.size() != parts[i].size()) throw unsupported("has a formula for other ranks");
-    for (std::size_t k = 0; k < parts[i].size(); ++k) {
-      if (!lengths.emplace(parts[i][k], of[i].shape[k]).second && lengths[parts[i][k]] != of[i].shape[k])
-        throw unsupported("has inputs whose lengths do not fit");
-      if (letters.find(parts[i][k]) == std::string::npos) letters += parts[i][k];
-    }
-  }
-  onnx_constant made{{}, {}, of[0].is_whole};
-  std::int64_t count = 1, size = 1;
-  for (char const c : letters)
-    if (count *= lengths[c]; count < 1 || count > (1 << 22)) throw unsupported("is of constants of this size");
-  for (char const c : result) {
-    if (!lengths.contains(c)) throw unsupported("has a result with another letter");
-    made.shape.push_back(lengths[c]), size *= lengths[c];
-  }
-  made.values.assign(static_cast<std::size_t>(size), 0);
-  std::map<char, std::int64_t> at;
-  auto const place = [&](std::string const& part) {
-    std::int64_t index = 0;
-    for (char const c : part) index = index * lengths[c] + at[c];
-    return static_cast<std::size_t>(index);
-  };
-  for (std::int64_t i = 0; i < count; ++i) {
-    auto rest = i;
-    for (char const c : letters) at[c] = rest % lengths[c], rest /= lengths[c];
-    double product = 1;
-    for (std::size_t k = 0; k < of.size(); ++k) product *= of[k].values[place(parts[k])];
-    made.values[place(result)] += product;
-  }
-  to.set_constant(node, std::move(made));
+/// The remainder of numbers with a fraction that has the sign of the divisor, made from the exact one of the dividend.
+void remainder_of_divisor(trace& to, onnx_node const& node) {
+  node_maker const make(to, node);
+  auto const& divisor = node.inputs.at(1);
+  auto const rest = make("Mod", {node.inputs.at(0), divisor}, {{"fmod", 1}});
+  auto const is_other = make("Less", {make("Mul", {make("Sign", {rest}), divisor}), make.real(0)});
+  to.set_alias(node, make("Where", {is_other, make("Add", {rest, divisor}), rest}), 0);
 }
 
-/// Sums of products in Einstein's notation, of one tensor or two.
-void einsum(trace& to, onnx_node const& node) {
-  std::string formula;
-  std::map<char, char> letters;  // a formula here has small letters
-  for (char const c : node.text("equation", "")) {
-    bool const is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    if (is_letter) formula += letters.emplace(c, static_cast<char>('a' + letters.size())).first->second;
-    if (!is_letter && c != ' ') formula += c;
-  }
-  if (letters.size() > 25) throw unsupported("has all letters");
-  auto const arrow = formula.find("->");
-  if (arrow == std::string::npos) throw unsupported("has a formula without a result");
-  std::vector<std::string> parts{""};
-  for (char const c : formula.substr(0, arrow)) {
-    if (c == ',')
-      parts.emplace_back();
-    else
-      parts.back() += c;
-  }
-  auto result = formula.substr(arrow + 2);
-  auto all = parts;
-  all.push_back(result);
-  for (auto const& each : all) {
-    auto sorted = each;
-    std::sort(sorted.begin(), sorted.end());
-    if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end() ||
-        std::any_of(each.begin(), each.end(), [](char c) { return !(c >= 'a' && c <= 'z'); }))
-      throw unsupported("has a formula with a diagonal, with dots or with other signs than letters");
-  }
-  if (parts.size() != node.inputs.size() || parts.empty()) throw unsupported("has a formula for another number");
-  bool is_constant = true;
-  for (std::size_t i = 0; i < parts.size(); ++i) is_constant = is_constant && !to.is_tensor(node, i);
-  if (is_constant) return einsum_of_constants(to, node, parts, result);
-  if (parts.size() > 2) throw unsupported("is of more than two tensors");
-  bool const is_one = to.is_one_sample();
-  std::string free = "a";
-  while (is_one && formula.find(free[0]) != std::string::npos)
-    if (++free[0] > 'z') throw unsupported("has all letters");
-  traced_operation made{"einsum", {}};
-  std::vector<traced_tensor> tensors;
-  std::vector<int> place;
-  std::map<char, int> lengths;
-  auto const note = [&](char letter, std::int64_t length) {
-    if (length > (1 << 24) || !lengths.emplace(letter, static_cast<int>(length)).second)
-      if (lengths[letter] != length) throw unsupported("has inputs whose lengths do not fit");
-  };
-  char samples = is_one ? free[0] : 0;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    bool const is_tensor = to.is_tensor(node, i);
-    place.push_back(static_cast<int>(is_tensor ? tensors.size() : made.constants.size()) * (is_tensor ? 1 : -1) -
-                    (is_tensor ? 0 : 1));
-    if (is_tensor) {
-      auto const x = to.complete_in_order(to.tensor(node, i));
-      if (static_cast<int>(parts[i].size()) != x.rank || x.rank == 0)
-        throw unsupported("has a formula for other ranks");
-      if (is_one) parts[i].insert(0, free);
-      if (samples != 0 && parts[i][0] != samples) throw unsupported("joins samples with another axis");
-      samples = parts[i][0];
-      for (std::size_t k = 1; k < parts[i].size(); ++k) note(parts[i][k], x.lengths[k - 1]);
-      tensors.push_back(x);
-    } else {
-      auto constant = to.required(node, i);
-      if (parts[i].size() != constant.shape.size() || parts[i].empty())
-        throw unsupported("has a formula for other ranks");
-      for (std::size_t k = 0; k < parts[i].size(); ++k) note(parts[i][k], constant.shape[k]);
-      made.constants.push_back(std::move(constant)), made.names.push_back(constant_name(node.inputs[i]));
-    }
-  }
-  if (is_one) result.insert(0, free);
-  if (result.empty() || result[0] != samples || lengths.contains(samples)) throw unsupported("moves samples");
-  std::vector<int> out;
-  for (std::size_t k = 1; k < result.size(); ++k) {
-    if (!lengths.contains(result[k])) throw unsupported("has a result with another letter");
-    out.push_back(lengths[result[k]]);
-  }
-  if (out.empty()) throw unsupported("has a result without axes");
-  auto const text = string_literal((parts.size() == 1 ? parts[0] : parts[0] + "," + parts[1]) + "->" + result);
-  auto const count = tensors.size();
-  made.code = [=](operands const& x) {
-    operands of;
-    for (int const each : place)
-      of.push_back(x[each >= 0 ? static_cast<std::size_t>(each) : count + static_cast<std::size_t>(-1 - each)]);
-    return "ops.einsum("_cpp + text + ", {" + comma_list(of) + "})";
-  };
-  to.set(node, to.operate(std::move(made), tensors, out));
+/// Numbers below 0 times slopes, which broadcast.
+void sloped(trace& to, onnx_node const& node) {
+  if (!has_input(node, 0) || !has_input(node, 1)) throw unsupported("lacks inputs");
+  node_maker const make(to, node);
+  auto const& x = node.inputs[0];
+  to.set_alias(node, make("Where", {make("Less", {x, make.real(0)}), make("Mul", {x, node.inputs[1]}), x}), 0);
 }
 
 /// The largest or smallest values of a row of constants, and their places.
@@ -264,6 +183,59 @@ void scatter_constants(trace& to, onnx_node const& node) {
     x.values[static_cast<std::size_t>(place)] = values.values[i];
   }
   to.set_constant(node, std::move(x));
+}
+
+/// Divides constants along an axis.
+void split_constants(trace& to, onnx_node const& node) {
+  auto const x = to.required(node, 0);
+  int const axis = axis_of(node.integer("axis", 0), static_cast<int>(x.shape.size()));
+  auto const length = x.shape[static_cast<std::size_t>(axis)], count = static_cast<std::int64_t>(node.outputs.size());
+  auto const given = to.constant(node, 1);
+  auto sizes = given ? given->integers() : std::vector<std::int64_t>();
+  auto const each_size = (length + count - 1) / count;
+  for (std::int64_t i = 0; !given && i < count; ++i)
+    sizes.push_back(std::clamp<std::int64_t>(length - i * each_size, 0, each_size));
+  if (sizes.size() != node.outputs.size() || std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}) != length)
+    throw unsupported("has other sizes than its input and outputs");
+  node_maker const make(to, node);
+  auto const along = make.whole({static_cast<double>(axis)});
+  std::int64_t first = 0;
+  for (std::size_t i = 0; i < sizes.size(); first += sizes[i++]) {
+    if (sizes[i] < 0) throw unsupported("has other sizes than its input and outputs");
+    auto const begin = static_cast<double>(first), end = static_cast<double>(first + sizes[i]);
+    to.set_alias(node, make("Slice", {node.inputs[0], make.whole({begin}), make.whole({end}), along}), i);
+  }
+}
+
+/// Puts a number around constants.
+void pad_constants(trace& to, onnx_node const& node) {
+  auto const x = to.required(node, 0);
+  auto const amounts = to.required(node, 1).integers();
+  auto const value = to.constant(node, 2), given = to.constant(node, 3);
+  auto axes = given ? given->integers() : std::vector<std::int64_t>();
+  for (std::size_t i = 0; !given && i < x.shape.size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
+  if (node.text("mode", "constant") != "constant") throw unsupported("copies constants");
+  if (amounts.size() != 2 * axes.size()) throw unsupported("has amounts that do not fit its input");
+  node_maker const make(to, node);
+  auto name = node.inputs[0];
+  auto shape = x.shape;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    int const axis = axis_of(axes[i], static_cast<int>(shape.size()));
+    auto const beside = [&](std::int64_t width) {
+      onnx_constant made{shape, {}, x.is_whole};
+      made.shape[static_cast<std::size_t>(axis)] = width;
+      double count = 1;
+      for (auto const each : made.shape) count *= static_cast<double>(each);
+      if (width < 0 || count > (1 << 16)) throw unsupported("has amounts that do not fit its input");
+      made.values.assign(static_cast<std::size_t>(count), value && !value->values.empty() ? value->values[0] : 0);
+      return to.add_constant(std::move(made));
+    };
+    auto const before = amounts[i], after = amounts[i + axes.size()];
+    if (before == 0 && after == 0) continue;
+    name = make("Concat", {beside(before), name, beside(after)}, {{"axis", axis}});
+    shape[static_cast<std::size_t>(axis)] += before + after;
+  }
+  to.set_alias(node, name, 0);
 }
 
 /// The other outputs of a layer normalization: the means, and the inverse roots of the variances.
@@ -337,18 +309,29 @@ std::string node_maker::whole(std::vector<double> values) const {
 std::string node_maker::real(double value) const { return to_.add_constant({{}, {value}, false}); }
 
 void add_made_converters(std::map<std::string, onnx_converter>& to) {
-  to["ReverseSequence"] = reverse_sequence, to["OneHot"] = one_hot, to["Einsum"] = einsum;
+  to["ReverseSequence"] = reverse_sequence, to["OneHot"] = one_hot;
   to["NegativeLogLikelihoodLoss"] = [](trace& t, onnx_node const& node) {
     if (!has_input(node, 0) || !has_input(node, 1)) throw unsupported("lacks inputs");
     likelihood_loss(t, node, node.inputs[0]);
   };
+  auto const modulo = to.at("Mod");
+  to["Mod"] = [=](trace& t, onnx_node const& node) {
+    bool const is_real = has_input(node, 0) && element_kind_of(t.type_of(node.inputs[0])) == element_kind::real;
+    if (is_real && node.integer("fmod", 0) == 0) return remainder_of_divisor(t, node);
+    modulo(t, node);
+  };
+  to["PRelu"] = either(to.at("PRelu"), sloped);
+  to["OptionalGetElement"] = [](trace& t, onnx_node const& node) { t.set_alias(node, node.inputs.at(0), 0); };
   add_attention_operations(to), add_pooling_operations(to), add_resize_operations(to);
   add_sampling_operations(to), add_transform_operations(to), add_state_operations(to), add_region_operations(to);
+  add_einsum_operations(to), add_tap_operations(to);
   auto const normalize = to.at("LayerNormalization");
   to["LayerNormalization"] = [=](trace& t, onnx_node const& node) {
     normalize(t, node);
     set_moments(t, node);
   };
+  to["Split"] = or_of_constants(to.at("Split"), split_constants);
+  to["Pad"] = or_of_constants(to.at("Pad"), pad_constants);
   to["TopK"] = or_of_constants(to.at("TopK"), largest_of_constants);
   to["ScatterElements"] = or_of_constants(to.at("ScatterElements"), scatter_constants);
   to["SoftmaxCrossEntropyLoss"] = cross_entropy_loss;

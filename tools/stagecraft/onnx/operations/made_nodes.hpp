@@ -38,11 +38,13 @@ class node_maker {
 };
 
 void add_attention_operations(std::map<std::string, onnx_converter>& to);
+void add_einsum_operations(std::map<std::string, onnx_converter>& to);
 void add_pooling_operations(std::map<std::string, onnx_converter>& to);
 void add_region_operations(std::map<std::string, onnx_converter>& to);
 void add_resize_operations(std::map<std::string, onnx_converter>& to);
 void add_sampling_operations(std::map<std::string, onnx_converter>& to);
 void add_state_operations(std::map<std::string, onnx_converter>& to);
+void add_tap_operations(std::map<std::string, onnx_converter>& to);
 void add_transform_operations(std::map<std::string, onnx_converter>& to);
 
 }  // namespace stagecraft::tool

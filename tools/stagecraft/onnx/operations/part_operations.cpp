@@ -213,7 +213,6 @@ void pad(trace& to, onnx_node const& node) {
       lengths[at(place) - 1] += static_cast<int>(before + after);
       bool const is_zero = number == 0;
       auto const text = float_text(number);
-      if (!is_zero && std::isinf(number)) throw unsupported("pads with infinity");
       auto const padded = [=](source_text const& a) {
         return "ops.pad("_cpp + a + ", " + number_text(place) + ", " + number_text(before) + ", " + number_text(after) +
                ")";
@@ -222,6 +221,9 @@ void pad(trace& to, onnx_node const& node) {
       x = like(x, to.operate({"padded",
                               [=](operands const& a) {
                                 if (is_zero) return padded(a[0]);
+                                if (std::isinf(number))
+                                  return "where(" + padded("ops.full("_cpp + a[0] + ".shape(), 1.0F)") + ", " +
+                                         padded(a[0]) + ", " + text + ")";
                                 return padded(a[0]) + " + " + text + " * (1.0F - " +
                                        padded("ops.full(" + a[0] + ".shape(), 1.0F)") + ")";
                               }},

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The stages of one replica on several ranks of MPI have the bits of one process.
+#include <stagecraft/data/data.hpp>
+#include <stagecraft/mpi.hpp>
+#include <cstdint>
+#include <doctest/doctest.h>
+#include <vector>
+#include <xtensor/xtensor.hpp>
+
+namespace {
+
+namespace sc = stagecraft;
+using namespace sc::layers;
+
+constexpr int micro_batches = 8, batch_size = 4;
+
+xt::xtensor<float, 2> samples(std::size_t count) {
+  xt::xtensor<float, 2> x = xt::zeros<float>({count, std::size_t{12}});
+  for (std::size_t i = 0; i < x.size(); ++i) x.data()[i] = static_cast<float>(i * 2654435761U % 2003) / 1000.0F - 1;
+  return x;
+}
+xt::xtensor<std::int32_t, 1> labels(std::size_t count) {
+  xt::xtensor<std::int32_t, 1> y = xt::zeros<std::int32_t>({count});
+  for (std::size_t i = 0; i < count; ++i) y.data()[i] = static_cast<std::int32_t>(i * 40503U % 7 % 3);
+  return y;
+}
+
+/// What a training and its runs return.
+struct outcome {
+  std::vector<double> losses;
+  std::vector<sc::weight_array> weights, state;
+  std::vector<float> predictions;
+
+  bool operator==(outcome const&) const = default;
+};
+
+template <class Trainer>
+outcome train() {
+  auto const x = samples(batch_size * 80), last = samples(37);
+  auto const y = labels(x.shape(0)), last_y = labels(37);
+  Trainer model(5);
+  outcome result;
+  auto const history = model.fit(x, y, {.epochs = 2, .verbose = 0});
+  for (auto const& [name, values] : history.history)
+    for (double const value : values) result.losses.push_back(value);
+  for (double const value : model.evaluate(last, last_y, {.verbose = 0})) result.losses.push_back(value);
+  model.fit(x, y, {.epochs = 3, .verbose = 0, .initial_epoch = 2});
+  auto const predicted = model.predict(last);
+  result.predictions.assign(predicted.begin(), predicted.end());
+  result.weights = model.get_weights();
+  result.state = model.get_optimizer_weights();
+  REQUIRE(result.losses.size() == 6);
+  for (double const value : result.losses) REQUIRE(value > 0);
+  return result;
+}
+
+/// The output of the first stage is read by the fourth, too.
+struct network : sc::functional<network> {
+  static constexpr auto build(auto& model) {
+    auto const x = model.input(12);
+    auto const first = batch_normalization()(dense(16, sc::relu)(x));
+    auto const second = dropout(0.2F)(dense(20, sc::tanh)(first));
+    auto const third = dense(16, sc::relu)(second);
+    return dense(3)(dense(8, sc::relu)(add()(third, first)));
+  }
+};
+template <sc::pipelining_options Options>
+constexpr sc::training described{.optimizer = sc::optimizers::adam{},
+                                 .loss = sc::losses::sparse_categorical_crossentropy{.from_logits = true},
+                                 .metrics = sc::metrics::accuracy{},
+                                 .batch_size = batch_size,
+                                 .steps_per_execution = 2 * Options.gradient_accumulation_steps_per_replica,
+                                 .pipeline = Options};
+using staged = sc::pipelined<network, sc::stages<0, 0, 1, 1, 2, 3, 3, 3>>;
+/// The fourth stage is on the first one's device, so that there are four devices.
+using mapped = sc::pipelined<network, sc::stages<0, 0, 1, 1, 2, 3, 4, 4>, sc::device_mapping<0, 1, 2, 0, 3>>;
+template <int Count>
+using cluster = sc::cluster<sc::host<1>, sc::ranks{.count = Count, .timeout_s = 30}>;
+
+template <sc::pipelining_options Options, class Model = staged>
+void compare() {
+  CHECK(train<sc::trainer<Model, described<Options>, cluster<4>>>() ==
+        train<sc::trainer<Model, described<Options>, sc::host<1>>>());
+}
+
+}  // namespace
+
+TEST_CASE("grouped stages on ranks") {
+  constexpr sc::pipelining_options grouped{.gradient_accumulation_steps_per_replica = micro_batches};
+  compare<grouped>();
+  compare<sc::pipelining_options{.gradient_accumulation_steps_per_replica = 10}, mapped>();
+}
+TEST_CASE("interleaved stages on ranks, whose activations are recomputed") {
+  compare<sc::pipelining_options{.gradient_accumulation_steps_per_replica = micro_batches,
+                                 .schedule = sc::interleaved,
+                                 .recomputation_mode = sc::recomputation_mode::automatic}>();
+}
+TEST_CASE("sequential stages on ranks") {
+  compare<sc::pipelining_options{.gradient_accumulation_steps_per_replica = micro_batches,
+                                 .schedule = sc::schedule::sequential}>();
+}
+TEST_CASE("ranks have the memory of their own stages") {
+  constexpr auto training = described<sc::pipelining_options{.gradient_accumulation_steps_per_replica = micro_batches}>;
+  using trainer = sc::trainer<staged, training, cluster<4>>;
+  using sizes = trainer::session_type::sizes;
+  trainer model;
+  auto& group = sc::mpi::rank_group::get();
+  int here = 0;
+  for (int device = 0; device < sizes::devices; ++device) here += sizes::is_here(device) ? 1 : 0;
+  CHECK(here == 4 / group.count());
+  auto const many = samples(37);  // the rank of the predictions reads no samples
+  CHECK(model.predict(sc::data::from(many, labels(37)).batch(batch_size)) == model.predict(many));
+  xt::xtensor<float, 2> const x = samples(batch_size);
+  if (group.count() > 1)
+    CHECK_THROWS_WITH(model(x), doctest::Contains("[E4180]"));
+  else
+    CHECK(model(x).shape()[0] == batch_size);
+}
