@@ -565,6 +565,25 @@ constexpr auto box_verdict() {
 template <auto const& Problem>
 using verdict_on = typename decltype(box_verdict<Problem>())::type;
 
+/// True if the text of an error is that of a static_assert, and not among the template arguments that compilers print.
+#if (defined(__cpp_static_assert) && __cpp_static_assert >= 202306L) || \
+    (defined(__clang__) && __clang_major__ >= 20 && !defined(__apple_build_version__))
+inline constexpr bool asserts_texts = true;
+#else
+inline constexpr bool asserts_texts = false;
+#endif
+
+template <class Verdict>
+struct refusal;
+template <piece... Text>
+struct refusal<verdict<Text...>> {
+  using type = std::conditional_t<asserts_texts, verdict<Text...>, model_error<Text...>>;
+};
+
+/// A class of which no value can be made; the error has the text of the diagnostic, which has one.
+template <auto const& Problem>
+using refusal_of = typename refusal<verdict_on<Problem>>::type;
+
 #ifdef __clang__
 template <auto const& Problem>
 using early_verdict = decltype(box_verdict<Problem>());
@@ -1200,14 +1219,14 @@ inline constexpr diagnostic thread_problem = [] {
 
 namespace stagecraft {
 
-/// The type behind `host<>`. The architecture is part of it, so that one program can hold translation units that are
-/// compiled for different ones.
+/// The type that `host<>` names. The architecture is part of it, so that one program can hold translation units that
+/// are compiled for different ones.
 template <int Threads, class Arch, int Devices = 0>
 struct host_machine {
   static_assert(detail::report<detail::thread_problem<Threads>>());
   using architecture = Arch;
   static constexpr int threads = Threads < 1 ? 1 : Threads;
-  /// How many devices the host stands for; 0: as many as a program asks for.
+  /// Number of devices that the host stands for; 0: as many as a program asks for.
   static constexpr int devices = Devices;
 };
 
@@ -1746,7 +1765,7 @@ struct ipu_machine : ipu_devices<Config> {
   static_assert(report<thread_problem<Threads>>());
   using architecture = Arch;
   static constexpr int threads = Threads < 1 ? 1 : Threads;
-  /// Whether steps run tile by tile.
+  /// True if steps run tile by tile.
   static constexpr bool checked = ipu_devices<Config>::config.ipu_model.checked;
 };
 
@@ -2531,9 +2550,9 @@ class aligned_block {
     other.size_ = static_cast<std::size_t>(floats);
     return other;
   }
-  /// Whether numbers may change without a call of whoever has this block.
+  /// True if the numbers may change without a call of this block's owner.
   [[nodiscard]] bool changes_elsewhere() const noexcept { return changes_elsewhere_; }
-  /// Whether another block has this memory, too. When the last other block is gone, this thread sees all that was
+  /// True if another block has this memory, too. Once the last other block is gone, this thread sees all that was
   /// written through it.
   [[nodiscard]] bool is_shared() const noexcept {
     return owners_ != nullptr && owners_->count.load(std::memory_order_acquire) > 1;
@@ -2566,7 +2585,7 @@ class aligned_block {
 /// Base of what a policy keeps for the steps of a device (ExecutionPolicy::begin_pass).
 struct machine_memory {};
 
-/// Where a device's numbers lie. Lasts as long as the session.
+/// Addresses of a device's tensors. They last as long as the session.
 struct device_memory {
   float* block = nullptr;  ///< the plan's tensors
   float* weights = nullptr;
@@ -2574,7 +2593,7 @@ struct device_memory {
   std::uint16_t* halves = nullptr;   ///< gradients that are accumulated in half precision, in their layout
   float* widened = nullptr;          ///< room for a step's tensors as floats, where they are stored in 16 bits
   float* slots = nullptr;            ///< the optimizer's state: one copy of the weights' layout after the other
-  float* prepared = nullptr;         ///< what the policy has made of the weights once (step_weights)
+  float* prepared = nullptr;         ///< the weights as the policy has prepared them once (step_weights)
   float* kept_states = nullptr;      ///< states that the caller has in place of those of `prepared`; null: none
   float* first_workspace = nullptr;  ///< the first thread's workspace; null if there is one thread only
   machine_memory* machine = nullptr;
@@ -2593,7 +2612,7 @@ struct pass_numbers {
   int valid_samples = 0;           ///< samples of this step; the rest of the batch only fills it
 };
 
-/// What the update of one weight reads besides. Lasts as long as that.
+/// Further numbers that the update of one weight reads. They last as long as the update.
 struct weight_numbers {
   double const* norms = nullptr;  ///< as the optimizer reads them
 };
@@ -2605,7 +2624,7 @@ struct thread_part {
   kernels::share share = {};               ///< the part of the work
 };
 
-/// What a step finds at run time, on one thread. All else is constant.
+/// The memory of a step at run time, on one thread. All else is constant.
 struct pass_memory : device_memory, pass_numbers, weight_numbers, thread_part {
   /// A workspace that all threads of a step see.
   [[nodiscard]] float* shared_workspace() const { return first_workspace != nullptr ? first_workspace : workspace; }
@@ -2620,16 +2639,16 @@ struct workspace_size {
   }
 };
 
-/// Where a loss's gradient goes: `to`, or, if something is there already, `scratch`, from where it is added.
+/// The destination of a loss's gradient: `to`, or, if something is there already, `scratch`, from where it is added.
 struct loss_gradient {
   float* to = nullptr;  ///< null: nobody wants it
   float* scratch = nullptr;
 };
 
-/// Where the optimizer's state of a range of a weight lies.
+/// The place of the optimizer's state of a range of a weight.
 struct optimizer_state {
   float* slots = nullptr;
-  long long stride = 0;  ///< from one number of a weight's state to the next
+  long long stride = 0;  ///< distance from one number of a weight's state to the next
 };
 
 /// Calls `part(memory)` for the shares of the work that fall to this thread, and waits until all are done. With one
@@ -2839,9 +2858,9 @@ constexpr auto freeze() {
     return typename draft::template frozen<Sizes>(Make{}());
 }
 
-/// What `Make{}()` makes in constant evaluation, as a constant. What is made says how long its vectors are, `sizes()`,
-/// how long most are, `usual_sizes`, and what is kept of it, `frozen<sizes>`, which is constructed from it and from one
-/// of other lengths.
+/// The draft that `Make{}()` makes in constant evaluation, as a constant. A draft has the lengths of its vectors,
+/// `sizes()`, lengths that suffice for most, `usual_sizes`, and the type of its constant, `frozen<sizes>`, which is
+/// constructed from the draft, or from a constant of other lengths.
 template <class Make>
 inline constexpr auto frozen_draft = freeze<Make, draft_of<Make>.sizes>();
 
@@ -3289,7 +3308,7 @@ struct shape {
   [[nodiscard]] constexpr int const* begin() const noexcept { return dimensions; }
   [[nodiscard]] constexpr int const* end() const noexcept { return dimensions + dimension_count; }
 
-  /// Whether this stands for a shape that had its error.
+  /// True if this stands for a shape that had its error.
   [[nodiscard]] constexpr bool already_reported() const noexcept {
     return dimension_count == 0 && dimensions[0] == detail::too_many_entries;
   }
@@ -3305,7 +3324,7 @@ struct shape {
     return product;
   }
 
-  /// Whether there are more elements than `most_elements`.
+  /// True if there are more elements than `most_elements`.
   [[nodiscard]] constexpr bool is_too_large() const noexcept {
     long long product = 1;
     for (int i = 0; i < dimension_count && product > 0 && product <= most_elements; ++i) product *= dimensions[i];
@@ -3388,7 +3407,7 @@ struct axis_list {
 
   [[nodiscard]] constexpr int const* begin() const noexcept { return axes; }
   [[nodiscard]] constexpr int const* end() const noexcept { return axes + count; }
-  /// Whether this stands for a list that had its error.
+  /// True if this stands for a list that had its error.
   [[nodiscard]] constexpr bool already_reported() const noexcept {
     return count == 0 && axes[0] == detail::too_many_entries;
   }
@@ -3747,7 +3766,7 @@ struct constraint {
 
 namespace stagecraft::tracing {
 
-/// How a policy may store a weight.
+/// The ways in which a policy may store a weight.
 enum class parameter_layout : unsigned char {
   plain,   ///< row-major, as in its shape
   matrix,  ///< the right factor of matrix products, (rows..., columns): kept packed in SIMD panels
@@ -3772,8 +3791,8 @@ struct parameter {
   bool frozen_state = false;  ///< its layer would change it in forward steps if it were not frozen
   tracing::parameter_layout layout = tracing::parameter_layout::plain;
   int groups = 1;  ///< the number of matrices that stand side by side in a matrix, each a factor of its own
-  /// What a stateful layer keeps of each sample from batch to batch: the first axis of its shape is the batch, its
-  /// layer changes it in evaluation and prediction as well, and weights, counts and files leave it out.
+  /// True for the state that a stateful layer keeps of each sample from batch to batch: the first axis of its shape is
+  /// the batch, its layer changes it in evaluation and prediction as well, and weights, counts and files leave it out.
   /// If it is `trainable`, it is what capture_upstream_gradients keeps of a batch, and updates put its gradient in its
   /// place.
   bool between_batches = false;
@@ -3812,10 +3831,10 @@ struct parameter {
     trainable = false;
     frozen = true;
   }
-  /// Whether its layer changes it in forward steps of training, as batch_normalization its moving mean; what is kept
+  /// True if its layer changes it in forward steps of training, as batch_normalization its moving mean; what is kept
   /// between batches even if the layer is frozen.
   [[nodiscard]] constexpr bool is_state() const noexcept { return !trainable && !frozen; }
-  /// Whether steps of a mixed policy read it rounded: all but what forward steps change. Keras's AutoCastVariable.
+  /// True if steps of a mixed policy read it rounded: all but what forward steps change. Keras's AutoCastVariable.
   [[nodiscard]] constexpr bool is_cast() const noexcept { return trainable || (frozen && !frozen_state); }
   [[nodiscard]] constexpr int size() const noexcept { return shape.size(); }
   /// True if it is a gradient that is kept.
@@ -3829,7 +3848,7 @@ struct parameter {
 
 /// The weights of one layer, in Keras's order. It allocates: nothing keeps it beyond constant evaluation.
 struct parameter_list {
-  static constexpr int most = 32;  ///< what call_needs has bits for
+  static constexpr int most = 32;  ///< the number of weights that call_needs has bits for
 
   tracing::growing_array<parameter> entries;  ///< entries from `count` on are left from another layer
   int count = 0;
@@ -3921,19 +3940,19 @@ namespace stagecraft {
 enum class layer_kernel : unsigned char {
   none,                    ///< the operations of the layer's `call`, or loops of its own
   product,                 ///< rows times a matrix, as dense
-  convolution,             ///< as conv1d and conv2d
-  transposed_convolution,  ///< as conv2d_transpose
-  depthwise_convolution,   ///< as depthwise_conv2d
-  separable_convolution,   ///< as separable_conv1d and separable_conv2d
+  convolution,             ///< that of conv1d and conv2d
+  transposed_convolution,  ///< that of conv2d_transpose
+  depthwise_convolution,   ///< that of depthwise_conv2d
+  separable_convolution,   ///< that of separable_conv1d and separable_conv2d
   batch_normalization,     ///< also folded into the product or convolution before it, where weights do not change
-  layer_normalization,     ///< as layer_normalization
-  max_pooling,             ///< as max_pooling1d and max_pooling2d
-  average_pooling,         ///< as average_pooling1d and average_pooling2d
-  global_max_pooling,      ///< as global_max_pooling1d and global_max_pooling2d
+  layer_normalization,     ///< that of layer_normalization
+  max_pooling,             ///< that of max_pooling1d and max_pooling2d
+  average_pooling,         ///< that of average_pooling1d and average_pooling2d
+  global_max_pooling,      ///< that of global_max_pooling1d and global_max_pooling2d
   each_step                ///< the steps of the layer `each`, to which all steps of a sequence are samples
 };
 
-/// Which loops of its own a layer brings. One that has neither a `call` nor a kernel needs them.
+/// The loops of its own that a layer brings. A layer that has neither a `call` nor a kernel needs them.
 enum class own_loops : unsigned char {
   unneeded,  ///< it has a `call` or a kernel, or is final, so that it cannot be asked
   both,      ///< it has `forward` and `backward`
@@ -3952,7 +3971,7 @@ template <class L>
   requires requires { L::steps_by; }
 inline constexpr layer_kernel kernel_of<L> = L::steps_by;
 
-/// Whether the operations of the layer's `call` are its steps although it names a kernel, since its options ask for
+/// True if the operations of the layer's `call` are its steps although it names a kernel, since its options ask for
 /// what the kernel does not do: the layer says so with `constexpr bool runs_by_operations() const`.
 template <class L>
 constexpr bool runs_by_operations(L const& layer) {
@@ -3973,8 +3992,8 @@ struct layer_info {
   fixed_name name;
   std::string_view class_name;     ///< Keras's class name, such as "Dense"
   type_tag const* type = no_type;  ///< leads to the C++ type; no_type for inputs
-  int index_in_type = 0;           ///< which of the model's layers of that type, in the order of their first calls
-  int first_parameter = 0;         ///< its weights are [first_parameter, first_parameter + parameter_count)
+  int index_in_type = 0;    ///< its number among the model's layers of that type, in the order of their first calls
+  int first_parameter = 0;  ///< its weights are [first_parameter, first_parameter + parameter_count)
   int parameter_count = 0;
   int pipeline_stage = unassigned;  ///< the stage of the scope in which the layer was constructed
   int call_count = 0;
@@ -4008,7 +4027,7 @@ struct call_info {
   int input_count = 0;
   int pipeline_stage = unassigned;
   int nested_model = 0;  ///< the model whose call made it: 0 is the outermost
-  int mask_inputs = 0;   ///< how many of its inputs, the last ones, only tell which steps count
+  int mask_inputs = 0;   ///< number of its last inputs that only say which steps count
   int mask = 0;          ///< 0 if all steps of its output count; else which mask says so
   int output_count = 1;  ///< more than 1: `shape` is that of all its outputs packed into one tensor, and calls after
                          ///< it are its outputs
@@ -4022,7 +4041,7 @@ struct call_info {
   stagecraft::shape shape;  ///< the shape of its output, without the batch
   long long flops = 0;      ///< forward FLOPs of one sample; a multiply-add counts as two
 
-  /// Whether it only stands for one of the outputs of the call before, or for a penalty on it: nobody gives it a stage,
+  /// True if it only stands for one of the outputs of the call before, or for a penalty on it: nobody gives it a stage,
   /// or lists it.
   [[nodiscard]] constexpr bool is_part() const noexcept { return output_index >= 0; }
   /// True if it is the call of a layer that users write.
@@ -4083,7 +4102,7 @@ struct layer_base {
   bool trainable = true;  ///< false: training changes no weight of it, and batch normalization does not look at batches
   /// Keras's `dtype` of a layer: the type of its weights, and of what it computes.
   dtype layer_dtype = dtype::of_policy;
-  /// Whether the host carries the layer out, where the machine has IPUs.
+  /// True if the host carries the layer out, where the machine has IPUs.
   bool is_on_host = false;
 
  protected:
@@ -4336,7 +4355,7 @@ class model_builder;
 namespace stagecraft {
 
 /// Keras's symbolic tensor: the output of one call, known by its index. Copies stand for the same tensor. Without a
-/// model it is what an invalid call gave, which has had its compile error.
+/// model it is the result of an invalid call, which has had its compile error.
 struct symbolic_tensor {
   tracing::model_builder* model = nullptr;
   int call = 0;
@@ -4368,7 +4387,7 @@ struct first_tensor {
       : tensor(given), where{file, line} {}
 };
 
-/// Whether a call's arguments are one or more symbolic tensors.
+/// True if a call's arguments are one or more symbolic tensors.
 template <class... Arguments>
 inline constexpr bool are_tensors = sizeof...(Arguments) > 0 && ((std::derived_from<Arguments, symbolic_tensor> ||
                                                                   std::same_as<Arguments, first_tensor>) &&
@@ -4392,7 +4411,7 @@ struct layer_collector {
   constexpr ~layer_collector() = default;
 };
 
-/// Which layers of a model are not trainable, while it is traced.
+/// The layers of a model that are not trainable, while it is traced.
 struct freezing_rule {
   bool (*freezes)(int made) = nullptr;  ///< asked for each layer, numbered in the order in which they are made
   freezing_rule* outer = nullptr;       ///< the rule of a model around this one
@@ -4441,7 +4460,7 @@ struct type_counter {
   int name = -1;  // its class's counter of names, or -1
 };
 
-/// What a layer without weights says in `rules_key()`: layers of its type with the same key compute the same.
+/// The result of `rules_key()` of a layer without weights: layers of its type with the same key compute the same.
 struct rules_key {
   unsigned words[4]{};
   bool is_known = true;
@@ -5116,7 +5135,7 @@ class post_order {
     return own.layers();
   }
 
-  /// Whether each depth of a model's own level has one node of at most one input, and no layer is called twice.
+  /// True if each depth of a model's own level has one node of at most one input, and no layer is called twice.
   constexpr bool is_chain(int model) const {
     level own(graph_, model);
     own.find_depths();
@@ -5698,9 +5717,29 @@ struct any_argument {
   friend constexpr bool operator==(any_argument const&, any_argument const&) = default;
 };
 
-/// Takes a list with designators, such as `{.epoch = 2}`, whatever they are: GCC then says which name is unknown, and
-/// goes on to the function. Clang takes such a list for `...` only.
-using any_options = any_argument const (&)[];
+/// Takes a list with designators, such as `{.epoch = 2}`, whatever they are. If GCC comes to convert such a list, it
+/// says which name is unknown. Clang takes such a list for `...` only. The size is deduced, so that empty braces are no
+/// such list: they are the options of the overload that has some.
+template <std::size_t Size>
+using any_options = any_argument const (&)[Size];
+
+/// Takes any argument, as `any_argument` does, and reports `Source::problem` in the conversion: compilers convert the
+/// arguments in their order and stop at the first error, so a list with an unknown designator after this one is no
+/// second error. The problem is found there and not before, since compilers also look at functions that are not called.
+template <class Source>
+struct refusing_argument {
+  template <class T>
+  constexpr refusing_argument(T const&, bool = (static_cast<void>(refusal_of<Source::problem>{}), true)) noexcept {}
+  constexpr refusing_argument(std::initializer_list<any_argument>,
+                              bool = (static_cast<void>(refusal_of<Source::problem>{}), true)) noexcept {}
+};
+
+/// The parameter of a template that reports `Source::problem`. Nothing is deduced from its argument:
+///
+///     template <class Options = fit_options, std::size_t Size>
+///     void fit(refusing<wrong_run_options<Options>>, any_options<Size>);
+template <class Source>
+using refusing = typename verdict_box<refusing_argument<Source>>::type;
 
 }  // namespace stagecraft::diagnostics
 
@@ -5713,6 +5752,12 @@ namespace stagecraft::layers {
 struct output_part;  // layers/output_part.hpp
 
 }  // namespace stagecraft::layers
+
+namespace stagecraft::operations {
+
+struct tensor;  // operations/tensor.hpp
+
+}  // namespace stagecraft::operations
 
 namespace stagecraft::models {
 
@@ -5756,8 +5801,8 @@ struct model_base {
     return call_untrained<Arguments...>();
   }
   // These overloads take options in braces, which Clang takes for `...` only.
-  template <class Nothing = void>
-  constexpr int fit(any_argument, any_argument, any_options) const {
+  template <class Nothing = void, std::size_t Size>
+  constexpr int fit(any_argument, any_argument, any_options<Size>) const {
     return call_untrained<Nothing>();
   }
   template <class Nothing = void>
@@ -5850,6 +5895,11 @@ inline constexpr diagnostic wrong_model_call_problem = [] {
   return problem;
 }();
 
+/// What a call that is refused returns: the tensor of a training step or of a layer's `call`, where it has been given
+/// one, so that nothing else fails.
+symbolic_tensor result_of_refused_call(...);
+operations::tensor result_of_refused_call(operations::tensor const&, ...);
+
 /// Lets a model be called on symbolic tensors inside another model's `build` or `call`.
 template <class Derived>
 struct callable_model : model_base {
@@ -5861,12 +5911,16 @@ struct callable_model : model_base {
   constexpr auto operator()(first_tensor first, More... more) && {
     return call_nested(static_cast<Derived&>(*this), first.where, first.tensor, more...);
   }
-  /// Called with anything else: E1018.
+  /// Called with anything else: E1018; E2116 in a training step.
   template <class... Arguments>
     requires(!are_tensors<Arguments...>)
-  constexpr symbolic_tensor operator()(Arguments const&...) const {
-    static_assert(report<wrong_model_call_problem<Derived>>());
-    return {};
+  constexpr auto operator()(Arguments const&... given) const -> decltype(result_of_refused_call(given...)) {
+    if constexpr (std::same_as<decltype(result_of_refused_call(given...)), symbolic_tensor>) {
+      static_assert(report<wrong_model_call_problem<Derived>>());
+      return {};
+    } else {
+      return refuse(given...);
+    }
   }
 
   /// This model with Keras's `name` argument, to be called inside another one.
@@ -5877,6 +5931,14 @@ struct callable_model : model_base {
   }
 
  private:
+  template <class Tensor>
+  static constexpr Tensor refuse(Tensor const& first, auto const&...) {
+    auto& problem = first.list->problem;
+    if (first.list->step == nullptr && !problem.failed()) problem = wrong_model_call_problem<Derived>;
+    problem.report(2116, "a training step calls a model (", type_name<Derived>(),
+                   "), which is no member of it; give the step a member sc::trained<model, \"name\">, and call that");
+    return first;
+  }
   template <class... Tensors>
   static constexpr auto call_nested(Derived& self, source_line const& where, Tensors... tensor) {
     constexpr auto const& problem = definition_problem<Derived, sizeof...(Tensors)>;
@@ -7094,6 +7156,7 @@ class operation_list {
   tracing::growing_array<int> losses;      ///< values that are added to the loss; see tracer::add_loss
   std::string_view kind = "layer";         ///< kind of the traced object, for errors
   std::string_view layer_name;             ///< its name, for errors
+  bool layer_is_frozen = false;            ///< true: the layer is not trainable, and keeps its moving statistics
   int open_loops = 0;                      ///< number of loops that are open at the end of the list
   traced_step* step = nullptr;             ///< the user's training step that is being traced, or null
   /// Makes or finds a weight of a model of that step.
@@ -7778,6 +7841,8 @@ class tracer : public composed_words {
 
   /// True if the step trains, in which dropout and batch normalization differ.
   [[nodiscard]] constexpr bool training() const noexcept { return training_; }
+  /// True if the layer that is called is frozen: normalizations inside of it use their moving statistics.
+  [[nodiscard]] constexpr bool is_frozen() const noexcept { return list_->layer_is_frozen; }
 
   /// A weight of the layer: Keras's `add_weight`, in the order of the calls. Write a statement for each weight.
   constexpr tensor weight(parameter const& described) {
@@ -8018,7 +8083,6 @@ class tracer : public composed_words {
   /// Losses of labels that have no places in time, (batch, 1): see operations/ctc_loss.hpp.
   constexpr tensor ctc_loss(tensor target, tensor output, tensor target_length, tensor output_length = {},
                             int mask_index = 0);
-
   /// Sets the value that a weight has after a training step, and a `state` after any step.
   constexpr void update(tensor written, tensor value) {
     if (!written.node().what.is<operations::weight>())
@@ -9468,6 +9532,7 @@ class shape_tracer {
   [[nodiscard]] constexpr shape_tensor input() { return made(extents::of_batch(1, (*in_)[0])); }
   [[nodiscard]] constexpr long long flops() const noexcept { return flops_; }
   [[nodiscard]] static constexpr bool training() noexcept { return true; }
+  [[nodiscard]] static constexpr bool is_frozen() noexcept { return false; }
 
   template <class... Parts>
   constexpr void error(int code, Parts const&... parts) {
@@ -9660,6 +9725,7 @@ struct open_trace {
   template <class L>
   constexpr bool call(L const& layer, operations::tensor& result) {
     using operations::tensor;
+    traced.list.layer_is_frozen = !layer.trainable;
     [[maybe_unused]] auto const in = [&](std::size_t index) { return tensor{&traced.list, traced.inputs[index]}; };
     auto const count = traced.inputs.size();
     if constexpr (requires { layer.masks; }) {
@@ -9733,7 +9799,7 @@ struct rules_of_trace {
   int losses = 0;              ///< number of the latter
   long long flops = 0;
   bool is_valid = false;
-  bool moves_only = false;  ///< whether the output has only moved elements of the inputs, or zeros, of the inputs' type
+  bool moves_only = false;  ///< true if the output has only moved elements of the inputs, or zeros, of the inputs' type
 
   constexpr void find(operations::trace const& traced, layer_inputs const& in, parameter_list& weights,
                       diagnostic& problem) {
@@ -10269,18 +10335,18 @@ struct layer : tracing::layer_base {
   /// Options in braces that the layer does not have, after up to three other arguments; layers of the library inherit
   /// this with `using layer::layer`. GCC names the option at its line, then prints E1025. Clang takes such options for
   /// `...` only, and lists without designators for these; it has the likely ones, as each costs all layers something.
-  template <class L = Derived>
-  constexpr explicit layer(detail::any_options) noexcept(detail::report<detail::wrong_options_problem<L>>()) {}
-  template <class L = Derived>
+  template <class L = Derived, std::size_t Size>
+  constexpr explicit layer(detail::any_options<Size>) noexcept(detail::report<detail::wrong_options_problem<L>>()) {}
+  template <class L = Derived, std::size_t Size>
   constexpr layer(detail::any_argument, detail::any_argument, detail::any_argument,
-                  detail::any_options) noexcept(detail::report<detail::wrong_options_problem<L>>()) {}
+                  detail::any_options<Size>) noexcept(detail::report<detail::wrong_options_problem<L>>()) {}
 #endif
-  template <class L = Derived>
+  template <class L = Derived, std::size_t Size>
   constexpr layer(detail::any_argument,
-                  detail::any_options) noexcept(detail::report<detail::wrong_options_problem<L>>()) {}
-  template <class L = Derived>
+                  detail::any_options<Size>) noexcept(detail::report<detail::wrong_options_problem<L>>()) {}
+  template <class L = Derived, std::size_t Size>
   constexpr layer(detail::any_argument, detail::any_argument,
-                  detail::any_options) noexcept(detail::report<detail::wrong_options_problem<L>>()) {}
+                  detail::any_options<Size>) noexcept(detail::report<detail::wrong_options_problem<L>>()) {}
 
   /// Calls the layer. Returns a symbolic tensor, or layer_outputs if it may have several. E1001 and the codes of its
   /// own rules.
@@ -11780,7 +11846,7 @@ struct dtype_policy {
   /// The type in which values and gradients lie in memory where kernels read and write floats: compute_dtype on the
   /// host; float32 on emulated IPUs, whose tiles have memories of their own. `training_on` sets it.
   dtype storage_dtype = dtype::float32;
-  /// Whether layers that have a 16 bit type of their own store their values so in memory: on the host. `training_on`
+  /// True if layers that have a 16 bit type of their own store their values so in memory: on the host. `training_on`
   /// sets it.
   bool stores_halves = false;
 
@@ -11882,7 +11948,7 @@ struct settings : Said... {
   friend constexpr settings operator+(settings, unsaid) { return {}; }
 };
 
-/// What has no list of members, such as a description that has had its compile error.
+/// A description without a list of members, such as one that has had its compile error.
 template <auto Description>
 struct whole_settings {
   static constexpr auto value = Description;
@@ -11955,8 +12021,8 @@ struct own_setting {
 
 namespace stagecraft {
 
-/// What is planned otherwise in one stage, or in one recurrent layer, than the machine's `matmuls` or `convolutions`
-/// say: each option that is not given is theirs.
+/// Options of one stage, or of one recurrent layer, in place of the machine's `matmuls` or `convolutions`: an option
+/// that is not given has the machine's value.
 struct stage_poplar_options {
   using listed_options = stage_poplar_options;
 
@@ -11969,7 +12035,7 @@ struct stage_poplar_options {
   /// Poplar's use128BitConvUnitLoad: weights are loaded into the units at twice the speed.
   tracing::own_setting<bool> use_128bit_conv_unit_load = {};
 
-  /// Whether anything is given.
+  /// True if anything is given.
   [[nodiscard]] constexpr bool given() const noexcept { return *this != stage_poplar_options{}; }
   friend constexpr bool operator==(stage_poplar_options const&, stage_poplar_options const&) = default;
 };
@@ -12293,8 +12359,8 @@ struct pipelining_options {
   /// not with offload_weights on_device (E2039). With one replica, its part is all of them.
   bool replicated_weight_sharding = false;
 
-  /// What is planned otherwise in the forward steps of single stages, also where they are carried out again: an entry
-  /// for each stage, or none (E2065). On the host, and without stages, it changes nothing.
+  /// Options of the forward steps of single stages in place of the machine's, also where the steps are carried out
+  /// again: an entry for each stage, or none (E2065). On the host, and without stages, it changes nothing.
   pipeline::stage_options_list forward_propagation_stages_poplar_options = {};
   /// The options that differ in their backward steps; entry 0 is stage 0's.
   pipeline::stage_options_list backward_propagation_stages_poplar_options = {};
@@ -12385,8 +12451,8 @@ inline constexpr auto accurate = activation_functions::accurate;
 /// `activation_functions::fast`.
 inline constexpr auto fast = activation_functions::fast;
 
-/// What predictions need of pipelining_options: there are no gradients to accumulate, and nothing is kept for a
-/// backward pass.
+/// The members of pipelining_options that predictions need: there are no gradients to accumulate, and nothing is kept
+/// for a backward pass.
 struct inference_pipelining_options {
   /// The devices work on the micro-batches in this order; results do not depend on it. `steps_per_execution` is a
   /// multiple of the micro-batches that it works on at once (E2025).
@@ -12395,10 +12461,11 @@ struct inference_pipelining_options {
   offload offload_weights = offload::automatic;
   /// Each replica holds a part of the weights in remote memory: not with offload_weights on_device (E2039).
   bool replicated_weight_sharding = false;
-  /// What is planned otherwise in the forward steps of single stages on IPUs: an entry for each, or none (E2065).
+  /// Options of the forward steps of single stages on IPUs in place of the machine's: an entry for each, or none
+  /// (E2065).
   pipeline::stage_options_list forward_propagation_stages_poplar_options = {};
 
-  /// These options in the form that a training has; the others have their defaults.
+  /// Returns these options in the form that a training has; the others have their defaults.
   [[nodiscard]] constexpr pipelining_options as_pipelining_options() const noexcept {
     return {.schedule = schedule,
             .offload_weights = offload_weights,
@@ -12430,11 +12497,11 @@ struct inference {
   int num_replicas = 0;
   /// The number of batches that a thread of its own prepares ahead of the steps.
   infeed_queue_options infeed_queue = {};
-  /// How many results of steps are kept for asynchronous callbacks.
+  /// The number of results of steps that are kept for asynchronous callbacks.
   outfeed_queue_options outfeed_queue = {};
   /// Callbacks see every step as soon as its results are there, from a thread of their own, not every execution.
   bool asynchronous_callbacks = false;
-  /// In which types values and weights are kept. IPUs have no bfloat16 (E2061).
+  /// The types of values and weights. IPUs have no bfloat16 (E2061).
   stagecraft::dtype_policy dtype_policy = {};
   /// Initial weights follow from it.
   std::uint64_t seed = 1;
@@ -12476,7 +12543,7 @@ inline constexpr bool asks_for_fast_activations = [] {
     return false;
 }();
 
-/// What a description is for: the mode in which its timetables and profiles are meant, unless another one is named.
+/// The mode of a description's timetables and profiles, unless another one is named.
 template <auto Description>
 inline constexpr execution_mode mode_of =
     only_infers<Description> ? execution_mode::inference : execution_mode::training;
@@ -12523,7 +12590,7 @@ constexpr stored_types find_stored_types() {
   return result;
 }
 
-/// How values lie in the memory of a job's machine.
+/// The types of values in the memory of a job's machine.
 template <class Job>
 inline constexpr stored_types stored_types_of = find_stored_types<Job>();
 
@@ -12748,12 +12815,12 @@ template <int Inputs>
 struct elementwise_facts {
   static constexpr int most_leaves = Inputs + 4;
 
-  bool holds = false;       ///< whether the call is elementwise
+  bool holds = false;       ///< true if the call is elementwise
   int weights = 0;          ///< number of weights that it reads
-  bool repeats = false;     ///< whether a leaf or the random numbers are repeated along axes
-  bool draws = false;       ///< whether uniform random numbers are drawn
+  bool repeats = false;     ///< true if a leaf or the random numbers are repeated along axes
+  bool draws = false;       ///< true if uniform random numbers are drawn
   std::uint64_t seed = 0;   ///< their seed; 0: the trainer's
-  bool is_dropout = false;  ///< whether the call is a dropout by these numbers, and nothing else
+  bool is_dropout = false;  ///< true if the call is a dropout by these numbers, and nothing else
   float rate = 0;           ///< the rate of the dropout
   stagecraft::activation function =
       linear;     ///< the activation, if the call is nothing else; softmax, too, which is not elementwise
@@ -12804,7 +12871,7 @@ class elementwise_call {
     result.function = stagecraft::softmax;
     result.axis = static_cast<int>(group->numbers[0]) - 1;
   }
-  /// Whether a loop can draw the random numbers: one for each element or, for dropout, one that rows share.
+  /// True if a loop can draw the random numbers: one for each element or, for dropout, one that rows share.
   static constexpr bool can_draw(operations::elementwise const& found, operations::trace const& traced) {
     auto const result = traced.list.node_of(traced.outputs[0]).shape;
     if (!found.draws || found.aligned.back().size() == result.size()) return true;
@@ -13864,15 +13931,15 @@ struct sums_call {
 
 namespace stagecraft::plan {
 
-/// What one element of a step's result depends on. Such a step can be an epilogue: the step before it carries it out
-/// while its results are in registers.
+/// The operands that one element of a step's result depends on. Such a step can be an epilogue: the step before it
+/// carries it out while its results are in registers.
 enum class epilogue_kind : unsigned char {
   none,      ///< also other elements: it is no epilogue
   elements,  ///< the elements of its inputs at the same place
-  columns    ///< these, and numbers for each place along the last axis
+  columns    ///< elements as above, and numbers for each place along the last axis
 };
 
-/// What the backward step of a call reads, and what its forward step must keep for it.
+/// The values that the backward step of a call reads, and those that its forward step must keep for it.
 struct call_needs {
   bool input = true;   ///< backward reads the inputs' values
   bool output = true;  ///< backward reads the output's value
@@ -13885,7 +13952,7 @@ struct call_needs {
   bool applies_activation = false;
   /// True if it reads its own output for that, not its input.
   bool applies_activation_to_output = false;
-  /// Whether the backward step adds to the gradient of an input with a single addition per element: then it has the
+  /// True if the backward step adds to the gradient of an input with a single addition per element: then it has the
   /// bits of one that is computed first and added afterwards, whatever the order of steps.
   bool adds_exactly = false;
   /// Bit i: the forward step writes weight i.
@@ -13894,7 +13961,7 @@ struct call_needs {
   unsigned row_gradients = 0;
   /// Bit i: input i names rows of a table, so it is never rounded.
   unsigned looked_up_inputs = 0;
-  /// What its forward step is as an epilogue of another one, and which epilogues its own forward step can do.
+  /// The kind of epilogue that its forward step can be, and the epilogues that its own forward step can do.
   epilogue_kind is_epilogue = epilogue_kind::none;
   epilogue_kind takes_epilogue = epilogue_kind::none;
 
@@ -14017,8 +14084,8 @@ constexpr call_needs needs_of_max_pooling(auto const& layer, layer_inputs const&
           .applies_activation_to_output = true};
 }
 
-/// What the steps of a call read and keep: they are those of a kernel that the layer names, of the operations of its
-/// `call`, or of loops of its own.
+/// The values that the steps of a call read and keep. The steps are those of a kernel that the layer names, of the
+/// operations of its `call`, or of loops of its own.
 template <Layer L>
 constexpr call_needs needs_of(L const& layer, layer_inputs const& in, int batch, execution_mode mode) {
   constexpr auto kernel = kernel_of<L>;
@@ -14812,16 +14879,16 @@ inline constexpr auto last_activations_of =
 
 namespace stagecraft::plan {
 
-/// Whether a layer is an activation and nothing else.
+/// True if a layer is an activation and nothing else.
 template <class Layer>
 inline constexpr bool is_activation_alone = requires { requires Layer::is_activation || Layer::is_softmax; };
 
-/// Whether a layer's steps can do without its activation: they compute the logits then.
+/// True if a layer's steps can do without its activation: they compute the logits then.
 template <class Layer>
 inline constexpr bool leaves_activation =
     is_activation_alone<Layer> || requires { requires Layer::ends_with_activation; };
 
-/// As Keras finds logits: on the output of an activation function, whichever of the two it is and whatever
+/// True if Keras finds logits there: on the output of an activation function, whichever of the two it is and whatever
 /// `from_logits` says; on that of a softmax layer, for losses of classes that expect probabilities.
 template <class Layer, class Loss>
 constexpr bool loss_takes_logits(Loss const& loss) {
@@ -14864,7 +14931,7 @@ inline constexpr std::uint64_t outputs_with_logits = [] {
   return bits;
 }();
 
-/// Whether a call's activation is applied to logits after the loss.
+/// True if a call's activation is applied to logits after the loss.
 constexpr bool leaves_activation_to_loss(graph_view const& graph, int call, std::uint64_t outputs) {
   auto const all = graph.outputs_of(0);
   for (std::size_t k = 0; k < all.size() && k < 64; ++k)
@@ -14885,12 +14952,12 @@ inline constexpr auto planned_layer = layer_in_plan<M, Call, LeavesActivation>()
 template <class M, int Call>
 inline constexpr auto const& planned_layer<M, Call, false> = layer_of<M, Call>;
 
-/// Whether the loss of an output takes the logits of its softmax or sigmoid.
+/// True if the loss of an output takes the logits of its softmax or sigmoid.
 template <class Job, std::size_t Output>
 inline constexpr bool takes_logits =
     (outputs_with_logits<typename Job::described> >> (Output & 63U) & 1U) != 0 && Output < 64;
 
-/// Whether each row of the loss of an end is a whole sample: its axis is not the last one, or it has no axis.
+/// True if each row of the loss of an end is a whole sample: its axis is not the last one, or it has no axis.
 template <class Job, std::size_t End>
 inline constexpr bool loss_takes_samples = [] {
   if constexpr (End >= Job::graph.outputs_of(0).size())
@@ -14976,13 +15043,13 @@ struct planned_call {
   int epilogue = -1;
   /// The type in which its output and the gradient of it are stored.
   dtype stored = dtype::float32;
-  /// Whether the numbers of its output count something, such as words: they are not rounded, whatever others compute
+  /// True if the numbers of its output count something, such as words: they are not rounded, whatever others compute
   /// in.
   bool is_exact = false;
-  /// Whether it is the model's only input, and only products read it, in inference: their kernel on the host reads
+  /// True if it is the model's only input, and only products read it, in inference: their kernel on the host reads
   /// samples where the caller has them, if these are floats in their order, and no further.
   bool stays_in_place = false;
-  /// Whether nothing but a penalty needs it, in a plan of predictions, which have no loss: it is not carried out.
+  /// True if nothing but a penalty needs it, in a plan of predictions, which have no loss: it is not carried out.
   bool is_left_out = false;
   /// The call whose forward step does this one's, directly or after other epilogues. -1: it has a step of its own.
   int epilogue_of = -1;
@@ -14990,7 +15057,7 @@ struct planned_call {
   friend constexpr bool operator==(planned_call const&, planned_call const&) = default;
 };
 
-/// Whether a job's plan is one of predictions, whose model has penalties.
+/// True if a job's plan is one of predictions, whose model has penalties.
 template <class Job>
 inline constexpr bool leaves_out_penalties = only_infers<Job::training> &&
                                              Job::graph.ends.size() > Job::graph.outputs_of(0).size();
@@ -15013,12 +15080,12 @@ template <std::size_t Calls, std::size_t Edges, std::size_t Outputs>
 struct model_plan {
   int batch = 0;
   std::array<planned_call, Calls> calls{};
-  /// For each input of each call: whether its backward step adds to a gradient that an earlier step has written.
+  /// For each input of each call: true if its backward step adds to a gradient that an earlier step has written.
   std::array<bool, Edges> adds_gradient{};
-  /// Whether it writes a gradient of its own instead, which is added afterwards: the sum must not depend on the order
+  /// True if it writes a gradient of its own instead, which is added afterwards: the sum must not depend on the order
   /// in which the step adds.
   std::array<bool, Edges> writes_own_gradient{};
-  /// Whether the loss of each output adds to a gradient.
+  /// True if the loss of each output adds to a gradient.
   std::array<bool, Outputs> loss_adds_gradient{};
 
   friend constexpr bool operator==(model_plan const&, model_plan const&) = default;
@@ -15268,7 +15335,7 @@ inline constexpr auto const& model_plan_for =
     model_plan_of<typename Job::model, Job::training.batch_size, Job::mode,
                   outputs_with_logits<typename Job::described>, stored_types_of<Job>, leaves_out_penalties<Job>>;
 
-/// How many calls have a gradient of a weight: those of its layer, if any loss depends on them.
+/// Number of calls with a gradient of a weight: those of its layer, if any loss depends on them.
 template <class ModelPlan>
 constexpr int gradients_of_weight(graph_view const& graph, ModelPlan const& model_plan, int weight) {
   int count = 0;
@@ -15293,9 +15360,9 @@ constexpr long long stored_floats_of(int call) {
 
 namespace stagecraft::plan {
 
-/// What the backward step of a call does with the gradient of one of its inputs. Gradients of a tensor are added in one
-/// order, losses first and then calls from the last to the first, so that they have the same bits with and without
-/// stages.
+/// The way in which the backward step of a call hands on the gradient of one of its inputs. Gradients of a tensor are
+/// added in one order, losses first and then calls from the last to the first, so that they have the same bits with and
+/// without stages.
 enum class gradient_role : unsigned char {
   none,   ///< nobody wants it
   first,  ///< writes it, before all others
@@ -15398,15 +15465,15 @@ struct gradient_accumulation_options {
   dtype gradient_accumulation_dtype = dtype::float32;
   /// Where the optimizer's state lies between weight updates.
   offload offload_weight_update_variables = offload::automatic;
-  /// Whether each replica keeps only its share of the optimizer's state.
+  /// True if each replica keeps only its share of the optimizer's state.
   bool replicated_optimizer_state_sharding = false;
 
   friend constexpr bool operator==(gradient_accumulation_options const&,
                                    gradient_accumulation_options const&) = default;
 
-  /// Whether anything is set: then these options hold for a model without stages, and nothing of `pipeline` does.
+  /// True if anything is set: then these options hold for a model without stages, and nothing of `pipeline` does.
   [[nodiscard]] constexpr bool given() const noexcept { return *this != gradient_accumulation_options{}; }
-  /// These options as those of a pipeline with one stage.
+  /// Returns these options as those of a pipeline with one stage.
   [[nodiscard]] constexpr pipelining_options as_pipelining_options() const noexcept {
     return {.gradient_accumulation_steps_per_replica = gradient_accumulation_steps_per_replica,
             .reduction_method = reduction_method,
@@ -15920,7 +15987,7 @@ namespace stagecraft::pipeline {
 /// A stage as a timetable sees it.
 struct placed_stage {
   int device = 0;
-  /// Whether it works in the slots of the stage before it, which is on another device: Graphcore's list of functions in
+  /// True if it works in the slots of the stage before it, which is on another device: Graphcore's list of functions in
   /// place of a stage.
   bool is_beside = false;
 };
@@ -16084,12 +16151,12 @@ class timetable {
       if (place(next) > place(pass) && device_of_pass(next) != device_of_pass(pass)) return true;
     return false;
   }
-  /// Whether a stage's forward steps are carried out again before its backward steps. The last stage's are not, except
+  /// True if a stage's forward steps are carried out again before its backward steps. The last stage's are not, except
   /// what lies before its last recomputation checkpoint, which is no step of its own here.
   [[nodiscard]] constexpr bool recomputes(int stage) const {
     return recomputation_ != recomputation_mode::none && stage + 1 < stages_;
   }
-  /// Whether it does so in the slot before that of the backward pass.
+  /// True if it does so in the slot before that of the backward pass.
   [[nodiscard]] constexpr bool recomputes_ahead(int stage) const {
     if (recomputation_ != recomputation_mode::recompute_then_backpropagate || schedule_ == schedule::sequential ||
         !recomputes(stage))
@@ -16225,7 +16292,7 @@ class timetable {
       depth = rotations_.most_started_in(distance + 1);
     return depth < micro_batches_ ? depth : micro_batches_;
   }
-  /// Whether a pass over a micro-batch comes before another pass over another one: in an earlier slot, or in the same
+  /// True if a pass over a micro-batch comes before another pass over another one: in an earlier slot, or in the same
   /// slot, but earlier on the same device.
   [[nodiscard]] constexpr bool finishes_before(int pass, int micro_batch, int other_pass, int other_micro_batch) const {
     int const distance = slot(other_pass, other_micro_batch) - slot(pass, micro_batch);
@@ -16626,7 +16693,7 @@ inline constexpr diagnostic schedule_problem = [] {
   return problem;
 }();
 
-/// Whether a training description says how the weights of a model are updated, so that it can be trained.
+/// True if a training description says how the weights of a model are updated, so that it can be trained.
 template <class Job>
 inline constexpr bool is_trained = options_to_check<Job>().trains();
 
@@ -16718,10 +16785,10 @@ inline constexpr timetable unchecked_timetable = [] {
 
 namespace stagecraft {
 
-/// Which device works on which micro-batch when. In training, for one weight update: micro-batches are those of
-/// gradient_accumulation_steps_per_replica, times batch serialization. In inference, for one execution: those of
-/// steps_per_execution, without batch serialization; so it is with a description of an inference, unless another mode
-/// is named. A model without stages is one stage on device 0.
+/// The timetable of a model: the micro-batch that each device works on in each slot. In training, for one weight
+/// update: micro-batches are those of gradient_accumulation_steps_per_replica, times batch serialization. In inference,
+/// for one execution: those of steps_per_execution, without batch serialization; so it is with a description of an
+/// inference, unless another mode is named. A model without stages is one stage on device 0.
 ///
 ///     static_assert(sc::timetable_of<two_stages, training>.slots() == 11);
 ///
@@ -16782,7 +16849,7 @@ inline constexpr auto pipeline_activations_alive =
 
 namespace stagecraft::plan {
 
-/// What most of a session is made for: inference alone, where it is not said how weights are updated.
+/// The mode that most of a session is made for: inference if the description does not say how weights are updated.
 template <class Job>
 inline constexpr execution_mode main_mode = is_trained<Job> ? execution_mode::training : execution_mode::inference;
 
@@ -17138,10 +17205,10 @@ using policy_of = typename policy_of_machine<Machine>::type;
 template <class Machine>
 inline constexpr bool is_carried_out = !std::is_void_v<policy_of<Machine>>;
 
-/// For policies under which every model fits.
+/// The memory problem of policies under which every model fits: none.
 inline constexpr diagnostic no_memory_problem{};
 
-/// For policies whose steps read the weights as they are stored; see `step_weights` below.
+/// The `step_weights` of policies whose steps read the weights as they are stored; see below.
 struct stored_weights {
   static constexpr bool replaces_weights = false, prepares_weights = false;
   void derive(float*) {}
@@ -17433,12 +17500,12 @@ struct device_thread {
   sharing_team::member* member = nullptr;  ///< null: there are no others
 
   [[nodiscard]] int number() const { return member == nullptr ? 0 : member->thread(); }
-  /// Whether it is the first one, which alone does what is not divided.
+  /// True for the first thread, which alone does the work that is not divided.
   [[nodiscard]] bool leads() const { return number() == 0; }
 };
 
-/// At most `Threads` threads, the calling one included. All go through the same calls of `divide` and `alone`; those
-/// that come late find out what has been done meanwhile. They keep their place when a session moves.
+/// A team of at most `Threads` threads, the calling one included. All go through the same calls of `divide` and
+/// `alone`; those that come late find out what has been done meanwhile. They keep their place when a session moves.
 template <int Threads>
 class device_threads {
  public:
@@ -17559,7 +17626,7 @@ struct number_list {
     for (int i = 0; i < kept(); ++i) each[i] = ops.full({1}, numbers[i]);
     return ops.concatenate(tracing::array_view(each, static_cast<std::size_t>(kept())));
   }
-  /// Whether there were more numbers than there is room for.
+  /// True if there were more numbers than there is room for.
   [[nodiscard]] constexpr bool is_too_long() const noexcept { return count > capacity; }
   [[nodiscard]] constexpr bool empty() const noexcept { return count == 0; }
   [[nodiscard]] constexpr float const* begin() const noexcept { return numbers; }
@@ -17579,7 +17646,7 @@ struct factor_range {
   constexpr factor_range(double lower_, double upper_)
       : lower(static_cast<float>(lower_)), upper(static_cast<float>(upper_)) {}
 
-  /// Whether the range lies in [least, most].
+  /// True if the range lies in [least, most].
   [[nodiscard]] constexpr bool is_within(float least, float most) const noexcept {
     return lower >= least && lower <= upper && upper <= most;
   }
@@ -20495,7 +20562,7 @@ namespace stagecraft {
 // Compilers show the next line where a field is wrong.
 template <class Loss = losses::mean_squared_error, class Optimizer = optimizers::rmsprop>
 struct training {  // [E2082] a field is misspelt, or its value has another type, such as one without braces
-  /// What updates the weights, with its learning rate: a value, such as `sc::optimizers::adam{}`.
+  /// The optimizer that updates the weights, with its learning rate: a value, such as `sc::optimizers::adam{}`.
   Optimizer optimizer = {};
   /// One loss for all outputs, or `losses::per_output(...)`.
   Loss loss = {};
@@ -20503,7 +20570,7 @@ struct training {  // [E2082] a field is misspelt, or its value has another type
   stagecraft::metrics::metric_list metrics = {};
   /// The weight of each output's loss in the total, such as `{1, 0.2}`; 1 for all where none is given.
   jobs::output_weights loss_weights = {};
-  /// Likewise metrics, but means that are weighted by sample and class weights. Where an output has a metric of that
+  /// Metrics that are means weighted by sample and class weights. Where an output has a metric of that
   /// name already, it is reported with "weighted_" before it.
   stagecraft::metrics::metric_list weighted_metrics = {};
   /// Samples per step (per micro-batch, where gradients are accumulated).
@@ -20525,12 +20592,12 @@ struct training {  // [E2082] a field is misspelt, or its value has another type
       stagecraft::replicated_metric_reduction_method::none;
   /// The number of batches that a thread of its own prepares ahead of the steps.
   infeed_queue_options infeed_queue = {};
-  /// How many results of steps are kept for a reader, and which.
+  /// The number of results of steps that are kept for a reader, and which results these are.
   outfeed_queue_options outfeed_queue = {};
   /// Callbacks see every step as soon as its results are there, from a thread of their own, not every execution. It has
   /// no effect on training and evaluation where results are accumulated (accumulate_outfeed).
   bool asynchronous_callbacks = false;
-  /// In which types values and weights are kept. IPUs have no bfloat16 (E2061).
+  /// The types of values and weights. IPUs have no bfloat16 (E2061).
   stagecraft::dtype_policy dtype_policy = {};
   /// Initial weights, dropout and shuffling follow from it.
   std::uint64_t seed = 1;
@@ -21339,7 +21406,7 @@ constexpr long long floats_of_weight() {
     return (weight.size() + 63LL) / 64 * 64;
 }
 
-/// Where a model's weights lie in one block, in floats. Gradients and each number of the optimizer's state have the
+/// Offsets of a model's weights in one block, in floats. Gradients and each number of the optimizer's state have the
 /// same layout.
 template <class M, class Arch>
 struct weight_storage {
@@ -21362,11 +21429,11 @@ struct weight_storage {
 template <class M, class Arch>
 inline constexpr weight_storage<M, Arch> weight_storage_of{std::make_index_sequence<weight_storage<M, Arch>::count>{}};
 
-/// Where the gradients of the weights lie, in floats. Each call of a layer has its own, so that the sum over
+/// Offsets of the gradients of the weights, in floats. Each call of a layer has its own, so that the sum over
 /// micro-batches does not depend on the order of calls; that of the last call stands where the weights do.
 template <class M, class Arch>
 struct gradient_storage {
-  std::array<long long, graph_of<M>.calls.size()> shift{};  ///< from a weight's offset to that of its gradient
+  std::array<long long, graph_of<M>.calls.size()> shift{};  ///< distance from a weight's offset to that of its gradient
   long long floats = weight_storage_of<M, Arch>.floats;
 
   template <class ModelPlan>
@@ -21394,7 +21461,7 @@ struct weight_layout {
   static constexpr auto const& graph = graph_of<M>;
   static constexpr auto const& storage = weight_storage_of<M, Arch>;
 
-  /// Whether a weight stands in panels of columns, for matrix products; else row by row.
+  /// True if a weight stands in panels of columns, for matrix products; else row by row.
   template <std::size_t Parameter>
   static constexpr bool is_packed = graph.parameters[Parameter].layout == parameter_layout::matrix;
   template <std::size_t Parameter>
@@ -21427,29 +21494,29 @@ struct weight_layout {
   }
 };
 
-/// What a plan, of any pass, says of one weight.
+/// The facts of one weight in a plan of any pass.
 template <class Plan, std::size_t Parameter>
 struct weight_facts {
   static constexpr auto const& info = Plan::graph.parameters[Parameter];
   static constexpr long long size = Plan::weights.size[Parameter];
   static constexpr long long offset = Plan::weights.offset[Parameter];
-  /// What updates it, by the mean over replicas or their sum.
+  /// The optimizer that updates the weight, by the mean over replicas or their sum.
   static constexpr auto optimizer = update_of_weight<typename Plan::job::described, Parameter, Plan::job::replicas>;
 
-  /// Whether a call's layer has this weight.
+  /// True if a call's layer has this weight.
   [[nodiscard]] static constexpr bool used_by(int call) {
     return Plan::graph.layer_of(call).has_parameter(static_cast<int>(Parameter));
   }
   /// Calls that contribute to its gradient.
   static constexpr int calls = gradients_of_weight(Plan::graph, Plan::model_plan, static_cast<int>(Parameter));
-  /// Whether any loss depends on the weight. Keras leaves other weights as they are, too.
+  /// True if any loss depends on the weight. Keras leaves other weights as they are, too.
   static constexpr bool has_gradient = calls > 0;
-  /// Whether training changes it.
+  /// True if training changes the weight.
   static constexpr bool is_trained = info.trainable && has_gradient;
   static constexpr bool has_constraint = is_trained && !info.constraint.empty();
-  /// Whether the gradient of a penalty of the user's own is added to that of the weight.
+  /// True if the gradient of a penalty of the user's own is added to that of the weight.
   static constexpr bool has_penalty_gradient = is_trained && info.regularizer.is_own();
-  /// Whether backward steps update it, each with the gradient that it finds.
+  /// True if backward steps update the weight, each with the gradient that it finds.
   static constexpr bool is_joined = [] {
     constexpr int call = Plan::graph.layer(Plan::graph.layer_of_parameter(static_cast<int>(Parameter))).first_call;
     constexpr int index = static_cast<int>(Parameter) - Plan::graph.layer_of(call).first_parameter;
@@ -21457,7 +21524,7 @@ struct weight_facts {
   }();
 };
 
-/// Whether `has<Parameter>()` is true of any weight of a plan.
+/// True if `has<Parameter>()` is true of any weight of a plan.
 template <class Plan, class Has>
 [[nodiscard]] constexpr bool any_weight(Has const& has) {
   return [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
@@ -21759,7 +21826,7 @@ inline constexpr auto value_types_of = [] {
   return types;
 }();
 
-/// For each call, whether IPUs have its value: they compute it, or read what the host computes or brings. A view
+/// For each call: true if IPUs have its value. They compute it, or read what the host computes or brings. A view
 /// is what it shows.
 template <class Job>
 inline constexpr auto values_on_ipus = [] {
@@ -21789,7 +21856,7 @@ inline constexpr auto values_on_ipus = [] {
 
 namespace stagecraft::cpu {
 
-/// Whether a call that computes in 16 bits reads an input that has more of them: then its steps find a rounded copy.
+/// True if a call that computes in 16 bits reads an input that has more of them: then its steps find a rounded copy.
 /// Numbers that count something stay as they are.
 template <class Plan, int Call>
 constexpr bool casts_input(int input) {
@@ -21823,7 +21890,7 @@ struct widened_step {
   [[nodiscard]] static constexpr long long input_gradient(int index) {
     return output_gradient + floats_of(Call) + input(index);
   }
-  /// What the forward and, while training, the backward step need.
+  /// Floats that the forward and, while training, the backward step need.
   static constexpr long long floats = Plan::trains ? input_gradient(node.input_count) : output_gradient;
 };
 
@@ -21852,11 +21919,11 @@ struct host_call {
   /// Elements of one sample of the output.
   static constexpr int size = Plan::graph.call(Call).shape.size();
 
-  /// Whether the gradient of an input is wanted at all.
+  /// True if the gradient of an input is wanted at all.
   [[nodiscard]] static constexpr bool wants_input_gradient(int index) {
     return Plan::model_plan.calls[input_call(index)].needs_gradient;
   }
-  /// Whether it is to be added to what is there; else what is there is not defined.
+  /// True if it is to be added to what is there; else what is there is not defined.
   [[nodiscard]] static constexpr bool adds_input_gradient(int index) {
     return Plan::adds_input_gradient(Plan::graph.call(Call).first_input + index);
   }
@@ -21874,7 +21941,7 @@ struct host_call {
     return Plan::graph.parameters[first_parameter + index];
   }
 
-  /// Whether the gradient of a weight is wanted: not of a frozen layer's.
+  /// True if the gradient of a weight is wanted: not of a frozen layer's.
   [[nodiscard]] static constexpr bool wants_parameter_gradient(int index) { return parameter_info(index).trainable; }
 
   [[nodiscard]] float const* input(int index) const {
@@ -21890,10 +21957,10 @@ struct host_call {
     return address(Plan::input_gradient(Plan::graph.call(Call).first_input + index), input_call(index),
                    widened::input_gradient(index));
   }
-  /// Where the forward step writes what its epilogues make of it.
+  /// The place where the forward step writes the result of its epilogues.
   [[nodiscard]] float* output() const { return address(Plan::value(last_epilogue), Call, widened::output); }
   [[nodiscard]] float* output_gradient() const { return address(Plan::gradient(Call), Call, widened::output_gradient); }
-  /// What the forward step keeps for the backward step, if there is room for something.
+  /// True if there is room for something that the forward step keeps for the backward step.
   static constexpr bool has_saved = Plan::exists(Plan::saved(Call));
   [[nodiscard]] float* saved() const { return Plan::address(memory, Plan::saved(Call)); }
   [[nodiscard]] float const* weight(int index) const { return memory.weights + weight_offset(index); }
@@ -21908,7 +21975,7 @@ struct host_call {
     return parameter_info(index).layout == parameter_layout::plain ? parameter_info(index).size()
                                                                    : Plan::weights.size[first_parameter + index];
   }
-  /// What updates a weight of the layer.
+  /// The optimizer that updates a weight of the layer.
   template <int Index>
   static constexpr auto optimizer =
       optimizer_of_weight<typename Plan::job::described, static_cast<std::size_t>(first_parameter + Index)>;
@@ -23559,7 +23626,7 @@ struct fast_activation_epilogue {
 };
 
 /// An epilogue that makes the gradient of f(x) the gradient of x: y holds f(x), for activations whose gradient needs
-/// nothing else. Up to a register behind the end of y may be read.
+/// nothing else. Up to a register after the end of y may be read.
 template <activation Act, class Arch = default_architecture>
 struct activation_gradient_epilogue {
   static_assert(!Act.gradient_needs_input());
@@ -23638,7 +23705,7 @@ struct bias_epilogue {
   }
 };
 
-/// Adds residual[element]: the same place of another tensor with the result's shape, of which up to a register behind
+/// Adds residual[element]: the same place of another tensor with the result's shape, of which up to a register after
 /// its end may be read. It may be the result itself, if nothing is stored there before the sums are complete.
 struct residual_epilogue {
   float const* residual;
@@ -23709,7 +23776,7 @@ inline constexpr bool has_epilogue = Call::plan::epilogue(Call::call) >= 0;
 template <class Call>
 using epilogue_call = host_call<typename Call::plan, Call::plan::epilogue(Call::call)>;
 
-/// Which input of a call another one makes.
+/// The number of the input of a call that another call makes.
 template <class Call, int Source>
 inline constexpr int input_from = [] {
   int index = 0;
@@ -24578,8 +24645,8 @@ class elementwise_layer {
     return ((is_shared_in_row<Leaf> ? 1U << Leaf : 0U) | ...);
   }(std::make_index_sequence<leaves>{});
 
-  /// Where each number of a formula lies for the output's elements from this one on: the leaves, the output and its
-  /// gradient.
+  /// The addresses of each number of a formula for the output's elements from this one on: the leaves, the output and
+  /// its gradient.
   template <std::size_t Places>
   static std::array<float const*, Places> places(Call const& call, std::int64_t element) {
     std::array<float const*, Places> result{};
@@ -24985,7 +25052,7 @@ class row_groups {
     row_step step;
     bool first_trip_only;
     int moved;              ///< -1: nothing; 0: y; 1: the first operand..., whose memory no other step uses
-    std::int64_t per_trip;  ///< ...by so many floats
+    std::int64_t per_trip;  ///< floats by which that moves with each trip
   };
   /// The result of repeating a group: the position at which a later trip goes on.
   struct outcome {
@@ -25374,7 +25441,7 @@ class list_values {
   [[nodiscard]] node const& here() const { return nodes_[id_]; }
   [[nodiscard]] int read(int index) const { return operands_[here().first_operand + index]; }
 
-  // What the operation writes and reads: of the samples that are worked on, or of all.
+  // The shapes and places that the operation writes and reads: of the samples that are worked on, or of all.
   [[nodiscard]] extents shape() const { return by_sample_ ? shape_of_part(here().shape) : here().shape; }
   [[nodiscard]] float* y() const { return by_sample_ ? begin_of_part(id_) : memory_[id_]; }
   [[nodiscard]] extents shape_of(int index) const {
@@ -25451,13 +25518,13 @@ class list_rows : protected list_values<Arch> {
   using list_values<Arch>::read, list_values<Arch>::here, list_values<Arch>::shape, list_values<Arch>::shape_of,
       list_values<Arch>::x, list_values<Arch>::y, list_values<Arch>::loop_of, list_values<Arch>::place_of;
 
-  /// Whether a group may begin with the operation.
+  /// True if a group may begin with the operation.
   [[nodiscard]] bool is_large() const {
     return kernels::row_groups<Arch>::is_large(here().shape.size()) ||
            (here().what.template is<operations::reduce>() &&
             kernels::row_groups<Arch>::is_large(nodes_[read(0)].shape.size()));
   }
-  /// How many rows the operation has; 0 if it is none of rows. `found`: what it does to them.
+  /// Returns the number of rows of the operation; 0 if it does not work on rows. `found`: what it does to them.
   std::int64_t find_rows(member& found) const {
     found = {};
     found.moved = -1;
@@ -26384,11 +26451,11 @@ class list_workspace {
     auto const& what = of.what.template as<operations::product>();
     return {of.shape[-2], what.inner(first), of.shape[-1], what.transpose_a, what.transpose_b};
   }
-  /// Whether a product in a loop has one right operand for all trips, which is packed once.
+  /// True if a product in a loop has one right operand for all trips, which is packed once.
   [[nodiscard]] static constexpr bool is_packed_in(int loop, node const& of, tracing::array_view<int const> operands) {
     return of.what.template is<operations::product>() && of.shape.rank == 2 && operands[of.first_operand + 1] < loop;
   }
-  /// Whether a product's right operand is a weight.
+  /// True if a product's right operand is a weight.
   [[nodiscard]] static constexpr bool is_product_with_weight(node const& of, tracing::array_view<node const> nodes,
                                                              tracing::array_view<int const> operands) {
     if (!of.what.template is<operations::product>() || of.shape.rank != 2) return false;
@@ -27004,7 +27071,7 @@ struct table_indices {
 
   float const* indices = nullptr;
   std::int64_t count = 0, rows = 0, width = 1;
-  bool are_whole = false;  ///< whether the indices are int32, by their bits
+  bool are_whole = false;  ///< true if the indices are int32, by their bits
 
   /// The row that index k names; -1 if there is none with this number.
   [[nodiscard]] std::int64_t row(std::int64_t k) const {
@@ -27161,18 +27228,18 @@ class list_runner : list_rows<Arch> {
       : list_rows<Arch>(nodes, operands, memory), workspace_(workspace), seed_(seed), stream_(stream), joins_(joins) {}
   /// Kernels for each operation, or none.
   void use(tracing::array_view<pooling_kernel const> poolings) { poolings_ = poolings; }
-  /// From now on operations along rows are carried out together, where they are large.
+  /// Carries out operations along rows together from now on, where they are large.
   void take_rows_together() { takes_rows_together_ = true; }
-  /// From now on products that gain by it are carried out by `pairs`; `gains(shape, is_packed)` says which.
+  /// Carries out products by `pairs` from now on, if `gains(shape, is_packed)` says that they gain by it.
   void multiply_by(kernels::product_functions<Arch> const& pairs, bool (*gains)(kernels::product_shape const&, bool)) {
     pairs_ = &pairs;
     gains_by_pairs_ = gains;
   }
-  /// From now on convolutions that gain by it are carried out by `windows`.
+  /// Carries out convolutions that gain by it by `windows` from now on.
   void convolve_by(kernels::window_functions<Arch> const& windows) { windows_ = &windows; }
-  /// Operations that somebody else carries out.
+  /// Leaves out operations that another part of the step carries out.
   void leave_out(tracing::array_view<int const> left_out) { left_out_ = left_out; }
-  /// The operations of a segment that works sample by sample, for these samples.
+  /// Runs the operations of a segment that works sample by sample, for the samples of `part`.
   void run(tracing::array_view<int const> order, tracing::array_view<operations::place const> places,
            batch_part const& part) {
     places_ = places;
@@ -27181,9 +27248,9 @@ class list_runner : list_rows<Arch> {
     run(order);
     by_sample_ = false;
   }
-  /// From now on one segment runs, for some samples after the others: weights are packed for all of them.
+  /// Packs weights once for all runs from now on: one segment runs several times, for one part of the samples each.
   void keep_packed_weights() { keeps_packed_ = true; }
-  /// A part of the columns of a product.
+  /// Runs a part of the columns of a product.
   void run_product(tracing::array_view<int const> order, kernels::share const& columns) {
     columns_ = columns;
     run(order);
@@ -27232,7 +27299,7 @@ class list_runner : list_rows<Arch> {
     if (from != to) std::memcpy(to, from, static_cast<std::size_t>(floats) * sizeof(float));
   }
 
-  /// Whether the operation at a position of the order has no work, or a group of rows has taken it. Sets where to go
+  /// True if the operation at a position of the order has no work, or a group of rows has taken it. Sets where to go
   /// on.
   [[gnu::always_inline]] bool is_taken_together(std::size_t position) {
     if (depth_ == 1 && top().trip > 0)
@@ -27328,7 +27395,8 @@ class list_runner : list_rows<Arch> {
                    y() + begin[0] + i * strides[0], workspace_, columns_, {});
     });
   }
-  /// What carries out a product: `of` all samples, since bits must not depend on how these are divided.
+  /// The functions that carry out a product. `of` has the shape for all samples, since bits must not depend on how they
+  /// are divided.
   [[nodiscard]] kernels::product_functions<Arch> const& products(kernels::product_shape const& of,
                                                                  bool is_of_loop) const {
     return pairs_ != nullptr && gains_by_pairs_(of, is_of_loop) ? *pairs_ : floats_;
@@ -27344,7 +27412,7 @@ class list_runner : list_rows<Arch> {
     float* to;
     kernels::product_finish finish;
   };
-  /// Where a product's result is written, and what is done with it before.
+  /// The place where a product's result is written, and how it is finished before that.
   [[nodiscard]] product_end end_of_product() const {
     product_end end{y(), {}};
     for (auto const& join : joins_) {
@@ -27378,7 +27446,7 @@ class list_runner : list_rows<Arch> {
   void step(operations::convolution_filter_gradient const& what) {
     convolve(kernels::convolution_part::filter, what, 0, -1, 1);
   }
-  /// Which operand is the image, the filter and the output; -1: the result.
+  /// Carries out a part of a convolution. `image`, `filter` and `output` are numbers of operands; -1 is the result.
   template <class What>
   void convolve(kernels::convolution_part part, What const& what, int image, int filter, int output) {
     auto const at = [&](int i) { return i < 0 ? y() : x(i); };
@@ -28983,7 +29051,7 @@ namespace stagecraft::cpu {
 /// kernel may read past the end of the one before.
 [[nodiscard]] constexpr long long behind_factor(long long floats) { return floats / 16 * 16 + 80; }
 
-/// Whether a call computes in bfloat16 on a processor that multiplies pairs of them.
+/// True if a call computes in bfloat16 on a processor that multiplies pairs of them.
 template <class Call>
 inline constexpr bool multiplies_bfloat16 = [] {
   if constexpr (!kernels::multiplies_bfloat16_pairs<typename Call::architecture>)
@@ -29110,8 +29178,8 @@ struct gradients_of_pairs {
 
 namespace stagecraft::cpu {
 
-/// How the columns of a row lie in registers: one that is sliced into gates has each gate in registers of its own, so
-/// that slices cost nothing.
+/// The layout of the columns of a row in registers: a row that is sliced into gates has each gate in registers of its
+/// own, so that slices cost nothing.
 template <class Arch>
 struct row_layout {
   static constexpr int width = kernels::lanes<Arch>;
@@ -29185,10 +29253,10 @@ class row_ring {
 
   constexpr row_ring(float* memory, int kept, int columns) : memory_(memory), kept_(kept), columns_(columns) {}
 
-  /// Where the row of this step is written, and once more.
+  /// The two places where the row of this step is written.
   [[nodiscard, gnu::always_inline]] float* first_place() const { return row(place()); }
   [[nodiscard, gnu::always_inline]] float* second_place() const { return row(place() + length()); }
-  /// Afterwards, the window begins at the oldest of the kept rows and ends with that of this step.
+  /// Moves the window: it then begins at the oldest of the kept rows and ends with the row of this step.
   [[gnu::always_inline]] void advance() const {
     int const next = place() + 1;
     set_place(next == length() ? 0 : next);
@@ -29460,7 +29528,7 @@ constexpr bool writes_gradient(int index) {
   return !Call::adds_input_gradient(index);
 }
 
-/// Whether the gradient of an input has been written already, since the same tensor stands twice among the inputs: then
+/// True if the gradient of an input has been written already, since the same tensor stands twice among the inputs: then
 /// the second gradient is added to the first.
 template <class Call>
 bool is_written_before(Call const& call, int index) {
@@ -29546,7 +29614,7 @@ struct rows_of_plan {
       if (each.weight == as<operations::weight>(id).index) return each.value;
     return -1;
   }
-  /// Whether a value is a state and the call's own steps, the last of which become the state.
+  /// True if a value is a state and the call's own steps, the last of which become the state.
   static constexpr bool is_ring(int id) {
     if (!is<operations::concatenate>(id) || plan.nodes[id].operand_count != 2 || shape_of(id).rank != 3) return false;
     int const next = next_state(operand(id, 0));
@@ -29561,7 +29629,7 @@ struct rows_of_plan {
     int const next = next_state(id);
     return next >= 0 && is_next_of_ring(next);
   }
-  /// Whether a value is a state that each call replaces as a whole.
+  /// True if a value is a state that each call replaces as a whole.
   static constexpr bool is_kept_state(int id) {
     int const next = next_state(id);
     return next >= 0 && !is_next_of_ring(next);
@@ -29573,20 +29641,20 @@ struct rows_of_plan {
     if (is<operations::convolution>(id)) return as<operations::convolution>(id).windows[0];
     return is<operations::pooling>(id) ? as<operations::pooling>(id).windows[0] : operations::window{};
   }
-  /// Whether an operation has a window over a ring, which spans the kept rows and one more.
+  /// True if an operation has a window over a ring, which spans the kept rows and one more.
   static constexpr bool is_window(int id) {
     if ((!is<operations::convolution>(id) && !is<operations::pooling>(id)) || !is_ring(operand(id, 0))) return false;
     auto const window = window_of(id);
     return window.stride == 1 && window.before == 0 && window.after == 0 &&
            (window.size - 1) * window.dilation == kept_rows(operand(id, 0));
   }
-  /// Whether each channel is a number of the same channel's under the window: a pooling, or a depthwise convolution.
+  /// True if each channel is a number of the same channel's under the window: a pooling, or a depthwise convolution.
   static constexpr bool is_window_map(int id) {
     return is_window(id) &&
            (is<operations::pooling>(id) || (as<operations::convolution>(id).groups == columns(id) && columns(id) > 1 &&
                                             columns(operand(id, 0)) == columns(id)));
   }
-  /// Whether an operation is the product of the rows under a window with a matrix, or with one for each group.
+  /// True if an operation is the product of the rows under a window with a matrix, or with one for each group.
   static constexpr bool is_window_product(int id) { return is_window(id) && !is_window_map(id); }
   /// The number of products of parts of a row, which follow each other in it.
   static constexpr int groups_of(int id) { return is_window_product(id) ? as<operations::convolution>(id).groups : 1; }
@@ -29599,8 +29667,8 @@ struct rows_of_plan {
 
 namespace stagecraft::cpu {
 
-/// Which lists that can be inlined are: those for which it is faster, as measured; all; or none. Tests of kernels force
-/// it with -DSTAGECRAFT_INLINED_LISTS=1 (all) and =0 (none), for a whole program.
+/// The lists that are inlined of those that can be: those for which it is faster, as measured; all; or none. Tests of
+/// kernels force it with -DSTAGECRAFT_INLINED_LISTS=1 (all) and =0 (none), for a whole program.
 enum class inlined_lists : unsigned char { none, all, as_measured };
 #if !defined(STAGECRAFT_INLINED_LISTS)
 inline constexpr auto which_are_inlined = inlined_lists::as_measured;
@@ -29633,10 +29701,10 @@ struct inlined_plan : rows_of_plan<Call> {
   static constexpr bool is_computed(int id) {
     return (is<operations::map>(id) && !is_alias(what(id))) || is_product(id) || is_window_map(id);
   }
-  /// Whether an operation is a product with packed weights, of a row or of the rows under a window.
+  /// True if an operation is a product with packed weights, of a row or of the rows under a window.
   static constexpr bool is_product(int id) { return is<operations::product>(id) || is_window_product(id); }
 
-  /// Where the loop begins and ends in the plan's order; -1 without one.
+  /// The positions in the plan's order where the loop begins and ends; -1 if there is none.
   static constexpr int loop_position = position_of([](int id) { return is<operations::loop>(id); });
   static constexpr int end_position = position_of([](int id) { return is<operations::loop_end>(id); });
   /// Rows that are computed one after the other: the loop's trips, or the steps that a ring takes up.
@@ -29647,20 +29715,20 @@ struct inlined_plan : rows_of_plan<Call> {
     return 1;
   }();
   static constexpr bool is_inside(int position) { return position > loop_position && position < end_position; }
-  /// Whether the operation at a position before the loop has a row for each trip: then the trip computes its own. (What
+  /// True if the operation at a position before the loop has a row for each trip: then the trip computes its own. (What
   /// a single trip reads is computed before it, since a state may begin with it.)
   static constexpr bool is_of_trip(int position) {
     return trips > 1 && position < loop_position && is_computed(plan.forward[position]) &&
            rows(plan.forward[position]) == trips;
   }
-  /// Whether the loop goes through its tensors from the end, as all that it reads of them says.
+  /// True if the loop goes through its tensors from the end, as all that it reads of them says.
   static constexpr bool is_reversed = [] {
     for (int const id : plan.forward)
       if (is<operations::at>(id)) return as<operations::at>(id).reversed;
     return false;
   }();
 
-  /// Whether the kernel for products multiplies the rows of all trips before the loop: weights of more than
+  /// True if the kernel for products multiplies the rows of all trips before the loop: weights of more than
   /// `most_near_floats` would leave the near caches between trips. (An LSTM of 256 units reads 128 columns in 14 us a
   /// trip this way, and in 20 us in the trip; below, the trip is faster.)
   static constexpr bool is_at_once(int id) {
@@ -29767,7 +29835,7 @@ struct inlined_plan : rows_of_plan<Call> {
   static constexpr int kept_floats = kept_place(-1);
 
  private:
-  // What can be inlined.
+  // The rules of what can be inlined.
 
   /// A row for each trip: no other axis than that of the trips has a length.
   static constexpr bool is_of_trips(int id, int axis) {
@@ -29803,7 +29871,7 @@ struct inlined_plan : rows_of_plan<Call> {
     return wide.group == own.group ||
            (columns(id) % wide.group == 0 && wide.group % layout::width == 0 && own.group % layout::width == 0);
   }
-  /// Whether `read` has a value row by row.
+  /// True if `read` has a value row by row.
   static constexpr bool is_row(int id) {
     int const from = source(id);
     if (columns(from) != columns(id) || rows(from) != rows(id)) return false;
@@ -29817,7 +29885,7 @@ struct inlined_plan : rows_of_plan<Call> {
     return is<operations::constant>(source(operand(id, 0))) ||
            (is_row(operand(id, 0)) && columns(operand(id, 0)) == columns(id));
   }
-  /// Whether a map of `of` columns and rows can read an operand: a row of as many, or one number of a constant or
+  /// True if a map of `of` columns and rows can read an operand: a row of as many, or one number of a constant or
   /// weight.
   static constexpr bool is_operand_of_map(int id, int of) {
     if (is<operations::constant>(source(id))) return true;
@@ -29842,7 +29910,7 @@ struct inlined_plan : rows_of_plan<Call> {
       if (!is_operand_of_map(operand(id, i), id)) return false;
     return true;
   }
-  /// Whether a ring has the rows of all, and nothing else reads it or its state.
+  /// True if a ring has the rows of all, and nothing else reads it or its state.
   static constexpr bool is_known_ring(int id) {
     for (int const other : plan.forward)
       for (int i = 0; i < plan.nodes[other].operand_count; ++i) {
@@ -29858,7 +29926,7 @@ struct inlined_plan : rows_of_plan<Call> {
     return rows(id) == trips && inner(id) <= 4 * most_columns &&
            (is<operations::pooling>(id) || is_plain_weight(source(operand(id, 1))));
   }
-  /// Whether the operation at a position is one of those that inlined_list carries out.
+  /// True if the operation at a position is one of those that inlined_list carries out.
   static constexpr bool is_known(int position) {
     int const id = plan.forward[position];
     if (columns(id) > most_columns) return false;
@@ -29889,7 +29957,7 @@ struct inlined_plan : rows_of_plan<Call> {
              is_of_trips(id, as<operations::stack>(id).axis);
     return is<operations::last>(id) && rows(id) == 1 && is<operations::carry>(operand(id, 1));
   }
-  /// Whether a row is read from a state when it is stored, by which time the state may have its next value.
+  /// True if a row is read from a state when it is stored, by which time the state may have its next value.
   static constexpr bool is_of_state(int id) {
     id = source(id);
     while (is<operations::broadcast>(id) || is<operations::slice>(id)) id = source(operand(id, 0));
@@ -29904,7 +29972,7 @@ struct inlined_plan : rows_of_plan<Call> {
                        most_registers = most_columns;
 
  public:
-  /// Whether all operations are known, with at most one loop, and few enough.
+  /// True if all operations are known, with at most one loop, and few enough.
   static constexpr bool holds = [] {
     if (Call::batch != 1 || which_are_inlined == inlined_lists::none) return false;
     int loops = 0;
@@ -29942,7 +30010,7 @@ class inlined_product {
   static constexpr int inner = Plan::inner(Id), chains = Plan::chains(Id);
   static constexpr int row_floats = Plan::columns(Plan::operand(Id, 0)), length = row_floats / Plan::groups_of(Id);
   static constexpr int taps = Plan::window_of(Id).size, stride = Plan::window_of(Id).dilation * row_floats;
-  /// Whether all terms are written out, one after the other.
+  /// True if all terms are written out, one after the other.
   static constexpr bool is_unrolled = inner <= (Plan::is_window_product(Id) ? 32 : 4);
 
  public:
@@ -30190,7 +30258,7 @@ class inlined_list {
     return {kept + of_call::kept_place(id), of_call::kept_rows(id), columns(id)};
   }
   static std::size_t bytes_of(int id) { return sizeof(float) * static_cast<std::size_t>(of_call::shape_of(id).size()); }
-  /// Where the new value of a weight goes that is a state.
+  /// The place of the new value of a weight that is a state.
   template <int Weight>
   [[gnu::always_inline]] static inline float* next_state(values const& all) {
     constexpr int id = [] {
@@ -30218,7 +30286,7 @@ class inlined_list {
     });
   }
 
-  /// Where a row of a tensor of rows begins, if it has several.
+  /// The place where a row of a tensor of rows begins, if it has several.
   template <int Id>
   static constexpr long long begin_of([[maybe_unused]] int row) {
     if constexpr (of_call::rows(Id) > 1)
@@ -30403,7 +30471,7 @@ class inlined_list {
   }
 };
 
-/// Whether the forward step of a call is inlined: one sample of a model that only predicts, whole, on one thread, in
+/// True if the forward step of a call is inlined: one sample of a model that only predicts, whole, on one thread, in
 /// floats. There, weights are packed once; larger batches are products of many rows, for which there are
 /// kernels.
 template <class Call>
@@ -30429,12 +30497,12 @@ inline constexpr bool is_inlined = [] {
 
 namespace stagecraft::cpu {
 
-/// Whether the weights of a layer can contain a normalization that comes after it.
+/// True if the weights of a layer can contain a normalization that comes after it.
 constexpr bool takes_normalization(layer_kernel kernel) {
   return kernel == layer_kernel::product || kernel == layer_kernel::convolution;
 }
 
-/// Whether the normalization that is the epilogue of a call, alone in reading its output, is a part of its weights.
+/// True if the normalization that is the epilogue of a call, alone in reading its output, is a part of its weights.
 template <class Plan, int Call>
 constexpr bool takes_in_epilogue() {
   using model = typename Plan::model;
@@ -30519,7 +30587,7 @@ class folded_weights {
   static constexpr auto calls = std::make_index_sequence<graph_of<M>.calls.size()>();
 
  public:
-  /// Whether a normalization is a part of the weights before it.
+  /// True if a normalization is a part of the weights before it.
   template <int Call>
   [[nodiscard]] static constexpr bool is_folded() {
     if constexpr (only_infers<Description>)
@@ -30527,7 +30595,7 @@ class folded_weights {
     else
       return false;
   }
-  /// How many are.
+  /// Number of folded calls.
   static constexpr int count = []<std::size_t... Call>(std::index_sequence<Call...>) {
     int found = 0;
     for (bool const each : {false, is_folded<static_cast<int>(Call)>()...}) found += each ? 1 : 0;
@@ -30569,7 +30637,7 @@ inline constexpr long long prepared_floats = [] {
   }
 }();
 
-/// Where they begin among those of all calls.
+/// The place where the floats of a call begin among those of all calls.
 template <class Plan, int Call>
 inline constexpr long long prepared_place = [] {
   return []<std::size_t... Before>(std::index_sequence<Before...>) {
@@ -30593,7 +30661,7 @@ inline constexpr long long kept_floats = [] {
   }
 }();
 
-/// Where they begin among those of all calls.
+/// The place where the floats of a call begin among those of all calls.
 template <class Plan, int Call>
 inline constexpr long long kept_place = [] {
   return []<std::size_t... Before>(std::index_sequence<Before...>) {
@@ -30628,7 +30696,7 @@ class prepared_weights {
 
   [[nodiscard]] float* data() const noexcept { return memory_.data(); }
 
-  /// Where a step finds all states: those of this memory, unless the caller has brought others.
+  /// The states that a step reads: those of this memory, unless the caller has brought others.
   [[nodiscard, gnu::always_inline]] static inline float* kept_states(pass_memory const& memory) {
     return memory.kept_states != nullptr ? memory.kept_states : memory.prepared + weight_floats;
   }
@@ -31463,7 +31531,7 @@ class traced_layer {
     return plan.nodes[operand(id, index)].shape;
   }
 
-  /// Whether the backward step updates a table's rows, so that the table's gradient is not made.
+  /// True if the backward step updates a table's rows, so that the table's gradient is not made.
   static constexpr bool updates_rows(int parameter) {
     if constexpr (trains)
       return Call::wants_parameter_gradient(parameter) && Call::plan::updates_rows(Call::call, parameter);
@@ -31484,7 +31552,7 @@ class traced_layer {
     return ids;
   }();
 
-  /// What its operations are like.
+  /// The kinds of operations in the plan.
   struct finding {
     bool large_maps = false, convolutions = false;
   };
@@ -31500,7 +31568,7 @@ class traced_layer {
     }
     return result;
   }();
-  /// What carries out its convolutions, compiled where there are any.
+  /// The functions that carry out its convolutions, compiled where there are any.
   static constexpr kernels::window_functions<arch> const* windows() {
     if constexpr (!has.convolutions)
       return nullptr;
@@ -31710,7 +31778,7 @@ class traced_layer {
     with_runner(part, what, [&](auto& memory, runner& some) {
       if constexpr (parts > 1) some.keep_packed_weights();
       for (auto i = begin; i < end; ++i) {
-        // As equal as they can be.
+        // The parts are as equal as they can be.
         int const first = static_cast<int>(Call::batch * i / parts),
                   last = static_cast<int>(Call::batch * (i + 1) / parts);
         for (std::size_t id = 0; id < memory.size(); ++id) {
@@ -31736,7 +31804,7 @@ class traced_layer {
     use(memory, one);
   }
 
-  /// Where a value of the whole batch lies. Nothing writes to constants, inputs and weights through it.
+  /// The address of a value of the whole batch. Nothing writes to constants, inputs and weights through it.
   static float* shared_address(Call const& call, operations::place const& where) {
     using operations::storage;
     switch (where.in) {
@@ -32409,7 +32477,7 @@ class transfers_of_layer {
       result = kernels::can_transfer(found.backward(i, 0));
     return result;
   }();
-  /// What makes the walks of the result, and of the gradient of an input.
+  /// The functions that make the walks of the result, and of the gradient of an input.
   struct forward {
     constexpr operations::transfer_list operator()() const {
       auto const traced = trace_it();
@@ -32510,11 +32578,11 @@ class layer_call {
   [[nodiscard]] std::span<float> saved() const {
     return {call_.saved(), !Call::has_saved ? 0 : static_cast<std::size_t>(Call::planned.needs.saved)};
   }
-  /// Whether the model is being trained.
+  /// True if the model is being trained.
   static constexpr bool training = Call::plan::trains;
 
   [[nodiscard]] std::span<float const> output_gradient() const { return {call_.output_gradient(), output_floats}; }
-  /// To add to. Where nobody wants the gradient, this is memory without a use.
+  /// The gradient of an input, to add to. Where nobody wants the gradient, this is memory without a use.
   [[nodiscard]] std::span<float> input_gradient(int index = 0) const {
     check("an input", index, Call::input_count);
     return {Call::wants_input_gradient(index) ? call_.input_gradient(index) : call_.memory.workspace,
@@ -32703,7 +32771,7 @@ template <class L>
   requires HasCall<L>
 struct layer_steps<L> : kernel_steps<kernel_of<L>, L> {};
 
-/// How threads share the steps of an operation.
+/// True if threads divide the steps of an operation among them.
 template <class Operation>
 inline constexpr bool divides_steps = [] {
   if constexpr (requires { Operation::divides; })
@@ -33353,7 +33421,7 @@ struct kernel_steps<layer_kernel::batch_normalization, L> {
     static float gamma_at(Call const& call, int c) { return layer.options.scale ? call.weight(gamma)[c] : 1.0F; }
     static float beta_at(Call const& call, int c) { return layer.options.center ? call.weight(beta)[c] : 0.0F; }
 
-    /// What the batch's variance is multiplied with before it goes into the moving one.
+    /// The factor of the batch's variance before it is averaged into the moving variance.
     static float correction(Call const& call) {
       auto const n = static_cast<float>(call.valid_samples()) * static_cast<float>(outer_per_sample * inner);
       return layer.moves_unbiased_variance(Call::input_shape(0)) && n > 1 ? n / (n - 1) : 1.0F;
@@ -33409,7 +33477,7 @@ struct kernel_steps<layer_kernel::batch_normalization, L> {
   template <class Call>
   static void backward(Call const& call) {
     using s = shapes<Call>;
-    // What fills a partial batch has no part in the loss.
+    // Rows that only fill a partial batch have no part in the loss.
     auto const clear_rest = [](Call const& part) {
       if constexpr (Call::wants_input_gradient(0) && !Call::adds_input_gradient(0)) {
         auto const used = static_cast<std::size_t>(part.valid_samples()) * Call::size;
@@ -33590,8 +33658,8 @@ struct kernel_steps<layer_kernel::batch_normalization, L> {
 
 namespace stagecraft::cpu {
 
-/// What a backward step does with the gradient of its first input before it is stored: applies the activation's
-/// gradient of the layer that made the input, if the plan says so.
+/// Finishes the gradient of a backward step's first input before it is stored: applies the gradient of the activation
+/// of the layer that made the input, if the plan says so.
 template <class Call>
 [[nodiscard]] auto input_gradient_epilogue([[maybe_unused]] Call const& call) {
   constexpr auto function = Call::applied_activation(0);
@@ -33845,7 +33913,7 @@ template <int Rows, int Vectors, step_runs Runs, class Arch, class Terms = float
 }  // namespace stagecraft::kernels::detail
 
 // ---- stagecraft/kernels/convolution/correlation.hpp
-// The sliding products behind convolutions and their input's gradients: every pixel of a result is the sum, over the
+// The sliding products of convolutions and their input's gradients: every pixel of a result is the sum, over the
 // taps that meet the source, of a row of channels times a packed matrix. The part of the kernel that each output sees
 // is found at compile time, so that no zeros are copied around an input, and none are multiplied. Private to the
 // kernels.
@@ -34532,7 +34600,7 @@ inline constexpr long long convolution_filter_gradient_workspace =
         : 0;
 
 /// dw (+)= the gradient of the filters. x: Batch x input and dy: Batch x output of the shape, channels last; up to a
-/// register behind dy's end may be read. dw: packed_filter<Shape, Arch>, whose padding must be 0 and stays 0.
+/// register after dy's end may be read. dw: packed_filter<Shape, Arch>, whose padding must be 0 and stays 0.
 template <int Batch, convolution_shape Shape, bool Accumulate = false, class Arch = default_architecture,
           class Terms = detail::float_terms>
 void convolution_filter_gradient(float const* x, float const* dy, [[maybe_unused]] float* workspace, float* dw,
@@ -34904,7 +34972,7 @@ void convolution_filter_gradient_of_pairs(float const* x, float const* dy, float
 
 namespace stagecraft::layers::detail {
 
-/// Whether each number may be a dimension's length.
+/// True if each number may be a dimension's length.
 template <std::same_as<int>... Counts>
 constexpr bool are_counts(Counts... count) {
   return ((count >= 1 && count <= shape::longest) && ...);
@@ -34975,7 +35043,7 @@ struct sliding_window {
 
   /// The longest window, its dilation included, and the longest stride.
   static constexpr int longest = 1 << 24;
-  /// Whether none of these numbers is above the limit: E1031, E1040.
+  /// True if none of these numbers is above the limit: E1031, E1040.
   [[nodiscard]] static constexpr bool is_short(int window, int stride, int dilation) noexcept {
     return stride <= longest && dilation <= longest && (window - 1LL) * dilation < longest;
   }
@@ -35110,7 +35178,7 @@ struct convolution_layer : layer<Derived> {
   [[nodiscard]] static constexpr int width_of(shape const& in) { return in[in.rank() - 2]; }
   [[nodiscard]] static constexpr int height_of(shape const& in) { return is_2d ? in[in.rank() - 3] : 1; }
 
-  /// Whether the layer keeps steps of its input from call to call. Its windows then lie inside the input that
+  /// True if the layer keeps steps of its input from call to call. Its windows then lie inside the input that
   /// follows them.
   [[nodiscard]] constexpr bool is_stateful() const {
     if constexpr (requires { options.stateful; })
@@ -35134,7 +35202,7 @@ struct convolution_layer : layer<Derived> {
     this->take_base_options(options);
   }
 
-  /// Whether the options and the number of axes are valid. With `more_axes`, axes before the image's count as batch.
+  /// True if the options and the number of axes are valid. With `more_axes`, axes before the image's count as batch.
   [[nodiscard]] constexpr bool check_options(auto& ops, auto x, bool more_axes = false) const {
     int const rank = x.rank() - 1;
     if (least(kernel_size) < 1)
@@ -35173,7 +35241,7 @@ struct convolution_layer : layer<Derived> {
   [[nodiscard]] constexpr tracing::parameter_layout layout_of_matrix() const {
     return runs_by_operations() ? tracing::parameter_layout::plain : tracing::parameter_layout::matrix;
   }
-  /// Whether each channel can become `multiplier` channels: E1036.
+  /// True if each channel can become `multiplier` channels: E1036.
   [[nodiscard]] static constexpr bool check_multiplier(auto& ops, auto x, int multiplier) {
     if (multiplier >= 1 && 1LL * multiplier * x.length(-1) <= shape::longest) return true;
     if (multiplier < 1)
@@ -35183,7 +35251,7 @@ struct convolution_layer : layer<Derived> {
                 " channels");
     return false;
   }
-  /// Whether the window fits into the input: E1034.
+  /// True if the window fits into the input: E1034.
   [[nodiscard]] constexpr bool check_window(auto& ops, shape const& in) const {
     auto const along = columns(width_of(in)), down = rows(height_of(in));
     if (along.output() > 0 && down.output() > 0) return true;
@@ -35291,7 +35359,7 @@ constexpr kernels::convolution_shape convolution_of(layers::convolution_layer<De
           .right = columns.after()};
 }
 
-/// Where a layer with an activation keeps sums + bias in its memory from forward to backward, if it does.
+/// The place in its memory where a layer with an activation keeps sums + bias from forward to backward, if it does.
 template <class Call>
 constexpr bool keeps_sums = Call::plan::trains && Call::layer.activation.gradient_needs_input();
 
@@ -36081,7 +36149,7 @@ struct row_normalization {
     static constexpr int gamma = 0, beta = layer.options.scale ? 1 : 0;
     static constexpr bool trains_weights = (layer.options.scale || layer.options.center) && layer.trainable;
 
-    // In `saved`: mean and reciprocal deviation of each row, then the sums of the rows' items.
+    // `saved` holds mean and reciprocal deviation of each row, then the sums of the rows' items.
     static constexpr int row_floats = (rows + 15) / 16 * 16;
     using items = kernels::channel_items<rows, columns, arch>;
     static constexpr int array = items::layout::channel_floats;
@@ -37008,7 +37076,7 @@ template <class Arch>
   return (rows + groups - 1) / groups;
 }
 
-/// Pixels of the gradient that stay in registers beside so many sums.
+/// Number of the gradient's pixels that stay in registers beside `sums` sums.
 template <class Arch>
 [[nodiscard]] consteval int most_group_results(int sums) {
   int const most = vector_registers<Arch>() - scratch_registers<Arch>() - 1 - sums;
@@ -37671,7 +37739,7 @@ struct steps_as_samples : Call {
   static constexpr shape shape_of_output = outer::of_step(Call::output_shape());
 };
 
-/// What the layer inside sees of a call.
+/// The call as the layer inside sees it.
 template <class Call>
 struct call_of_steps : steps_as_samples<Call> {
   template <class Work>
@@ -37679,7 +37747,7 @@ struct call_of_steps : steps_as_samples<Call> {
     Call::divide([&](Call const& part) { work(call_of_steps{{part}}); });
   }
 };
-/// On a tile: what follows from the constants is made once.
+/// On a tile, the functions of the constants are compiled once.
 template <class Call>
   requires requires { typename Call::constants; }
 struct call_of_steps<Call> : steps_as_samples<Call> {
@@ -37819,7 +37887,7 @@ namespace stagecraft::layers {
 /// Graphcore's keyword arguments of SerialDense after the positional ones.
 struct serial_dense_options {
   stagecraft::activation activation = linear;  ///< the function of the sums
-  bool use_bias = true;  ///< whether the layer has weights `bias`, one per unit, which are added to the products
+  bool use_bias = true;  ///< true if the layer has weights `bias`, one per unit, which are added to the products
   initializer kernel_initializer = initializers::glorot_uniform{};  ///< the values that the kernel begins with
   initializer bias_initializer = initializers::zeros{};             ///< the values that the bias begins with
   regularizer kernel_regularizer = {};  ///< a penalty on the kernel that is added to the loss: l1, l2 or both
@@ -38003,7 +38071,7 @@ class plan_runner {
         seed_(seed),
         stream_(stream) {}
 
-  /// Where a step finds its tensors.
+  /// The addresses of a step's tensors.
   struct tensors {
     tracing::array_view<float const* const> inputs;
     float* output = nullptr;
@@ -38013,7 +38081,7 @@ class plan_runner {
   void forward(tensors const& where) { run(plan_.forward, plan_.forward_places, plan_.forward_workspace, where); }
   void backward(tensors const& where) { run(plan_.backward, plan_.backward_places, plan_.backward_workspace, where); }
 
-  /// Where an operation's value lies after its step.
+  /// The address of an operation's value after its step.
   [[nodiscard]] float const* address(int id) const { return addresses_[id]; }
 
  private:
@@ -38242,7 +38310,7 @@ class traced_loss_row {
   plan_runner<Arch> runner_;
 };
 
-/// What one thread's rows of one loss are computed in, one after the other.
+/// The memory in which one thread computes the rows of one loss, one after the other.
 struct row_memory {
   explicit row_memory(std::size_t count)
       : floats(static_cast<float*>(::operator new(count * sizeof(float), std::align_val_t{64}))) {}
@@ -38544,7 +38612,7 @@ struct session_shape {
     else
       return array_of_each<end_count>([]<int End>() { return label_steps_of<Job, End>; })[output];
   }
-  /// Whether the targets of an output are class numbers.
+  /// True if the targets of an output are class numbers.
   [[nodiscard]] static constexpr bool sparse_targets(std::size_t output) {
     if constexpr (!has_losses)
       return false;
@@ -38596,7 +38664,7 @@ struct session_shape {
     for (int i = 0; i < call; ++i) number += graph.call(i).is_input ? 1 : 0;
     return number;
   }
-  /// Whether steps of an output may be masked.
+  /// True if steps of an output may be masked.
   [[nodiscard]] static constexpr bool is_masked(std::size_t output) {
     return graph.mask_of(outputs[output]) != nullptr;
   }
@@ -38640,7 +38708,7 @@ float loss_step(float const* prediction, void const* targets, float const* scale
   return result;
 }
 
-/// After the loss, or without one: logits that it takes become the model's output, in their place.
+/// Turns logits that the loss takes into the model's output, in their place, after the loss or in place of it.
 template <class Shape, std::size_t Output, class Arch>
 void output_step(float* value, kernels::share const& part = {}) {
   if constexpr (takes_logits<typename Shape::described, Output>) {
@@ -38736,14 +38804,14 @@ class narrow_storage {
     return values;
   }
 
-  /// Where the host brings an input.
+  /// The place where the host writes an input.
   static float* input(pass_memory const& memory, int call) {
     if (!is_stored_narrow(call)) return Plan::address(memory, Plan::value(call));
     long long offset = 0;
     for (int i = 0; i < call; ++i) offset += graph.call(i).is_input ? floats_of(i) : 0;
     return memory.widened + offset;
   }
-  /// What the host has brought for the inputs.
+  /// Stores the inputs that the host has written.
   static void inputs(pass_memory const& memory) {
     for (int i = 0; i < static_cast<int>(graph.calls.size()); ++i)
       if (graph.call(i).is_input && is_stored_narrow(i))
@@ -38770,7 +38838,7 @@ class narrow_storage {
   static std::uint16_t* halves(float* place) { return reinterpret_cast<std::uint16_t*>(place); }
   static std::uint16_t const* halves(float const* place) { return reinterpret_cast<std::uint16_t const*>(place); }
 
-  /// Whether a step reads its inputs as floats: nearly all do.
+  /// True if a step reads its inputs as floats: nearly all do.
   template <int Call, bool Backward>
   static constexpr bool widens_inputs = [] {
     using call = host_call<Plan, Call>;
@@ -38843,7 +38911,7 @@ class rounded_weights {
   static constexpr auto const& types = variable_types_of<typename Plan::job>;
 
  public:
-  /// Whether some variables are of 16 bits.
+  /// True if some variables are of 16 bits.
   static constexpr bool are_there = [] {
     for (std::size_t i = 0; i < Plan::weights.count; ++i)
       if (is_half(types[i])) return true;
@@ -39052,7 +39120,7 @@ struct parameter_update : weight_facts<Plan, Parameter> {
   }
 
  private:
-  /// How many of a register's floats from the weight's float i on are elements; those come first.
+  /// Number of elements in a register that begins at the weight's float i. They come first in it.
   static int elements_from(std::int64_t i) {
     constexpr int width = kernels::lanes<architecture>;
     if constexpr (info.layout == parameter_layout::matrix)
@@ -39066,8 +39134,8 @@ struct parameter_update : weight_facts<Plan, Parameter> {
   }
 };
 
-/// By how much the loss's gradient of a micro-batch is scaled, so that gradients only have to be added, and as the
-/// optimizer wants it.
+/// The factor of the loss's gradient of a micro-batch, after which gradients only have to be added. It has the
+/// optimizer's scale of losses in it.
 template <class Plan>
 [[nodiscard]] float gradient_factor(int accumulated) {
   constexpr float scale = loss_scale_of(Plan::training.optimizer);
@@ -39470,7 +39538,7 @@ class weight_functions {
       [[maybe_unused]] int const done[] { 0, (each.template operator()<Parameter>(), 0)... };
     }(indices{});
   }
-  /// In whole cache lines, in either layout.
+  /// Floats of a weight in whole cache lines, in either layout.
   template <std::size_t Parameter>
   static constexpr long long room = (Plan::weights.size[Parameter] + 15) / 16 * 16;
   // The weight row by row, the result, the result as it is stored, and what the plan needs.
@@ -39479,7 +39547,7 @@ class weight_functions {
     return 3 * room<Parameter> + plan_runner<architecture>::floats(plan);
   }
 
-  /// What a plan makes of a weight, row by row.
+  /// Carries out a plan on a weight. Returns the result, row by row.
   template <std::size_t Parameter>
   static float const* run(plan_view const& plan, float const* weights, float* workspace) {
     float const* whole = weights + Plan::weights.offset[Parameter];
@@ -39668,7 +39736,7 @@ struct host_policy {
   static constexpr bool joins_updates = true;
   template <class Plan>
   static constexpr bool clears_accumulators = true;
-  /// Whether `step` adds what backward steps have written to sums in half precision.
+  /// True if `step` adds what backward steps have written to sums in half precision.
   template <class Plan>
   static constexpr bool accumulates_halves = Plan::accumulates_halves;
 
@@ -39914,15 +39982,41 @@ namespace stagecraft::engine {
 /// - `exchange<Plan>(gradients, floats)`: the rest of the sum over replicas; each replica of this process gets it.
 /// - `gather(values, bytes, replicas)`: `values` has `bytes` bytes for each replica; those of this process's replicas
 ///   are copied to all others.
-/// - `send(replica, replicas, data, bytes)`: copies bytes of the process that has this replica to the others.
+/// - `send(process, data, bytes)`: copies bytes of the process with this number to the others.
+///
+/// If there may be more processes than replicas, the devices of the only replica are in several of them:
+/// - `process_of(device, devices)`, `number()`, `count()`: the process of a device, this one, and how many there are.
+/// - `messages<Sizes, Mode, Pass>`: pass_messages, which calls the next four.
+/// - `begin_messages()`: an execution begins; `end_messages()`: waits until all that was posted has left.
+/// - `post(process, pass, floats)`: sends a message to a process; those of a pass keep their order.
+/// - `take(process, pass, floats)`: waits for a message of a process.
+/// - `collect(session)`: copies weights and the optimizer's state from each device's process to the others.
 struct one_process {
   static constexpr bool is_alone = true;
   static constexpr int most = 1;
 };
 
-/// What the processes of a job compare before they carry out something together.
+/// The process that has a replica's losses and predictions.
+template <class Sizes>
+[[nodiscard]] int process_of_results([[maybe_unused]] int replica) {
+  if constexpr (Sizes::splits)
+    return Sizes::process_of(Sizes::device_of_losses);
+  else
+    return replica / Sizes::replicas_here();
+}
+
+/// The facts that the processes of a job compare before they carry out something together.
 struct process_round {
-  enum kind : int { training, evaluation, prediction, end_of_epoch, begin_of_fit, end_of_fit, begin_of_trainer };
+  enum kind : int {
+    training,
+    evaluation,
+    prediction,
+    end_of_epoch,
+    begin_of_fit,
+    end_of_fit,
+    begin_of_trainer,
+    work_of_first  ///< what the first process does alone
+  };
 
   int what = training;
   int first = 0;    ///< first step of an execution, or number of an epoch
@@ -40551,7 +40645,7 @@ inline constexpr auto const& whole_pass_of = frozen_draft<make_whole_pass<Job, B
 
 namespace stagecraft::engine {
 
-/// Whether a model has a device for itself: then what its passes hold has places that follow from the model's plan
+/// True if a model has a device for itself: then what its passes hold has places that follow from the model's plan
 /// alone.
 template <class M, class Machine>
 inline constexpr bool is_whole = !is_pipelined<M> && policy_of<Machine>::joins_passes;
@@ -40566,8 +40660,11 @@ constexpr auto const& plan_on_machine() {
 
 /// The devices of all replicas of a process, and the threads of a machine that work on one of them: at most.
 template <class Job>
-inline constexpr int devices_of_all = Job::replicas / processes_of<typename Job::machine>::most *
-                                      planning_timetable<typename Job::template in<main_mode<Job>>>.devices();
+inline constexpr int devices_of_all =
+    processes_of<typename Job::machine>::most > Job::replicas
+        ? 1
+        : Job::replicas / processes_of<typename Job::machine>::most *
+              planning_timetable<typename Job::template in<main_mode<Job>>>.devices();
 template <class Job>
 inline constexpr int threads_of_device = policy_of<typename Job::machine>::devices_have_teams
                                              ? (Job::machine::threads + devices_of_all<Job> - 1) / devices_of_all<Job>
@@ -40577,7 +40674,7 @@ inline constexpr int threads_of_device = policy_of<typename Job::machine>::devic
 template <class Job, int Pass>
 inline constexpr auto const& pass_on = plan_on_machine<Job, Pass>();
 
-/// What the calls of one pass see.
+/// The plan of one pass as the steps of its calls see it.
 template <class Job, int Pass>
 struct step_plan {
   using job = Job;
@@ -40597,26 +40694,26 @@ struct step_plan {
   static constexpr auto const& options = Job::options;
   /// The type of 16 bits in which values and gradients lie in the block; float32 if none does.
   static constexpr dtype stored = stored_types_of<Job>.narrow;
-  /// Whether one pass has all calls.
+  /// True if one pass has all calls.
   static constexpr bool is_whole = detail::is_whole<model, machine>;
   /// That work on the device together.
   static constexpr int threads = threads_of_device<Job>;
-  /// Whether gradients are accumulated in halves: then backward steps write them, and they are added afterwards.
+  /// True if gradients are accumulated in halves: then backward steps write them, and they are added afterwards.
   static constexpr bool accumulates_halves =
       options.gradient_accumulation_dtype == dtype::float16 && options.accumulation_steps() > 1;
-  /// Whether each replica updates its part of the weights.
+  /// True if each replica updates its part of the weights.
   static constexpr bool shards_updates = Job::replicas > 1 && (options.replicated_optimizer_state_sharding ||
                                                                options.replicated_weight_sharding);
-  /// Whether backward steps add the gradients of weights to what is there.
+  /// True if backward steps add the gradients of weights to what is there.
   static constexpr bool adds_parameter_gradients = !accumulates_halves && options.accumulation_steps() > 1;
 
-  /// Whether the update of a weight is carried out while its gradient is in registers, so that the gradient is never
+  /// True if the update of a weight is carried out while its gradient is in registers, so that the gradient is never
   /// stored: nothing else may need it.
   [[nodiscard]] static constexpr bool fuses_update(int call, int index) {
     return is_updated_at_once(call, index, parameter_layout::matrix) &&
            graph.layer_of(call).kernel == layer_kernel::product;
   }
-  /// Whether the backward step updates a table's rows, those alone that an input names: the optimizer leaves the others
+  /// True if the backward step updates a table's rows, those alone that an input names: the optimizer leaves the others
   /// as they are.
   [[nodiscard]] static constexpr bool updates_rows(int call, int index) {
     if constexpr (!updates_at_once)
@@ -40626,7 +40723,7 @@ struct step_plan {
              is_updated_at_once(call, index, parameter_layout::plain) && rests_without_gradient<training.optimizer>;
   }
 
-  /// Whether what a call gives are samples that may lie outside of the block: pass_memory::samples.
+  /// True if the output of a call is samples that may lie outside of the block: pass_memory::samples.
   [[nodiscard]] static constexpr bool stays_in_place(int call) {
     return is_whole && model_plan.calls[root(call)].stays_in_place;
   }
@@ -40634,7 +40731,7 @@ struct step_plan {
   [[nodiscard]] static constexpr buffer_place value(int call) { return pass.places.value[root(call)]; }
   [[nodiscard]] static constexpr buffer_place gradient(int call) { return pass.places.gradient[root(call)]; }
   [[nodiscard]] static constexpr buffer_place saved(int call) { return pass.places.saved[call]; }
-  /// Where a backward step writes or adds the gradient of an input, by edges of the graph.
+  /// The place where a backward step writes or adds the gradient of an input, by the edge of the graph.
   [[nodiscard]] static constexpr buffer_place input_gradient(int edge) { return pass.places.input_gradient[edge]; }
   [[nodiscard]] static constexpr bool adds_input_gradient(int edge) { return pass.places.adds_gradient[edge]; }
   /// The call whose forward step is the epilogue of this one's; -1: none.
@@ -40844,13 +40941,13 @@ namespace stagecraft::tiles {
 /// Cycles of one IPU: each compute set and each exchange takes as long as its slowest tile. A sum of costs is the cost
 /// of one task after the other, which need their temporary memory one after the other.
 struct operation_cost {
-  std::int64_t compute_cycles = 0;   ///< in compute sets, of the tile that takes longest in each
-  std::int64_t exchange_cycles = 0;  ///< in exchanges, of the tile that receives most in each
-  std::int64_t sync_cycles = 0;      ///< in the syncs before exchanges
+  std::int64_t compute_cycles = 0;   ///< cycles of compute sets: in each, those of the slowest tile
+  std::int64_t exchange_cycles = 0;  ///< cycles of exchanges: in each, those of the tile that receives most
+  std::int64_t sync_cycles = 0;      ///< cycles of the syncs before exchanges
   std::int64_t flops = 0;            ///< sum over all tiles
   std::int64_t bytes_exchanged = 0;  ///< received by the tile that receives most, in all exchanges
-  std::int64_t exchanges = 0;        ///< how many there are
-  std::int64_t compute_sets = 0;     ///< how many there are
+  std::int64_t exchanges = 0;        ///< number of exchanges
+  std::int64_t compute_sets = 0;     ///< number of compute sets
   std::int64_t temporary_bytes =
       0;  ///< peak of a tile's copies of operands and partial results, without tensors of the step
 
@@ -40901,7 +40998,7 @@ class tile_machine;
 
 /// Lasts as long as the replica; `counted` as long as the pass or the weight update.
 struct emulated_device : engine::machine_memory {
-  operation_cost* counted = nullptr;  ///< what the pass or the weight update has cost so far
+  operation_cost* counted = nullptr;  ///< cost of the pass or the weight update so far
   tile_machine* tiles = nullptr;      ///< null unless steps run tile by tile
   float* held_gradients = nullptr;    ///< room where gradients are rounded before they are added
 };
@@ -40919,7 +41016,7 @@ inline emulated_device const& emulated_device_of(pass_memory const& memory) {
 
 namespace stagecraft::tiles {
 
-/// Where a step belongs, for the text of an error.
+/// The name and number of a step, for the text of an error.
 struct watched_step {
   std::string_view kind;         ///< "layer", "weight" or "loss of output"
   std::string_view layer;        ///< its name
@@ -40928,11 +41025,11 @@ struct watched_step {
   std::int64_t number = 0;
 };
 
-/// From its construction on, the step runs, whose results are then looked at. An operation is to blame for what its
-/// operands did not have: NaN is an invalid operation, infinity a division by zero, if the processor has noticed one,
-/// or else an overflow. So lanes of a register that nobody reads raise no alarm, and infinities and NaN that data bring
-/// along neither: a tensor with one of them among a step's operands is an excuse for all of the step's results. (NaN
-/// that becomes of infinities, as by inf - inf, is an invalid operation.)
+/// Watches a step: it is constructed before the step runs, and looks at the results afterwards. An operation is to
+/// blame for what its operands did not have: NaN is an invalid operation, infinity a division by zero, if the processor
+/// has noticed one, or else an overflow. So lanes of a register that nobody reads raise no alarm, and infinities and
+/// NaN that data bring along neither: a tensor with one of them among a step's operands is an excuse for all of the
+/// step's results. (NaN that becomes of infinities, as by inf - inf, is an invalid operation.)
 template <floating_point_behaviour_options Behaviour, class Arch>
 class floating_point_watch {
  public:
@@ -41041,7 +41138,7 @@ namespace stagecraft::half_number {
 
 [[nodiscard]] constexpr bool is_infinite(std::uint16_t half) noexcept { return (half & 0x7FFFU) == 0x7C00U; }
 
-/// What an IPU stores in place of infinity, with its sign: NaN, or the largest number.
+/// The number that an IPU stores in place of infinity, with its sign: NaN, or the largest number.
 [[nodiscard]] constexpr std::uint16_t without_infinity(std::uint16_t half, bool nan_on_overflow) noexcept {
   if (!is_infinite(half)) return half;
   return static_cast<std::uint16_t>((half & 0x8000U) | (nan_on_overflow ? 0x7E00U : 0x7BFFU));
@@ -41074,7 +41171,7 @@ class half_rounding {
   half_rounding& operator=(half_rounding const&) = delete;
   ~half_rounding() { current_ = before_; }
 
-  /// Whether a number was too large since then.
+  /// True if a number was too large since then.
   [[nodiscard]] bool overflowed() const noexcept { return current_.overflowed; }
 
   /// The half that stands for a number.
@@ -41215,7 +41312,7 @@ inline bool round_to_half_at_random(float* x, std::int64_t n, random_key const& 
 
 namespace stagecraft::tiles {
 
-/// What random numbers round, which tells their sequences apart.
+/// The tensors that random numbers round. Each kind has a sequence of its own.
 enum class rounded_value : unsigned char {
   output,
   input_gradient,
@@ -41231,7 +41328,7 @@ enum class rounded_value : unsigned char {
   cast_input
 };
 
-/// By the options of a machine.
+/// Rounds to half precision as the options of a machine say.
 template <ipu_config Config, class Arch>
 struct half_storage {
   static constexpr floating_point_behaviour_options behaviour = Config.floating_point_behaviour;
@@ -41261,7 +41358,7 @@ struct half_storage {
     else
       return kernels::round_to_half<overflow, Arch>(x, count);
   }
-  /// In a weight update; the floats begin with number `first` of the weight.
+  /// Rounds floats of a weight in its update; they begin with number `first` of the weight.
   static bool round_in_update(float* x, long long count, kernels::random_key const& key, long long first) {
     if constexpr (at_random_in_updates)
       return kernels::round_to_half_at_random<overflow, Arch>(x, count, key, static_cast<std::uint64_t>(first));
@@ -41319,13 +41416,13 @@ struct ipu_types {
   [[nodiscard]] static constexpr std::string_view layer_of_weight(int number) {
     return Plan::graph.layer(Plan::graph.layer_of_parameter(number)).name;
   }
-  /// Whether a pass's copy of a weight is of the policy's type.
+  /// True if a pass's copy of a weight is of the policy's type.
   template <std::size_t Parameter>
   static constexpr bool rounds_copies =
       Plan::training.dtype_policy.compute_dtype == dtype::float16 && Plan::graph.parameters[Parameter].is_cast() &&
       own_type_of_weight(Plan::graph, static_cast<int>(Parameter)) == dtype::of_policy;
 
-  /// Whether what a call's backward step gives an input is rounded. A sum with other gradients is of their type.
+  /// True if what a call's backward step gives an input is rounded. A sum with other gradients is of their type.
   template <int Call>
   [[nodiscard]] static constexpr bool rounds_input_gradient(int index) {
     using call = host_call<Plan, Call>;
@@ -41736,8 +41833,7 @@ struct convolution_plan {
 
 namespace stagecraft::tiles {
 
-/// By how many elements of its tensor an operand moves on with each index of the convolution, be it a forward pass or a
-/// gradient.
+/// Strides of an operand, in elements of its tensor, for each index of the convolution of a forward pass or a gradient.
 struct convolution_strides {
   struct places {  ///< strides of inputs and outputs
     std::int64_t group = 0, batch = 0, row = 0, column = 0, channel = 0;
@@ -42258,7 +42354,7 @@ struct pool_axis {
     std::int64_t upper = 0;
     float weight = 0;
 
-    /// How much of an input is in the output.
+    /// The share of an input in the output, from 0 to 1.
     [[nodiscard]] constexpr float share_of(std::int64_t index) const noexcept {
       return (lower == index ? 1.0F - weight : 0.0F) + (upper == index ? weight : 0.0F);
     }
@@ -42353,7 +42449,8 @@ struct pool_work {
   [[nodiscard]] constexpr pool_range part_of(int axis, std::int64_t index) const noexcept {
     return {index * part[axis], smaller((index + 1) * part[axis], extent(axis))};
   }
-  /// What a tile makes. Neighbouring tiles have neighbouring channels, then columns, rows and samples.
+  /// The part of the result that a tile computes. Neighbouring tiles have neighbouring channels, then columns, rows and
+  /// samples.
   [[nodiscard]] constexpr pool_box result_of(int tile) const noexcept {
     pool_box box;
     std::int64_t rest = tile;
@@ -42364,7 +42461,7 @@ struct pool_work {
     return box;
   }
 
-  /// What the tile needs along an axis of the field for some of the result.
+  /// The range of the field along an axis that a tile needs for a range of the result.
   [[nodiscard]] constexpr pool_range needed(int axis, pool_range const& result) const noexcept {
     if (axis == 0 || axis == 3) return result;
     auto const& along = axis == 1 ? shape.rows : shape.columns;
@@ -44220,7 +44317,7 @@ struct weight_mapping {
     return ceil_div(ceil_div(elements_per_tile, parts), convolution_division::kernel_grain) *
            convolution_division::kernel_grain;
   }
-  /// Whether a convolution finds its weights where and as it multiplies them.
+  /// True if a convolution finds its weights where and as it multiplies them.
   [[nodiscard]] constexpr bool serves(convolution_shape const& of, convolution_plan const& by,
                                       convolution_strides const& places) const noexcept {
     return shape == of && strides.weights == places.weights && plan == by;
@@ -44229,7 +44326,7 @@ struct weight_mapping {
 
 struct weight_mapping;
 
-/// What a tensor is to the step that works on it.
+/// The role of a tensor in a step.
 enum class tensor_role : unsigned char {
   input,   ///< an input of the call, by its position
   output,  ///< the call's output
@@ -44309,7 +44406,7 @@ struct tile_mapping {
 
 namespace stagecraft::tiles {
 
-/// Whether the elements of two tensors of one size lie side by side on the same tiles.
+/// True if the elements of two tensors of one size lie side by side on the same tiles.
 [[nodiscard]] constexpr bool lie_alike(tile_tensor const& a, tile_tensor const& b, ipu_target const& target) noexcept {
   return a.planned == b.planned &&
          tile_mapping(a, target).elements_per_tile == tile_mapping(b, target).elements_per_tile;
@@ -44332,7 +44429,7 @@ struct box_axes {
 
   [[nodiscard]] constexpr std::int64_t operator[](int axis) const noexcept { return of[axis]; }
   [[nodiscard]] constexpr std::int64_t elements() const noexcept { return of[0] * of[1] * of[2] * of[3]; }
-  /// From an element to the next along an axis, in row-major order.
+  /// Distance from an element to the next along an axis, in row-major order.
   [[nodiscard]] constexpr std::int64_t stride(int axis) const noexcept {
     std::int64_t result = 1;
     for (int i = axis + 1; i < count; ++i) result *= of[i];
@@ -44349,7 +44446,7 @@ struct rearranged_box {
   box_axes source_stride{0, 0, 0, 0};
   std::int64_t source_first = 0;
 
-  /// Whether all elements of the result are in the box.
+  /// True if all elements of the result are in the box.
   [[nodiscard]] constexpr bool is_whole() const noexcept { return counts.elements() == extents.elements(); }
 
   /// The element of the input that an element of the result is; -1 outside the box.
@@ -44365,7 +44462,7 @@ struct rearranged_box {
     return source;
   }
 
-  /// How many of the result's elements below `element` are in the box.
+  /// Number of the result's elements below `element` that are in the box.
   [[nodiscard]] constexpr std::int64_t elements_before(std::int64_t element) const noexcept {
     std::int64_t result = 0, rest = element, stride = extents.elements(), inside = counts.elements();
     for (int axis = 0; axis < box_axes::count && rest > 0; ++axis) {
@@ -44380,8 +44477,8 @@ struct rearranged_box {
     return result;
   }
 
-  /// How many of the elements of the tile with most of them are in the box. That need not be tile 0, if the box does
-  /// not begin there.
+  /// The largest number of elements of one tile that are in the box. That tile need not be tile 0, if the box does not
+  /// begin there.
   [[nodiscard]] constexpr std::int64_t most_on_a_tile(tile_mapping const& mapping) const noexcept {
     if (is_whole()) return mapping.elements_of(0);
     if (is_run()) return most_of_pieces(mapping, elements_outside());
@@ -44401,7 +44498,7 @@ struct rearranged_box {
   }
 
  private:
-  /// Whether the box is one run of elements of the result.
+  /// True if the box is one run of elements of the result.
   [[nodiscard]] constexpr bool is_run() const noexcept {
     int last = box_axes::count - 1;
     while (last > 0 && counts[last] == extents[last]) --last;
@@ -44458,7 +44555,8 @@ struct repeated_field {
     return (row * columns + pixel / across) * channels + element % channels;
   }
 
-  /// Where a tile's elements [first, last) of the result fall apart: a piece of a row, whole rows, a piece of a row.
+  /// The whole rows among a tile's elements [first, last) of the result, which are a piece of a row, whole rows, and a
+  /// piece of a row.
   struct pieces {
     std::int64_t whole_first = 0;
     std::int64_t whole_last = 0;
@@ -44466,10 +44564,11 @@ struct repeated_field {
   [[nodiscard]] constexpr pieces pieces_of(std::int64_t first, std::int64_t last) const noexcept {
     std::int64_t const begin = ceil_div(first, row_length()) * row_length();
     std::int64_t const end = last / row_length() * row_length();
-    // Within a row, or two pieces of neighbouring rows.
+    // If there are no whole rows, the elements are within a row, or two pieces of neighbouring rows.
     return begin <= end ? pieces{begin, end} : pieces{last, last};
   }
-  /// What a tile receives for these elements: each element of the input once for each of the three.
+  /// Number of elements that a tile receives for its elements [first, last): each of the input once for each of the
+  /// three pieces.
   [[nodiscard]] constexpr std::int64_t received(std::int64_t first, std::int64_t last) const noexcept {
     auto const [begin, end] = pieces_of(first, last);
     std::int64_t result = of_row(first, begin) + of_row(end, last);
@@ -44479,8 +44578,8 @@ struct repeated_field {
     }
     return result;
   }
-  /// What the tile with most receives. The pieces of tiles that begin at the same place of a row of the input, with its
-  /// repetitions, are alike.
+  /// The largest number of elements that one tile receives. The pieces of tiles that begin at the same place of a row
+  /// of the input, with its repetitions, are alike.
   [[nodiscard]] constexpr std::int64_t most_received(tile_mapping const& mapping) const noexcept {
     std::int64_t const period = down * row_length();
     std::int64_t const tiles =
@@ -44560,7 +44659,8 @@ enum class map_function : std::int64_t {
 /// An elementwise task on the tiles where the elements lie: popops.
 struct map_task {
   static constexpr int most_inputs = 13;
-  /// Which element of an operand element e of the result is made of: (e / inner) % count; with a count of 0, e itself.
+  /// The element of an operand that element e of the result is made of: (e / inner) % count; with a count of 0, e
+  /// itself.
   struct reading {
     std::int64_t inner = 1, count = 0;
   };
@@ -44591,7 +44691,7 @@ enum class rows_function : std::int64_t {
   loss,              ///< prediction, targets, scales -> loss
   loss_gradient      ///< prediction, targets, scales -> loss, gradient
 };
-/// How a loss is priced: tasks/rows.hpp. What tiles compute comes from the loss's `call`.
+/// The price of a loss, as tasks/rows.hpp knows it. What tiles compute comes from the loss's `call`.
 enum class loss_kind : std::int64_t {
   sparse_categorical_crossentropy,
   categorical_crossentropy,
@@ -44663,8 +44763,8 @@ struct update_task {
 
   update_function function = update_function::optimizer;
   double l1 = 0, l2 = 0;                      ///< factors of the penalty
-  std::int64_t norms = 0;                     ///< how many of the inputs, the last ones, are norms
-  std::int64_t number_of_norm[most_norms]{};  ///< which of the numbers that are given everywhere each of these is
+  std::int64_t norms = 0;                     ///< number of the last inputs that are norms
+  std::int64_t number_of_norm[most_norms]{};  ///< for each norm, its place among the numbers that all tiles have
   std::int64_t is_square = 0;                 ///< whether a norm is still to be squared
   double momentum = 0, rest = 0;
   std::int64_t unbiased = 0, values_per_sample = 1;
@@ -44695,7 +44795,7 @@ struct own_layer_step {
 };
 /// A layer that is written as a `call`: tasks of all kinds, those of task::list.
 struct traced_tasks {
-  std::int64_t first = 0;  ///< as above
+  std::int64_t first = 0;  ///< the first task that names tensors for this one
 };
 /// Does nothing but name tensors for the task after it.
 struct tensor_names {
@@ -44713,7 +44813,7 @@ struct tensor_names {
   EACH(pool_work)                 \
   EACH(planned_product) EACH(update_task) EACH(table_parts) EACH(own_layer_step) EACH(traced_tasks)
 
-/// What any task does: one of the structs above.
+/// The work of any task: one of the structs above.
 class task_work {
   enum class kind : unsigned char {
 #define STAGECRAFT_EACH(name) name,
@@ -44795,7 +44895,7 @@ namespace stagecraft::tiles {
 
 struct task_list_view;
 
-/// What a task does, and on which tensors. For each kind, `cost_of` (ipu/tasks/) says what that costs, and `run`
+/// The work of a task, and its tensors. For each kind, `cost_of` (ipu/tasks/) says what that costs, and `run`
 /// (ipu/tiles/codelets/) does it.
 struct task {
   static constexpr int most_inputs = map_task::most_inputs, most_outputs = 7;
@@ -44804,7 +44904,7 @@ struct task {
   int input_count = 0;
   int output_count = 0;
   int inputs[most_inputs]{};    ///< tensors of the step, by their numbers
-  int outputs[most_outputs]{};  ///< likewise; one may be an input, too, which is then worked on in place
+  int outputs[most_outputs]{};  ///< numbers of tensors; one may be an input, too, which is then changed in place
   int plan = -1;                ///< number of a planned_product's plan in the step
   operations::formula_view const* formula = nullptr;  ///< an optimizer's step, a loss or a user's activation
   operations::plan_view const* row_plan = nullptr;    ///< the plan of one row of a user's loss
@@ -45250,7 +45350,7 @@ class formula_vertices {
   [[nodiscard]] constexpr bool is_zero(int i) const {
     return step_of(i).from == operations::formula_source::constant && step_of(i).value == 0;
   }
-  /// Whether a vertex may write to the place of a number.
+  /// True if a vertex may write to the place of a number.
   [[nodiscard]] constexpr bool writes(int i) const {
     return writes_given_ || step_of(i).from != operations::formula_source::place;
   }
@@ -45303,7 +45403,8 @@ class formula_vertices {
         unary(unary_of(step.apply), type);
       if (step.apply == function::softplus) unary(vertices::unary_operation::exponent, type);
     } else if (step.apply == function::select) {
-      // As a product with 1 or 0, and a sum if neither side is 0: popops' Select has no estimate of its own.
+      // The price is that of a product with 1 or 0, and of a sum if neither side is 0: popops' Select has no estimate
+      // of its own.
       int const chosen = is_zero(b) ? c : b;
       type = add_binary(vertices::binary_operation::multiply, a, chosen, writes(chosen));
       if (!is_zero(b) && !is_zero(c)) add_to(type, c);
@@ -45503,7 +45604,7 @@ struct loss_transform {
 
 namespace stagecraft::tiles {
 
-/// How a tile reads an operand of an elementwise task (map_operand).
+/// A tile's way to read an operand of an elementwise task (map_operand).
 struct map_read {
   dtype type = dtype::float32;
   std::int64_t inner = 1;
@@ -45632,7 +45733,7 @@ struct map_work {
   }
 };
 
-/// Whether a relu is that of popnn.
+/// True if a relu is that of popnn.
 [[nodiscard]] constexpr bool is_plain_relu(activation const& function) noexcept {
   return function.alpha == 0 && function.max_value < 0 && function.threshold == 0;
 }
@@ -47614,7 +47715,7 @@ inline constexpr weight_mapping best_weight_mapping{
     best_plan<Transposed ? Shape.input_gradient() : Shape, Target, Options>,
     Transposed ? convolution_strides::input_gradient(Shape) : convolution_strides::forward(Shape), Target};
 
-/// How the weights of a convolution or matrix product lie, by its plan.
+/// The places of the weights of a convolution or matrix product, by its plan.
 template <convolution_shape Shape, ipu_target Target, poplar_options Options, bool Transposed = false>
 inline constexpr weight_mapping const& weight_mapping_of =
     best_weight_mapping<Shape, target_for_plans(Target), options_for(Shape, Options), Transposed>;
@@ -47695,7 +47796,7 @@ struct reduce_plan {
   }
   /// Partial results of which one of a share is made.
   [[nodiscard]] constexpr std::int64_t partials_of_part() const noexcept { return ceil_div(partials, parts); }
-  /// What the last reduction finds for each result.
+  /// Number of partial results that the last reduction finds for each result.
   [[nodiscard]] constexpr std::int64_t last_partials() const noexcept { return parts > 1 ? parts : partials; }
   [[nodiscard]] constexpr std::int64_t partial_bytes() const noexcept {
     return is_local ? size_of(dtype::float32) : operands * size_of(type);
@@ -47741,7 +47842,7 @@ struct reduce_plan {
   work.cycles += reduced_columns(task, from, to, columns, depth, target);
   return work;
 }
-/// What the vertices of a later stage do, which reduce partial results.
+/// The work of the vertices of a later stage, which reduce partial results.
 [[nodiscard]] constexpr vertex_work next_reduction(reduce_function function, dtype to, std::int64_t columns,
                                                    std::int64_t depth, ipu_target const& target) noexcept {
   bool const is_maximum = function == reduce_function::maximum;
@@ -47757,24 +47858,24 @@ struct reduce_plan {
   return what.function == reduce_function::mean ? scale / static_cast<float>(what.reduced) : scale;
 }
 
-/// What a tile with `piece` elements does with them.
+/// The work of a tile with `piece` elements.
 [[nodiscard]] constexpr vertex_work local_reduction(task const& task, reduce_plan const& plan, std::int64_t piece,
                                                     ipu_target const& target) noexcept {
   auto const function = task.what.as<axis_reduction>().function;
   std::int64_t const blocks = plan.blocks_of(piece);
-  // A block after the other, each with its part of the rows.
+  // One block after the other is reduced, each with its part of the rows.
   std::int64_t const depth = ceil_div(ceil_div(piece, plan.inner), blocks);
   auto const one = first_reduction(function, plan.type, dtype::float32, plan.inner, depth, target);
   return {blocks * one.cycles, piece * (one.flops / (plan.inner * depth))};
 }
-/// What a tile does for `count` partial results of its share.
+/// The work of a tile for `count` partial results of its share.
 [[nodiscard]] constexpr vertex_work share_reduction(task const& task, reduce_plan const& plan, std::int64_t count,
                                                     ipu_target const& target) noexcept {
   auto const function = task.what.as<axis_reduction>().function;
   return plan.is_local ? next_reduction(function, dtype::float32, count, plan.partials_of_part(), target)
                        : first_reduction(function, plan.type, dtype::float32, count, plan.partials_of_part(), target);
 }
-/// What a tile does for `count` results.
+/// The work of a tile for `count` results.
 [[nodiscard]] constexpr vertex_work last_reduction(task const& task, reduce_plan const& plan, std::int64_t count,
                                                    ipu_target const& target) noexcept {
   auto const function = task.what.as<axis_reduction>().function;
@@ -48111,15 +48212,16 @@ struct tile_loop {
 struct task_list_tensor {
   tile_tensor tensor;
   std::int64_t offset = -1;
-  int given = -1;        ///< which of the tensors of the task that runs the list
-  bool written = false;  ///< whether a task of the list writes it
+  int given = -1;        ///< number among the tensors of the task that runs the list
+  bool written = false;  ///< true if a task of the list writes it
 };
 
 /// Tasks name tensors by their index in `tensors`, and plans by their index in `plans`.
 struct task_list_view {
   tracing::array_view<task_list_tensor const> tensors;
   tracing::array_view<task const> tasks;
-  tracing::array_view<tile_loop const> loops;  ///< by their begin; an inner loop comes after the loop around it
+  tracing::array_view<tile_loop const>
+      loops;  ///< in the order of their begin; an inner loop comes after the loop around it
   tracing::array_view<convolution_shape const> shapes;
   tracing::array_view<convolution_plan const> plans;
   tracing::array_view<std::int64_t const> copies;  ///< where the copies of each task begin
@@ -49235,8 +49337,8 @@ class pool_splitter {
                                          last == part.of[1] ? 0 : estimate_of_rows(part, part.of[0] * last));
     return computed + received / 4;
   }
-  /// As popnn's vertices go over windows and rows: a worker has a share of the outputs, in pieces of rows if there is
-  /// not the same number of rows for each.
+  /// Cycles of popnn's vertices, by the order in which they go over windows and rows: a worker has a share of the
+  /// outputs, in pieces of rows if there is not the same number of rows for each.
   [[nodiscard]] constexpr std::int64_t estimate_of_rows(extents const& part, std::int64_t rows) const {
     int const workers = target_.num_worker_contexts;
     std::int64_t const share = ceil_div(rows * part.of[2], workers);
@@ -49324,8 +49426,8 @@ constexpr void append_pool(lowered_step& step, pool_function function, std::init
 
 namespace stagecraft::tiles {
 
-/// How the table is cut: into parts of its rows, and each into parts of its columns. A tile has one of these, and looks
-/// at all numbers. What `parts_of_rows` tiles have found for a number is added up where the result lies.
+/// The division of the table into parts of its rows, and of each into parts of its columns. A tile has one of these,
+/// and looks at all numbers. What `parts_of_rows` tiles have found for a number is added up where the result lies.
 struct table_division : table_parts {
   dtype type = dtype::float32, index_type = dtype::float32;
 
@@ -50079,7 +50181,7 @@ struct named_tensors {
 
   constexpr void add_input(int tensor) { inputs[input_count++] = tensor; }
   constexpr void add_output(int tensor) { outputs[output_count++] = tensor; }
-  /// Whether it is read: an output that is read, too, such as a weight that the layer updates, has one place.
+  /// True if it is read: an output that is read, too, such as a weight that the layer updates, has one place.
   [[nodiscard]] constexpr bool reads(int tensor) const {
     for (int i = 0; i < input_count; ++i)
       if (inputs[i] == tensor) return true;
@@ -50240,11 +50342,11 @@ constexpr void append_task_list(lowered_step& step, task_list_view const& list, 
 
 namespace stagecraft::tiles {
 
-/// How many operands have an element for each of the weight's.
+/// Number of operands that have an element for each of the weight's.
 constexpr int weight_operands(task const& task) {
   return task.input_count - static_cast<int>(task.what.as<update_task>().norms);
 }
-/// Whether a norm is that of an operand as it is.
+/// True if a norm is that of an operand as it is.
 constexpr bool is_norm_of_operand(task const& task) {
   return task.formula->steps[task.formula->results[0]].from == operations::formula_source::place;
 }
@@ -50418,7 +50520,7 @@ constexpr vertex_work added_sums(task const& task, int tiles, ipu_target const& 
   return work;
 }
 
-/// Whether an operand lies where the first one does; else a tile receives what it needs of it.
+/// True if an operand lies where the first one does; else a tile receives what it needs of it.
 constexpr bool update_reads_own_piece(lowered_step const& step, task const& task, int input, ipu_target const& target) {
   return lie_alike(step.input_of(task), step.input_of(task, input), target);
 }
@@ -50479,7 +50581,7 @@ namespace stagecraft::tiles {
   return task.what.visit([&](auto const& what) { return cost_of(step, task, what, target); });
 }
 
-/// What a lowered step costs on one IPU.
+/// The cost of a lowered step on one IPU.
 struct step_cost {
   operation_cost cost;               ///< the sum over all tasks
   std::int64_t temporary_bytes = 0;  ///< peak of a tile's temporary tensors and the tasks' copies
@@ -51854,7 +51956,7 @@ class ipu_arithmetic {
   static constexpr bool sums_floats = !Plan::accumulates_halves && Plan::options.accumulation_steps() > 1;
 
  public:
-  /// Whether `step` adds gradients of weights to accumulators in half precision. Otherwise what it runs does that.
+  /// True if `step` adds gradients of weights to accumulators in half precision. Otherwise what it runs does that.
   static constexpr bool accumulates_at_random =
       Plan::accumulates_halves && halves::at_random && !Plan::machine::checked;
 
@@ -51955,7 +52057,8 @@ class ipu_arithmetic {
                               .number = memory.micro_batch});
   }
 
-  /// What is added to gradients between two steps, which `run()` does; `number` tells such sums of a pass apart.
+  /// Watches and rounds a sum of gradients between two steps, which `run()` adds up; `number` tells such sums of a pass
+  /// apart.
   template <class Run>
   static void addition(pass_memory const& memory, pass_addition const& added, int number, Run const& run) {
     float* const sum = Plan::address(memory, added.to);
@@ -52017,7 +52120,7 @@ class ipu_arithmetic {
     results.check(false, of_weight<Parameter>("the replicas' sum of gradients behind micro-batch", memory.micro_batch));
   }
 
-  /// What the host has brought for the inputs.
+  /// Rounds the inputs that the host has written.
   static void inputs(pass_memory const& memory) {
     if constexpr (Plan::training.dtype_policy.compute_dtype == dtype::float16)
       for (std::size_t i = 0; i < graph.calls.size(); ++i)
@@ -52445,7 +52548,7 @@ class convolution_elements {
     return strides_.weights(group, row, column, of.channel, out);
   }
 
-  /// What an input channel was before the kernel was expanded.
+  /// The place of an input channel before the kernel was expanded.
   struct kernel_place {
     std::int64_t row = 0, column = 0, channel = 0;
     bool exists = false;
@@ -52528,7 +52631,7 @@ class weight_places {
 
 namespace stagecraft::tiles {
 
-/// What a step finds at run time besides tensors.
+/// The numbers that a step finds at run time besides tensors.
 struct step_values {
   std::uint64_t seed = 1;
   std::uint64_t step = 0;   ///< training steps so far: tells the dropout masks of two steps apart
@@ -52537,7 +52640,7 @@ struct step_values {
   int accumulated = 0;      ///< micro-batches of this weight update before this one
   std::int64_t update = 1;  ///< number of the weight update, from 1
   float learning_rate = 0;
-  float loss_scale = 1;  ///< by which the loss is multiplied, if that changes
+  float loss_scale = 1;  ///< the factor of the loss, if it changes
   float norms[5]{};      ///< that the weight's optimizer reads and that are not found on its tiles
 };
 
@@ -52557,7 +52660,7 @@ class tile_machine {
   [[nodiscard]] lowered_step const& step() const { return *step_; }
   [[nodiscard]] step_values const& values() const { return values_; }
   [[nodiscard]] tile_mapping mapping(int tensor) const { return {step_->tensors[tensor], target_}; }
-  /// Where an element of a tensor lies, by its number in row-major order.
+  /// The place of an element of a tensor, by its number in row-major order.
   [[nodiscard]] std::int64_t place_of(int tensor, std::int64_t element) const {
     auto const* const places = places_[tensor];
     return places == nullptr ? element : places->place_of(element);
@@ -52575,7 +52678,7 @@ class tile_machine {
     return memories_[tile].allocate(elements, type);
   }
 
-  /// On each of the first `tiles` tiles, for as many elements as `elements_of(tile)` says.
+  /// Allocates `elements_of(tile)` elements on each of the first `tiles` tiles.
   template <class ElementsOf>
   [[nodiscard]] std::vector<tile_view> allocate_on(int tiles, dtype type, ElementsOf const& elements_of) {
     std::vector<tile_view> views;
@@ -52707,7 +52810,7 @@ class tile_machine {
         if (auto const element = element_at(tensor, first + i); element >= 0) values[element] = piece[i];
     }
   }
-  /// What was counted since the last begin_step.
+  /// The cost that was counted since the last begin_step.
   [[nodiscard]] operation_cost const& counted() const { return counted_; }
   /// The end of the highest memory that was used on any tile.
   [[nodiscard]] std::int64_t high_water_mark() const {
@@ -52733,7 +52836,7 @@ class tile_machine {
   ipu_target target_;
   std::vector<tile_memory> memories_;
   std::vector<tile_view> homes_;
-  std::vector<weight_places const*> places_;  ///< by the step's tensors; null if mapped linearly
+  std::vector<weight_places const*> places_;  ///< one for each of the step's tensors; null if mapped linearly
   std::map<weight_mapping const*, std::unique_ptr<weight_places>> places_by_;
   std::vector<std::int64_t> received_ = std::vector<std::int64_t>(static_cast<std::size_t>(target_.tiles_per_ipu));
   std::vector<std::int64_t> computed_ = std::vector<std::int64_t>(static_cast<std::size_t>(target_.tiles_per_ipu));
@@ -52765,9 +52868,9 @@ namespace stagecraft {
 
 /// Work that was counted for one replica since it was made.
 struct counted_work {
-  std::vector<tiles::counted_pass> training;   ///< by passes of the training timetable
-  std::vector<tiles::counted_pass> inference;  ///< by stages
-  std::vector<tiles::counted_pass> updates;    ///< by devices
+  std::vector<tiles::counted_pass> training;   ///< one for each pass of the training timetable
+  std::vector<tiles::counted_pass> inference;  ///< one for each stage
+  std::vector<tiles::counted_pass> updates;    ///< one for each device
 };
 
 }  // namespace stagecraft
@@ -52783,7 +52886,7 @@ struct emulated_devices {
                        .inference = std::vector<counted_pass>(Sizes::stages),
                        .updates = std::vector<counted_pass>(Sizes::devices)};
   std::vector<std::unique_ptr<tile_machine>> devices;  ///< tiles of checked IPUs
-  std::vector<aligned_block> held_gradients;           ///< by device
+  std::vector<aligned_block> held_gradients;           ///< one for each device
   std::vector<emulated_device> of_steps = std::vector<emulated_device>(Sizes::devices);
 
   emulated_devices() {
@@ -52795,7 +52898,8 @@ struct emulated_devices {
         devices.push_back(std::make_unique<tile_machine>(machine::target, machine::target.bytes_per_tile));
   }
 
-  /// What follows on a device is counted there, as a run of its own unless it belongs to what came before.
+  /// Counts the following work of a device in `what`. `is_run`: the work is a run of its own, not a part of the last
+  /// one.
   void begin(counted_pass& what, int device, pass_memory& memory, bool is_run) {
     if (is_run) ++what.runs;
     auto& found = of_steps[device];
@@ -52858,8 +52962,8 @@ class convolution_tiles {
     if (offset < 0 || end > block.size()) fail(tile, end);
     return {block.data() + offset, elements, type, tile};
   }
-  /// Where a serial part's results are summed up or wanted. Each but the first of those that are added up comes to a
-  /// place of its own before.
+  /// The place where a serial part's results are summed up or wanted. Each but the first of those that are added up
+  /// comes to a place of its own before.
   [[nodiscard]] tile_view sums(int tile, std::int64_t out, std::int64_t elements) const {
     if (division_.adds_serial_parts() && partial_ != division_.problem.shape.output)
       return at(tile, memory_.sums, elements, partial_);
@@ -52901,7 +53005,8 @@ class convolution_tiles {
     std::int64_t const first = division_.kernel_slice_of(out, in) * division_.kernel_share();
     return {home.data() + first * size_of(home.type()), elements, home.type(), tile};
   }
-  /// What a tile adds up in a stage: from `first` on of all sums' chunks, one row of outputs after the other.
+  /// The chunks that a tile adds up in a stage: from `first` on of all sums' chunks, one row of outputs after the
+  /// other.
   [[nodiscard]] index_range chunks_of(reduction_stage const& stage, int index, std::int64_t outputs) const {
     return index_range{0, stage.rows_out * ceil_div(outputs, division_.chunk())}.piece(stage.chunks_per_tile, index);
   }
@@ -52929,7 +53034,7 @@ class convolution_tiles {
   dtype type_;     ///< type of operands
   dtype partial_;  ///< type of partial sums
   int tiles_;
-  int depth_;  ///< how many tiles have partial sums of the same outputs; they are neighbours
+  int depth_;  ///< number of tiles with partial sums of the same outputs; they are neighbours
   std::vector<tile_view> blocks_;
 
  private:
@@ -53051,7 +53156,7 @@ class convolution_sums : protected convolution_tiles {
     machine_.end_compute_set();
   }
 
-  /// Where the elements from `first` on of row `row` of what a stage takes lie.
+  /// The place of the elements from `first` on of a row of a stage's operand.
   struct partial_source {
     tile_view where;
     std::int64_t first = 0;
@@ -53075,7 +53180,7 @@ class convolution_sums : protected convolution_tiles {
 
 namespace stagecraft::tiles {
 
-/// Which operands of a vertex are elements of a tensor; the others are zeros that only fill up.
+/// The operands of a vertex that are elements of a tensor; the others are zeros that only fill up.
 struct convolution_real_elements {
   std::vector<char> inputs, weights;
 };
@@ -53284,7 +53389,7 @@ class convolution_run : convolution_sums {
       });
     }
   }
-  /// What other tiles have of a slice of the kernel that lies where it is multiplied.
+  /// Receives, from other tiles, their parts of a slice of the kernel that lies where it is multiplied.
   void receive_kernel(int tile, std::int64_t out, std::int64_t in, convolution_operand const& to) {
     std::int64_t const share = division_.kernel_share();
     for (std::int64_t i = 0; i < to.received.size(); ++i) {
@@ -53352,7 +53457,7 @@ class convolution_run : convolution_sums {
           send(machine_.place_of(tensor, element), from, number - mine.first);
         });
       }
-    // Where a plan decides how the result lies, there are zeros, too.
+    // A result whose places follow from a plan has zeros in it, too.
     if (machine_.step().tensors[tensor].planned != nullptr)
       for (std::int64_t place = 0; place < where.elements; ++place)
         if (machine_.element_at(tensor, place) < 0) send(place, at(0, memory_.zero, 1, where_type()), 0);
@@ -53382,7 +53487,7 @@ inline void run(tile_machine& machine, task const& task, planned_product const&)
 
 namespace stagecraft::tiles {
 
-/// Where the tensors of a call lie; null for what its step does not need.
+/// The addresses of a call's tensors; null for those that its step does not need.
 template <std::size_t Inputs, std::size_t Weights>
 struct tile_call_tensors {
   std::array<float*, Inputs> input{}, input_gradient{};
@@ -53405,7 +53510,7 @@ struct tile_call : Call {
     memory.first_workspace = nullptr;
   }
 
-  /// What has the same constants: what follows from them is made once.
+  /// The type with the same constants; functions of constants are compiled once for it.
   using constants = Call;
 
   static constexpr bool adds_parameter_gradient = false;
@@ -53640,7 +53745,7 @@ class map_values {
         first_micro_batch_(values.accumulated == 0),
         kept_(static_cast<float>(values.accumulated) / (static_cast<float>(values.accumulated) + 1.0F)) {}
 
-  /// What a formula draws for an element.
+  /// The random number that a formula draws for an element.
   [[nodiscard]] float drawn(std::int64_t element) const { return kernels::random_uniform(key_, counter(element)); }
 
   /// `in` has an element of each operand; `element` is the number of the result's.
@@ -54193,9 +54298,10 @@ class tile_reduction {
 
  private:
   static constexpr int most_operands = 2;
-  /// What partial results are: the elements themselves, what tiles have found in their own, or shares of these.
+  /// The kinds of partial results: the elements themselves, the results of tiles for their own elements, or shares of
+  /// these.
   enum class source : unsigned char { elements, tiles, shares };
-  /// What a tile has received: row after row, of all its columns.
+  /// The elements that a tile has received: row after row, of all its columns.
   struct rows {
     tile_view operands[most_operands];
   };
@@ -54235,11 +54341,11 @@ class tile_reduction {
           for (std::size_t i = 0; i < sums.size(); ++i) partials_[tile].set(i, static_cast<float>(sums[i]));
         });
   }
-  /// Whether an element belongs to a row that counts; those that do not come after all that do.
+  /// True if an element belongs to a row that counts; those that do not come after all that do.
   [[nodiscard]] bool counts(std::int64_t element) const {
     return rows_ == plan_.reduced || element < rows_ * plan_.inner;
   }
-  /// Where a tile has its partial result for a column of an outer block.
+  /// The place of a tile's partial result for a column of an outer block.
   [[nodiscard]] std::int64_t local_slot(int tile, std::int64_t block, std::int64_t column) const {
     return (block - plan_.elements.first(tile) / plan_.block()) * plan_.inner + column;
   }
@@ -54868,7 +54974,7 @@ inline void run_task(tile_machine& machine, task const& task) {
 
 namespace stagecraft::tiles {
 
-/// Which tensors of a step its tasks write.
+/// For each tensor of a step: true if its tasks write it.
 constexpr auto written_tensors(lowered_step const& step) {
   std::array<bool, lowered_step::most_tensors> written{};
   for (int k = 0; k < step.task_count; ++k)
@@ -55023,7 +55129,7 @@ class tile_step {
       std::copy_n(from, tensor.elements, to);
   }
 
-  // In the host's layout, whose offsets count floats, or halves.
+  // The accumulator stands in the host's layout, whose offsets count floats, or halves.
   static void load_accumulator(call_type const& call, int index, float* to) {
     with_constant<call_type::parameter_count>(index, [&]<std::size_t Index>() {
       auto const offset = offset_of_accumulator<Index>();
@@ -55645,7 +55751,7 @@ struct tile_places {
 
 namespace stagecraft::tiles {
 
-/// What it costs is added to `emulated_device::counted`.
+/// The step of a loss on emulated IPUs. Its cost is added to `emulated_device::counted`.
 template <class Plan, std::size_t Output>
 class ipu_loss {
   using model = typename Plan::model;
@@ -56222,7 +56328,7 @@ inline constexpr pass_profile pass_profile_of = detail::pass_profiler<Job, Pass>
 
 namespace stagecraft::tiles {
 
-/// What it costs is added to `emulated_device::counted`.
+/// A step of a call on emulated IPUs. Its cost is added to `emulated_device::counted`.
 template <class Plan, int Call, bool Backward>
 struct ipu_step {
   using steps = tile_step<Plan, Call, Backward>;
@@ -56263,10 +56369,11 @@ void count_addition(pass_memory const& memory, pass_addition const& added) {
   *emulated_device_of(memory).counted += cost_of_addition(added.floats, type, Plan::machine::target);
 }
 
-/// What each costs is added to `emulated_device::counted`. The gradients of a layer's calls have been added up before,
-/// and those of replicas. Checked IPUs carry it out tile by tile, and find the sum in the place of the first call's,
-/// and zeros in those of the others; unless replicas share weights or state, or gradients are accumulated in halves: a
-/// part of a weight stands in the order of the host's layout, and sums in halves are kept in float32 here.
+/// The steps of a weight's update on emulated IPUs. The cost of each is added to `emulated_device::counted`. The
+/// gradients of a layer's calls have been added up before, and those of replicas. Checked IPUs carry it out tile by
+/// tile, and find the sum in the place of the first call's, and zeros in those of the others; unless replicas share
+/// weights or state, or gradients are accumulated in halves: a part of a weight stands in the order of the host's
+/// layout, and sums in halves are kept in float32 here.
 template <class Plan, std::size_t Parameter>
 class ipu_weight_step {
   using job = typename Plan::job;
@@ -56287,7 +56394,7 @@ class ipu_weight_step {
                       layout::template pack<Parameter>(from, stored(memory, state, tensor));
                   });
   }
-  /// What the weight contributes to norms over all weights.
+  /// Finds the squares that the weight contributes to norms over all weights.
   template <class OnHost>
   static void squares(pass_memory const& memory, state_type const& state, bool is_shared, double* sums,
                       OnHost const& on_host) {
@@ -56296,13 +56403,13 @@ class ipu_weight_step {
                     if (tensor.role == tensor_role::norm) sums[tensor.index] = static_cast<double>(*from);
                   });
   }
-  /// Its constraint.
+  /// Applies the weight's constraint.
   template <class OnHost>
   static void constraint(pass_memory const& memory, bool is_shared, OnHost const& on_host) {
     run<on_tiles>(lowered_constraint_of<typename job::described, Parameter>, constraint_cost_of<job, Parameter>, memory,
                   {}, is_shared, on_host, pack_into<tensor_role::weight>(memory));
   }
-  /// What a penalty of the user's own adds to its gradient.
+  /// Adds the gradient of a penalty of the user's own to that of the weight.
   template <class OnHost>
   static void penalty(pass_memory const& memory, bool is_shared, OnHost const& on_host) {
     constexpr bool can_run = on_tiles && !scales_penalties;
@@ -57169,6 +57276,66 @@ inline constexpr diagnostic memory_problem = [] {
 
 }  // namespace stagecraft::tiles
 
+// ---- stagecraft/ipu/profile/step_memory.hpp
+// The memory that the sub-steps of a training step of one's own need on an IPU, together.
+
+namespace stagecraft::tiles {
+
+/// The fullest tile of an IPU that has several jobs with the same weights, which run one after the other.
+struct shared_tile_profile {
+  tile_memory_profile tile;
+  std::size_t largest = 0;  ///< the job that needs most memory while it runs
+};
+
+/// Weights lie there once, as in the job that needs most for them. The state of each optimizer, code and vertices of
+/// all jobs stay; accumulators, activations and what a step needs are those of the largest job.
+template <class... Jobs>
+inline constexpr shared_tile_profile shared_tile_profile_of = [] {
+  constexpr std::array<tile_memory_profile, sizeof...(Jobs)> all{device_memory_profile_of<Jobs, 0>.tile...};
+  auto const own_bytes = [](tile_memory_profile const& tile) {
+    return tile.gradient_accumulators + tile.activations + tile.batches + tile.not_always_live;
+  };
+  shared_tile_profile result;
+  auto& tile = result.tile;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (own_bytes(all[i]) > own_bytes(all[result.largest])) result.largest = i;
+    tile.weights = std::max(tile.weights, all[i].weights);
+    tile.optimizer_state += all[i].optimizer_state;
+    tile.code += all[i].code;
+    tile.vertex_state += all[i].vertex_state;
+    tile.exchange_code += all[i].exchange_code;
+  }
+  auto const& most = all[result.largest];
+  tile.gradient_accumulators = most.gradient_accumulators;
+  tile.activations = most.activations;
+  tile.batches = most.batches;
+  tile.not_always_live = most.not_always_live;
+  return result;
+}();
+
+/// E3010, E3012, E3046 of one of the jobs, or E2110: together they are too large for a tile.
+template <class... Jobs>
+inline constexpr diagnostic memory_problem_of_steps = [] {
+  diagnostic problem;
+  static_cast<void>((... || ((problem = memory_problem<Jobs>).failed())));
+  if (problem.failed()) return problem;
+  constexpr auto const& shared = shared_tile_profile_of<Jobs...>;
+  constexpr std::int64_t bytes = std::array{Jobs::machine::target.bytes_per_tile...}[0];
+  if (shared.tile.peak() <= bytes) return problem;
+  problem.code = 2110;
+  auto const say = [&](auto const&... parts) { (problem.append(parts), ...); };
+  say(std::string_view("the "), static_cast<long long>(sizeof...(Jobs)),
+      std::string_view(" sub-steps of a training step, on one IPU: tile 0 needs "),
+      static_cast<long long>(shared.tile.peak()), std::string_view(" bytes in sub-step "),
+      static_cast<long long>(shared.largest), std::string_view(", but has "), static_cast<long long>(bytes),
+      std::string_view("; most of it: "));
+  append_largest_parts(problem, shared.tile);
+  say(std::string_view(" [E2110]"));
+  return problem;
+}();
+
+}  // namespace stagecraft::tiles
+
 // ---- stagecraft/ipu/emulation/ipu_policy.hpp
 // Emulated IPUs carry out a plan: by the host's kernels on the pieces of all tiles at once, or tile by tile. What they
 // do is counted, and stored as an IPU stores it (ipu_arithmetic.hpp).
@@ -57183,12 +57350,12 @@ struct ipu_policy : host_policy {
   static constexpr bool devices_have_teams = false;
   static constexpr bool joins_passes = false;
   static constexpr bool joins_epilogues = false;
-  // What an update costs is counted where it is asked for, whoever carries it out.
+  // The cost of an update is counted where the engine asks for it, whoever carries it out.
   template <class Machine>
   static constexpr bool joins_updates =
       !Machine::checked &&
       !floating_point_watch<Machine::config.floating_point_behaviour, typename Machine::architecture>::is_on;
-  /// On tiles, accumulating tasks begin.
+  /// False for checked IPUs, where the accumulating tasks begin the sums themselves.
   template <class Plan>
   static constexpr bool clears_accumulators = !Plan::machine::checked;
   template <class Plan>
@@ -57200,6 +57367,11 @@ struct ipu_policy : host_policy {
   template <class Job>
   static constexpr diagnostic const& memory_problem() {
     return tiles::memory_problem<typename Job::template in<main_mode<Job>>>;
+  }
+  /// E2110 where sub-steps with the same weights need more together; E3010, E3012, E3046 of one of them.
+  template <class... Jobs>
+  static constexpr diagnostic const& memory_problem_of_steps() {
+    return tiles::memory_problem_of_steps<Jobs...>;
   }
   template <class Sizes>
   static void begin_pass(replica_memory<Sizes>& own, bool trains, int pass, int device, pass_memory& memory) {
@@ -57257,7 +57429,7 @@ struct ipu_policy : host_policy {
   }
   template <class Plan, std::size_t Parameter, class Range>
   static void update(pass_memory const& memory, optimizer_state const& state, Range const& elements) {
-    // What it rounds follows from the tiles, not from host_policy::update.
+    // Rounding follows from the tiles, not from host_policy::update.
     auto const on_host = [&] { parameter_update<Plan, Parameter>::apply(memory, state, elements); };
     ipu_arithmetic<Plan>::template update<Parameter>(
         memory, state, elements, [&] { ipu_weight_step<Plan, Parameter>::update(memory, state, elements, on_host); });
@@ -57690,7 +57862,7 @@ class partition_search {
   static constexpr long long highest_number = 0x7fffffffffffffff;
   static constexpr int too_many = 0x7fffffff;
 
-  /// For each position, how far a stage that begins there can go before it exceeds the capacity.
+  /// Finds, for each position, the last one that a stage which begins there can reach before it exceeds the capacity.
   constexpr void find_reach() {
     if (capacity_ < 0) return;
     int* const seen = seen_.data();        // how many of each kind are in the stage
@@ -57844,7 +58016,7 @@ class partition_search {
     return result;
   }
 
-  /// Whether one of the transfers [first, last) may be better than the best so far: with the cuts of the highest and
+  /// True if one of the transfers [first, last) may be better than the best so far: with the cuts of the highest and
   /// the time of the lowest.
   constexpr bool may_be_better(int first, int last) {
     use_cuts_up_to(transfers_[last - 1]);
@@ -57949,7 +58121,7 @@ enum class partition_objective : unsigned char { cycles, memory, stages };
 
 namespace stagecraft {
 
-/// How many stages a partition may have, and what is least.
+/// The bounds of the number of stages of a partition, and the quantity to minimize.
 struct partition_options {
   /// The fewest stages that are looked at.
   int min_stages = 1;
@@ -58034,7 +58206,7 @@ namespace stagecraft {
 /// IPU.
 enum class auto_pipeline_priority : unsigned char { cycle, memory };
 
-/// What `auto_pipeline` may choose: how many IPUs, and what is least.
+/// The choices of `auto_pipeline`: the number of IPUs, and the quantity to minimize.
 struct auto_pipeline_options {
   /// The least number of IPUs, one for each stage. From it on, the fewest into whose memory the model fits are taken;
   /// if it fits into none, as many as there may be. With 1, a model that fits into one IPU stays as it is.
@@ -58603,7 +58775,7 @@ constexpr void check_names_of_metrics(diagnostic& problem) {
 
 namespace stagecraft::jobs {
 
-/// Whether the steps that an output's mask leaves out can be told by the inputs alone, which is so where the layers
+/// True if the steps that an output's mask leaves out can be told by the inputs alone, which is so where the layers
 /// that make masks read inputs. Errors: E4093.
 constexpr bool is_mask_of_inputs(graph_view const& graph, int output) {
   auto const* const mask = graph.mask_of(output);
@@ -58617,7 +58789,7 @@ constexpr bool is_mask_of_inputs(graph_view const& graph, int output) {
   return true;
 }
 
-/// The weight of a row in the loss whose step is masked. No weight that a user gives is -0.
+/// The weight of a row in the loss whose step is masked. No weight of a user is -0.
 inline constexpr float masked_weight = -0.0F;
 [[nodiscard]] inline bool is_masked(float weight) noexcept { return weight == 0 && __builtin_signbit(weight) != 0; }
 
@@ -58822,7 +58994,7 @@ constexpr void check_layers_on_machine(graph_view const& graph, dtype_policy con
     if (is_half(type)) half = type;
   }
   if (!has_ipus) return;
-  // `behind` marks calls that depend on a call of an IPU.
+  // `behind` marks the calls that depend on a call of an IPU.
   growing_array<char> behind(graph.calls.size(), 0);
   growing_array<int> host_behind(graph.calls.size(), -1);
   for (int i = 0; i < static_cast<int>(graph.calls.size()); ++i) {
@@ -58902,7 +59074,7 @@ inline constexpr diagnostic machine_problem = [] {
   return problem;
 }();
 
-/// How a loss misreads an output.
+/// The ways in which a loss can misread an output.
 enum class misread_output : unsigned char { none, logits_as_probabilities, probabilities_as_logits };
 
 template <class M, auto Training, std::size_t Output>
@@ -58963,7 +59135,9 @@ struct stage_profile {
 template <class Machine>
 inline constexpr diagnostic profile_machine_problem = [] {
   diagnostic problem;
-  if (!is_ipu<Machine>)
+  if (requires { typename Machine::machine_of_rank; })
+    problem.report(3011, "a profile is asked for a cluster, which <stagecraft/mpi/cluster_profile.hpp> has");
+  else if (!is_ipu<Machine>)
     problem.report(3011, "a profile is asked for a machine that does not emulate IPUs; name one such as ipu<>");
   return problem;
 }();
@@ -58999,7 +59173,7 @@ constexpr bool has_profile() {
 inline constexpr diagnostic no_problem{};
 
 /// Why a job's tensors do not fit into the memory of its machine: E3010, E3012, E3046. Nothing, if there is no profile.
-/// A function template gives it `Asked`, so that the answer is found when the function is called.
+/// A function template passes `Asked`, so that the answer is found when the function is called.
 template <class Job, bool Asked>
 constexpr diagnostic const& problem_of_fit() {
   if constexpr (has_profile<Job>())
@@ -59033,7 +59207,7 @@ constexpr diagnostic const& profile_problem() {
 /// of streaming memory, while the other tiles compute; an exchange hands on what they have. What is recomputed is done
 /// in the slot before its backward pass. The slot ends with the transfers between IPUs, after a sync. Data from the
 /// host are at hand unless prefetch_data_streams is off: then each transfer waits for the host. The host computes
-/// metrics, behind all this. A long timetable is not gone through: its middle repeats, so that a part of it says the
+/// metrics after all this. A long timetable is not gone through: its middle repeats, so that a part of it says the
 /// time of all of it, exactly. In the weight update, each IPU updates its weights; replicas reduce gradients and gather
 /// results in a ring. Sums of gradients that are offloaded are fetched for the first micro-batch, too.
 ///
@@ -59211,6 +59385,18 @@ class model_profile {
   static constexpr device_memory_profile const& device(int ipu) { return detail::memory_profiles<Job>[ipu]; }
 };
 
+/// The profile of a job on a machine, and the first rule that prevents it. A specialisation is for machines whose
+/// prices are not those of IPUs alone.
+template <class Machine>
+struct profile_on {
+  template <class Job>
+  using type = model_profile<Job>;
+  template <class Job>
+  static constexpr diagnostic const& problem() {
+    return profile_problem<Job>();
+  }
+};
+
 }  // namespace stagecraft::tiles
 
 namespace stagecraft {
@@ -59222,9 +59408,9 @@ namespace stagecraft {
 ///     static_assert(profile.fits());
 ///     static_assert(profile.bubble() < 0.2 && profile.exchange_share() < 0.3);
 template <Model M, auto Training, class Machine, execution_mode Mode = detail::mode_of<Training>,
-          class =
-              typename detail::verdict_on<detail::profile_problem<jobs::job_on<M, Training, Machine, Mode>>()>::checked>
-inline constexpr tiles::model_profile<jobs::job_on<M, Training, Machine, Mode>> profile{};
+          class = typename detail::verdict_on<
+              tiles::profile_on<Machine>::template problem<jobs::job_on<M, Training, Machine, Mode>>()>::checked>
+inline constexpr typename tiles::profile_on<Machine>::template type<jobs::job_on<M, Training, Machine, Mode>> profile{};
 
 }  // namespace stagecraft
 
@@ -60665,8 +60851,8 @@ struct output_part : layer<output_part> {
   int index = 0;              ///< number of the output
   int first = 0;              ///< offset of its elements in a sample
   shape of;                   ///< its shape, without the batch
-  bool is_penalty = false;    ///< whether it is added to the loss, and no output (operations::tracer::add_loss)
-  bool is_converted = false;  ///< whether it is an int32 output of the model, which users get as float32
+  bool is_penalty = false;    ///< true if it is added to the loss, and no output (operations::tracer::add_loss)
+  bool is_converted = false;  ///< true if it is an int32 output of the model, which users get as float32
 
   constexpr output_part(int index_, int first_, shape const& of_, bool is_penalty_ = false, bool is_converted_ = false)
       : index(index_), first(first_), of(of_), is_penalty(is_penalty_), is_converted(is_converted_) {}
@@ -60985,10 +61171,10 @@ namespace stagecraft::layers {
 /// Keras's keyword arguments of Attention and AdditiveAttention.
 template <bool UseScale>
 struct dense_attention_options {
-  bool use_scale = UseScale;  ///< whether scores are multiplied by a weight, `scale`
-  bool causal = false;        ///< whether a place of the query sees only the places of the value that are not after it
+  bool use_scale = UseScale;  ///< true if scores are multiplied by a weight, `scale`
+  bool causal = false;        ///< true if a place of the query sees only the places of the value that are not after it
   float dropout = 0;          ///< the share of the attention's weights that training sets to 0
-  bool return_attention_scores = false;  ///< whether the attention's weights are a second output
+  bool return_attention_scores = false;  ///< true if the attention's weights are a second output
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   /// False: a frozen layer, whose weights training does not change.
@@ -61153,7 +61339,7 @@ struct multi_head_attention_options {
   int value_dim = 0;
   /// The share of the attention's weights that training sets to 0.
   float dropout = 0;
-  /// Whether the four products have weights `bias`.
+  /// True if the four products have weights `bias`.
   bool use_bias = true;
   /// The length of the result's last axis; 0: the length of the query's.
   int output_shape = 0;
@@ -61174,11 +61360,11 @@ struct multi_head_attention_options {
   constraint kernel_constraint = {};
   /// The constraint on the biases after each update: non_neg, max_norm and the like.
   constraint bias_constraint = {};
-  /// Whether a place of the query sees only the places of the value that are not after it.
+  /// True if a place of the query sees only the places of the value that are not after it.
   bool use_causal_mask = false;
-  /// Whether the last input is a mask (places of the query, places of the value): 1 where a place may be seen, else 0.
+  /// True if the last input is a mask (places of the query, places of the value): 1 where a place may be seen, else 0.
   bool attention_mask = false;
-  /// Whether the attention's weights (num_heads, places of the query, places of the value) are a second output.
+  /// True if the attention's weights (num_heads, places of the query, places of the value) are a second output.
   bool return_attention_scores = false;
   /// The number of steps before a call's that each step sees: their keys and values are kept from call to call, as a
   /// stateful layer keeps its states. 0: none.
@@ -61537,7 +61723,7 @@ struct window_layer : argument_layer<Derived, Options> {
                                         along(dilation_rate, axis));
     return result;
   }
-  /// Whether the options and the number of axes are valid; `steps` is the number of axes between the batch and the
+  /// True if the options and the number of axes are valid; `steps` is the number of axes between the batch and the
   /// window's axes.
   [[nodiscard]] constexpr bool check_options(auto& ops, auto x, Size const& dilation_rate, int steps = 0) const {
     auto const& given = this->options;
@@ -61620,7 +61806,7 @@ struct convolution_options {
   /// The distance between neighbouring elements of the window; 1: there are no gaps.
   Size dilation_rate = 1;
   int groups = 1;  ///< number of convolutions side by side, each with its own channels and filters
-  /// Whether the layer has weights `bias`, one per output channel, which are added to the result.
+  /// True if the layer has weights `bias`, one per output channel, which are added to the result.
   bool use_bias = true;
   /// The values that the kernel begins with.
   initializer kernel_initializer = initializers::glorot_uniform{};
@@ -61636,7 +61822,7 @@ struct convolution_options {
   constraint kernel_constraint = {};
   /// The constraint on the bias after each update: non_neg, max_norm and the like.
   constraint bias_constraint = {};
-  /// Whether a causal layer along one axis keeps the steps before the next call's: see conv1d.
+  /// True if a causal layer along one axis keeps the steps before the next call's: see conv1d.
   bool stateful = false;
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
@@ -61805,7 +61991,7 @@ template <class Size>
 struct locally_connected_options {
   Size strides = 1;                                          ///< how far the window moves from one output to the next
   stagecraft::padding padding = stagecraft::padding::valid;  ///< `valid` alone: windows lie inside the input
-  bool use_bias = true;  ///< whether the layer has weights `bias`, one per output, which are added to the result
+  bool use_bias = true;  ///< true if the layer has weights `bias`, one per output, which are added to the result
   initializer kernel_initializer = initializers::glorot_uniform{};  ///< the values that the kernel begins with
   initializer bias_initializer = initializers::zeros{};             ///< the values that the bias begins with
   regularizer kernel_regularizer = {};  ///< a penalty on the kernel that is added to the loss: l1, l2 or both
@@ -61906,7 +62092,7 @@ struct depthwise_conv2d_options {
   int depth_multiplier = 1;  ///< outputs per channel
   /// The distance between neighbouring elements of the window; 1: there are no gaps.
   size_2d dilation_rate = 1;
-  /// Whether the layer has weights `bias`, one per output channel, which are added to the result.
+  /// True if the layer has weights `bias`, one per output channel, which are added to the result.
   bool use_bias = true;
   /// The values that the depthwise kernel begins with.
   initializer depthwise_initializer = initializers::glorot_uniform{};
@@ -61994,7 +62180,7 @@ struct separable_convolution_options {
   /// The distance between neighbouring elements of the window; 1: there are no gaps.
   Size dilation_rate = 1;
   int depth_multiplier = 1;  ///< channels between the two steps, per channel of the input
-  /// Whether the layer has weights `bias`, one per output channel, which are added to the result.
+  /// True if the layer has weights `bias`, one per output channel, which are added to the result.
   bool use_bias = true;
   /// The values that the depthwise kernel begins with.
   initializer depthwise_initializer = initializers::glorot_uniform{};
@@ -62016,7 +62202,7 @@ struct separable_convolution_options {
   constraint pointwise_constraint = {};
   /// The constraint on the bias after each update: non_neg, max_norm and the like.
   constraint bias_constraint = {};
-  /// Whether a causal layer along one axis keeps the steps before the next call's: see conv1d.
+  /// True if a causal layer along one axis keeps the steps before the next call's: see conv1d.
   bool stateful = false;
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
@@ -62148,7 +62334,7 @@ struct transposed_convolution_options {
   stagecraft::padding padding = stagecraft::padding::valid;
   Size output_padding = -1;  ///< Keras's None by default
   Size dilation_rate = 1;    ///< the distance between neighbouring elements of the window; 1: there are no gaps
-  bool use_bias = true;      ///< whether the layer has weights `bias`, one per filter, which are added to the result
+  bool use_bias = true;      ///< true if the layer has weights `bias`, one per filter, which are added to the result
   initializer kernel_initializer = initializers::glorot_uniform{};  ///< the values that the kernel begins with
   initializer bias_initializer = initializers::zeros{};             ///< the values that the bias begins with
   regularizer kernel_regularizer = {};  ///< a penalty on the kernel that is added to the loss: l1, l2 or both
@@ -62226,7 +62412,7 @@ struct conv2d_transpose_options {
   size_2d output_padding = no_output_padding;  ///< Keras's None by default
   /// The distance between neighbouring elements of the window; 1: there are no gaps.
   size_2d dilation_rate = 1;
-  /// Whether the layer has weights `bias`, one per output channel, which are added to the result.
+  /// True if the layer has weights `bias`, one per output channel, which are added to the result.
   bool use_bias = true;
   /// The values that the kernel begins with.
   initializer kernel_initializer = initializers::glorot_uniform{};
@@ -62389,7 +62575,7 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of Dense.
 struct dense_options {
-  /// Whether the layer has weights `bias`, one per unit, which are added to the result.
+  /// True if the layer has weights `bias`, one per unit, which are added to the result.
   bool use_bias = true;
   /// The values that the kernel begins with.
   initializer kernel_initializer = initializers::glorot_uniform{};
@@ -62726,7 +62912,7 @@ struct embedding_options {
   regularizer activity_regularizer = {};
   /// The constraint on the table after each update: non_neg, max_norm and the like.
   constraint embeddings_constraint = {};
-  /// Whether 0 is no word, but fills up sequences: later layers leave such steps out, as after `masking`.
+  /// True if 0 is no word, but fills up sequences: later layers leave such steps out, as after `masking`.
   bool mask_zero = false;
   /// Number of parts of the table that are looked up one after the other, with less memory on an IPU: Graphcore's
   /// option.
@@ -63174,7 +63360,7 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of Dot.
 struct dot_options {
-  bool normalize = false;  ///< whether both inputs are divided by their lengths along the axis first: cosines
+  bool normalize = false;  ///< true if both inputs are divided by their lengths along the axis first: cosines
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   /// False: a frozen layer, whose weights training does not change.
@@ -63360,9 +63546,9 @@ struct batch_normalization_options {
   double momentum = 0.99;  ///< a double, since its difference from 1 counts
   /// A small number that is added to the variance, so that nothing is divided by 0.
   float epsilon = 1e-3F;
-  /// Whether the layer has weights `beta`, which are added to the result.
+  /// True if the layer has weights `beta`, which are added to the result.
   bool center = true;
-  /// Whether the layer has weights `gamma`, which the result is multiplied by.
+  /// True if the layer has weights `gamma`, which the result is multiplied by.
   bool scale = true;
   /// The values that `beta` begins with.
   initializer beta_initializer = initializers::zeros{};
@@ -63398,7 +63584,7 @@ struct batch_normalization_options {
 /// cases, and for the output always, it is the variance of n.
 ///
 /// If `trainable` is false, the layer works as in prediction while the model is trained: it uses its moving statistics,
-/// which do not change.
+/// which do not change. It does so, too, inside of a layer of one's own that is frozen.
 ///
 /// Shape unchanged. Weights: gamma, beta, moving_mean, moving_variance (channels each). Cost: 2 FLOPs per element.
 /// Errors: E1050 axis; E1052 momentum; E1053 epsilon. Definition: Keras API, layers/normalization_layers.
@@ -63430,7 +63616,7 @@ struct batch_normalization : layer<batch_normalization> {
     return options.axis < 0 ? in.rank() + options.axis : options.axis - 1;
   }
   [[nodiscard]] constexpr int channels(shape const& in) const { return in[shape_axis(in)]; }
-  /// Whether moving_variance gathers the unbiased variance.
+  /// True if moving_variance gathers the unbiased variance.
   [[nodiscard]] constexpr bool moves_unbiased_variance(shape const& in) const {
     int const along = shape_axis(in);
     return (in.rank() == 3 || in.rank() == 4) && (along == 0 || along == in.rank() - 1);
@@ -63476,7 +63662,7 @@ struct batch_normalization : layer<batch_normalization> {
       beside.push_back(axis == along ? in[axis] : 1);
       if (axis != along) others.axes[others.count++] = axis + 1;
     }
-    bool const looks_at_batch = ops.training() && trainable;
+    bool const looks_at_batch = ops.training() && trainable && !ops.is_frozen();
     auto const mean = looks_at_batch ? ops.mean(x, others) : ops.reshape(moving_mean, beside);
     auto const centred = x - mean;
     auto const variance = looks_at_batch ? ops.mean(square(centred), others) : ops.reshape(moving_variance, beside);
@@ -63513,9 +63699,9 @@ struct group_normalization_options {
   int axis = -1;
   /// A small number that is added to the variance, so that nothing is divided by 0.
   float epsilon = 1e-3F;
-  /// Whether the layer has weights `beta`, which are added to the result.
+  /// True if the layer has weights `beta`, which are added to the result.
   bool center = true;
-  /// Whether the layer has weights `gamma`, which the result is multiplied by.
+  /// True if the layer has weights `gamma`, which the result is multiplied by.
   bool scale = true;
   /// The values that `beta` begins with.
   initializer beta_initializer = initializers::zeros{};
@@ -63616,8 +63802,8 @@ struct group_normalization : layer<group_normalization> {
 /// Graphcore's keyword arguments of InstanceNormalization.
 struct instance_normalization_options {
   int axis = -1;          ///< the axis of the channels, Graphcore's channels_axis; negative numbers count from the end
-  bool center = true;     ///< whether the layer has weights `beta`, which are added to the result
-  bool scale = true;      ///< whether the layer has weights `gamma`, which the result is multiplied by
+  bool center = true;     ///< true if the layer has weights `beta`, which are added to the result
+  bool scale = true;      ///< true if the layer has weights `gamma`, which the result is multiplied by
   float epsilon = 1e-3F;  ///< a small number that is added to the variance, so that nothing is divided by 0
   initializer beta_initializer = initializers::zeros{};  ///< the values that `beta` begins with
   initializer gamma_initializer = initializers::ones{};  ///< the values that `gamma` begins with
@@ -63669,9 +63855,9 @@ struct layer_normalization_options {
   axis_list axis = -1;
   /// A small number that is added to the variance, so that nothing is divided by 0.
   float epsilon = 1e-3F;
-  /// Whether the layer has weights `beta`, which are added to the result.
+  /// True if the layer has weights `beta`, which are added to the result.
   bool center = true;
-  /// Whether the layer has weights `gamma`, which the result is multiplied by.
+  /// True if the layer has weights `gamma`, which the result is multiplied by.
   bool scale = true;
   /// The values that `beta` begins with.
   initializer beta_initializer = initializers::zeros{};
@@ -63726,7 +63912,7 @@ struct layer_normalization : layer<layer_normalization> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  /// Whether `axis` names the last axes, in any order, so that each row of a sample is normalized.
+  /// True if `axis` names the last axes, in any order, so that each row of a sample is normalized.
   [[nodiscard]] constexpr bool normalizes_rows(shape const& in) const {
     for (int const axis : options.axis)
       if (place_of(axis, in) < in.rank() - options.axis.count) return false;
@@ -63854,7 +64040,7 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of the global pooling layers.
 struct global_pooling_options {
-  bool keepdims = false;  ///< whether the reduced axes stay, with length 1
+  bool keepdims = false;  ///< true if the reduced axes stay, with length 1
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   /// False: a frozen layer, whose weights training does not change.
@@ -64022,7 +64208,7 @@ struct pooling_options {
   Size strides = 0;  ///< 0, like Keras's None: the size of the pool
   /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
   stagecraft::padding padding = padding::valid;
-  /// Whether a layer along one axis keeps the steps before the next call's: see max_pooling1d.
+  /// True if a layer along one axis keeps the steps before the next call's: see max_pooling1d.
   bool stateful = false;
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
@@ -64525,7 +64711,7 @@ namespace stagecraft::layers {
 struct resizing_options {
   /// How pixels are computed from those of the input.
   stagecraft::interpolation interpolation = interpolation::bilinear;
-  /// Whether the largest part in the middle with the new size's aspect ratio is cut out first, so that nothing is
+  /// True if the largest part in the middle with the new size's aspect ratio is cut out first, so that nothing is
   /// stretched.
   bool crop_to_aspect_ratio = false;
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
@@ -65033,7 +65219,7 @@ struct random_zoom : random_warp_layer<random_zoom> {
       "3, ...}}"sv;
 
   factor_range height_factor, width_factor;
-  bool keeps_shapes = true;  ///< whether both axes have one number
+  bool keeps_shapes = true;  ///< true if both axes have one number
   using arguments = argument_list<&random_zoom::height_factor, &random_zoom::width_factor>;
 
   constexpr explicit random_zoom(factor_range const& both, random_warp_options const& options_ = {})
@@ -65075,7 +65261,7 @@ struct activity_penalty : layer<activity_penalty> {
 
   float l1 = 0;         ///< the factor of the sum of absolute values
   float l2 = 0;         ///< the factor of the sum of squares
-  bool is_mean = true;  ///< whether it is the mean of x, in place of the sums
+  bool is_mean = true;  ///< true if it is the mean of x, in place of the sums
 
   constexpr activity_penalty() = default;
   constexpr activity_penalty(float l1_, float l2_) : l1(l1_), l2(l2_), is_mean(false) {}
@@ -65132,7 +65318,7 @@ struct activity_regularization
 
 namespace stagecraft::layers::detail {
 
-/// Whether noise of this shape can be broadcast to the shape of an input; an empty shape always can.
+/// True if noise of this shape can be broadcast to the shape of an input; an empty shape always can.
 constexpr bool noise_fits(auto const& x, shape const& noise) {
   if (noise.rank() == 0) return true;
   bool fits = x.rank() == noise.rank() + 1;
@@ -65320,7 +65506,7 @@ struct noise_layer : layer<Derived> {
   }
 
  protected:
-  /// Whether Derived's other options fit the input.
+  /// True if Derived's other options fit the input.
   static constexpr bool fits(auto&, auto) { return true; }
 };
 
@@ -65918,7 +66104,7 @@ struct bidirectional : recurrent_layer<layer<bidirectional<Recurrent, Backward>>
 
   Recurrent recurrent;
   Backward backward;                ///< Keras's `backward_layer`
-  bool has_backward_layer = false;  ///< whether it was given
+  bool has_backward_layer = false;  ///< true if it was given
   bidirectional_options options;
 
   constexpr explicit bidirectional(Recurrent const& recurrent_, bidirectional_options const& options_ = {})
@@ -66112,7 +66298,7 @@ struct lstm_options {
   stagecraft::activation activation = tanh;
   /// The activation of the gates.
   stagecraft::activation recurrent_activation = sigmoid;
-  /// Whether there is a weight `bias`, which is added to the products.
+  /// True if there is a weight `bias`, which is added to the products.
   bool use_bias = true;
   /// The values that the kernel begins with.
   initializer kernel_initializer = initializers::glorot_uniform{};
@@ -66120,7 +66306,7 @@ struct lstm_options {
   initializer recurrent_initializer = initializers::orthogonal{};
   /// The values that the bias begins with.
   initializer bias_initializer = initializers::zeros{};
-  /// Whether the bias of the forget gate begins with ones, whatever bias_initializer says.
+  /// True if the bias of the forget gate begins with ones, whatever bias_initializer says.
   bool unit_forget_bias = true;
   /// A penalty on the kernel that is added to the loss: l1, l2 or both.
   regularizer kernel_regularizer = {};
@@ -66140,13 +66326,13 @@ struct lstm_options {
   float dropout = 0;
   /// The share of the state's elements that training sets to 0 before the product with the recurrent kernel.
   float recurrent_dropout = 0;
-  /// Whether the result is the output of all steps, or of the last one.
+  /// True if the result is the output of all steps, or of the last one.
   bool return_sequences = false;
-  /// Whether the states after the last step are outputs as well, after the result.
+  /// True if the states after the last step are outputs as well, after the result.
   bool return_state = false;
-  /// Whether to begin at the end; a sequence has the order of the steps that were made.
+  /// True if to begin at the end; a sequence has the order of the steps that were made.
   bool go_backwards = false;
-  /// Whether a batch begins with the states after the one before: see recurrent_layer.
+  /// True if a batch begins with the states after the one before: see recurrent_layer.
   bool stateful = false;
   /// Graphcore's `options` of a PopnnLSTM: on emulated IPUs they override the machine's and the stage's options of
   /// products in forward steps. Errors: E3004, E3005.
@@ -66212,7 +66398,7 @@ struct lstm : recurrent_layer<layer<lstm>, lstm, 2> {
 struct lstm_cell_options {
   stagecraft::activation activation = tanh;               ///< the activation of new states
   stagecraft::activation recurrent_activation = sigmoid;  ///< the activation of the gates
-  /// Whether there is a weight `bias`, which is added to the products.
+  /// True if there is a weight `bias`, which is added to the products.
   bool use_bias = true;
   /// The values that the kernel begins with.
   initializer kernel_initializer = initializers::glorot_uniform{};
@@ -66220,7 +66406,7 @@ struct lstm_cell_options {
   initializer recurrent_initializer = initializers::orthogonal{};
   /// The values that the bias begins with.
   initializer bias_initializer = initializers::zeros{};
-  bool unit_forget_bias = true;  ///< whether the forget gate's bias begins with ones, whatever bias_initializer says
+  bool unit_forget_bias = true;  ///< true if the forget gate's bias begins with ones, whatever bias_initializer says
   /// A penalty on the kernel that is added to the loss.
   regularizer kernel_regularizer = {};
   /// A penalty on the recurrent kernel that is added to the loss.
@@ -66283,7 +66469,7 @@ struct conv_lstm_options {
   Size dilation_rate = 1;                    ///< the distance between neighbouring elements of the window over inputs
   stagecraft::activation activation = tanh;  ///< the activation of new states
   stagecraft::activation recurrent_activation = hard_sigmoid;       ///< the activation of the gates
-  bool use_bias = true;                                             ///< whether the layer has weights `bias`
+  bool use_bias = true;                                             ///< true if the layer has weights `bias`
   initializer kernel_initializer = initializers::glorot_uniform{};  ///< the values that the kernel begins with
   /// The values that the recurrent kernel begins with.
   initializer recurrent_initializer = initializers::orthogonal{};
@@ -66298,10 +66484,10 @@ struct conv_lstm_options {
   constraint kernel_constraint = {};     ///< the constraint on the kernel after each update
   constraint recurrent_constraint = {};  ///< the constraint on the recurrent kernel after each update
   constraint bias_constraint = {};       ///< the constraint on the bias after each update
-  bool return_sequences = false;         ///< whether the result is the output of all steps, or of the last one
-  bool return_state = false;  ///< whether the states after the last step are outputs as well, after the result
-  bool go_backwards = false;  ///< whether to begin at the end; a sequence has the order of the steps that were made
-  bool stateful = false;      ///< whether a batch begins with the states after the one before: see recurrent_layer
+  bool return_sequences = false;         ///< true if the result is the output of all steps, or of the last one
+  bool return_state = false;  ///< true if the states after the last step are outputs as well, after the result
+  bool go_backwards = false;  ///< true if to begin at the end; a sequence has the order of the steps that were made
+  bool stateful = false;      ///< true if a batch begins with the states after the one before: see recurrent_layer
   float dropout = 0;  ///< the share of the inputs' elements that training sets to 0, the same ones in all steps of time
   float recurrent_dropout = 0;  ///< the share of the state's elements that training sets to 0
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
@@ -66466,7 +66652,7 @@ struct gru_options {
   stagecraft::activation activation = tanh;
   /// The activation of the gates.
   stagecraft::activation recurrent_activation = sigmoid;
-  /// Whether there is a weight `bias`, which is added to the products.
+  /// True if there is a weight `bias`, which is added to the products.
   bool use_bias = true;
   /// The values that the kernel begins with.
   initializer kernel_initializer = initializers::glorot_uniform{};
@@ -66493,15 +66679,15 @@ struct gru_options {
   float dropout = 0;
   /// The share of the state's elements that training sets to 0 before the product with the recurrent kernel.
   float recurrent_dropout = 0;
-  /// Whether the result is the output of all steps, or of the last one.
+  /// True if the result is the output of all steps, or of the last one.
   bool return_sequences = false;
-  /// Whether the states after the last step are outputs as well, after the result.
+  /// True if the states after the last step are outputs as well, after the result.
   bool return_state = false;
-  /// Whether to begin at the end; a sequence has the order of the steps that were made.
+  /// True if to begin at the end; a sequence has the order of the steps that were made.
   bool go_backwards = false;
-  /// Whether a batch begins with the states after the one before: see recurrent_layer.
+  /// True if a batch begins with the states after the one before: see recurrent_layer.
   bool stateful = false;
-  /// Whether the reset gate comes after the product with the recurrent kernel, which then has a bias of its own.
+  /// True if the reset gate comes after the product with the recurrent kernel, which then has a bias of its own.
   bool reset_after = true;
   /// Graphcore's `options` of a PopnnGRU: on emulated IPUs they override the machine's and the stage's options of
   /// products in forward steps. Errors: E3004, E3005.
@@ -66566,7 +66752,7 @@ struct gru : recurrent_layer<layer<gru>, gru, 1> {
 struct gru_cell_options {
   stagecraft::activation activation = tanh;               ///< the activation of new states
   stagecraft::activation recurrent_activation = sigmoid;  ///< the activation of the gates
-  /// Whether there is a weight `bias`, which is added to the products.
+  /// True if there is a weight `bias`, which is added to the products.
   bool use_bias = true;
   /// The values that the kernel begins with.
   initializer kernel_initializer = initializers::glorot_uniform{};
@@ -66591,7 +66777,7 @@ struct gru_cell_options {
   float dropout = 0;
   /// The share of the state's elements that training sets to 0 before the product with the recurrent kernel.
   float recurrent_dropout = 0;
-  bool reset_after = true;  ///< whether the reset gate acts on the product with the recurrent kernel, or before it
+  bool reset_after = true;  ///< true if the reset gate acts on the product with the recurrent kernel, or before it
 };
 
 /// A step of a gated recurrent unit, for rnn: tf.keras.layers.GRUCell.
@@ -66709,10 +66895,10 @@ namespace layers {
 
 /// Keras's keyword arguments of RNN after the cell.
 struct rnn_options {
-  bool return_sequences = false;  ///< whether the result is the output of all steps, or of the last one
-  bool return_state = false;      ///< whether the states after the last step are outputs as well, after the result
-  bool go_backwards = false;      ///< whether to begin at the end; a sequence has the order of the steps that were made
-  bool stateful = false;          ///< whether a batch begins with the states after the one before: see recurrent_layer
+  bool return_sequences = false;  ///< true if the result is the output of all steps, or of the last one
+  bool return_state = false;      ///< true if the states after the last step are outputs as well, after the result
+  bool go_backwards = false;      ///< true if to begin at the end; a sequence has the order of the steps that were made
+  bool stateful = false;          ///< true if a batch begins with the states after the one before: see recurrent_layer
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   /// False: a frozen layer, whose weights training does not change.
@@ -66797,7 +66983,7 @@ namespace stagecraft::layers {
 struct simple_rnn_options {
   /// The activation of new states.
   stagecraft::activation activation = tanh;
-  /// Whether there is a weight `bias`, which is added to the products.
+  /// True if there is a weight `bias`, which is added to the products.
   bool use_bias = true;
   /// The values that the kernel begins with.
   initializer kernel_initializer = initializers::glorot_uniform{};
@@ -66824,13 +67010,13 @@ struct simple_rnn_options {
   float dropout = 0;
   /// The share of the state's elements that training sets to 0 before the product with the recurrent kernel.
   float recurrent_dropout = 0;
-  /// Whether the result is the output of all steps, or of the last one.
+  /// True if the result is the output of all steps, or of the last one.
   bool return_sequences = false;
-  /// Whether the states after the last step are outputs as well, after the result.
+  /// True if the states after the last step are outputs as well, after the result.
   bool return_state = false;
-  /// Whether to begin at the end; a sequence has the order of the steps that were made.
+  /// True if to begin at the end; a sequence has the order of the steps that were made.
   bool go_backwards = false;
-  /// Whether a batch begins with the states after the one before: see recurrent_layer.
+  /// True if a batch begins with the states after the one before: see recurrent_layer.
   bool stateful = false;
 
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
@@ -66888,7 +67074,7 @@ struct simple_rnn : recurrent_layer<layer<simple_rnn>, simple_rnn, 1> {
 /// Keras's keyword arguments of SimpleRNNCell.
 struct simple_rnn_cell_options {
   stagecraft::activation activation = tanh;  ///< the activation of new states
-  /// Whether there is a weight `bias`, which is added to the products.
+  /// True if there is a weight `bias`, which is added to the products.
   bool use_bias = true;
   /// The values that the kernel begins with.
   initializer kernel_initializer = initializers::glorot_uniform{};
@@ -69365,9 +69551,9 @@ struct memory_bytes {
 
 namespace stagecraft {
 
-/// What one device of one replica holds while it trains, or predicts, in bytes of float32 (accumulators may be halves).
-/// Offloaded data stand in remote memory, and have a copy on the device while a pass, or the weight update, works on
-/// them.
+/// The memory of one device of one replica while it trains, or predicts, in bytes of float32 (accumulators may be
+/// halves). Offloaded data stand in remote memory, and have a copy on the device while a pass, or the weight update,
+/// works on them.
 struct device_memory {
   plan::memory_bytes weights;                ///< the weights of the device's stages
   plan::memory_bytes optimizer_state;        ///< the slots of the optimizer
@@ -69474,7 +69660,7 @@ class device_memory_finder {
 
 namespace stagecraft {
 
-/// What a device holds while a model is trained; or predicts, with a description of an inference.
+/// The memory of a device while a model is trained; or predicts, with a description of an inference.
 ///
 ///     static_assert(sc::device_memory_of<two_stages, training, 0>.on_device() < 624 * 1024);
 template <Model M, auto Training, int Device, class Machine = detail::machine_without_limit>
@@ -69725,36 +69911,40 @@ namespace stagecraft::trainers {
 
 /// Reports E4141, here for the struct `early_stopping_options` of the callback `early_stopping`.
 template <class Options>
-inline constexpr diagnostic wrong_callback_options_problem = [] {
-  constexpr std::string_view type = type_name<Options>();
-  diagnostic problem;
-  problem.report(
-      4141, "the callback ", type.substr(0, type.rfind("_options")),
-      " is given something that it does not take, such as an option that it does not have, or one of another "
-      "type; its options, in this order: ",
-      Options::order);
-  return problem;
-}();
+struct wrong_callback_options {
+  static constexpr diagnostic problem = [] {
+    constexpr std::string_view type = type_name<Options>();
+    diagnostic problem;
+    problem.report(
+        4141, "the callback ", type.substr(0, type.rfind("_options")),
+        " is given something that it does not take, such as an option that it does not have, or one of another "
+        "type; its options, in this order: ",
+        Options::order);
+    return problem;
+  }();
+};
 
 /// Base of callbacks with the options `Options`, which lists their names in `order`. A callback takes its constructors
-/// (`using option_callback::option_callback`) after its own; they report E4141 and stand in.
+/// (`using option_callback::option_callback`) after its own; they report E4141. With GCC, one whose first argument is
+/// its options deletes that constructor itself: then it prints no error of its own of an option that it does not know.
+/// Clang would compute the text for each copy.
 template <class Options>
 class option_callback : public callback {
  protected:
   option_callback() = default;
 
  public:
-  template <class O = Options>
-  explicit option_callback(any_options) noexcept(report<wrong_callback_options_problem<O>>()) {}
-  template <class O = Options>
-  option_callback(any_argument, any_options) noexcept(report<wrong_callback_options_problem<O>>()) {}
-  template <class O = Options>
-  option_callback(any_argument, any_argument, any_options) noexcept(report<wrong_callback_options_problem<O>>()) {}
+  template <class O = Options, std::size_t Size>
+  option_callback(refusing<wrong_callback_options<O>>, any_options<Size>) {}
+  template <class O = Options, std::size_t Size>
+  option_callback(refusing<wrong_callback_options<O>>, any_argument, any_options<Size>) {}
 #if defined(__clang__)
-  // Clang takes a list with designators for this one alone. GCC 12 would take it for a conversion of the first argument
-  // of any constructor, such as the name of a file.
+  // Clang takes a list with designators for `...` alone. GCC 12 would take it for a conversion of the first argument of
+  // any constructor, such as the name of a file.
   template <class O = Options>
-  explicit option_callback(...) noexcept(report<wrong_callback_options_problem<O>>()) {}
+  option_callback(refusing<wrong_callback_options<O>>, ...) {}
+  template <class O = Options>
+  explicit option_callback(...) noexcept(report<wrong_callback_options<O>::problem>()) {}
 #endif
 };
 
@@ -70119,6 +70309,11 @@ struct early_stopping_options {
 class early_stopping : public trainers::option_callback<early_stopping_options> {
  public:
   using trainers::option_callback<early_stopping_options>::option_callback;  // E4141
+#ifndef __clang__
+  template <std::size_t Size,
+            class Error = trainers::refusal_of<trainers::wrong_callback_options<early_stopping_options>::problem>>
+  explicit early_stopping(trainers::any_options<Size>) = delete;
+#endif
   explicit early_stopping(early_stopping_options options = {}) : options_(std::move(options)) {
     std::string_view const monitor = options_.monitor;
     larger_is_better_ = options_.mode == monitor_mode::max ||
@@ -70692,6 +70887,11 @@ struct reduce_lr_on_plateau_options {
 class reduce_lr_on_plateau : public trainers::option_callback<reduce_lr_on_plateau_options> {
  public:
   using trainers::option_callback<reduce_lr_on_plateau_options>::option_callback;  // E4141
+#ifndef __clang__
+  template <std::size_t Size,
+            class Error = trainers::refusal_of<trainers::wrong_callback_options<reduce_lr_on_plateau_options>::problem>>
+  explicit reduce_lr_on_plateau(trainers::any_options<Size>) = delete;
+#endif
   explicit reduce_lr_on_plateau(reduce_lr_on_plateau_options options = {}) : options_(std::move(options)) {
     if (!(options_.factor < 1)) {
       stagecraft::detail::throw_data_error("E4015", "reduce_lr_on_plateau: expected a factor below 1, found %s",
@@ -72590,13 +72790,13 @@ class trace {
     });
     return all;
   }
-  /// How many events were recorded.
+  /// Number of recorded events.
   [[nodiscard]] std::size_t size() const noexcept {
     std::size_t count = 0;
     for (auto const& own : parts_) count += own->count;
     return count;
   }
-  /// How many events came when there was no room left.
+  /// Number of events that came when there was no room left.
   [[nodiscard]] std::size_t dropped() const noexcept {
     std::size_t count = 0;
     for (auto const& own : parts_) count += own->dropped;
@@ -72608,7 +72808,7 @@ class trace {
   }
 
  private:
-  /// In cache lines of its own, so that threads do not wait for each other's writes.
+  /// The part of one thread, in cache lines of its own, so that threads do not wait for each other's writes.
   struct alignas(64) part {
     explicit part(std::size_t capacity) : events(capacity) {}
 
@@ -72839,7 +73039,7 @@ class step_view {
 
   [[nodiscard]] int replica() const { return known_.replica; }
   [[nodiscard]] int step() const { return known_.step; }
-  /// Samples of the micro-batch; the rows behind them only fill it.
+  /// Number of samples of the micro-batch; the rows after them only fill it.
   [[nodiscard]] int valid_samples() const { return known_.valid_samples; }
   [[nodiscard]] bool training() const { return known_.training; }
   /// The weighted sum of the outputs' losses, what layers add, and the regularizers' penalties; 0 in `predict`.
@@ -72863,7 +73063,7 @@ class step_view {
   std::array<float const*, Session::end_count> scales_;
 };
 
-/// Where the first stage's infeed puts a micro-batch.
+/// The place where the first stage's infeed writes a micro-batch.
 template <class Session>
 class pipeline_feed {
  public:
@@ -72874,7 +73074,7 @@ class pipeline_feed {
 
   /// (batch, shape...) of an input.
   [[nodiscard]] float* input(int index) const { return inputs_[index]; }
-  /// Whether samples need not be copied: `lend` says where all of the only input's lie until the step is over.
+  /// True if samples need not be copied: `lend` says where all of the only input's lie until the step is over.
   [[nodiscard]] bool takes_loans() const { return lent_ != nullptr; }
   void lend(float const* samples) const { *lent_ = samples; }
   template <std::size_t Output>
@@ -72883,7 +73083,7 @@ class pipeline_feed {
   }
   /// The weight of each row of an output in the loss.
   [[nodiscard]] float* scale(std::size_t output) const { return scales_[output]; }
-  /// How many samples the micro-batch has, from the first row on.
+  /// Sets the number of samples of the micro-batch, which begin with the first row.
   void set_valid_samples(int count) const { samples_ = count; }
 
  private:
@@ -72893,7 +73093,8 @@ class pipeline_feed {
   float const** lent_;
 };
 
-/// What all passes of an execution share. Each thread has a copy, which it may look at when the execution is over.
+/// The state that all passes of an execution share. Each thread has a copy, which it may read when the execution is
+/// over.
 template <class Session>
 struct pipeline_execution {
   void const* feed = nullptr;
@@ -72908,9 +73109,9 @@ struct pipeline_execution {
   std::int64_t updates = 0;      ///< updates of the weights before this execution
   int accumulated = 0;           ///< micro-batches before this execution whose weight update is still to come
   float learning_rate = 0;
-  float const* shared_weights = nullptr;    ///< weights of all replicas together, where each holds a part
-  float* step_weights = nullptr;            ///< what steps read in place of the stored ones, if the policy says so
-  float* prepared_weights = nullptr;  ///< what the policy has made of them once
+  float const* shared_weights = nullptr;  ///< weights of all replicas together, where each holds a part
+  float* step_weights = nullptr;  ///< the weights that steps read in place of the stored ones, if the policy says so
+  float* prepared_weights = nullptr;  ///< the weights as the policy has prepared them once
   trace* record = nullptr;
 };
 
@@ -73560,7 +73761,10 @@ class replica_results {
         });
     };
     copy(true);
-    Session::sizes::processes::gather(bytes.data(), size, replicas);
+    if constexpr (Session::sizes::splits)
+      Session::sizes::processes::send(process_of_results<typename Session::sizes>(0), bytes.data(), bytes.size());
+    else
+      Session::sizes::processes::gather(bytes.data(), size, replicas);
     copy(false);
   }
 
@@ -74431,6 +74635,7 @@ class step_runner {
       results.begin_execution(steps);
       if constexpr (!is_asynchronous) callbacks_.on_batch_begin(Kind, first, none);
       execute(first, steps, results, look);
+      if constexpr (session_type::sizes::splits && Kind == run_kind::training) processes::collect(model_.session());
       if constexpr (!processes::is_alone && Kind != run_kind::prediction) results.gather();
       if constexpr (!is_asynchronous) {
         results.write(values);
@@ -74582,12 +74787,11 @@ class prediction {
   {
     using processes = typename Session::sizes::processes;
     for (std::size_t batch = 0; batch < places.size(); ++batch) {
-      auto const replica = static_cast<int>(batch) % Session::replicas;
-      processes::send(replica, Session::replicas, &places[batch], sizeof(place));
+      int const from = process_of_results<typename Session::sizes>(static_cast<int>(batch) % Session::replicas);
+      processes::send(from, &places[batch], sizeof(place));
       auto const [first, samples] = places[batch];
       [&]<std::size_t... Output>(std::index_sequence<Output...>) {
-        (processes::send(replica, Session::replicas,
-                         std::get<Output>(tensors_).data() + first * Session::output_shape(Output).size(),
+        (processes::send(from, std::get<Output>(tensors_).data() + first * Session::output_shape(Output).size(),
                          static_cast<std::size_t>(samples * Session::output_shape(Output).size()) * sizeof(float)),
          ...);
       }(indices{});
@@ -74707,10 +74911,11 @@ auto predict_batches(Trained& model, batch_loader<typename Trained::session_type
   predicted.run(nothing, none, [&](auto const& view, int step) {
     int const batch = step * replicas + view.replica();
     if (batch >= taken) return;
-    auto const first = order.first_sample(batch, batch_size);
+    // A process that has the last stage alone reads no samples, and sees all batches in their order.
+    auto const first = session::sizes::splits ? seen : order.first_sample(batch, batch_size);
     result.copy(view, first);
     if constexpr (!is_alone) places[std::size_t(batch)] = {first, view.valid_samples()};
-    if (batch == taken - 1) seen = first + view.valid_samples();
+    if (batch == taken - 1 || session::sizes::splits) seen = first + view.valid_samples();
   });
   if constexpr (!session::sizes::processes::is_alone) seen = result.gather(places);
   result.shorten(seen);
@@ -74759,7 +74964,7 @@ auto run_streamed_prediction(Trained& model, Data const& data, typename Data::pr
 
 namespace stagecraft::engine {
 
-/// How the elements of a weight are divided for sums over them: into blocks, which no shard of a replica cuts. So sums
+/// The blocks into which the elements of a weight are divided for sums. No shard of a replica cuts a block, so sums
 /// depend neither on threads nor on whether replicas share the work.
 struct norm_blocks {
   static constexpr std::int64_t floats = 2048;
@@ -74799,8 +75004,7 @@ struct norm_memory {
   of_weights norms{};                     ///< what the optimizer reads
 };
 
-/// Where one replica keeps what its losses are multiplied by: each of its devices the same, and nothing if that does
-/// not change.
+/// The factors of one replica's losses, one for each device, all equal; empty if the factor does not change.
 template <bool IsDynamic>
 struct loss_scale_memory {
   loss_scale_memory(int devices, float initial)
@@ -74850,23 +75054,42 @@ struct pipeline_sizes : session_shape<typename Job::described> {
     else
       return processes::first_replica(Replicas);
   }
+  /// Whether the devices of a replica may be in several processes, and which of them a device is in.
+  static constexpr bool splits = processes::most > Replicas;
+  [[nodiscard]] static int process_of(int device)
+    requires(splits)
+  {
+    return processes::process_of(device, devices);
+  }
+  [[nodiscard]] static constexpr bool is_here([[maybe_unused]] int device) {
+    if constexpr (splits)
+      return process_of(device) == processes::number();
+    else
+      return true;
+  }
   static constexpr long long all_targets = shape::has_losses ? shape::target_offset(shape::end_count) : 0;
   static constexpr long long all_scales = shape::has_losses ? shape::scale_offset(shape::end_count) : 0;
-  /// What most memory is planned for: training, if it is said how weights are updated.
+  /// The mode that memory is planned for: training, if the description says how weights are updated.
   static constexpr execution_mode main_mode = detail::main_mode<Job>;
   static constexpr bool trains = main_mode == execution_mode::training;
   static constexpr int stages = table<main_mode>().stages();
   static constexpr int passes = table<main_mode>().passes();
   static constexpr int devices = table<main_mode>().devices();
+  static constexpr int device_of_losses = table<main_mode>().device_of_stage(stages - 1);
+  [[nodiscard]] static constexpr int device_of_weight(std::size_t parameter) {
+    auto const& graph = Job::graph;
+    int const call = graph.layer(graph.layer_of_parameter(static_cast<int>(parameter))).first_call;
+    return table<main_mode>().device_of_stage(stage_of_graph_call<model>(call));
+  }
   /// Threads that work on one device: at most; and all of them.
   static constexpr int threads_of_device = detail::threads_of_device<Job>;
-  static constexpr int workers = std::min(machine::threads, replicas / processes::most * devices);
+  static constexpr int workers = std::min(machine::threads, splits ? 1 : replicas / processes::most * devices);
   static constexpr int threads = threads_of_device > 1 ? machine::threads : workers;
-  /// How many of them work on the devices of a worker.
+  /// Number of threads that work on the devices of a worker.
   [[nodiscard]] static constexpr int threads_of_worker(int worker) {
     return threads * (worker + 1) / workers - threads * worker / workers;
   }
-  /// Whether tensors lie where the plan of the whole model says.
+  /// True if tensors lie where the plan of the whole model says.
   static constexpr bool is_whole = detail::is_whole<model, machine>;
   /// Floats of gradients, and of the optimizer's numbers of each weight: none without training.
   static constexpr long long gradient_floats = [] {
@@ -74894,7 +75117,7 @@ struct pipeline_sizes : session_shape<typename Job::described> {
     else
       return 0;
   }();
-  /// How the factor of the losses changes; growth_steps 0: not at all.
+  /// The rule by which the factor of the losses changes; growth_steps 0: it does not.
   static constexpr loss_scale_rule loss_scale = [] {
     if constexpr (trains)
       return loss_scale_rule_of(Job::training.optimizer);
@@ -75002,7 +75225,9 @@ struct pipeline_memory {
         norms(Sizes::norm_blocks_of_weights()),
         loss_scales(Sizes::devices, Sizes::loss_scale.initial_scale) {
     [&]<std::size_t... Device>(std::index_sequence<Device...>) {
-      ((blocks[Device] = aligned_block(Sizes::template block_floats<static_cast<int>(Device)>())), ...);
+      ((blocks[Device] = aligned_block(
+            Sizes::is_here(static_cast<int>(Device)) ? Sizes::template block_floats<static_cast<int>(Device)>() : 0)),
+       ...);
     }(std::make_index_sequence<Sizes::devices>{});
     [&]<std::size_t... Stage>(std::index_sequence<Stage...>) {
       ((remote[Stage] = aligned_block(Sizes::template remote_floats<static_cast<int>(Stage)>)), ...);
@@ -75013,8 +75238,8 @@ struct pipeline_memory {
     }
   }
 
-  /// Where steps read samples: where they are, or in `copy`, if they are none (null) or lie where steps write, such as
-  /// a prediction that a program gives back to the model.
+  /// Sets where steps read samples: at `lent`, or in `copy` if `lent` is null or lies where steps write, as a
+  /// prediction does that a program passes to the model.
   void place_samples(float const* lent, float* copy, long long floats) {
     if (lent != nullptr && blocks[0].holds(lent)) {
       std::memmove(copy, lent, static_cast<std::size_t>(floats) * sizeof(float));
@@ -75041,7 +75266,7 @@ struct pipeline_memory {
 
   int replica;
   aligned_block weights, gradients, halves, state;
-  /// What a pass works on where these stand in remote memory.
+  /// Copies that a pass works on while the originals stand in remote memory.
   aligned_block local_weights, local_gradients, local_halves, local_state;
   aligned_block targets, scales;  ///< rings
   // Their sizes are known: arrays cost compilers less than vectors.
@@ -75089,7 +75314,7 @@ class pass_weights {
   static constexpr auto const& pass = pass_on<typename Plan::job, Pass>;
   using parameters = std::make_index_sequence<Plan::weights.count>;
 
-  /// Whether a layer of this stage has a weight.
+  /// True if a layer of this stage has a weight.
   [[nodiscard]] static constexpr bool uses_weight(std::size_t parameter) {
     for (auto const& step : pass.steps)
       if (graph.layer_of(step.call).has_parameter(static_cast<int>(parameter))) return true;
@@ -75097,7 +75322,7 @@ class pass_weights {
   }
 
  public:
-  /// Whether backward steps add to accumulators that the engine makes ready.
+  /// True if backward steps add to accumulators that the engine makes ready.
   static constexpr bool begins_gradients = [] {
     bool any = false;
     for (auto const& step : pass.steps) any = any || (step.backward && graph.layer_of(step.call).parameter_count > 0);
@@ -75123,7 +75348,7 @@ class pass_weights {
       [[maybe_unused]] int const done[]{0, (fetch_weight<Parameter>(shared_weights, own, memory), 0)...};
     }(parameters{});
   }
-  /// Whether forward steps change weights: moving means and the like, and what is kept between batches.
+  /// True if forward steps change weights: moving means and the like, and what is kept between batches.
   static constexpr bool has_state = [] {
     bool any = false;
     for (std::size_t i = 0; i < Plan::weights.count; ++i)
@@ -75131,7 +75356,7 @@ class pass_weights {
             ((Plan::trains ? graph.parameters[i].is_state() : graph.parameters[i].between_batches) && uses_weight(i));
     return any;
   }();
-  /// These.
+  /// Copies the states that forward steps have changed to the stored weights.
   static void store_state(memory_type& own) {
     [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
       [[maybe_unused]] int const done[]{0, (store_state_of<Parameter>(own), 0)...};
@@ -75215,7 +75440,7 @@ class pipeline_pass {
   using end_indices = std::make_index_sequence<Session::end_count>;
 
  public:
-  /// Whether it need not wait for another pass.
+  /// True if every pass that this one waits for has finished `micro_batch`.
   static bool is_ready(memory_type const& own, std::int64_t micro_batch) {
     for (auto const& wait : pass.waits)
       if (own.done[wait.pass].value() < micro_batch + 1 - wait.lag) return false;
@@ -75229,7 +75454,7 @@ class pipeline_pass {
     pass_recorder const record(all.record, what);
     auto& samples = own.samples[micro_batch % sizes::template samples_alive<Mode>];
     std::int64_t begin = 0;
-    if constexpr (waits || Pass == 0 || pass.fetches.size() > 0 || sizes::fetches_weights ||
+    if constexpr (waits || sizes::splits || Pass == 0 || pass.fetches.size() > 0 || sizes::fetches_weights ||
                   (backward && sizes::fetches_gradients)) {
       if (!team::alone(memory, [&] { return begin_pass(all, own, memory, samples, record, begin); })) return false;
     } else if (self.leads()) {
@@ -75254,7 +75479,7 @@ class pipeline_pass {
     return true;
   }
 
-  /// Whether `call` can run this pass: forward steps on floats, on one thread, of weights that lie where they are.
+  /// True if `call` can run this pass: forward steps on floats, on one thread, of weights that lie where they are.
   static constexpr bool runs_alone = sizes::is_whole && !trains && plan::threads == 1 && !is_half(plan::stored) &&
                                      Session::input_count() == 1 && Session::output_count == 1 &&
                                      !sizes::fetches_weights && !sizes::keeps_copies;
@@ -75276,7 +75501,7 @@ class pipeline_pass {
                          1LL * Session::batch * graph.call(Session::outputs[0]).shape.size()>(prediction<0>(memory), y);
   }
 
-  /// What the steps of this pass need, one at a time.
+  /// The workspace that the steps of this pass need, one after the other.
   static constexpr workspace_size workspace_floats() {
     return [&]<std::size_t... Step>(std::index_sequence<Step...>) {
       workspace_size largest;
@@ -75287,9 +75512,10 @@ class pipeline_pass {
   }
 
  private:
-  /// On the first thread, before the steps: what they need is there. False if another device has failed.
+  /// Waits, on the first thread, until the inputs of the steps are there. False if another device has failed.
   static bool begin_pass(execution const& all, memory_type& own, pass_memory& memory, std::atomic<int>& samples,
                          pass_recorder const& record, std::int64_t& begin) {
+    if constexpr (sizes::splits) sizes::processes::template messages<sizes, Mode, Pass>::await(own, memory.micro_batch);
     if constexpr (waits)
       if (all.team != nullptr)
         for (auto const& wait : pass.waits)
@@ -75314,17 +75540,20 @@ class pipeline_pass {
     return true;
   }
 
-  /// On the first thread, behind the steps: what others wait for.
+  /// Hands on, on the first thread, what others wait for, after the steps.
   static void end_pass(execution const& all, memory_type& own, pass_memory const& memory, pass_recorder const& record,
                        std::int64_t begin) {
     if constexpr (is_last_forward) {
       finish_forward(all, own, memory);
       begin = record.add(pass_kind::outfeed, begin);
     }
-    for (auto const& transfer : pass.transfers)
+    for (auto const& transfer : pass.transfers) {
+      if (transfer.device >= 0 && !sizes::is_here(transfer.device)) continue;
       copy(memory.block, transfer.from,
            transfer.device < 0 ? own.remote[stage].data() : own.blocks[transfer.device].data(), transfer.to,
            transfer.floats, memory.micro_batch);
+    }
+    if constexpr (sizes::splits) sizes::processes::template messages<sizes, Mode, Pass>::send(own, memory.micro_batch);
     if constexpr (pass.transfers.size() > 0) record.add(pass_kind::send, begin);
     if constexpr (sizes::fetches_weights && !backward && weights::has_state) weights::store_state(own);
     if constexpr (backward && sizes::fetches_gradients) weights::template move_gradients<false>(own);
@@ -75427,7 +75656,7 @@ class pipeline_pass {
   template <std::size_t First, std::size_t Last>
   static bool run_steps(pass_memory const& memory) {
     static constexpr auto steps = step_table(std::make_index_sequence<pass.steps.size()>{});
-    std::size_t added = 0;  // what is added to gradients stands before backward steps, or behind them
+    std::size_t added = 0;  // additions to gradients done so far; they precede or follow backward steps
     auto const add_before = [&](int step) {
       for (; added < pass.additions.size() && pass.additions[added].step <= step; ++added) {
         auto const& addition = pass.additions[added];
@@ -75572,12 +75801,12 @@ class update_norms {
 
   /// Rounds of all weights.
   static constexpr int rounds = detail::norms_of<Plan::training.optimizer>.rounds;
-  /// Whether other devices' sums are needed for a round's norms: those of other shards, or of all weights.
+  /// True if other devices' sums are needed for a round's norms: those of other shards, or of all weights.
   template <int Round>
   static constexpr bool waits = shards || (Round == 0 && detail::norms_of<Plan::training.optimizer>.has_global());
 
-  /// What the update of a weight finds: its norms, and what follows from the factor of the losses. Only where no thread
-  /// comes late.
+  /// Reads the numbers of a weight's update: its norms, and those that follow from the factor of the losses. It is
+  /// called only where no thread comes late.
   template <std::size_t Parameter>
   static pass_memory memory_of(memory_type const& own, pass_memory memory, [[maybe_unused]] int device) {
     if constexpr (rounds > 0) memory.norms = own.norms.norms[Parameter].data();
@@ -75585,7 +75814,7 @@ class update_norms {
     return memory;
   }
 
-  /// What decides on the factor of the losses, a sum over all weights, after the first round.
+  /// The sum over all weights, after the first round, that decides on the factor of the losses.
   template <class Replicas>
   static double sum_for_loss_scale(Replicas const& all, memory_type const& own) {
     int const number = number_among_global(detail::norms_of<Plan::training.optimizer>,
@@ -75641,8 +75870,8 @@ class update_norms {
     for_each_norm<Parameter, Round>([&](std::size_t norm) {
       double sum = 0;
       if (norms_of<Parameter>.norms[norm].is_global) {
-        // Which of each weight's norms is that of all weights: their numbers differ with what a weight is excluded
-        // from.
+        // The number of the norm of all weights among each weight's norms. It differs with the norms that a weight is
+        // excluded from.
         int const number = number_among_global(norms_of<Parameter>, static_cast<int>(norm));
         for (std::size_t weight = 0; weight < Plan::weights.count; ++weight)
           sum += sum_of_shards(all, own, weight, global_norm(weight, number));
@@ -75705,7 +75934,7 @@ class update_norms {
 
 namespace stagecraft::engine {
 
-/// Where a weight update is carried out, and which one it is. `Replicas`: memories of all.
+/// The place of a weight update and its number. `Replicas`: the memories of all replicas.
 template <class Replicas>
 struct update_place {
   Replicas const& all;
@@ -75737,7 +75966,7 @@ class pipeline_update {
   using all_replicas = std::array<memory_type*, static_cast<std::size_t>(replicas)>;
   using job = update_place<all_replicas>;
 
-  /// Whether backward steps leave anything to do.
+  /// True if backward steps leave anything to do.
   [[nodiscard]] static constexpr bool has_work() {
     return []<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
       return (have_constraints<Plan> || ... || is_updated<Parameter>());
@@ -75845,8 +76074,8 @@ class pipeline_update {
     }
   }
 
-  /// What becomes of the device's weights behind their updates, which all replicas have done. Weights that the replicas
-  /// share stand with the first one.
+  /// Applies constraints to the device's weights after their updates, which all replicas have done. Weights that the
+  /// replicas share stand with the first one.
   static bool constrain(job const& what, device_thread const& self) {
     if (Sizes::shards_weights && what.replica > 0) return true;
     auto memory = memory_of(what, self);
@@ -75859,7 +76088,7 @@ class pipeline_update {
     });
   }
 
-  /// What losses are multiplied by from now on, if that changes: every device says so for itself.
+  /// Finds the factor that losses are multiplied by from now on, if it changes. Every device does this for itself.
   static bool advance_loss_scale(job const& what, device_thread const& self) {
     if constexpr (Sizes::scales_losses)
       return team::alone(memory_of(what, self), [&] { scale_of(what).advance(Sizes::loss_scale, gradients); });
@@ -75918,14 +76147,15 @@ class pipeline_update {
   {
     return what.own().loss_scales.of_device[what.device];
   }
-  /// Whether weights change.
+  /// True if weights change.
   static bool is_carried_out([[maybe_unused]] job const& what) {
     if constexpr (Sizes::scales_losses)
       return scale_of(what).is_finite;
     else
       return true;
   }
-  /// Where the optimizer's state of a range of a weight's elements lies; of a shard, from where that begins.
+  /// The place of the optimizer's state of a range of a weight's elements; offsets of a shard begin where the shard
+  /// does.
   template <std::size_t Parameter>
   static optimizer_state state_of(job const& what, [[maybe_unused]] range const& elements) {
     if constexpr (slots == 0) return {};
@@ -75950,12 +76180,7 @@ class pipeline_update {
   static constexpr int call_of(std::size_t parameter) {
     return Plan::graph.layer(Plan::graph.layer_of_parameter(static_cast<int>(parameter))).first_call;
   }
-  /// Its device.
-  static constexpr int device_of(std::size_t parameter) {
-    int const stage = stage_of_graph_call<typename Plan::model>(call_of(parameter));
-    return Sizes::template table<Sizes::main_mode>().device_of_stage(stage);
-  }
-  /// How many numbers the weights have that are trained, or whose gradients decide on what losses are multiplied by.
+  /// Number of elements of the weights that are trained, or whose gradients decide on the factor of the losses.
   static constexpr std::int64_t gradients = []<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
     return (std::int64_t{0} + ... +
             (facts<Parameter>::is_trained &&
@@ -75963,7 +76188,7 @@ class pipeline_update {
                  ? std::int64_t{Plan::graph.parameters[Parameter].shape.size()}
                  : 0));
   }(parameters{});
-  /// Whether the policy is asked for it behind the backward steps.
+  /// True if the policy is asked for the update after the backward steps.
   template <std::size_t Parameter>
   static constexpr bool is_updated() {
     return facts<Parameter>::is_trained && !(policy::joins_passes && facts<Parameter>::is_joined);
@@ -75979,7 +76204,7 @@ class pipeline_update {
   template <std::size_t Parameter, bool Updated, class Each>
   static void visit(int device, Each const& each) {
     if constexpr (Updated ? is_updated<Parameter>() : facts<Parameter>::is_trained) {
-      constexpr int owner = device_of(Parameter);
+      constexpr int owner = Sizes::device_of_weight(Parameter);
       if (owner == device) each.template operator()<Parameter>();
     }
   }
@@ -76025,7 +76250,7 @@ class pipeline_update {
   static void find_penalty(job const& what, float* workspace) {
     constexpr auto const& info = Plan::graph.parameters[Parameter];
     if constexpr (!info.regularizer.empty()) {
-      constexpr int owner = device_of(Parameter);
+      constexpr int owner = Sizes::device_of_weight(Parameter);
       auto const& holder = Sizes::shards_weights && info.trainable ? *what.all[0] : what.own();
       if (owner == what.device)
         what.own().penalties[Parameter] = policy::template penalty<Plan, Parameter>(holder.weights.data(), workspace);
@@ -76043,7 +76268,7 @@ namespace stagecraft::engine {
 template <class Session>
 class gradient_run;
 
-/// What has been finished of an execution.
+/// Counts of the finished work of an execution.
 struct execution_counts {
   std::int64_t updates = 0;
   std::int64_t micro_batches = 0;  ///< micro-batches of training of each replica
@@ -76101,11 +76326,14 @@ class pipeline_run {
   template <class OfRound>
   bool run_rounds(int round, device_thread const& self, OfRound const& passes_of) const {
     bool knows_penalties = false;
+    if constexpr (sizes::splits) sizes::processes::begin_messages();
     for (int first = 0; first < steps_; first += round) {
       if constexpr (has_penalties)
         if (all_.has_targets && !knows_penalties && !find_penalties(self)) return false;
       knows_penalties = true;
       if (!passes_of(first)) return false;
+      if constexpr (sizes::splits)
+        sizes::processes::template messages<sizes, Mode, 0>::end_round(*(*memories_)[0], first + round);
       if constexpr (trains) {
         bool const updates = (all_.accumulated + first + round) % accumulation_steps == 0;
         if (updates && !run_update(self, first + round)) return false;
@@ -76178,7 +76406,7 @@ class pipeline_run {
     }
   }
 
-  /// Queues behind `feed` and `results` may stop a replica until others have come as far: those calls keep to slots.
+  /// Queues that `feed` and `results` use may stop a replica until others have come as far: those calls keep to slots.
   static bool may_overtake(timetable const& table, int pass) {
     return replicas == 1 || (pass != table.forward_pass(0) && pass != table.forward_pass(table.stages() - 1));
   }
@@ -76196,7 +76424,7 @@ class pipeline_run {
       if (!each(update::sum_calls)) return false;
     if constexpr (replicas > 1)
       if (!synchronize(self) || !each(update::reduce) || !synchronize(self)) return false;
-    if constexpr (!is_alone)
+    if constexpr (!is_alone && !sizes::splits)
       if (!exchange(self) || !synchronize(self)) return false;
     // A shard of a weight is no weight: its functions wait for all.
     if constexpr (have_penalty_gradients<typename Session::first_plan>)
@@ -76225,7 +76453,7 @@ class pipeline_run {
     return device_threads<sizes::threads_of_device>::alone({{}, {}, {}, {.member = self.member}},
                                                            [this] { update::exchange(*memories_); });
   }
-  /// What the norms of this and later rounds need.
+  /// Finds the sums that the norms of this round and of later ones need.
   template <int Round, class EachDevice>
   bool find_norms([[maybe_unused]] EachDevice const& each, [[maybe_unused]] device_thread const& self) const {
     if constexpr (Round < update::norm_rounds) {
@@ -76262,9 +76490,9 @@ class pipeline_run {
                                                              [this] { return all_.team->synchronize(); });
   }
 
-  /// each(replica, device) for the devices of a thread, until it gives false: all of some replicas, or some of one. A
-  /// thread with parts of two replicas could wait in one's `feed` or `results` for the other, which waits for it.
-  /// Replicas are numbered within the process.
+  /// Calls each(replica, device) for the devices of a thread, until it returns false: all of some replicas, or some of
+  /// one. A thread with parts of two replicas could wait in one's `feed` or `results` for the other, which waits for
+  /// it. Replicas are numbered within the process.
   template <class Each>
   static bool for_each_device(int worker, Each const& each) {
     auto const here = sizes::replicas_here();
@@ -76277,7 +76505,7 @@ class pipeline_run {
     if (workers <= here) {
       for (int replica = worker * here / workers; replica < (worker + 1) * here / workers; ++replica)
         for (int device = 0; device < devices; ++device)
-          if (!goes_on(replica, device)) return false;
+          if (sizes::is_here(device) && !goes_on(replica, device)) return false;
     } else {
       int replica = 0;
       while ((replica + 1) * workers / here <= worker) ++replica;
@@ -76449,7 +76677,7 @@ class session : public session_shape<typename Job::described> {
 
   [[nodiscard]] float learning_rate() const { return learning_rate_; }
   void set_learning_rate(float rate) { learning_rate_ = rate; }
-  /// By what losses are multiplied before gradients are found.
+  /// The factor that losses are multiplied by before gradients are found.
   [[nodiscard]] float loss_scale() const
     requires(sizes::trains)
   {
@@ -76506,7 +76734,7 @@ class session : public session_shape<typename Job::described> {
     });
   }
 
-  /// How far training has come. What is set forgets micro-batches whose weights have not been updated yet.
+  /// The progress of training. Setting it drops micro-batches whose gradients have not updated the weights yet.
   [[nodiscard]] training_progress progress() const {
     training_progress result{.seed = seed_, .steps = steps_, .updates = updates_, .learning_rate = learning_rate_};
     if constexpr (sizes::scales_losses) {
@@ -76528,7 +76756,7 @@ class session : public session_shape<typename Job::described> {
     begin_accumulation();
   }
 
-  /// What the emulated IPUs of a replica have done.
+  /// Counts of the work that the emulated IPUs of a replica have done.
   [[nodiscard]] auto const& counted(int replica = 0) const
     requires requires(memory_type const& own) { own.of_policy.counted; }
   {
@@ -76542,13 +76770,13 @@ class session : public session_shape<typename Job::described> {
     return *replicas_[replica]->of_policy.devices[device];
   }
 
-  /// From now on, what each thread does is recorded there; null: no more.
+  /// Records the work of each thread in `to` from now on; null ends that.
   void record(trace* to) {
     trace_ = to;
     if (to != nullptr) to->reserve(workers);
   }
 
-  /// What a step needs.
+  /// The workspace of a step.
   static constexpr workspace_size workspace = [] {
     workspace_size largest;
     auto const add = [&]<execution_mode Mode, std::size_t... Pass>(std::index_sequence<Pass...>) {
@@ -76558,9 +76786,9 @@ class session : public session_shape<typename Job::described> {
     add.template operator()<execution_mode::inference>(std::make_index_sequence<std::size_t{sizes::stages}>{});
     return largest;
   }();
-  /// From the workspace of a thread to that of the next one.
+  /// Distance from the workspace of a thread to that of the next one, in floats.
   static constexpr long long own_workspace_floats = (workspace.own + 15) / 16 * 16;
-  /// What the threads of a device have for a step.
+  /// The workspace that the threads of a device have for a step, in floats.
   static constexpr long long workspace_floats = [] {
     long long const floats = workspace.all + (sizes::threads_of_device - 1) * own_workspace_floats;
     if constexpr (shape_type::has_losses)
@@ -76568,7 +76796,7 @@ class session : public session_shape<typename Job::described> {
     else
       return floats;
   }();
-  /// What each device has for a step's tensors as floats, where they are stored in 16 bits.
+  /// Floats that each device has for a step's tensors where they are stored in 16 bits.
   static constexpr long long widened_floats = policy::template widened_floats<first_plan>();
 
  private:
@@ -76668,7 +76896,7 @@ class session : public session_shape<typename Job::described> {
   pass_memory alone_;  // of `call(x, y)`
   bool weights_changed_ = true;
   trace* trace_ = nullptr;
-  // At the end: they stop before what late threads look at is gone.
+  // The team is the last member: its threads stop before the members that late threads read are gone.
   struct no_team {};
   [[no_unique_address]] std::conditional_t<(workers > 1), owned<thread_team>, no_team> team_;
   device_threads<sizes::threads_of_device> teams_[workers];
@@ -76688,32 +76916,37 @@ namespace stagecraft::trainers {
 
 /// Reports E4084 for options that do not exist.
 template <class Options>
-inline constexpr diagnostic wrong_run_options_problem = [] {
-  constexpr std::string_view function = std::is_same_v<Options, fit_options>        ? "fit"
-                                        : std::is_same_v<Options, evaluate_options> ? "evaluate"
-                                                                                    : "predict";
-  diagnostic problem;
-  problem.report(4084, function, " is given an option that it does not have, or one of another type; its options, in ",
-                 "this order: ", Options::order,
-                 std::is_same_v<Options, predict_options> ? "; a dataset has no batch_size among them" : "");
-  return problem;
-}();
+struct wrong_run_options {
+  static constexpr diagnostic problem = [] {
+    constexpr std::string_view function = std::is_same_v<Options, fit_options>        ? "fit"
+                                          : std::is_same_v<Options, evaluate_options> ? "evaluate"
+                                                                                      : "predict";
+    diagnostic problem;
+    problem.report(4084, function,
+                   " is given an option that it does not have, or one of another type; its options, in ",
+                   "this order: ", Options::order,
+                   std::is_same_v<Options, predict_options> ? "; a dataset has no batch_size among them" : "");
+    return problem;
+  }();
+};
 
 /// Reports E4140 for `Function`, fit or evaluate. The options for datasets are in a header that this one does not
 /// include.
 template <fixed_name Function>
-inline constexpr diagnostic wrong_streamed_options_problem = [] {
-  bool const fits = Function == "fit";
-  diagnostic problem;
-  problem.report(4140, Function.view(),
-                 " is given a dataset with an option that it does not have there, or arrays without labels; its "
-                 "options for a dataset, in this order: ",
-                 fits ? "epochs, verbose, callbacks, validation_data, class_weight, initial_epoch, steps_per_epoch, "
-                        "validation_steps, validation_freq, drop_remainder"
-                      : "verbose, steps, callbacks",
-                 "; the dataset's own batch(n) says the batch size");
-  return problem;
-}();
+struct wrong_streamed_options {
+  static constexpr diagnostic problem = [] {
+    bool const fits = Function == "fit";
+    diagnostic problem;
+    problem.report(4140, Function.view(),
+                   " is given a dataset with an option that it does not have there, or arrays without labels; its "
+                   "options for a dataset, in this order: ",
+                   fits ? "epochs, verbose, callbacks, validation_data, class_weight, initial_epoch, steps_per_epoch, "
+                          "validation_steps, validation_freq, drop_remainder"
+                        : "verbose, steps, callbacks",
+                   "; the dataset's own batch(n) says the batch size");
+    return problem;
+  }();
+};
 
 /// Reports E4030 for a layer without a `call` that brings no loops to run it.
 constexpr void check_loops(tracing::graph_view const& graph, diagnostic& problem) {
@@ -77969,13 +78202,15 @@ namespace stagecraft::trainers {
 
 /// Reports E4095 for a function that a predictor cannot have, since it needs a loss.
 template <fixed_name Function>
-inline constexpr diagnostic no_loss_problem = [] {
-  diagnostic problem;
-  problem.report(4095, Function,
-                 " is called on a predictor, which has neither a loss nor an optimizer; name a trainer ",
-                 "of the model, and give the predictor its weights: predictor.set_weights(trainer.get_weights())");
-  return problem;
-}();
+struct no_loss {
+  static constexpr diagnostic problem = [] {
+    diagnostic problem;
+    problem.report(4095, Function,
+                   " is called on a predictor, which has neither a loss nor an optimizer; name a trainer ",
+                   "of the model, and give the predictor its weights: predictor.set_weights(trainer.get_weights())");
+    return problem;
+  }();
+};
 
 /// Reports E4151 for a model whose call is more than the steps of one thread from one input to one output.
 template <class Session>
@@ -78039,6 +78274,9 @@ class model_predictor : trained_model<session_of_run<M, Settings::value, Machine
   [[nodiscard]] auto weight() {
     return view_weight<typename traced_model<M>::type, Name>(std::as_const(this->session()));
   }
+
+  /// Prints the table of the model's layers: `sc::summary<model>(options)`. Definition: tf.keras.Model.summary.
+  void summary(summary_options const& options = {}) const { stagecraft::summary<M>(options); }
 
   /// The model's outputs for all samples, in their order: a tensor (samples, shape...), or a std::tuple of tensors if
   /// there are several outputs. Allocates the result. `steps_per_execution` steps are run at once, the last execution
@@ -78120,31 +78358,30 @@ class model_predictor : trained_model<session_of_run<M, Settings::value, Machine
   }
 
   /// Options that do not exist are E4084.
-  template <class Options = predict_options>
-  auto predict(any_argument, any_options) noexcept(report<wrong_run_options_problem<Options>>()) {
+  template <class Options = predict_options, std::size_t Size>
+  auto predict(refusing<wrong_run_options<Options>>, any_options<Size>) {
     return predict(sample_set{});
   }
   template <class Options = predict_options>
-  auto predict(any_argument, ...) noexcept(report<wrong_run_options_problem<Options>>()) {
+  auto predict(refusing<wrong_run_options<Options>>, ...) {
     return predict(sample_set{});
   }
 
   // These need a loss: E4095.
   template <fixed_name Function = "fit">
-  std::array<double, 2> fit(any_argument, any_argument, ...) noexcept(report<no_loss_problem<Function>>()) {
+  std::array<double, 2> fit(refusing<no_loss<Function>>, any_argument, ...) {
     return {};
   }
-  template <fixed_name Function = "fit">
-  std::array<double, 2> fit(any_argument, any_argument, any_options) noexcept(report<no_loss_problem<Function>>()) {
-    return {};
-  }
-  template <fixed_name Function = "evaluate">
-  std::array<double, 2> evaluate(any_argument, any_argument, ...) noexcept(report<no_loss_problem<Function>>()) {
+  template <fixed_name Function = "fit", std::size_t Size>
+  std::array<double, 2> fit(refusing<no_loss<Function>>, any_argument, any_options<Size>) {
     return {};
   }
   template <fixed_name Function = "evaluate">
-  std::array<double, 2> evaluate(any_argument, any_argument,
-                                 any_options) noexcept(report<no_loss_problem<Function>>()) {
+  std::array<double, 2> evaluate(refusing<no_loss<Function>>, any_argument, ...) {
+    return {};
+  }
+  template <fixed_name Function = "evaluate", std::size_t Size>
+  std::array<double, 2> evaluate(refusing<no_loss<Function>>, any_argument, any_options<Size>) {
     return {};
   }
 };
@@ -78429,6 +78666,9 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
     return run_streamed_prediction<base>(*this, dataset, options);
   }
 
+  /// Prints the table of the model's layers: `sc::summary<model>(options)`. Definition: tf.keras.Model.summary.
+  void summary(summary_options const& options = {}) const { stagecraft::summary<M>(options); }
+
   /// The outputs for at most `batch_size` samples, computed immediately: Keras's `model(x)`. The stages of a pipelined
   /// model follow each other, whatever its schedule. The result is an xtensor adaptor of the model's own memory, or a
   /// std::tuple of them, valid until the model runs again. Definition: tf.keras.Model.__call__.
@@ -78437,46 +78677,46 @@ class model_trainer : public trained_model<session_of_run<M, Settings::value, Ma
     return call_model(this->session(), x);
   }
 
-  // `noexcept` reports where a call is found, which GCC does before its own error.
+  // The first argument reports, so that no compiler comes to the list, of which it would have an error of its own.
   /// Options that do not exist are E4084, those of a dataset E4140.
-  template <class Options = fit_options>
-  training_history fit(any_argument, any_argument, any_options) noexcept(report<wrong_run_options_problem<Options>>()) {
+  template <class Options = fit_options, std::size_t Size>
+  training_history fit(refusing<wrong_run_options<Options>>, any_argument, any_options<Size>) {
     return {};
   }
   template <class Options = fit_options>
-  training_history fit(any_argument, any_argument, ...) noexcept(report<wrong_run_options_problem<Options>>()) {
+  training_history fit(refusing<wrong_run_options<Options>>, any_argument, ...) {
+    return {};
+  }
+  template <class Options = evaluate_options, std::size_t Size>
+  evaluation evaluate(refusing<wrong_run_options<Options>>, any_argument, any_options<Size>) {
     return {};
   }
   template <class Options = evaluate_options>
-  evaluation evaluate(any_argument, any_argument, any_options) noexcept(report<wrong_run_options_problem<Options>>()) {
+  evaluation evaluate(refusing<wrong_run_options<Options>>, any_argument, ...) {
     return {};
   }
-  template <class Options = evaluate_options>
-  evaluation evaluate(any_argument, any_argument, ...) noexcept(report<wrong_run_options_problem<Options>>()) {
-    return {};
-  }
-  template <fixed_name F = "fit">
-  training_history fit(any_argument, any_options) noexcept(report<wrong_streamed_options_problem<F>>()) {
+  template <fixed_name F = "fit", std::size_t Size>
+  training_history fit(refusing<wrong_streamed_options<F>>, any_options<Size>) {
     return {};
   }
   template <fixed_name F = "fit">
-  training_history fit(any_argument, ...) noexcept(report<wrong_streamed_options_problem<F>>()) {
+  training_history fit(refusing<wrong_streamed_options<F>>, ...) {
+    return {};
+  }
+  template <fixed_name F = "evaluate", std::size_t Size>
+  evaluation evaluate(refusing<wrong_streamed_options<F>>, any_options<Size>) {
     return {};
   }
   template <fixed_name F = "evaluate">
-  evaluation evaluate(any_argument, any_options) noexcept(report<wrong_streamed_options_problem<F>>()) {
+  evaluation evaluate(refusing<wrong_streamed_options<F>>, ...) {
     return {};
   }
-  template <fixed_name F = "evaluate">
-  evaluation evaluate(any_argument, ...) noexcept(report<wrong_streamed_options_problem<F>>()) {
-    return {};
-  }
-  template <class Options = predict_options>
-  auto predict(any_argument, any_options) noexcept(report<wrong_run_options_problem<Options>>()) {
+  template <class Options = predict_options, std::size_t Size>
+  auto predict(refusing<wrong_run_options<Options>>, any_options<Size>) {
     return predict(sample_set{});
   }
   template <class Options = predict_options>
-  auto predict(any_argument, ...) noexcept(report<wrong_run_options_problem<Options>>()) {
+  auto predict(refusing<wrong_run_options<Options>>, ...) {
     return predict(sample_set{});
   }
 
