@@ -20,7 +20,7 @@ shape shape_of(source_model const& model, source_tensor const& tensor) {
 /// its place.
 stored_tensor with_axes(stored_tensor const& from, std::vector<int> const& axes) {
   if (!axes.empty() && axes.back() == unread_axis && from.size() == 0)
-    return io::float_tensor(from.name, {1, 1}, std::vector<float>{0});
+    return io::float_tensor(from.name, std::vector<std::int64_t>{1, 1}, std::vector<float>{0});
   std::vector<int> order;
   std::copy_if(axes.begin(), axes.end(), std::back_inserter(order), [](int axis) { return axis >= 0; });
   auto const own = order.size();
