@@ -287,6 +287,28 @@ def constants():
     imported("steps_of_others", [".shape = {1, 4, 1}"], steps("g"))
 
 
+def no_elements():
+    """What has no elements is a constant: reductions of it give the number that they begin with, and nothing else is made up."""
+    ints = lambda name, *each: message((1, name), *((8, one & (1 << 64) - 1) for one in each), (20, 7))
+    total = lambda kind, axis, axes, type=REAL: graph([node(kind, ["x"], ["y"], ints("axes", axis))], [value("x", axes, type)], [value("y")])
+    imported("no_sum", ["input{1}", ".shape = {1, 2, 1, 4}"], total("ReduceSum", 1, (2, 0, 4)))
+    for kind, type in (("ReduceMax", WHOLE), ("ReduceLogSum", WHOLE), ("ReduceMean", REAL)):
+        refused("no_number", "no whole numbers" if type == WHOLE else "a mean of no numbers", total(kind, 1, (2, 0, 4), type))
+    refused("nothing", "output 'y' is a constant without elements", total("ReduceSum", 2, (2, 0, 4)))
+    # An input beside others is left out; a first length of 0 is any number of samples, and --input-shape gives other lengths.
+    joined = graph([node("Concat", ["x", "z"], ["c"], whole("axis", 1)), node("Sin", ["c"], ["y"])], [value("x", (2, 3)), value("z", (2, 0))], [value("y")])
+    code, text = attempt("no_part", joined)
+    check(code == 0 and "input{3}" in text, f"no_part: {text}")
+    check("input 'z' has no elements, and is left out" in run("import", FOLDER / "no_part.onnx")[1], "no_part: nothing is said of the input")
+    of_sines = lambda *axes: graph([node("Sin", ["x"], ["y"])], [value("x", axes)], [value("y")])
+    imported("no_samples", ["input{4}"], of_sines(0, 4))
+    imported("no_length", ["input{5, 4}"], of_sines(2, 0, 4), "--input-shape", "5,4")
+    # No operator without a rule for constants passes them on.
+    for kind in ("Tan", "Softplus", "Flatten"):
+        refused("constant_of", "takes the constant 'c'", graph([node(kind, ["c"], ["d"]), node("Add", ["x", "d"], ["y"])], [value("x", ("n", 4))], [value("y")],
+                                                               [("c", (1, 4), REAL, [1, 2, 3, 4])]))
+
+
 def dimensions():
     main = graph([node("Sin", ["x"], ["y"])], [value("x", ("batch", "steps", 4))], [value("y")])
     refused("open", "[E5063]", main)
@@ -311,5 +333,6 @@ shapes()
 samples()
 rows_of_samples()
 constants()
+no_elements()
 dimensions()
 end()

@@ -123,6 +123,8 @@ std::optional<onnx_constant> elementwise(std::vector<onnx_constant const*> const
     if (type == "Xor") return (x != 0) != (y != 0) ? 1 : 0;
     return std::nullopt;
   };
+  // An operator that is not here has no result either for one array, or for arrays without elements.
+  if (!of_two(1, 1)) return std::nullopt;
   auto result = mapped(of, [&](std::vector<double> const& v) {
     std::optional<double> value = v[0];
     for (std::size_t i = 1; i < v.size() && value; ++i) value = of_two(*value, v[i]);
@@ -182,6 +184,7 @@ std::optional<onnx_constant> value_of(onnx_node const& node) {
 
 /// The triangle of a matrix on and above its diagonal, or on and below it; zeros elsewhere.
 std::optional<onnx_constant> triangle(onnx_constant from, bool is_upper, std::int64_t k) {
+  if (from.values.empty()) return from;
   if (from.shape.size() != 2) return std::nullopt;
   auto const columns = static_cast<std::size_t>(from.shape[1]);
   auto const place = [&](std::size_t i) {

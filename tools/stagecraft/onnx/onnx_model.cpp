@@ -68,6 +68,7 @@ void onnx_trace::convert(onnx_node const& node) {
   auto const first = layers_.size();
   joined_names_.clear();
   try {
+    if (is_constant && folds_empty_reduction(*this, node)) return;
     if (!is_constant) check_types(node);
     found->second(*this, node);
     set_kinds(node);
@@ -272,16 +273,23 @@ source_model read_onnx(onnx_graph const& given, std::string const& file, import_
                    std::to_string(last_opset) + ": torch.onnx.export(..., opset_version=17)");
   auto renewed = given;
   set_dimensions(renewed, file, options);
+  auto const empty = options.input_shapes.empty() ? take_empty_inputs(renewed) : empty_inputs();
   upgrade_nodes(renewed);
   expand_microsoft_nodes(renewed);
   auto const graph = with_patterns(std::move(renewed), options.group_of);
+  auto const traced = [&](bool is_one_sample) {
+    auto model = traced_model(graph, file, options, is_one_sample);
+    tell_empty_inputs(empty, file);
+    if (empty.has_stand_in) model.input_axes = {{no_axis, unread_axis}};
+    return model;
+  };
   try {
-    return traced_model(graph, file, options, false);
+    return traced(false);
   } catch (file_error const& problem) {
     bool const is_other = problem.code() != "E5063" && problem.code() != "E5064";
     if (is_other || !is_fixed(graph) || !options.input_shapes.empty()) throw;
     try {
-      return traced_model(graph, file, options, true);
+      return traced(true);
     } catch (file_error const& other) {
       // The nodes' problems tell more than those of the inputs, and fewer of them are nearer to a model.
       auto const lines = [](file_error const& each) {

@@ -287,6 +287,20 @@ void upgrade_nodes(onnx_graph& graph);
 /// Throws file_error E5231 for an input or a dimension that the graph does not have, and for a length below 1.
 void set_dimensions(onnx_graph& graph, std::string const& file, import_options const& options);
 
+/// Inputs of a graph that have no elements.
+struct empty_inputs {
+  std::vector<std::string> names{};
+  bool has_stand_in = false;  ///< true: the graph has no other input, and takes one number that nothing reads
+};
+/// Makes inputs without elements constants: those whose lengths are all known, one of them after the first being 0. If
+/// no input is left, adds one of a single number, since a model has at least one input.
+[[nodiscard]] empty_inputs take_empty_inputs(onnx_graph& graph);
+/// Prints which inputs are left out.
+void tell_empty_inputs(empty_inputs const& found, std::string const& file);
+/// Computes a reduction of a constant without elements, to the number that the reduction begins with: 0 for a sum.
+/// Returns false for other nodes. Throws unsupported for a mean, and for whole numbers whose type says the result.
+[[nodiscard]] bool folds_empty_reduction(onnx_trace& to, onnx_node const& node);
+
 /// The model of a graph. Throws file_error E5063 if the graph is not understood, E5064 with all nodes that the library
 /// lacks.
 [[nodiscard]] source_model read_onnx(onnx_graph const& graph, std::string const& file, import_options const& options);

@@ -53,6 +53,9 @@ struct source_call {
   std::vector<std::optional<shape>> outputs;  ///< shapes; unknown after layers that the library lacks
 };
 
+/// What stands in `input_axes` for the number in the place of an input without elements.
+inline constexpr int unread_axis = -3;
+
 /// A model.
 struct source_model {
   std::string name;

@@ -16,8 +16,11 @@ shape shape_of(source_model const& model, source_tensor const& tensor) {
 }
 
 /// Puts an array's axes from the file's order into the model's; axes of length 1 that the model lacks are left out, and
-/// those that it has alone, below 0 in `axes`, are added.
+/// those that it has alone, below 0 in `axes`, are added. An array without elements becomes the number that stands in
+/// its place.
 stored_tensor with_axes(stored_tensor const& from, std::vector<int> const& axes) {
+  if (!axes.empty() && axes.back() == unread_axis && from.size() == 0)
+    return io::float_tensor(from.name, std::vector<std::int64_t>{1, 1}, std::vector<float>{0});
   std::vector<int> order;
   std::copy_if(axes.begin(), axes.end(), std::back_inserter(order), [](int axis) { return axis >= 0; });
   auto const own = order.size();

@@ -89,7 +89,7 @@ std::string positions(trace& to, onnx_node const& node, attention_node const& of
 /// A mask that is shorter than the keys hides those that it does not name.
 std::string of_all_keys(trace& to, onnx_node const& node, std::string const& mask, std::int64_t keys) {
   int const rank = rank_of(to, node, 3);
-  if (rank < 2) throw unsupported("has a mask of other axes");
+  if (rank < 1) throw unsupported("has a mask of other axes");
   auto const known = to.is_tensor(node, 3) ? to.length_of(node, 3, -1) : to.required(node, 3).shape.back();
   if (known == keys || known == 1) return mask;
   if (known > keys || !to.is_one_sample()) throw unsupported("has a mask that does not fit its keys");
