@@ -232,4 +232,25 @@ class find_step_facts {
 template <class Step>
 inline constexpr step_facts facts_of_step = find_step_facts<Step>{}();
 
+template <class Step, fixed_name Name>
+inline constexpr diagnostic member_problem = [] {
+  diagnostic problem;
+  auto const& facts = facts_of_step<Step>;
+  for (int i = 0; i < facts.member_count; ++i)
+    if (facts.members[i].name == Name) return problem;
+  problem.report(2091, "a training step has no model named '", Name, "'; its first one is '", facts.members[0].name,
+                 "'");
+  return problem;
+}();
+/// The number of a step's model by its name. It stands outside the trainer, so that the error does not repeat all of the
+/// trainer's options. E2091 a name that no model of the step has.
+template <class Step, fixed_name Name>
+constexpr std::size_t member_named() {
+  static_assert(report<member_problem<Step, Name>>());
+  auto const& facts = facts_of_step<Step>;
+  for (int i = 0; i < facts.member_count; ++i)
+    if (facts.members[i].name == Name) return static_cast<std::size_t>(i);
+  return 0;
+}
+
 }  // namespace stagecraft::trainers

@@ -168,12 +168,12 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
   /// `generator.set_weights(model.get_weights<"generator">())`. E2091 a name that no model of the step has.
   template <fixed_name Name>
   [[nodiscard]] std::vector<weight_array> get_weights() const {
-    return weights_of_model<member_named<Name>()>();
+    return weights_of_model<member_named<Step, Name>()>();
   }
   /// Sets the weights of a model of the step, from a trainer of that model. Shapes must agree.
   template <fixed_name Name>
   void set_weights(std::vector<weight_array> const& weights) {
-    set_weights_of_model<member_named<Name>()>(weights);
+    set_weights_of_model<member_named<Step, Name>()>(weights);
   }
 
   /// The session of a sub-step, for instance for what its IPUs have counted.
@@ -205,23 +205,6 @@ class own_step_trainer : public trainable, public step_runs<Step, Options, Machi
       (each.template operator()<Member>(), ...);
     }(std::make_index_sequence<static_cast<std::size_t>(facts.member_count)>{});
   }
-  template <fixed_name Name>
-  static constexpr diagnostic member_problem = [] {
-    diagnostic problem;
-    for (int i = 0; i < facts.member_count; ++i)
-      if (facts.members[i].name == Name) return problem;
-    problem.report(2091, "a training step has no model named '", Name, "'; its first one is '", facts.members[0].name,
-                   "'");
-    return problem;
-  }();
-  template <fixed_name Name>
-  static constexpr std::size_t member_named() {
-    static_assert(report<member_problem<Name>>());
-    for (int i = 0; i < facts.member_count; ++i)
-      if (facts.members[i].name == Name) return static_cast<std::size_t>(i);
-    return 0;
-  }
-
   static sample_set joined(sample_set const& x, sample_set const& y) {
     sample_set all = x;
     for (auto const& each : y) all.add(each);
