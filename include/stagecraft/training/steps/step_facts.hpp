@@ -242,7 +242,7 @@ inline constexpr diagnostic member_problem = [] {
                  "'");
   return problem;
 }();
-/// The number of a step's model by its name. It stands outside the trainer, so that the error does not repeat all of the
+/// The number of a step's model by its name. It stands outside the trainer, so that the error does not repeat the
 /// trainer's options. E2091 a name that no model of the step has.
 template <class Step, fixed_name Name>
 constexpr std::size_t member_named() {
