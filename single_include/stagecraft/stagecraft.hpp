@@ -6020,6 +6020,7 @@ struct make_graph {
 #ifdef __clang__
 /// Makes what stands in for a model whose trace is no constant. Clang says that once, of `draft_of`; then it would say
 /// it again of each constant that is made from it.
+template <class M>
 struct make_unreadable {
   constexpr auto operator()() const {
     diagnostic problem;
@@ -6034,7 +6035,7 @@ inline constexpr auto frozen_graph = [] {
   if constexpr (requires { typename std::bool_constant<fit_in(draft_of<make_graph<M>>.sizes, {})>; })
     return freeze<make_graph<M>, draft_of<make_graph<M>>.sizes>();
   else
-    return freeze<make_unreadable, draft_of<make_unreadable>.sizes>();
+    return freeze<make_unreadable<M>, draft_of<make_unreadable<M>>.sizes>();
 }();
 #else
 /// The records of a model, or of what stands in for it, and its problem.
@@ -46841,9 +46842,7 @@ class elementwise_lowering {
   }
 
   static constexpr void backward(lowered_step& step) {
-    [&]<std::size_t... Input>(std::index_sequence<Input...>) {
-      (append_gradient<static_cast<int>(Input)>(step), ...);
-    }(std::make_index_sequence<inputs>{});
+    for_each_index<inputs>([&]<int Input>() { append_gradient<Input>(step); });
   }
 
  private:
@@ -51603,18 +51602,14 @@ constexpr auto find_planned_weights() {
   using unstaged = typename Job::template of<typename traced_model<typename Job::model>::type>;
   constexpr auto const& graph = Job::graph;
   std::array<weight_mapping const*, graph.parameters.size() + 1> result{};
-  [&]<std::size_t... Layer>(std::index_sequence<Layer...>) {
-    (
-        [&] {
-          constexpr auto const& layer = graph.layers[Layer];
-          if constexpr (layer.call_count > 0 && layer.parameter_count > 0) {
-            using call = lowered_call_variant<typename unstaged::template on<machine_of_weights<Job, layer.first_call>>,
-                                              step_variant{}, layer.first_call>;
-            for (int i = 0; i < layer.parameter_count; ++i) result[layer.first_parameter + i] = call::planned_weight(i);
-          }
-        }(),
-        ...);
-  }(std::make_index_sequence<graph.layers.size()>{});
+  for_each_index<graph.layers.size()>([&]<int Layer>() {
+    constexpr auto const& layer = graph.layers[Layer];
+    if constexpr (layer.call_count > 0 && layer.parameter_count > 0) {
+      using call = lowered_call_variant<typename unstaged::template on<machine_of_weights<Job, layer.first_call>>,
+                                        step_variant{}, layer.first_call>;
+      for (int i = 0; i < layer.parameter_count; ++i) result[layer.first_parameter + i] = call::planned_weight(i);
+    }
+  });
   return result;
 }
 template <class Job>
@@ -51702,9 +51697,7 @@ constexpr void list_state(lowered_step& step, int* state, dtype type, std::int64
 /// Calls append(constant of norm i)() for each norm that an optimizer's step reads.
 template <auto Optimizer, class Append>
 constexpr void for_each_norm(Append const& append) {
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    (append.template operator()<static_cast<int>(I)>(), ...);
-  }(std::make_index_sequence<norms_of<Optimizer>.count>{});
+  for_each_index<norms_of<Optimizer>.count>(append);
 }
 
 /// True if a weight's gradient is summed over the calls of its layer before its update, for a norm over all weights.
@@ -53644,9 +53637,7 @@ class custom_run {
 
   template <class Each>
   static void for_each_weight(Each const& each) {
-    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-      (each.template operator()<Index>(), ...);
-    }(std::make_index_sequence<weights>{});
+    for_each_index<weights>(each);
   }
   float* beside(std::size_t floats) {
     beside_.emplace_back(static_cast<long long>(floats));
@@ -55476,12 +55467,11 @@ class device_tile_planner {
   constexpr void place_batches() {
     auto const before = all_.bytes();
     int const depth = table.alive(0, table.forward_pass(table.stages() - 1));
-    [&]<std::size_t... Output>(std::index_sequence<Output...>) {
-      ((result_.target[Output] = all_.place(depth, batch_bytes_of_output<Job, Output>(tensor_role::target)),
-        result_.scale[Output] = all_.place(depth, batch_bytes_of_output<Job, Output>(tensor_role::sample_scale)),
-        result_.loss[Output] = all_.place(1, bytes_on_tile(1, dtype::float32, Job::machine::target))),
-       ...);
-    }(std::make_index_sequence<outputs>{});
+    for_each_index<outputs>([&]<int Output>() {
+      result_.target[Output] = all_.place(depth, batch_bytes_of_output<Job, Output>(tensor_role::target));
+      result_.scale[Output] = all_.place(depth, batch_bytes_of_output<Job, Output>(tensor_role::sample_scale));
+      result_.loss[Output] = all_.place(1, bytes_on_tile(1, dtype::float32, Job::machine::target));
+    });
     result_.batch_bytes = all_.bytes() - before;
   }
 
@@ -57166,9 +57156,7 @@ class memory_profiler {
   constexpr void find_streaming_bytes() {
     auto& bytes = result_.streaming_bytes;
     if constexpr (variables::trains)
-      [&]<std::size_t... Pass>(std::index_sequence<Pass...>) {
-        ((bytes += remote_activations<static_cast<int>(Pass)>()), ...);
-      }(std::make_index_sequence<table.stages()>{});
+      for_each_index<table.stages()>([&]<int Pass>() { bytes += remote_activations<Pass>(); });
     constexpr auto const& flow = flow_of<Job>;
     for (auto const& layer : graph.layers) {
       if (layer.call_count == 0 || table.device_of_stage(flow.stage[layer.first_call]) != Device) continue;
@@ -57304,9 +57292,8 @@ constexpr void check_memory_of_device(diagnostic& problem) {
 template <class Job>
 inline constexpr diagnostic memory_problem = [] {
   diagnostic problem;
-  [&]<std::size_t... Device>(std::index_sequence<Device...>) {
-    (check_memory_of_device<Job, static_cast<int>(Device)>(problem), ...);
-  }(std::make_index_sequence<planning_timetable<Job>.devices()>{});
+  for_each_index<planning_timetable<Job>.devices()>(
+      [&]<int Device>() { check_memory_of_device<Job, Device>(problem); });
   return problem;
 }();
 
