@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "serve/api.hpp"
 
-#include "serve/model_watcher.hpp"
+#include "serve/models/model_watcher.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/serving/serving_errors.hpp>

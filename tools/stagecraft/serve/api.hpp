@@ -3,7 +3,7 @@
 #pragma once
 
 #include "serve/http/http_message.hpp"
-#include "serve/served_models.hpp"
+#include "serve/models/served_models.hpp"
 #include "serve/server_calls.hpp"
 #include "serve/server_metrics.hpp"
 

@@ -2,7 +2,7 @@
 // TensorFlow Serving's files of options: the models, how calls become batches, and where the metrics are.
 #pragma once
 
-#include "serve/model_settings.hpp"
+#include "serve/models/model_settings.hpp"
 
 #include <stagecraft/serving/runtime_options.hpp>
 #include <string>

@@ -3,7 +3,7 @@
 
 #include "serve/api.hpp"
 #include "serve/http/http_front.hpp"
-#include "serve/model_watcher.hpp"
+#include "serve/models/model_watcher.hpp"
 #include "serve/option_files.hpp"
 #include "serve/server_calls.hpp"
 #include "serve/signal_set.hpp"

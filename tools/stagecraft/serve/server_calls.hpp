@@ -4,7 +4,7 @@
 #pragma once
 
 #include "serve/http/counted_bytes.hpp"
-#include "serve/served_models.hpp"
+#include "serve/models/served_models.hpp"
 
 #include <stagecraft/version.hpp>
 #include <chrono>

@@ -83,8 +83,8 @@ std::string server_metrics::text(served_models const& models) const {
   }
   constexpr char const* times = "stagecraft_model_call_duration_seconds";
   text += "# HELP " + std::string(times) +
-          " How long successful calls took, since the version was loaded, at most a twentieth too long.\n# TYPE " + times +
-          " summary\n";
+          " How long successful calls took, since the version was loaded, at most a twentieth too long.\n# TYPE " +
+          times + " summary\n";
   for (auto const& [name, model] : *models.all())
     for (auto const& version : model->versions()) {
       auto const labels = "{model=\"" + escaped(name) + "\",version=\"" + std::to_string(version.number) + "\"";
@@ -92,8 +92,8 @@ std::string server_metrics::text(served_models const& models) const {
         text += times + labels + ",quantile=\"" + part + "\"} " +
                 number_text(version.times->quantile(std::strtod(part, nullptr))) + "\n";
       auto const sum = version.times->succeeded();
-      text += times + ("_sum" + labels) + "} " + number_text(1e-9 * static_cast<double>(sum.nanoseconds)) + "\n" + times +
-              ("_count" + labels) + "} " + std::to_string(sum.calls) + "\n";
+      text += times + ("_sum" + labels) + "} " + number_text(1e-9 * static_cast<double>(sum.nanoseconds)) + "\n";
+      text += times + ("_count" + labels) + "} " + std::to_string(sum.calls) + "\n";
     }
   return text;
 }

@@ -2,7 +2,7 @@
 // Triton's extensions about models: the repository and its control, and statistics.
 #include "serve/api.hpp"
 #include "serve/json_reader.hpp"
-#include "serve/model_watcher.hpp"
+#include "serve/models/model_watcher.hpp"
 #include "serve/tensor_json.hpp"
 
 #include <algorithm>

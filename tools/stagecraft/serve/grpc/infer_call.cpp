@@ -119,9 +119,9 @@ served_version find_kserve_version(server_calls& calls, std::string const& model
   try {
     return calls.find(model, {.number = number, .label = ""});
   } catch (http_error const&) {
+    bool const is_known = number > 0 && !calls.states(model).empty();
     throw http_error{404, "Request for unknown model: '" + model + "' " +
-                              (number > 0 && !calls.states(model).empty() ? "version " + version + " is not at ready state"
-                                                                      : std::string("is not found"))};
+                              (is_known ? "version " + version + " is not at ready state" : "is not found")};
   }
 }
 

@@ -32,7 +32,8 @@ std::size_t place_of_wanted(std::vector<serving::tensor_spec> const& outputs, st
                             std::vector<std::size_t> const& before) {
   auto const found = std::find_if(outputs.begin(), outputs.end(), [&](auto const& one) { return one.name == name; });
   if (found == outputs.end())
-    throw http_error{400, "output tensor alias not found in signature: " + name + " Outputs expected to be in the set " +
+    throw http_error{400, "output tensor alias not found in signature: " + name +
+                              " Outputs expected to be in the set " +
                               joined(outputs, [](auto const& one) { return one.name; }) + "."};
   auto const place = static_cast<std::size_t>(found - outputs.begin());
   if (std::find(before.begin(), before.end(), place) != before.end())

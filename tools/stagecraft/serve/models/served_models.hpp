@@ -3,8 +3,8 @@
 // calls are answered.
 #pragma once
 
-#include "serve/call_times.hpp"
-#include "serve/model_settings.hpp"
+#include "serve/models/call_times.hpp"
+#include "serve/models/model_settings.hpp"
 
 #include <stagecraft/serving/embedded_runtime.hpp>
 #include <stagecraft/serving/runtime_options.hpp>
@@ -27,8 +27,8 @@ struct served_version {
   std::shared_ptr<call_times> times;
 };
 
-/// State of a version, by TensorFlow Serving's names: LOADING, AVAILABLE, UNLOADING while it answers its last calls, and
-/// END.
+/// State of a version, by TensorFlow Serving's names: LOADING, AVAILABLE, UNLOADING while it answers its last calls,
+/// and END.
 struct version_state {
   std::string state, error_message;
 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "serve/served_models.hpp"
+#include "serve/models/served_models.hpp"
 
 #include "applications/application_source.hpp"
 #include "serve/http/http_message.hpp"
 #include "serve/json_reader.hpp"
-#include "serve/version_folders.hpp"
+#include "serve/models/version_folders.hpp"
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/serving/application_file.hpp>

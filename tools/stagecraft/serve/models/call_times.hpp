@@ -40,7 +40,8 @@ class call_times {
     std::int64_t all = 0;
     for (std::size_t i = 0; i < places; ++i) all += counts[i] = places_[i].load(std::memory_order_relaxed);
     if (all == 0) return 0;
-    auto const wanted = std::max<std::int64_t>(static_cast<std::int64_t>(std::ceil(part * static_cast<double>(all))), 1);
+    auto const calls = std::ceil(part * static_cast<double>(all));
+    auto const wanted = std::max<std::int64_t>(static_cast<std::int64_t>(calls), 1);
     std::int64_t sum = 0;
     std::size_t place = 0;
     while (place + 1 < places && (sum += counts[place]) < wanted) ++place;

@@ -3,7 +3,7 @@
 // --model_config_file again, and loads models.
 #pragma once
 
-#include "serve/served_models.hpp"
+#include "serve/models/served_models.hpp"
 
 #include <chrono>
 #include <condition_variable>
@@ -52,8 +52,8 @@ class model_watcher {
   /// named twice, or has no name; 403 a folder that nobody has named; 412 a label of a version that is not served, in
   /// which case all labels stay as they were; 503 the server ends.
   void reload(std::vector<model_settings> models);
-  /// Loads a model's versions, or lets go of them, and waits until that is done; `update` of a model without versions
-  /// does not undo it. Throws http_error: 404 there is no such model, 400 it cannot be loaded, 503 the server ends, or polls.
+  /// Loads a model's versions, or lets go of them, and waits until that is done; looks for versions do not undo it.
+  /// Throws http_error: 404 there is no such model, 400 it cannot be loaded, 503 the server ends, or polls.
   void load(std::string const& name);
   void unload(std::string const& name);
   /// Ends the checks. Returns false if a model is still being loaded after that time.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "serve/model_watcher.hpp"
+#include "serve/models/model_watcher.hpp"
 
 #include "serve/http/http_message.hpp"
 #include "serve/option_files.hpp"
