@@ -5625,12 +5625,11 @@ constexpr std::size_t count_ordered(tracing::array_view<call_info const> calls) 
 
 namespace stagecraft::tracing {
 
-/// The first parameter of a layer's last constructor, `layer(wrong_options, ...)`, which takes anything. With
-/// `layer(...)` alone editors would offer that one first: they begin with the constructors of the fewest parameters.
+/// The parameters of a layer's last constructor, which takes anything but options in braces that no layer has: these
+/// are `layer`'s own. It has four, since `...` would take such options with Clang, which then says more of them.
 struct wrong_options {
-  constexpr wrong_options() = default;
-  template <class T>
-  constexpr wrong_options(T const&) {}  // NOLINT(google-explicit-constructor): a match, but a worse one than any other
+  template <class... T>
+  constexpr wrong_options(T const&...) {}  // NOLINT(google-explicit-constructor): matches, but worse than any other
 };
 
 /// E1025. A layer's last constructor reports this; `L::usage` is how to write it.
@@ -5681,7 +5680,9 @@ struct input : tracing::layer_base {
 
   /// No argument, or any other: E1025.
   template <class L = input>
-  constexpr explicit input(detail::wrong_options = {}, ...) : input(1) {
+  constexpr explicit input(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                           detail::wrong_options = {})
+      : input(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -6016,9 +6017,30 @@ struct make_graph {
   }
 };
 
+#ifdef __clang__
+/// Makes what stands in for a model whose trace is no constant. Clang says that once, of `draft_of`; then it would say
+/// it again of each constant that is made from it.
+struct make_unreadable {
+  constexpr auto operator()() const {
+    diagnostic problem;
+    problem.already_reported();
+    return stand_in(problem);
+  }
+};
+
+/// The records of a model, or of what stands in for it, and its problem.
+template <class M>
+inline constexpr auto frozen_graph = [] {
+  if constexpr (requires { typename std::bool_constant<fit_in(draft_of<make_graph<M>>.sizes, {})>; })
+    return freeze<make_graph<M>, draft_of<make_graph<M>>.sizes>();
+  else
+    return freeze<make_unreadable, draft_of<make_unreadable>.sizes>();
+}();
+#else
 /// The records of a model, or of what stands in for it, and its problem.
 template <class M>
 inline constexpr auto frozen_graph = freeze<make_graph<M>, draft_of<make_graph<M>>.sizes>();
+#endif
 
 /// The model that was traced: of a pipelined one, the model without its stages.
 template <class M>
@@ -10327,10 +10349,15 @@ struct layer : tracing::layer_base {
     requires layers::detail::is_preferred<L>
   constexpr layer() {}
 #ifdef __clang__
-  /// Options in braces that the layer does not have, without an argument before them: Clang matches them with `...`
-  /// only.
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wc++26-extensions"
+  /// Options in braces that the layer does not have: Clang matches them with `...` only. Deleted, since Clang then
+  /// converts no argument, which would be a second error.
   template <class L = Derived>
-  constexpr explicit layer(...) noexcept(detail::report<detail::wrong_options_problem<L>>()) {}
+  explicit layer(...) = delete(
+      "a layer cannot be made from what its braces hold, such as an option that it does not have, or "
+      "one of another type [E1025]");
+#pragma clang diagnostic pop
 #else
   /// Options in braces that the layer does not have, after up to three other arguments; layers of the library inherit
   /// this with `using layer::layer`. GCC names the option at its line, then prints E1025. Clang takes such options for
@@ -36478,7 +36505,9 @@ struct up_sampling1d : layer<up_sampling1d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = up_sampling1d>
-  constexpr explicit up_sampling1d(detail::wrong_options, ...) : up_sampling1d(2) {
+  constexpr explicit up_sampling1d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                   detail::wrong_options = {})
+      : up_sampling1d(2) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -36534,7 +36563,9 @@ struct up_sampling2d : layer<up_sampling2d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = up_sampling2d>
-  constexpr explicit up_sampling2d(detail::wrong_options, ...) : up_sampling2d() {
+  constexpr explicit up_sampling2d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                   detail::wrong_options = {})
+      : up_sampling2d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -36601,7 +36632,9 @@ struct up_sampling3d : layer<up_sampling3d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = up_sampling3d>
-  constexpr explicit up_sampling3d(detail::wrong_options, ...) : up_sampling3d() {
+  constexpr explicit up_sampling3d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                   detail::wrong_options = {})
+      : up_sampling3d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -37835,7 +37868,9 @@ struct option_layer : layer<Derived> {
   /// Any other argument: E1025.
   using layer<Derived>::layer;
   template <class L = Derived>
-  constexpr explicit option_layer(detail::wrong_options, ...) : option_layer() {
+  constexpr explicit option_layer(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                  detail::wrong_options = {})
+      : option_layer() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 };
@@ -37854,7 +37889,8 @@ struct argument_layer : layer<Derived> {
   }
   using layer<Derived>::layer;
   template <class L = Derived>
-  constexpr explicit argument_layer(detail::wrong_options, ...) {
+  constexpr explicit argument_layer(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                    detail::wrong_options = {}) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -60605,7 +60641,9 @@ struct re_lu : layer<re_lu> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = re_lu>
-  constexpr explicit re_lu(detail::wrong_options, ...) : re_lu() {
+  constexpr explicit re_lu(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                           detail::wrong_options = {})
+      : re_lu() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -60643,7 +60681,9 @@ struct leaky_re_lu : layer<leaky_re_lu> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = leaky_re_lu>
-  constexpr explicit leaky_re_lu(detail::wrong_options, ...) : leaky_re_lu() {
+  constexpr explicit leaky_re_lu(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                 detail::wrong_options = {})
+      : leaky_re_lu() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -60702,7 +60742,9 @@ struct prelu : layer<prelu> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = prelu>
-  constexpr explicit prelu(detail::wrong_options, ...) : prelu() {
+  constexpr explicit prelu(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                           detail::wrong_options = {})
+      : prelu() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -60752,7 +60794,9 @@ struct elu_layer : layer<elu_layer> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = elu_layer>
-  constexpr explicit elu_layer(detail::wrong_options, ...) : elu_layer() {
+  constexpr explicit elu_layer(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                               detail::wrong_options = {})
+      : elu_layer() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -60785,7 +60829,9 @@ struct thresholded_re_lu : layer<thresholded_re_lu> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = thresholded_re_lu>
-  constexpr explicit thresholded_re_lu(detail::wrong_options, ...) : thresholded_re_lu() {
+  constexpr explicit thresholded_re_lu(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                       detail::wrong_options = {})
+      : thresholded_re_lu() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -60818,7 +60864,9 @@ struct softmax_layer : layer<softmax_layer> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = softmax_layer>
-  constexpr explicit softmax_layer(detail::wrong_options, ...) : softmax_layer(-1) {
+  constexpr explicit softmax_layer(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                   detail::wrong_options = {})
+      : softmax_layer(-1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -61417,7 +61465,9 @@ struct multi_head_attention : layer<multi_head_attention> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = multi_head_attention>
-  constexpr explicit multi_head_attention(detail::wrong_options = {}, ...) : multi_head_attention(1, 1) {
+  constexpr explicit multi_head_attention(detail::wrong_options = {}, detail::wrong_options = {},
+                                          detail::wrong_options = {}, detail::wrong_options = {})
+      : multi_head_attention(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -61912,7 +61962,9 @@ struct conv1d : convolution<conv1d, int> {
 
   /// Any other argument: E1025.
   template <class L = conv1d>
-  constexpr explicit conv1d(detail::wrong_options, ...) : convolution(1, 1) {
+  constexpr explicit conv1d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                            detail::wrong_options = {})
+      : convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 };
@@ -61937,7 +61989,9 @@ struct conv2d : convolution<conv2d, size_2d> {
 
   /// Any other argument: E1025.
   template <class L = conv2d>
-  constexpr explicit conv2d(detail::wrong_options, ...) : convolution(1, 1) {
+  constexpr explicit conv2d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                            detail::wrong_options = {})
+      : convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 };
@@ -62148,7 +62202,9 @@ struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d, depthwise
   using convolution_layer::convolution_layer;
   /// Any other argument: E1025.
   template <class L = depthwise_conv2d>
-  constexpr explicit depthwise_conv2d(detail::wrong_options, ...) : depthwise_conv2d(size_2d(1)) {
+  constexpr explicit depthwise_conv2d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                      detail::wrong_options = {})
+      : depthwise_conv2d(size_2d(1)) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -62289,7 +62345,9 @@ struct separable_conv1d : separable_convolution<separable_conv1d, int> {
 
   /// Any other argument: E1025.
   template <class L = separable_conv1d>
-  constexpr explicit separable_conv1d(detail::wrong_options, ...) : separable_convolution(1, 1) {
+  constexpr explicit separable_conv1d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                      detail::wrong_options = {})
+      : separable_convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 };
@@ -62313,7 +62371,9 @@ struct separable_conv2d : separable_convolution<separable_conv2d, size_2d> {
 
   /// Any other argument: E1025.
   template <class L = separable_conv2d>
-  constexpr explicit separable_conv2d(detail::wrong_options, ...) : separable_convolution(1, 1) {
+  constexpr explicit separable_conv2d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                      detail::wrong_options = {})
+      : separable_convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 };
@@ -62478,7 +62538,9 @@ struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d, conv2d_tr
   using convolution_layer::convolution_layer;
   /// Any other argument: E1025.
   template <class L = conv2d_transpose>
-  constexpr explicit conv2d_transpose(detail::wrong_options, ...) : conv2d_transpose(1, 1) {
+  constexpr explicit conv2d_transpose(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                      detail::wrong_options = {})
+      : conv2d_transpose(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -62553,7 +62615,9 @@ struct activation : layer<activation> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = activation>
-  constexpr explicit activation(detail::wrong_options = {}, ...) : activation(linear) {
+  constexpr explicit activation(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                                detail::wrong_options = {})
+      : activation(linear) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -62627,7 +62691,9 @@ struct dense : layer<dense> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = dense>
-  constexpr explicit dense(detail::wrong_options = {}, ...) : dense(1) {
+  constexpr explicit dense(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                           detail::wrong_options = {})
+      : dense(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -62952,7 +63018,9 @@ struct embedding : layer<embedding> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = embedding>
-  constexpr explicit embedding(detail::wrong_options = {}, ...) : embedding(1, 1) {
+  constexpr explicit embedding(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                               detail::wrong_options = {})
+      : embedding(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -63319,7 +63387,9 @@ struct concatenate : layer<concatenate> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = concatenate>
-  constexpr explicit concatenate(detail::wrong_options, ...) : concatenate(-1) {
+  constexpr explicit concatenate(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                 detail::wrong_options = {})
+      : concatenate(-1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -63607,7 +63677,9 @@ struct batch_normalization : layer<batch_normalization> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = batch_normalization>
-  constexpr explicit batch_normalization(detail::wrong_options, ...) : batch_normalization() {
+  constexpr explicit batch_normalization(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                         detail::wrong_options = {})
+      : batch_normalization() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -63749,7 +63821,9 @@ struct group_normalization : layer<group_normalization> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = group_normalization>
-  constexpr explicit group_normalization(detail::wrong_options, ...) : group_normalization() {
+  constexpr explicit group_normalization(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                         detail::wrong_options = {})
+      : group_normalization() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -63908,7 +63982,9 @@ struct layer_normalization : layer<layer_normalization> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = layer_normalization>
-  constexpr explicit layer_normalization(detail::wrong_options, ...) : layer_normalization() {
+  constexpr explicit layer_normalization(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                         detail::wrong_options = {})
+      : layer_normalization() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -64066,7 +64142,9 @@ struct global_pooling_layer : layer<Derived> {
   /// Any other argument: E1025.
   using layer<Derived>::layer;
   template <class L = Derived>
-  constexpr explicit global_pooling_layer(detail::wrong_options, ...) : global_pooling_layer() {
+  constexpr explicit global_pooling_layer(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                          detail::wrong_options = {})
+      : global_pooling_layer() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -64264,7 +64342,9 @@ struct pooling_layer : layer<Derived> {
   /// Any other argument: E1025.
   using layer<Derived>::layer;
   template <class L = Derived>
-  constexpr explicit pooling_layer(detail::wrong_options, ...) : pooling_layer(Size(2)) {
+  constexpr explicit pooling_layer(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                   detail::wrong_options = {})
+      : pooling_layer(Size(2)) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -64825,7 +64905,9 @@ struct center_crop : layer<center_crop> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = center_crop>
-  constexpr explicit center_crop(detail::wrong_options = {}, ...) : center_crop(1, 1) {
+  constexpr explicit center_crop(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                                 detail::wrong_options = {})
+      : center_crop(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65368,7 +65450,9 @@ struct dropout : layer<dropout> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = dropout>
-  constexpr explicit dropout(detail::wrong_options = {}, ...) : dropout(0.5F) {
+  constexpr explicit dropout(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                             detail::wrong_options = {})
+      : dropout(0.5F) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65409,7 +65493,9 @@ struct spatial_dropout_layer : layer<Derived> {
   using layer<Derived>::layer;
   /// No argument, or any other: E1025.
   template <class L = Derived>
-  constexpr explicit spatial_dropout_layer(detail::wrong_options = {}, ...) : spatial_dropout_layer(0.5F) {
+  constexpr explicit spatial_dropout_layer(detail::wrong_options = {}, detail::wrong_options = {},
+                                           detail::wrong_options = {}, detail::wrong_options = {})
+      : spatial_dropout_layer(0.5F) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65493,7 +65579,9 @@ struct noise_layer : layer<Derived> {
   using layer<Derived>::layer;
   /// No argument, or any other: E1025.
   template <class L = Derived>
-  constexpr explicit noise_layer(detail::wrong_options = {}, ...) : noise_layer(0) {
+  constexpr explicit noise_layer(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                                 detail::wrong_options = {})
+      : noise_layer(0) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65683,7 +65771,9 @@ struct cropping1d : layer<cropping1d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = cropping1d>
-  constexpr explicit cropping1d(detail::wrong_options, ...) : cropping1d() {
+  constexpr explicit cropping1d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                detail::wrong_options = {})
+      : cropping1d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65727,7 +65817,9 @@ struct cropping2d : layer<cropping2d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = cropping2d>
-  constexpr explicit cropping2d(detail::wrong_options, ...) : cropping2d() {
+  constexpr explicit cropping2d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                detail::wrong_options = {})
+      : cropping2d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65770,7 +65862,9 @@ struct cropping3d : layer<cropping3d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = cropping3d>
-  constexpr explicit cropping3d(detail::wrong_options, ...) : cropping3d() {
+  constexpr explicit cropping3d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                detail::wrong_options = {})
+      : cropping3d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65817,7 +65911,9 @@ struct reshape : layer<reshape> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = reshape>
-  constexpr explicit reshape(detail::wrong_options = {}, ...) : reshape(1) {
+  constexpr explicit reshape(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                             detail::wrong_options = {})
+      : reshape(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65874,7 +65970,9 @@ struct permute : layer<permute> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = permute>
-  constexpr explicit permute(detail::wrong_options = {}, ...) : permute(1) {
+  constexpr explicit permute(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                             detail::wrong_options = {})
+      : permute(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65908,7 +66006,9 @@ struct repeat_vector : layer<repeat_vector> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = repeat_vector>
-  constexpr explicit repeat_vector(detail::wrong_options = {}, ...) : repeat_vector(1) {
+  constexpr explicit repeat_vector(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                                   detail::wrong_options = {})
+      : repeat_vector(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65954,7 +66054,9 @@ struct zero_padding1d : layer<zero_padding1d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = zero_padding1d>
-  constexpr explicit zero_padding1d(detail::wrong_options, ...) : zero_padding1d() {
+  constexpr explicit zero_padding1d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                    detail::wrong_options = {})
+      : zero_padding1d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65994,7 +66096,9 @@ struct zero_padding2d : layer<zero_padding2d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = zero_padding2d>
-  constexpr explicit zero_padding2d(detail::wrong_options, ...) : zero_padding2d() {
+  constexpr explicit zero_padding2d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                    detail::wrong_options = {})
+      : zero_padding2d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -66033,7 +66137,9 @@ struct zero_padding3d : layer<zero_padding3d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = zero_padding3d>
-  constexpr explicit zero_padding3d(detail::wrong_options, ...) : zero_padding3d() {
+  constexpr explicit zero_padding3d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                    detail::wrong_options = {})
+      : zero_padding3d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -66374,7 +66480,9 @@ struct lstm : recurrent_layer<layer<lstm>, lstm, 2> {
   using recurrent_layer::recurrent_layer;
   /// No argument, or any other: E1025.
   template <class L = lstm>
-  constexpr explicit lstm(detail::wrong_options = {}, ...) : lstm(1) {
+  constexpr explicit lstm(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                          detail::wrong_options = {})
+      : lstm(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -66730,7 +66838,9 @@ struct gru : recurrent_layer<layer<gru>, gru, 1> {
   using recurrent_layer::recurrent_layer;
   /// No argument, or any other: E1025.
   template <class L = gru>
-  constexpr explicit gru(detail::wrong_options = {}, ...) : gru(1) {
+  constexpr explicit gru(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                         detail::wrong_options = {})
+      : gru(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -67054,7 +67164,9 @@ struct simple_rnn : recurrent_layer<layer<simple_rnn>, simple_rnn, 1> {
   using recurrent_layer::recurrent_layer;
   /// No argument, or any other: E1025.
   template <class L = simple_rnn>
-  constexpr explicit simple_rnn(detail::wrong_options = {}, ...) : simple_rnn(1) {
+  constexpr explicit simple_rnn(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                                detail::wrong_options = {})
+      : simple_rnn(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -69943,8 +70055,13 @@ class option_callback : public callback {
   // any constructor, such as the name of a file.
   template <class O = Options>
   option_callback(refusing<wrong_callback_options<O>>, ...) {}
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wc++26-extensions"
   template <class O = Options>
-  explicit option_callback(...) noexcept(report<wrong_callback_options<O>::problem>()) {}
+  explicit option_callback(...) = delete(
+      "the callback is given something that it does not take, such as an option that it does not have, or one of "
+      "another type; its options' docstrings say what it takes [E4141]");
+#pragma clang diagnostic pop
 #endif
 };
 
