@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ten of the 200 random models, stages, schedules, options, replicas and accumulations on ranks; CMakeLists.txt compiles
-// this once for each ten.
+// Ten of the 200 random models, stages, schedules, options, replicas and accumulations on ranks; CMakeLists.txt
+// compiles this once for each ten.
 #include "random_cluster.hpp"
 
 using namespace random_runs;  // NOLINT: the tests' own

@@ -15,8 +15,8 @@
 
 namespace random_runs {
 
-/// A model, and a row of options, without sharded weights or state. Four replicas of a model on one device; two or three
-/// of one on several devices, each of which may be in a rank of its own.
+/// A model, and a row of options, without sharded weights or state. Four replicas of a model on one device; two or
+/// three of one on several devices, each of which may be in a rank of its own.
 template <class M, unsigned RowSeed>
 struct on_ranks : equality<M, RowSeed> {
   using base = equality<M, RowSeed>;

@@ -12,8 +12,8 @@
 namespace stagecraft::mpi {
 
 /// The sum of arrays that are in several ranks. Each of these ranks adds up one part of all arrays, in their order, and
-/// sends it to the others, so that the bits do not depend on who has which array. All ranks begin their sums in the same
-/// order, as parts of one operation. The memory of what has come is kept for the next sum.
+/// sends it to the others, so that the bits do not depend on who has which array. All ranks begin their sums in the
+/// same order, as parts of one operation. The memory of what has come is kept for the next sum.
 class gradient_sum {
  public:
   /// Begins with no arrays, each of which will have `floats` numbers. Sums at the same time have different numbers.

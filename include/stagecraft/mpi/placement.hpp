@@ -23,7 +23,8 @@ constexpr void check_split_stages(diagnostic& problem) {
   if (most > Job::replicas * devices)
     problem.report(2123, "a model on ", devices, " devices, with .num_replicas = ", Job::replicas,
                    ", is trained on a cluster of ", most,
-                   " ranks, of which some would have no stage; name at most as many ranks as its replicas have devices");
+                   " ranks, of which some would have no stage; name at most as many ranks as its replicas have ",
+                   "devices");
   else if (Job::graph.is_stateful())
     problem.report(2122, "the stages of a model with stateful layers are trained on several ranks; these do not ",
                    "exchange the states that layers keep between batches");

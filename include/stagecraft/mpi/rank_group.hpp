@@ -73,8 +73,8 @@ class rank_group {
         check(MPI_Irecv(piece, size, MPI_BYTE, from, tag, group_.world_, next(from)));
       });
     }
-    /// Copies bytes of one rank to the others. Up to 64 ranks get them from that rank itself, so that whoever waits knows
-    /// for whom.
+    /// Copies bytes of one rank to the others. Up to 64 ranks get them from that rank itself, so that whoever waits
+    /// knows for whom.
     void broadcast(void* data, std::size_t bytes, int root) {
       if (group_.count_ <= 64) {
         if (group_.rank_ != root) return receive(data, bytes, root, broadcast_tag);

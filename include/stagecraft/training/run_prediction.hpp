@@ -115,7 +115,8 @@ class prediction {
     return tensor<Output>::from_shape(extents);
   }
 
-  static void move_rows(float* rows, std::ptrdiff_t size, std::ptrdiff_t from, std::ptrdiff_t count, std::ptrdiff_t to) {
+  static void move_rows(float* rows, std::ptrdiff_t size, std::ptrdiff_t from, std::ptrdiff_t count,
+                        std::ptrdiff_t to) {
     std::copy_n(rows + from * size, count * size, rows + to * size);
   }
 
