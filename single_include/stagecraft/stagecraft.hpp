@@ -74971,7 +74971,8 @@ class prediction {
     return tensor<Output>::from_shape(extents);
   }
 
-  static void move_rows(float* rows, std::ptrdiff_t size, std::ptrdiff_t from, std::ptrdiff_t count, std::ptrdiff_t to) {
+  static void move_rows(float* rows, std::ptrdiff_t size, std::ptrdiff_t from, std::ptrdiff_t count,
+                        std::ptrdiff_t to) {
     std::copy_n(rows + from * size, count * size, rows + to * size);
   }
 
@@ -76280,7 +76281,11 @@ class pipeline_update {
   /// Finds the factor that losses are multiplied by from now on, if it changes. Every device does this for itself.
   static bool advance_loss_scale(job const& what, device_thread const& self) {
     if constexpr (Sizes::scales_losses)
-      return team::alone(memory_of(what, self), [&] { scale_of(what).advance(Sizes::loss_scale, gradients); });
+      return team::alone(memory_of(what, self), [&] {
+        scale_of(what).advance(Sizes::loss_scale, gradients);
+        for (int other = 0; other < Sizes::devices; ++other)
+          if (!Sizes::is_here(what.own().replica, other)) what.own().loss_scales.of_device[other] = scale_of(what);
+      });
     else
       return true;
   }
@@ -76924,20 +76929,18 @@ class session : public session_shape<typename Job::described> {
   template <std::size_t Parameter>
   void read_optimizer_slot(int slot, float* row_major) const {
     aligned_block const stored(sizes::weights.size[Parameter]);
-    auto const copy = [&](float const* part, auto elements) {
+    for_each_state_part<Parameter>(slot, [&](float const* part, auto elements) {
       std::copy_n(part, elements.last - elements.first, stored.data() + elements.first);
-    };
-    for_each_state_part<Parameter>(slot, copy, sizes::shards_state ? sizes::replicas_here() : 1);
+    });
     layout::template unpack<Parameter>(stored.data(), row_major);
   }
   template <std::size_t Parameter>
   void write_optimizer_slot(int slot, float const* row_major) {
     aligned_block const stored(sizes::weights.size[Parameter]);
     layout::template pack<Parameter>(row_major, stored.data());
-    auto const copy = [&](float* part, auto elements) {
+    for_each_state_part<Parameter>(slot, [&](float* part, auto elements) {
       std::copy_n(stored.data() + elements.first, elements.last - elements.first, part);
-    };
-    for_each_state_part<Parameter>(slot, copy, sizes::replicas_here());
+    });
   }
 
   /// The progress of training. Setting it drops micro-batches whose gradients have not updated the weights yet.
@@ -77027,11 +77030,11 @@ class session : public session_shape<typename Job::described> {
     std::fill_n(scratch, graph.parameters[Parameter].size(), 0.0F);
   }
 
-  /// each(part, elements) for the parts that some replicas have of one of a parameter's numbers.
+  /// each(part, elements) for each replica's part of one of a parameter's numbers, that of the first one last.
   template <std::size_t Parameter, class Each>
-  void for_each_state_part(int slot, Each const& each, int of_replicas) const {
+  void for_each_state_part(int slot, Each const& each) const {
     constexpr auto offset = sizes::state_offset(Parameter);
-    for (int i = 0; i < of_replicas; ++i) {
+    for (int i = sizes::replicas_here(); i-- > 0;) {
       auto elements = kernels::share::range{0, sizes::weights.size[Parameter]};
       if constexpr (sizes::shards_state) elements = kernels::shard_of(elements.last, i, replicas);
       each(replicas_[i]->state.data() + offset + slot * sizes::all_state_floats, elements);
@@ -77085,10 +77088,6 @@ class session : public session_shape<typename Job::described> {
     count_finished();
   }
   void count_finished() {
-    if constexpr (sizes::splits && sizes::scales_losses)  // the first device's factor may be another process's
-      for (int device = sizes::devices; device-- > 0;)
-        if (sizes::is_here(sizes::first_replica(), device))
-          pointers_[0]->loss_scales.of_device[0] = pointers_[0]->loss_scales.of_device[device];
     auto const done = std::exchange(done_, {});
     updates_ += done.updates;
     accumulated_ = static_cast<int>((accumulated_ + done.micro_batches) % accumulation_steps);
