@@ -173,7 +173,7 @@ class pipeline_pass {
       begin = record.add(pass_kind::outfeed, begin);
     }
     for (auto const& transfer : pass.transfers) {
-      if (transfer.device >= 0 && !sizes::is_here(transfer.device)) continue;
+      if (transfer.device >= 0 && !sizes::is_here(own.replica, transfer.device)) continue;
       copy(memory.block, transfer.from,
            transfer.device < 0 ? own.remote[stage].data() : own.blocks[transfer.device].data(), transfer.to,
            transfer.floats, memory.micro_batch);

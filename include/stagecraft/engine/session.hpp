@@ -208,7 +208,7 @@ class session : public session_shape<typename Job::described> {
   using packed = typename weight_layout<typename Job::model, architecture>::template packed<Parameter>;
 
   /// Copies one of the numbers that the optimizer keeps with each element of a parameter, from or to its row-major
-  /// shape; of all replicas, each of which may hold a part.
+  /// shape; of all replicas if each holds a part, or else from the first one.
   template <std::size_t Parameter>
   void read_optimizer_slot(int slot, float* row_major) const {
     aligned_block const stored(sizes::weights.size[Parameter]);
@@ -313,11 +313,11 @@ class session : public session_shape<typename Job::described> {
     std::fill_n(scratch, graph.parameters[Parameter].size(), 0.0F);
   }
 
-  /// each(part, elements) for each replica's part of one of a parameter's numbers.
+  /// each(part, elements) for each replica's part of one of a parameter's numbers, that of the first one last.
   template <std::size_t Parameter, class Each>
   void for_each_state_part(int slot, Each const& each) const {
     constexpr auto offset = sizes::state_offset(Parameter);
-    for (int i = 0; i < sizes::replicas_here(); ++i) {
+    for (int i = sizes::replicas_here(); i-- > 0;) {
       auto elements = kernels::share::range{0, sizes::weights.size[Parameter]};
       if constexpr (sizes::shards_state) elements = kernels::shard_of(elements.last, i, replicas);
       each(replicas_[i]->state.data() + offset + slot * sizes::all_state_floats, elements);
