@@ -9,6 +9,7 @@
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/text.hpp>
 #include <stagecraft/engine/pipeline_execution.hpp>
+#include <stagecraft/engine/policy/processes.hpp>
 #include <stagecraft/graph/dtype.hpp>
 #include <stagecraft/kernels/simd/narrow_floats.hpp>
 #include <stagecraft/losses/reduction.hpp>

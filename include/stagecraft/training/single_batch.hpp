@@ -5,6 +5,7 @@
 
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
+#include <stagecraft/engine/policy/processes.hpp>
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/training/data/batch_loader.hpp>
 #include <stagecraft/training/data/data_checks.hpp>
