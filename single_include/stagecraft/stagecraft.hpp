@@ -40008,7 +40008,7 @@ namespace stagecraft::engine {
 /// Where there are several, `is_alone` is false, and these static functions exist. All processes call those of the
 /// second group in the same order, on the thread that has called `fit`; each throws if another process has failed, does
 /// something else, or does not come in time.
-/// - `most`: the highest number of processes, by which the replicas can be divided.
+/// - `most`: the highest number of processes.
 /// - `replicas_here(replicas)`, `first_replica(replicas)`: the replicas of this process, which are consecutive.
 /// - `add_up<Plan>(gradients, elements)`: adds up the gradients of this process's replicas as far as the tree of all
 ///   replicas does, in a range of a weight's elements.
@@ -40021,13 +40021,19 @@ namespace stagecraft::engine {
 ///   are copied to all others.
 /// - `send(process, data, bytes)`: copies bytes of the process with this number to the others.
 ///
-/// If there may be more processes than replicas, the devices of the only replica are in several of them:
-/// - `process_of(device, devices)`, `number()`, `count()`: the process of a device, this one, and how many there are.
+/// If `most` processes cannot have equal numbers of whole replicas, the devices of a replica may be in several of them
+/// (`Sizes::splits`). All devices are numbered, those of a replica after those of the one before:
+/// - `process_of(device, devices)`, `first_of(process, devices)`: the process of a device, and the first device of a
+///   process; those of a process are consecutive. `number()`, `count()`: this process, and how many there are.
 /// - `messages<Sizes, Mode, Pass>`: pass_messages, which calls the next four.
 /// - `begin_messages()`: an execution begins; `end_messages()`: waits until all that was posted has left.
 /// - `post(process, pass, floats)`: sends a message to a process; those of a pass keep their order.
 /// - `take(process, pass, floats)`: waits for a message of a process.
 /// - `collect(session)`: copies weights and the optimizer's state from each device's process to the others.
+/// - `exchange_devices<Sizes, Plan>(gradients)`: adds up the gradients of each device's weights over all replicas;
+///   `gradients` are those of the replicas of this process.
+/// - `share_of_weights<Sizes>(values, bytes)`: `values` has `bytes` bytes for each weight. Each process gets those of
+///   all weights from the processes that have the first replica's devices.
 struct one_process {
   static constexpr bool is_alone = true;
   static constexpr int most = 1;
@@ -40035,9 +40041,9 @@ struct one_process {
 
 /// The process that has a replica's losses and predictions.
 template <class Sizes>
-[[nodiscard]] int process_of_results([[maybe_unused]] int replica) {
+[[nodiscard]] int process_of_results(int replica) {
   if constexpr (Sizes::splits)
-    return Sizes::process_of(Sizes::device_of_losses);
+    return Sizes::process_of(replica, Sizes::device_of_losses);
   else
     return replica / Sizes::replicas_here();
 }
@@ -40695,10 +40701,14 @@ constexpr auto const& plan_on_machine() {
     return pass_plan_of<typename Job::planned, Pass>;
 }
 
-/// The devices of all replicas of a process, and the threads of a machine that work on one of them: at most.
+/// Whether the devices of a replica may be in several processes: these cannot have equal numbers of whole replicas.
+template <class Job>
+inline constexpr bool splits_replicas = Job::replicas % processes_of<typename Job::machine>::most != 0;
+/// The devices of all replicas of a process, and the threads of a machine that work on one of them: at most. One after
+/// the other if replicas are split.
 template <class Job>
 inline constexpr int devices_of_all =
-    processes_of<typename Job::machine>::most > Job::replicas
+    splits_replicas<Job>
         ? 1
         : Job::replicas / processes_of<typename Job::machine>::most *
               planning_timetable<typename Job::template in<main_mode<Job>>>.devices();
@@ -73866,7 +73876,9 @@ class replica_results {
     };
     copy(true);
     if constexpr (Session::sizes::splits)
-      Session::sizes::processes::send(process_of_results<typename Session::sizes>(0), bytes.data(), bytes.size());
+      for (int replica = 0; replica < replicas; ++replica)
+        Session::sizes::processes::send(process_of_results<typename Session::sizes>(replica),
+                                        bytes.data() + static_cast<std::size_t>(replica) * size, size);
     else
       Session::sizes::processes::gather(bytes.data(), size, replicas);
     copy(false);
@@ -74000,12 +74012,16 @@ auto run_single(Session& session, batch_loader<Session> const& data) {
   session.begin_run();
   auto const bring = [&](auto& to, int, int) { data.load(to, rows); };
   auto const take = [&](auto const& step) {
-    if (step.replica() == Session::sizes::first_replica()) means.add(step);
+    if (step.replica() == (Session::sizes::splits ? 0 : Session::sizes::first_replica())) means.add(step);
   };
   if constexpr (Kind == run_kind::training)
     session.train(1, bring, take);
   else
     session.test(1, bring, take);
+  if constexpr (Session::sizes::splits)
+    means.for_each_part([](auto& part) {
+      Session::sizes::processes::send(engine::process_of_results<typename Session::sizes>(0), &part, sizeof part);
+    });
   return means.values();
 }
 
@@ -74542,7 +74558,7 @@ class batch_feed {
   /// Call it before the first of `steps` steps of each replica. The returned object lives until the last step is done.
   [[nodiscard]] auto start([[maybe_unused]] int steps) {
     if constexpr (prefetch_depth > 0)
-      return queue_.start(std::int64_t{steps} * sizes::replicas_here(), fill_);
+      return queue_.start(std::int64_t{steps} * sizes::fed_here().count, fill_);
     else
       return no_queue{};
   }
@@ -74554,7 +74570,8 @@ class batch_feed {
   /// Copies the batch of a replica's step to `to`.
   template <class Destination>
   void load(Destination& to, int replica, int step) {
-    std::int64_t const batch = std::int64_t{step} * sizes::replicas_here() + replica - sizes::first_replica();
+    auto const here = sizes::fed_here();
+    std::int64_t const batch = std::int64_t{step} * here.count + replica - here.first;
     if constexpr (prefetch_depth == 0) {
       fill_(to, batch);
     } else {
@@ -74579,7 +74596,7 @@ class batch_feed {
       if constexpr (sizes::processes::is_alone) {
         load(to, number);
       } else {  // datasets are read batch after batch, so that those of other processes are passed over
-        int const here = sizes::replicas_here(), first = sizes::first_replica();
+        auto const [first, here] = sizes::fed_here();
         auto const step = number / here * Session::replicas, replica = first + number % here;
         for (int other = 0; replica == first && other < first; ++other) static_cast<void>(rows_of(step + other));
         load(to, step + replica);
@@ -74602,7 +74619,7 @@ class batch_feed {
   [[nodiscard]] static auto make_queue([[maybe_unused]] int busy_threads) {
     if constexpr (prefetch_depth > 0)
       return infeed_queue<prepared_batch<Session>>(
-          sizes::replicas_here(), prefetch_depth, [] { return prepared_batch<Session>(); }, busy_threads);
+          std::max(sizes::fed_here().count, 1), prefetch_depth, [] { return prepared_batch<Session>(); }, busy_threads);
     else
       return no_queue{};
   }
@@ -74884,7 +74901,7 @@ class prediction {
       return std::vector<place>(static_cast<std::size_t>(batches));
   }
   /// Takes over the outputs of batches that replicas in other processes have predicted, and the places of these
-  /// batches. Returns the number of samples.
+  /// batches; places may leave room between them, which goes. Returns the number of samples.
   template <class Places>
   std::ptrdiff_t gather(Places& places)
     requires(!Session::sizes::processes::is_alone)
@@ -74900,7 +74917,16 @@ class prediction {
          ...);
       }(indices{});
     }
-    return places.empty() ? 0 : places.back().first + places.back().samples;
+    std::ptrdiff_t seen = 0;
+    for (auto const& [first, samples] : places) {
+      if (first != seen)
+        [&]<std::size_t... Output>(std::index_sequence<Output...>) {
+          (move_rows(std::get<Output>(tensors_).data(), Session::output_shape(Output).size(), first, samples, seen),
+           ...);
+        }(indices{});
+      seen += samples;
+    }
+    return seen;
   }
 
   /// Drops all samples from this number on.
@@ -74930,6 +74956,11 @@ class prediction {
     for (std::size_t axis = 1; axis < extents.size(); ++axis)
       extents[axis] = static_cast<std::size_t>(Session::output_shape(Output)[static_cast<int>(axis) - 1]);
     return tensor<Output>::from_shape(extents);
+  }
+
+  static void move_rows(float* rows, std::ptrdiff_t size, std::ptrdiff_t from, std::ptrdiff_t count,
+                        std::ptrdiff_t to) {
+    std::copy_n(rows + from * size, count * size, rows + to * size);
   }
 
   template <std::size_t Output, class View>
@@ -75015,11 +75046,12 @@ auto predict_batches(Trained& model, batch_loader<typename Trained::session_type
   predicted.run(nothing, none, [&](auto const& view, int step) {
     int const batch = step * replicas + view.replica();
     if (batch >= taken) return;
-    // A process that has the last stage alone reads no samples, and sees all batches in their order.
-    auto const first = session::sizes::splits ? seen : order.first_sample(batch, batch_size);
+    // A process that has the last stage alone reads no samples, and does not know how many those before are.
+    auto const first =
+        session::sizes::splits ? std::ptrdiff_t{batch} * batch_size : order.first_sample(batch, batch_size);
     result.copy(view, first);
     if constexpr (!is_alone) places[std::size_t(batch)] = {first, view.valid_samples()};
-    if (batch == taken - 1 || session::sizes::splits) seen = first + view.valid_samples();
+    if (batch == taken - 1) seen = first + view.valid_samples();
   });
   if constexpr (!session::sizes::processes::is_alone) seen = result.gather(places);
   result.shorten(seen);
@@ -75145,31 +75177,50 @@ struct pipeline_sizes : session_shape<typename Job::described> {
   static constexpr auto const& weights = weight_storage_of<model, architecture>;
   static constexpr int replicas = Replicas;
   using processes = processes_of<machine>;
-  /// The replicas of this process, `first_replica` and those after it.
+  /// Whether the devices of a replica may be in several processes.
+  static constexpr bool splits = detail::splits_replicas<Job>;
+  /// The replicas that this process has devices of: `first_replica` and those after it.
   [[nodiscard]] static constexpr int replicas_here() {
     if constexpr (processes::is_alone)
       return Replicas;
+    else if constexpr (splits)
+      return (processes::first_of(processes::number() + 1, Replicas * devices) - 1) / devices - first_replica() + 1;
     else
       return processes::replicas_here(Replicas);
   }
   [[nodiscard]] static constexpr int first_replica() {
     if constexpr (processes::is_alone)
       return 0;
+    else if constexpr (splits)
+      return processes::first_of(processes::number(), Replicas * devices) / devices;
     else
       return processes::first_replica(Replicas);
   }
-  /// Whether the devices of a replica may be in several processes, and which of them a device is in.
-  static constexpr bool splits = processes::most > Replicas;
-  [[nodiscard]] static int process_of(int device)
+  /// The process of a replica's device.
+  [[nodiscard]] static int process_of(int replica, int device)
     requires(splits)
   {
-    return processes::process_of(device, devices);
+    return processes::process_of(replica * devices + device, Replicas * devices);
   }
-  [[nodiscard]] static constexpr bool is_here([[maybe_unused]] int device) {
+  [[nodiscard]] static constexpr bool is_here([[maybe_unused]] int replica, [[maybe_unused]] int device) {
     if constexpr (splits)
-      return process_of(device) == processes::number();
+      return process_of(replica, device) == processes::number();
     else
       return true;
+  }
+  /// The replicas whose samples this process reads: those whose first stage it has.
+  struct fed_replicas {
+    int first = 0;
+    int count = 0;
+  };
+  [[nodiscard]] static constexpr fed_replicas fed_here() {
+    fed_replicas result{first_replica(), replicas_here()};
+    if constexpr (splits) {
+      int const device = table<main_mode>().device_of_stage(0);
+      if (!is_here(result.first + result.count - 1, device)) --result.count;
+      if (result.count > 0 && !is_here(result.first, device)) ++result.first, --result.count;
+    }
+    return result;
   }
   static constexpr long long all_targets = shape::has_losses ? shape::target_offset(shape::end_count) : 0;
   static constexpr long long all_scales = shape::has_losses ? shape::scale_offset(shape::end_count) : 0;
@@ -75187,7 +75238,7 @@ struct pipeline_sizes : session_shape<typename Job::described> {
   }
   /// Threads that work on one device: at most; and all of them.
   static constexpr int threads_of_device = detail::threads_of_device<Job>;
-  static constexpr int workers = std::min(machine::threads, splits ? 1 : replicas / processes::most * devices);
+  static constexpr int workers = std::min(machine::threads, detail::devices_of_all<Job>);
   static constexpr int threads = threads_of_device > 1 ? machine::threads : workers;
   /// Number of threads that work on the devices of a worker.
   [[nodiscard]] static constexpr int threads_of_worker(int worker) {
@@ -75329,14 +75380,21 @@ struct pipeline_memory {
         norms(Sizes::norm_blocks_of_weights()),
         loss_scales(Sizes::devices, Sizes::loss_scale.initial_scale) {
     [&]<std::size_t... Device>(std::index_sequence<Device...>) {
-      ((blocks[Device] = aligned_block(
-            Sizes::is_here(static_cast<int>(Device)) ? Sizes::template block_floats<static_cast<int>(Device)>() : 0)),
+      ((blocks[Device] = aligned_block(Sizes::is_here(number, static_cast<int>(Device))
+                                           ? Sizes::template block_floats<static_cast<int>(Device)>()
+                                           : 0)),
        ...);
     }(std::make_index_sequence<Sizes::devices>{});
     [&]<std::size_t... Stage>(std::index_sequence<Stage...>) {
-      ((remote[Stage] = aligned_block(Sizes::template remote_floats<static_cast<int>(Stage)>)), ...);
+      auto const is_here = [number](int stage) {
+        return Sizes::is_here(number, Sizes::template table<Sizes::main_mode>().device_of_stage(stage));
+      };
+      ((remote[Stage] = aligned_block(
+            is_here(static_cast<int>(Stage)) ? Sizes::template remote_floats<static_cast<int>(Stage)> : 0)),
+       ...);
     }(std::make_index_sequence<Sizes::stages>{});
     for (int device = 0; device < Sizes::devices; ++device) {
+      if (!Sizes::is_here(number, device)) continue;
       workspaces[device] = aligned_block(workspace_floats);
       widened[device] = aligned_block(widened_floats);
     }
@@ -75590,6 +75648,34 @@ class pipeline_pass {
 
   /// One batch and nothing beside its steps: no feed, results, trace or counts. `x` and `y` hold the whole batch.
   static void call(memory_type& own, pass_memory& memory, float const* x, float* y) {
+    if constexpr (is_tiny)
+      call_inlined(own, memory, x, y);
+    else
+      call_steps(own, memory, x, y);
+  }
+
+  /// The workspace that the steps of this pass need, one after the other.
+  static constexpr workspace_size workspace_floats() {
+    return [&]<std::size_t... Step>(std::index_sequence<Step...>) {
+      workspace_size largest;
+      for (auto const& floats : {largest, policy::template workspace<plan, pass.steps[Step].call>()...})
+        largest = largest.or_more(floats);
+      return largest;
+    }(std::make_index_sequence<pass.steps.size()>{});
+  }
+
+ private:
+  /// True if a call takes some nanoseconds, of which the calls of functions would be a large part.
+  static constexpr bool is_tiny = [] {
+    long long flops = 0;
+    for (auto const& each : graph.calls) flops += each.flops;
+    return Session::batch * flops <= 4096;
+  }();
+  /// call_steps as one function: a dense layer of 8 units is 36 instructions instead of 75.
+  [[gnu::flatten]] static void call_inlined(memory_type& own, pass_memory& memory, float const* x, float* y) {
+    call_steps(own, memory, x, y);
+  }
+  static void call_steps(memory_type& own, pass_memory& memory, float const* x, float* y) {
     policy::template begin_pass<sizes>(own.of_policy, trains, Pass, device, memory);
     constexpr int input = static_cast<int>(sizes::input_call(0));
     if constexpr (reads_in_place)
@@ -75605,17 +75691,6 @@ class pipeline_pass {
                          1LL * Session::batch * graph.call(Session::outputs[0]).shape.size()>(prediction<0>(memory), y);
   }
 
-  /// The workspace that the steps of this pass need, one after the other.
-  static constexpr workspace_size workspace_floats() {
-    return [&]<std::size_t... Step>(std::index_sequence<Step...>) {
-      workspace_size largest;
-      for (auto const& floats : {largest, policy::template workspace<plan, pass.steps[Step].call>()...})
-        largest = largest.or_more(floats);
-      return largest;
-    }(std::make_index_sequence<pass.steps.size()>{});
-  }
-
- private:
   /// Waits, on the first thread, until the inputs of the steps are there. False if another device has failed.
   static bool begin_pass(execution const& all, memory_type& own, pass_memory& memory, std::atomic<int>& samples,
                          pass_recorder const& record, std::int64_t& begin) {
@@ -75652,7 +75727,7 @@ class pipeline_pass {
       begin = record.add(pass_kind::outfeed, begin);
     }
     for (auto const& transfer : pass.transfers) {
-      if (transfer.device >= 0 && !sizes::is_here(transfer.device)) continue;
+      if (transfer.device >= 0 && !sizes::is_here(own.replica, transfer.device)) continue;
       copy(memory.block, transfer.from,
            transfer.device < 0 ? own.remote[stage].data() : own.blocks[transfer.device].data(), transfer.to,
            transfer.floats, memory.micro_batch);
@@ -76103,11 +76178,26 @@ class pipeline_update {
       });
     });
   }
-  /// The sums of this process's replicas become those of all processes' replicas, in each replica.
+  /// The sums of this process's replicas, or the gradients of its devices, become those of all processes' replicas.
   static void exchange(all_replicas const& all) {
     std::array<float*, static_cast<std::size_t>(replicas)> here{};
     for (int i = 0; i < Sizes::replicas_here(); ++i) here[i] = gradients_of(*all[i]);
-    Sizes::processes::template exchange<Plan>(here.data(), Plan::weights.floats);
+    if constexpr (Sizes::splits)
+      Sizes::processes::template exchange_devices<Sizes, Plan>(here.data());
+    else
+      Sizes::processes::template exchange<Plan>(here.data(), Plan::weights.floats);
+  }
+  /// The sums of squares, or the penalties, that each process has found for its devices' weights become known to all.
+  /// They are the same for each replica.
+  static void share_norms(all_replicas const& all) {
+    auto& sums = all[0]->norms.sums;
+    for (auto& of_shard : sums) Sizes::processes::template share_of_weights<Sizes>(of_shard.data(), sizeof of_shard[0]);
+    for (int i = 1; i < Sizes::replicas_here(); ++i) all[i]->norms.sums = sums;
+  }
+  static void share_penalties(all_replicas const& all) {
+    auto& penalties = all[0]->penalties;
+    Sizes::processes::template share_of_weights<Sizes>(penalties.data(), sizeof penalties[0]);
+    for (int i = 1; i < Sizes::replicas_here(); ++i) all[i]->penalties = penalties;
   }
 
   /// Adds the gradients of the user's own penalties to those of the device's weights, before any weight changes.
@@ -76195,7 +76285,11 @@ class pipeline_update {
   /// Finds the factor that losses are multiplied by from now on, if it changes. Every device does this for itself.
   static bool advance_loss_scale(job const& what, device_thread const& self) {
     if constexpr (Sizes::scales_losses)
-      return team::alone(memory_of(what, self), [&] { scale_of(what).advance(Sizes::loss_scale, gradients); });
+      return team::alone(memory_of(what, self), [&] {
+        scale_of(what).advance(Sizes::loss_scale, gradients);
+        for (int other = 0; other < Sizes::devices; ++other)
+          if (!Sizes::is_here(what.own().replica, other)) what.own().loss_scales.of_device[other] = scale_of(what);
+      });
     else
       return true;
   }
@@ -76430,14 +76524,15 @@ class pipeline_run {
   template <class OfRound>
   bool run_rounds(int round, device_thread const& self, OfRound const& passes_of) const {
     bool knows_penalties = false;
-    if constexpr (sizes::splits) sizes::processes::begin_messages();
+    if constexpr (sizes::splits)
+      if (!alone(self, [] { sizes::processes::begin_messages(); })) return false;
     for (int first = 0; first < steps_; first += round) {
       if constexpr (has_penalties)
         if (all_.has_targets && !knows_penalties && !find_penalties(self)) return false;
       knows_penalties = true;
       if (!passes_of(first)) return false;
       if constexpr (sizes::splits)
-        sizes::processes::template messages<sizes, Mode, 0>::end_round(*(*memories_)[0], first + round);
+        if (!alone(self, [&] { end_messages(first + round); })) return false;
       if constexpr (trains) {
         bool const updates = (all_.accumulated + first + round) % accumulation_steps == 0;
         if (updates && !run_update(self, first + round)) return false;
@@ -76526,9 +76621,9 @@ class pipeline_run {
     };
     if constexpr (update::sums_apart)
       if (!each(update::sum_calls)) return false;
-    if constexpr (replicas > 1)
+    if constexpr (replicas > 1 && !sizes::splits)
       if (!synchronize(self) || !each(update::reduce) || !synchronize(self)) return false;
-    if constexpr (!is_alone && !sizes::splits)
+    if constexpr (!is_alone && replicas > 1)
       if (!exchange(self) || !synchronize(self)) return false;
     // A shard of a weight is no weight: its functions wait for all.
     if constexpr (have_penalty_gradients<typename Session::first_plan>)
@@ -76553,9 +76648,18 @@ class pipeline_run {
   }
   /// The first thread exchanges the sums of this process's replicas for those of all, while the others wait.
   bool exchange(device_thread const& self) const {
-    if (self.worker > 0) return true;
-    return device_threads<sizes::threads_of_device>::alone({{}, {}, {}, {.member = self.member}},
-                                                           [this] { update::exchange(*memories_); });
+    return self.worker > 0 || alone(self, [this] { update::exchange(*memories_); });
+  }
+  /// Carries out `work` on the first of the threads that work together.
+  template <class Work>
+  static bool alone(device_thread const& self, Work const& work) {
+    return device_threads<sizes::threads_of_device>::alone({{}, {}, {}, {.member = self.member}}, work);
+  }
+  /// The messages of a round have come, and have left.
+  void end_messages(int micro_batches) const {
+    for (int i = 0; i < sizes::replicas_here(); ++i)
+      sizes::processes::template messages<sizes, Mode, 0>::end_round(*(*memories_)[i], micro_batches);
+    sizes::processes::end_messages();
   }
   /// Finds the sums that the norms of this round and of later ones need.
   template <int Round, class EachDevice>
@@ -76563,6 +76667,8 @@ class pipeline_run {
     if constexpr (Round < update::norm_rounds) {
       if (!each(update::template add_squares<Round>)) return false;
       if (update::template waits_for_norms<Round> && !synchronize(self)) return false;
+      if constexpr (update::template waits_for_norms<Round> && sizes::splits)
+        if (!alone(self, [this] { update::share_norms(*memories_); })) return false;
       return find_norms<Round + 1>(each, self);
     }
     return true;
@@ -76577,7 +76683,11 @@ class pipeline_run {
     return for_each_device(
                self.worker,
                [&](int replica, int device) { return update::find_penalties(job(replica, device, 0), self); }) &&
-           synchronize(self);
+           synchronize(self) && (!sizes::splits || alone(self, [this] { share_penalties(); }));
+  }
+
+  void share_penalties() const {
+    if constexpr (sizes::splits) update::share_penalties(*memories_);
   }
 
   /// The weight update with this number in the execution, from 1.
@@ -76590,8 +76700,7 @@ class pipeline_run {
     if constexpr (workers == 1)
       return true;
     else
-      return device_threads<sizes::threads_of_device>::alone({{}, {}, {}, {.member = self.member}},
-                                                             [this] { return all_.team->synchronize(); });
+      return alone(self, [this] { return all_.team->synchronize(); });
   }
 
   /// Calls each(replica, device) for the devices of a thread, until it returns false: all of some replicas, or some of
@@ -76609,7 +76718,7 @@ class pipeline_run {
     if (workers <= here) {
       for (int replica = worker * here / workers; replica < (worker + 1) * here / workers; ++replica)
         for (int device = 0; device < devices; ++device)
-          if (sizes::is_here(device) && !goes_on(replica, device)) return false;
+          if (sizes::is_here(sizes::first_replica() + replica, device) && !goes_on(replica, device)) return false;
     } else {
       int replica = 0;
       while ((replica + 1) * workers / here <= worker) ++replica;
@@ -76750,8 +76859,8 @@ class session : public session_shape<typename Job::described> {
     pipeline_pass<session, execution_mode::inference, 0>::call(*pointers_[0], alone_, x, y);
   }
 
-  /// All replicas get the weights of the first one. Called before the first execution of a run, and by `call`.
-  void begin_run() {
+  /// All replicas get the weights of the first one. Called before a run, and by `call`, which it must not be a part of.
+  [[gnu::noinline]] void begin_run() {
     if (!replicas_[0]->weights.is_shared()) policy::template given_weights<first_plan>(replicas_[0]->weights.data());
     for (int i = 0; i < sizes::replicas_here(); ++i) {
       if (i > 0) std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
@@ -76820,7 +76929,7 @@ class session : public session_shape<typename Job::described> {
   using packed = typename weight_layout<typename Job::model, architecture>::template packed<Parameter>;
 
   /// Copies one of the numbers that the optimizer keeps with each element of a parameter, from or to its row-major
-  /// shape; of all replicas, each of which may hold a part.
+  /// shape; of all replicas if each holds a part, or else from the first one.
   template <std::size_t Parameter>
   void read_optimizer_slot(int slot, float* row_major) const {
     aligned_block const stored(sizes::weights.size[Parameter]);
@@ -76925,11 +77034,11 @@ class session : public session_shape<typename Job::described> {
     std::fill_n(scratch, graph.parameters[Parameter].size(), 0.0F);
   }
 
-  /// each(part, elements) for each replica's part of one of a parameter's numbers.
+  /// each(part, elements) for each replica's part of one of a parameter's numbers, that of the first one last.
   template <std::size_t Parameter, class Each>
   void for_each_state_part(int slot, Each const& each) const {
     constexpr auto offset = sizes::state_offset(Parameter);
-    for (int i = 0; i < sizes::replicas_here(); ++i) {
+    for (int i = sizes::replicas_here(); i-- > 0;) {
       auto elements = kernels::share::range{0, sizes::weights.size[Parameter]};
       if constexpr (sizes::shards_state) elements = kernels::shard_of(elements.last, i, replicas);
       each(replicas_[i]->state.data() + offset + slot * sizes::all_state_floats, elements);
