@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace stagecraft::trainers {
 
@@ -159,12 +160,35 @@ struct own_run_session {
   using session_type = session_of_run<own_run_model<Step, Run>, description, Machine>;
 
   owned<session_type> session;
+  void const* source = nullptr;                       // the session whose weights are copied before each run
+  void (*copy)(void const*, session_type&) = nullptr;
 
-  /// `weights`: memory of the step's weights.
-  [[gnu::cold]] void share(engine::aligned_block& weights) {
+  /// Has the weights of the step's first session: in its memory or, if layers keep them there as their kernels want
+  /// them, as copies.
+  template <class Session>
+  [[gnu::cold]] void share(Session& from) {
     session = owned<session_type>(new session_type());
-    static_cast<void>(session->weight(0));  // what was made of the first weights is made anew
-    session->memory_of_weights() = weights.share_part(0, static_cast<long long>(weights.size()));
+    if constexpr (has_graphs<Step>) {
+      source = &from;
+      copy = copy_weights_of<Session>;
+    } else {
+      auto& weights = from.memory_of_weights();
+      static_cast<void>(session->weight(0));  // what was made of the first weights is made anew
+      session->memory_of_weights() = weights.share_part(0, static_cast<long long>(weights.size()));
+    }
+  }
+  template <class Session>
+  static void copy_weights_of(void const* from, session_type& to) {
+    std::vector<float> values;
+    [&]<std::size_t... Weight>(std::index_sequence<Weight...>) {
+      (
+          [&] {
+            values.resize(static_cast<std::size_t>(session_type::graph.parameters[Weight].size()));
+            static_cast<Session const*>(from)->template read_weight<Weight>(values.data());
+            to.template write_weight<Weight>(values.data());
+          }(),
+          ...);
+    }(std::make_index_sequence<session_type::graph.parameters.size()>{});
   }
   /// Runs the batches of `order`; `take(view, batch)` sees the output of each.
   template <class Take>
@@ -173,6 +197,7 @@ struct own_run_session {
     epoch_order order(x.count(), false, 1);
     order.begin_epoch(0);
     int const batches = order.batches(Options.batch_size, drop_remainder);
+    if (copy != nullptr) copy(source, *session);
     session->begin_run();
     for (int batch = 0; batch < batches; ++batch) {
       auto const rows = order.batch(batch, Options.batch_size, batches);
@@ -184,7 +209,7 @@ struct own_run_session {
 };
 template <class Step, own_run Run, step_options Options, class Machine>
 struct own_run_session<Step, Run, Options, Machine, false> {
-  static void share(engine::aligned_block&) {}
+  static void share(auto&) {}
 };
 
 /// Reports E2097 for `Run` of a step that does not have it.
@@ -245,9 +270,9 @@ class step_runs {
 
  protected:
   static constexpr bool has_test = inputs_of_run<Step, own_run::test> > 0;
-  void share_weights(engine::aligned_block& weights) {
-    test_.share(weights);
-    predict_.share(weights);
+  void share_weights(auto& first_session) {
+    test_.share(first_session);
+    predict_.share(first_session);
   }
   /// Adds the metrics of validation data to an epoch's values, as "val_" and their names.
   void validate(sample_set const& x, logs& values) {

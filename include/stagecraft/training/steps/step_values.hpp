@@ -51,6 +51,11 @@ class step_values {
       if (counts_[i] > 0) result[i] = of_value(i).of_sums(&sums_[first_columns[i]], counts_[i]);
     return result;
   }
+  /// Begins with what values have been before the trainer was made.
+  void continue_from(values_type const& last) {
+    begin();
+    last_ = last;
+  }
   /// Does nothing: replicas have values of their own.
   template <class Of, std::size_t Replicas>
   static void merge_states(Of const&, std::array<values_type, Replicas>&) {}

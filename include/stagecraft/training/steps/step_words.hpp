@@ -106,8 +106,10 @@ class step_words : public operations::tracer {
   template <Optimizer O>
   constexpr void apply(O const& optimizer, weights_of_member member, tracing::array_view<tensor const> gradients) {
     auto const moved = trained_weights(member);
-    if (check_gradients(member, moved, gradients))
-      end_sub_step(optimizer, product_of_sums(moved, gradients), {member}).has_own_gradients = true;
+    if (!check_gradients(member, moved, gradients)) return;
+    auto& own = end_sub_step(optimizer, product_of_sums(moved, gradients), {member});
+    own.has_own_gradients = true;
+    own.word = "apply";
   }
   /// Moves the trained weights of one model towards those of another one of the same layers: w = decay * w + (1 -
   /// decay) * source, an exponential moving average; 0 copies them. States such as moving means are copied. It ends a
@@ -123,6 +125,7 @@ class step_words : public operations::tracer {
     tensor const both = product_of_sums(trained_weights(moved), trained_weights(source));
     auto& own = end_sub_step(averaging{.decay = decay}, both, {moved});
     own.has_own_gradients = own.is_average = true;
+    own.word = "average";
   }
   /// Carries out the sub-steps of `f()` in every n-th training step of the trainer, the first one included:
   /// `step.every(5, [&] { ... })`. In other steps nothing of them is computed. E2112 n is less than 1, `f` has no

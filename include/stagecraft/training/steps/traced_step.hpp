@@ -36,6 +36,12 @@ struct traced_step {
     bool is_plain = false;                 ///< true: it has one output, and adds nothing to the loss
     bool has_stages = false;               ///< true: it is pipelined
   };
+  /// A call of a model: the operations [first, end).
+  struct call {
+    static constexpr int most_inputs = 4;
+    int member = -1, first = 0, end = 0, output = -1, input_count = 0;
+    int inputs[most_inputs]{};
+  };
   /// The last call of a loss of the library's kind.
   struct loss_call {
     tracing::type_tag const* type = tracing::no_type;
@@ -47,6 +53,7 @@ struct traced_step {
     tracing::type_tag const* optimizer = tracing::no_type;
     int loss = -1;
     int end = 0;         ///< number of operations of the list when it was called
+    char const* word = "minimize";  ///< what ends it
     bool moves[most]{};  ///< models whose weights it moves
     /// True for `apply` and `average`: penalties have no part in the gradients, which the step gives.
     bool has_own_gradients = false;
@@ -73,6 +80,7 @@ struct traced_step {
   tracer* ops = nullptr;
   bool const* moves = nullptr;  ///< models that the sub-step moves; null: not known yet
   tracing::growing_array<member> members;
+  tracing::growing_array<call> calls;
   tracing::growing_array<sub_step> sub_steps;
   tracing::growing_array<metric> metrics;
   tracing::growing_array<block> blocks;
@@ -82,6 +90,23 @@ struct traced_step {
   int current = -1;    ///< its model
   bool again = false;  ///< true: the layer has been called before
   int next_weight = 0;
+  // Calls of models that are calls of a graph around this trace.
+  bool stands_beside_models = false;            ///< true: models are not traced
+  tracing::array_view<tensor const> outputs{};  ///< of the calls from `first_output` on
+  int first_output = 0;
+
+  /// The output of the next call of a model that is not traced: zeros if nothing that is wanted depends on it.
+  constexpr tensor output_of_call(extents const& shape) const {
+    int const number = static_cast<int>(calls.size()) - first_output;
+    bool const is_known = number >= 0 && number < static_cast<int>(outputs.size());
+    return is_known ? outputs[static_cast<std::size_t>(number)] : ops->full(shape, 0);
+  }
+  constexpr void record_call(int member, int first, tensor output, tracing::array_view<tensor const> inputs) {
+    auto& own = calls.emplace_back();
+    own = {member, first, ops->list().size(), output.id, static_cast<int>(inputs.size())};
+    for (int i = 0; i < own.input_count && i < call::most_inputs; ++i)
+      own.inputs[i] = inputs[static_cast<std::size_t>(i)].id;
+  }
 
   /// The list's `weight_of_step`: a layer that is called again gets the weights that it made in its first call.
   static constexpr tensor find_weight(tracer& ops, parameter const& described) {
