@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Training steps of one's own: a GAN with gradient penalty, which pytorch_wgan.py holds beside PyTorch's; the perceptron
-// by a step that is what `fit` does, and by one that `fit` does not carry out since its metric has another name, each
-// beside its trainer; and the latter with batch normalizations.
+// Training steps of one's own: a GAN with gradient penalty, which pytorch_wgan.py holds beside PyTorch's; the
+// perceptron by a step that is what `fit` does, and by one that `fit` does not carry out since its metric has another
+// name, each beside its trainer; and the latter with batch normalizations.
 #include <benchmark/benchmark.h>
 
 #include <stagecraft/steps.hpp>

@@ -71,8 +71,8 @@ TEST_CASE("a step's training that is killed goes on from its backup, with the co
   sc::callbacks::backup_and_restore backup(again, folder / "backup");
   CHECK(backup.initial_epoch() == 1);
   CHECK(again.progress().steps == 3);  // the next step is no second one
-  auto const rest = again.fit(
-      x, {.epochs = 4, .verbose = 0, .callbacks = {&backup}, .initial_epoch = backup.initial_epoch()});
+  auto const rest =
+      again.fit(x, {.epochs = 4, .verbose = 0, .callbacks = {&backup}, .initial_epoch = backup.initial_epoch()});
   CHECK(again.get_weights() == whole.get_weights());
   CHECK(again.get_optimizer_weights() == whole.get_optimizer_weights());
   REQUIRE(rest.at("distance").size() == 3);

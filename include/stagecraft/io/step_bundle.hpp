@@ -124,9 +124,8 @@ void load_bundle_of(file_functions, Trainer& model, std::string const& path) {
   taker.take(progress.of_trainer);
   for (std::size_t i = 0; i < progress.of_sub_steps.size(); ++i)
     taker.take(progress.of_sub_steps[i], io::part_of_sub_step(i));
-  io::for_each_value(progress.values, [&](std::string const& name, double& value) {
-    taker.take(name, element_type::float64, value);
-  });
+  io::for_each_value(progress.values,
+                     [&](std::string const& name, double& value) { taker.take(name, element_type::float64, value); });
   taker.finish({});
   differences.raise("E5032", path, model.name());
   model.set_weights(weights);

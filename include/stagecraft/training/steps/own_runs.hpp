@@ -9,6 +9,7 @@
 #include <stagecraft/training/data/shuffle.hpp>
 #include <stagecraft/training/run_prediction.hpp>
 #include <stagecraft/training/run_problem.hpp>
+#include <stagecraft/training/steps/step_values.hpp>
 #include <stagecraft/training/steps/sub_step.hpp>
 #include <array>
 #include <cstddef>
@@ -87,7 +88,6 @@ struct own_run_facts {
   diagnostic problem;
   int metric_count = 0;
   operations::traced_step::metric metrics[operations::traced_step::most];
-  int columns = 0;  ///< numbers that a batch reports, of all metrics
 };
 template <class Step, own_run Run>
 inline constexpr own_run_facts facts_of_run = [] {
@@ -106,10 +106,7 @@ inline constexpr own_run_facts facts_of_run = [] {
     trace_run<Step, Run>(ops, being.step, inputs);
     facts.problem = list.problem;
     if (!list.problem.failed())
-      for (auto const& each : being.step.metrics) {
-        facts.metrics[facts.metric_count++] = each;
-        facts.columns += each.columns;
-      }
+      for (auto const& each : being.step.metrics) facts.metrics[facts.metric_count++] = each;
   }
   return facts;
 }();
@@ -131,8 +128,7 @@ struct own_run_layer : layer<own_run_layer<Step, Run>> {
       return predicted;
     } else {
       growing_array<operations::tensor> reported;
-      for (auto const& each : being.step.metrics)
-        reported.push_back(spread_over_batch(ops, {&list, each.value}, in[0].length(0)));
+      for (auto const& each : being.step.metrics) reported.push_back(reported_rows(ops, each, in[0].length(0)));
       return ops.concatenate(reported);
     }
   }
@@ -160,7 +156,7 @@ struct own_run_session {
   using session_type = session_of_run<own_run_model<Step, Run>, description, Machine>;
 
   owned<session_type> session;
-  void const* source = nullptr;                       // the session whose weights are copied before each run
+  void const* source = nullptr;  // the session whose weights are copied before each run
   void (*copy)(void const*, session_type&) = nullptr;
 
   /// Has the weights of the step's first session: in its memory or, if layers keep them there as their kernels want
@@ -240,15 +236,11 @@ class step_runs {
       if (x.count() < Options.batch_size)
         throw_data_error("E4003", "x: expected at least %d samples, one batch, found %td", Options.batch_size,
                          x.count());
-      std::array<double, static_cast<std::size_t>(facts.columns)> sums{};
-      int batches = 0;
-      test_.run(x, true, [&](auto const& view, int batch) {
-        batches = batch + 1;
-        for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += static_cast<double>(view.prediction(0)[i]);
+      reported_metrics_of<facts> totals;
+      test_.run(x, true, [&](auto const& view, int) {
+        totals.template add<all_metrics_of<facts>>(view.prediction(0), Options.batch_size);
       });
-      double const* next = sums.data();
-      for (std::size_t i = 0; i < result.size(); next += facts.metrics[i++].columns)
-        result[i] = facts.metrics[i].of_sums(next, batches);
+      totals.write(result);
     }
     return result;
   }

@@ -53,6 +53,13 @@ constexpr operations::tensor spread_over_batch(operations::tracer& ops, operatio
   return ops.broadcast(ops.reshape(reported, {1, columns}), {batch, columns});
 }
 
+/// What a metric reports of each sample.
+constexpr operations::tensor reported_rows(operations::tracer& ops, operations::traced_step::metric const& metric,
+                                           int batch) {
+  operations::tensor const value{&ops.list(), metric.value};
+  return metric.keeps_rows ? value : spread_over_batch(ops, value, batch);
+}
+
 /// Finds the sub-step that a value belongs to: the one that reads the weights or the random numbers on which it
 /// depends.
 class owners_of_values {

@@ -14,7 +14,7 @@
 
 namespace stagecraft::trainers {
 
-/// The base of a step's trainer. `Derived` has get_weights, get_optimizer_weights, progress_of_step, and what sets them.
+/// The base of a step's trainer. `Derived` has get_weights, get_optimizer_weights, progress_of_step, and their setters.
 template <class Derived, class Step>
 class step_files {
   static constexpr auto const& facts = facts_of_step<Step>;
@@ -73,6 +73,7 @@ class step_files {
       visit(optimizer, moved, of.times, of.every);
     });
   }
+
  protected:
   template <std::size_t Member>
   using model_of_member = type_of_tag<facts.members[Member].type>;

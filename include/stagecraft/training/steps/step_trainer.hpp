@@ -185,7 +185,8 @@ class own_step_trainer : public trainable,
     set_weights_of_model<member_named<Step, Name>()>(weights);
   }
 
-  /// The numbers that the optimizers keep with weights, such as "critic/dense/kernel/m:0", one sub-step after the other.
+  /// The numbers that the optimizers keep with weights, such as "critic/dense/kernel/m:0", one sub-step after the
+  /// other.
   [[nodiscard]] std::vector<weight_array> get_optimizer_weights() const {
     std::vector<weight_array> all;
     for_each_sub_step([&]<std::size_t Number>() {
@@ -303,7 +304,9 @@ class own_step_trainer : public trainable,
       load_inputs<session_type>(x, to, rows_of(replica, micro_batch));
       for (int i = 0; i < Options.batch_size; ++i) to.scale(0)[i] = 1.0F / static_cast<float>(Options.batch_size);
     };
-    auto const take = [&](auto const& view) { results_[view.replica()].template add<Number>(view.prediction(0)); };
+    auto const take = [&](auto const& view) {
+      results_[view.replica()].template add<Number>(view.prediction(0), Options.batch_size);
+    };
     std::get<Number>(sessions_)->train(micro_batches, bring, take);
   }
 

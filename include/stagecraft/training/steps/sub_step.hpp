@@ -14,8 +14,8 @@ namespace stagecraft::trainers {
 /// The model that a sub-step is planned as: a graph with the layers of the models that it calls, which have kernels of
 /// their own, or one layer.
 template <class Step, int Number>
-using sub_step_model = std::conditional_t<has_graphs<Step>, sub_step_graph<Step, Number>,
-                                          sub_step_in_one_layer<Step, Number>>;
+using sub_step_model =
+    std::conditional_t<has_graphs<Step>, sub_step_graph<Step, Number>, sub_step_in_one_layer<Step, Number>>;
 
 /// The loss of a sub-step: what its layer adds.
 struct loss_of_sub_step : loss<loss_of_sub_step> {

@@ -18,10 +18,10 @@ struct step_calls {
   static constexpr int most = 16;
 
   bool are_apart = false;  ///< nothing outside of a call reads what is inside it, but for its output
-  int inputs = 0;          ///< of the step: the first operations
+  int inputs = 0;          ///< number of the step's inputs, which are the first operations
   int count = 0;
   operations::traced_step::call calls[most];
-  int first[step_facts::most + 1]{};     ///< the first call of each sub-step, then the number of calls
+  int first[step_facts::most + 1]{};           ///< the first call of each sub-step, then the number of calls
   bool shares_no_numbers[step_facts::most]{};  ///< no random number is read in two layers between models
 
   [[nodiscard]] constexpr bool is_output(int id, int from, int end) const {

@@ -84,15 +84,15 @@ struct sub_step_layer : layer<sub_step_layer<Step, Number, FirstCall>> {
     step_words<> words(ops, being.step, batch);
     run_train<Step>(words, in.first(count));
     if (list.problem.failed()) return in[0];
+    auto const& own = facts.sub_steps[Number];
     growing_array<int> metrics;
-    for (int i = 0; i < facts.sub_steps[Number].metrics; ++i)
-      metrics.push_back(being.step.metrics[facts.sub_steps[Number].indices[i]].value);
+    for (int i = 0; i < own.metrics; ++i) metrics.push_back(being.step.metrics[own.indices[i]].value);
     cut_after(ops, being.step, Number, metrics);
     keep_updates_of(list, being.step, Number);
-    auto const spread = [&](int id) { return spread_over_batch(ops, {&list, id}, batch); };
-    auto const loss = spread(with_penalties(words, being.step, Number).id);
+    auto const loss = spread_over_batch(ops, with_penalties(words, being.step, Number), batch);
     growing_array<operations::tensor> reported;
-    for (int const metric : metrics) reported.push_back(spread(metric));
+    for (int i = 0; i < own.metrics; ++i)
+      reported.push_back(reported_rows(ops, being.step.metrics[own.indices[i]], batch));
     if (reported.empty()) reported.push_back(loss);
     list.losses.clear();
     ops.add_loss(loss);

@@ -52,9 +52,9 @@ struct traced_step {
   struct sub_step {
     tracing::type_tag const* optimizer = tracing::no_type;
     int loss = -1;
-    int end = 0;         ///< number of operations of the list when it was called
+    int end = 0;                    ///< number of operations of the list when it was called
     char const* word = "minimize";  ///< what ends it
-    bool moves[most]{};  ///< models whose weights it moves
+    bool moves[most]{};             ///< models whose weights it moves
     /// True for `apply` and `average`: penalties have no part in the gradients, which the step gives.
     bool has_own_gradients = false;
     bool is_average = false;
@@ -66,6 +66,15 @@ struct traced_step {
     metrics::metric_result const* result = nullptr;  ///< null: the mean
     diagnostics::own_options options = {};           ///< the metric's members
     int columns = 1, rows = 1;
+    /// True for a metric of counts, such as auc: a sample reports `rows` rows of `width` values and, behind them, the
+    /// values' targets or one class number, as the metric's state takes them.
+    bool keeps_rows = false, has_classes = false;
+    int width = 1;
+    metrics::metric of = {};
+    /// Numbers of one sample that a batch reports.
+    [[nodiscard]] constexpr int reported() const {
+      return keeps_rows ? rows * (width + (has_classes ? 1 : width)) : columns;
+    }
     /// The number after `batches` batches, from the sums of what they have reported.
     [[nodiscard]] double of_sums(double const* sums, std::int64_t batches) const {
       if (result == nullptr) return sums[0] / static_cast<double>(batches);
@@ -92,7 +101,7 @@ struct traced_step {
   int next_weight = 0;
   // Calls of models that are calls of a graph around this trace.
   bool stands_beside_models = false;            ///< true: models are not traced
-  tracing::array_view<tensor const> outputs{};  ///< of the calls from `first_output` on
+  tracing::array_view<tensor const> outputs{};  ///< outputs of the calls from `first_output` on
   int first_output = 0;
 
   /// The output of the next call of a model that is not traced: zeros if nothing that is wanted depends on it.
