@@ -5625,12 +5625,11 @@ constexpr std::size_t count_ordered(tracing::array_view<call_info const> calls) 
 
 namespace stagecraft::tracing {
 
-/// The first parameter of a layer's last constructor, `layer(wrong_options, ...)`, which takes anything. With
-/// `layer(...)` alone editors would offer that one first: they begin with the constructors of the fewest parameters.
+/// The parameters of a layer's last constructor, which takes anything but options in braces that no layer has: these
+/// are `layer`'s own. It has four, since `...` would take such options with Clang, which then says more of them.
 struct wrong_options {
-  constexpr wrong_options() = default;
-  template <class T>
-  constexpr wrong_options(T const&) {}  // NOLINT(google-explicit-constructor): a match, but a worse one than any other
+  template <class... T>
+  constexpr wrong_options(T const&...) {}  // NOLINT(google-explicit-constructor): matches, but worse than any other
 };
 
 /// E1025. A layer's last constructor reports this; `L::usage` is how to write it.
@@ -5681,7 +5680,9 @@ struct input : tracing::layer_base {
 
   /// No argument, or any other: E1025.
   template <class L = input>
-  constexpr explicit input(detail::wrong_options = {}, ...) : input(1) {
+  constexpr explicit input(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                           detail::wrong_options = {})
+      : input(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -6016,9 +6017,31 @@ struct make_graph {
   }
 };
 
+#ifdef __clang__
+/// Makes what stands in for a model whose trace is no constant. Clang says that once, of `draft_of`; then it would say
+/// it again of each constant that is made from it.
+template <class M>
+struct make_unreadable {
+  constexpr auto operator()() const {
+    diagnostic problem;
+    problem.already_reported();
+    return stand_in(problem);
+  }
+};
+
+/// The records of a model, or of what stands in for it, and its problem.
+template <class M>
+inline constexpr auto frozen_graph = [] {
+  if constexpr (requires { typename std::bool_constant<fit_in(draft_of<make_graph<M>>.sizes, {})>; })
+    return freeze<make_graph<M>, draft_of<make_graph<M>>.sizes>();
+  else
+    return freeze<make_unreadable<M>, draft_of<make_unreadable<M>>.sizes>();
+}();
+#else
 /// The records of a model, or of what stands in for it, and its problem.
 template <class M>
 inline constexpr auto frozen_graph = freeze<make_graph<M>, draft_of<make_graph<M>>.sizes>();
+#endif
 
 /// The model that was traced: of a pipelined one, the model without its stages.
 template <class M>
@@ -10327,10 +10350,15 @@ struct layer : tracing::layer_base {
     requires layers::detail::is_preferred<L>
   constexpr layer() {}
 #ifdef __clang__
-  /// Options in braces that the layer does not have, without an argument before them: Clang matches them with `...`
-  /// only.
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wc++26-extensions"
+  /// Options in braces that the layer does not have: Clang matches them with `...` only. Deleted, since Clang then
+  /// converts no argument, which would be a second error.
   template <class L = Derived>
-  constexpr explicit layer(...) noexcept(detail::report<detail::wrong_options_problem<L>>()) {}
+  explicit layer(...) = delete(
+      "a layer cannot be made from what its braces hold, such as an option that it does not have, or "
+      "one of another type [E1025]");
+#pragma clang diagnostic pop
 #else
   /// Options in braces that the layer does not have, after up to three other arguments; layers of the library inherit
   /// this with `using layer::layer`. GCC names the option at its line, then prints E1025. Clang takes such options for
@@ -36478,7 +36506,9 @@ struct up_sampling1d : layer<up_sampling1d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = up_sampling1d>
-  constexpr explicit up_sampling1d(detail::wrong_options, ...) : up_sampling1d(2) {
+  constexpr explicit up_sampling1d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                   detail::wrong_options = {})
+      : up_sampling1d(2) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -36534,7 +36564,9 @@ struct up_sampling2d : layer<up_sampling2d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = up_sampling2d>
-  constexpr explicit up_sampling2d(detail::wrong_options, ...) : up_sampling2d() {
+  constexpr explicit up_sampling2d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                   detail::wrong_options = {})
+      : up_sampling2d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -36601,7 +36633,9 @@ struct up_sampling3d : layer<up_sampling3d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = up_sampling3d>
-  constexpr explicit up_sampling3d(detail::wrong_options, ...) : up_sampling3d() {
+  constexpr explicit up_sampling3d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                   detail::wrong_options = {})
+      : up_sampling3d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -37835,7 +37869,9 @@ struct option_layer : layer<Derived> {
   /// Any other argument: E1025.
   using layer<Derived>::layer;
   template <class L = Derived>
-  constexpr explicit option_layer(detail::wrong_options, ...) : option_layer() {
+  constexpr explicit option_layer(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                  detail::wrong_options = {})
+      : option_layer() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 };
@@ -37854,7 +37890,8 @@ struct argument_layer : layer<Derived> {
   }
   using layer<Derived>::layer;
   template <class L = Derived>
-  constexpr explicit argument_layer(detail::wrong_options, ...) {
+  constexpr explicit argument_layer(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                    detail::wrong_options = {}) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -39971,7 +40008,7 @@ namespace stagecraft::engine {
 /// Where there are several, `is_alone` is false, and these static functions exist. All processes call those of the
 /// second group in the same order, on the thread that has called `fit`; each throws if another process has failed, does
 /// something else, or does not come in time.
-/// - `most`: the highest number of processes, by which the replicas can be divided.
+/// - `most`: the highest number of processes.
 /// - `replicas_here(replicas)`, `first_replica(replicas)`: the replicas of this process, which are consecutive.
 /// - `add_up<Plan>(gradients, elements)`: adds up the gradients of this process's replicas as far as the tree of all
 ///   replicas does, in a range of a weight's elements.
@@ -39984,13 +40021,19 @@ namespace stagecraft::engine {
 ///   are copied to all others.
 /// - `send(process, data, bytes)`: copies bytes of the process with this number to the others.
 ///
-/// If there may be more processes than replicas, the devices of the only replica are in several of them:
-/// - `process_of(device, devices)`, `number()`, `count()`: the process of a device, this one, and how many there are.
+/// If `most` processes cannot have equal numbers of whole replicas, the devices of a replica may be in several of them
+/// (`Sizes::splits`). All devices are numbered, those of a replica after those of the one before:
+/// - `process_of(device, devices)`, `first_of(process, devices)`: the process of a device, and the first device of a
+///   process; those of a process are consecutive. `number()`, `count()`: this process, and how many there are.
 /// - `messages<Sizes, Mode, Pass>`: pass_messages, which calls the next four.
 /// - `begin_messages()`: an execution begins; `end_messages()`: waits until all that was posted has left.
 /// - `post(process, pass, floats)`: sends a message to a process; those of a pass keep their order.
 /// - `take(process, pass, floats)`: waits for a message of a process.
 /// - `collect(session)`: copies weights and the optimizer's state from each device's process to the others.
+/// - `exchange_devices<Sizes, Plan>(gradients)`: adds up the gradients of each device's weights over all replicas;
+///   `gradients` are those of the replicas of this process.
+/// - `share_of_weights<Sizes>(values, bytes)`: `values` has `bytes` bytes for each weight. Each process gets those of
+///   all weights from the processes that have the first replica's devices.
 struct one_process {
   static constexpr bool is_alone = true;
   static constexpr int most = 1;
@@ -39998,9 +40041,9 @@ struct one_process {
 
 /// The process that has a replica's losses and predictions.
 template <class Sizes>
-[[nodiscard]] int process_of_results([[maybe_unused]] int replica) {
+[[nodiscard]] int process_of_results(int replica) {
   if constexpr (Sizes::splits)
-    return Sizes::process_of(Sizes::device_of_losses);
+    return Sizes::process_of(replica, Sizes::device_of_losses);
   else
     return replica / Sizes::replicas_here();
 }
@@ -40658,10 +40701,14 @@ constexpr auto const& plan_on_machine() {
     return pass_plan_of<typename Job::planned, Pass>;
 }
 
-/// The devices of all replicas of a process, and the threads of a machine that work on one of them: at most.
+/// Whether the devices of a replica may be in several processes: these cannot have equal numbers of whole replicas.
+template <class Job>
+inline constexpr bool splits_replicas = Job::replicas % processes_of<typename Job::machine>::most != 0;
+/// The devices of all replicas of a process, and the threads of a machine that work on one of them: at most. One after
+/// the other if replicas are split.
 template <class Job>
 inline constexpr int devices_of_all =
-    processes_of<typename Job::machine>::most > Job::replicas
+    splits_replicas<Job>
         ? 1
         : Job::replicas / processes_of<typename Job::machine>::most *
               planning_timetable<typename Job::template in<main_mode<Job>>>.devices();
@@ -46805,9 +46852,7 @@ class elementwise_lowering {
   }
 
   static constexpr void backward(lowered_step& step) {
-    [&]<std::size_t... Input>(std::index_sequence<Input...>) {
-      (append_gradient<static_cast<int>(Input)>(step), ...);
-    }(std::make_index_sequence<inputs>{});
+    for_each_index<inputs>([&]<int Input>() { append_gradient<Input>(step); });
   }
 
  private:
@@ -51567,18 +51612,14 @@ constexpr auto find_planned_weights() {
   using unstaged = typename Job::template of<typename traced_model<typename Job::model>::type>;
   constexpr auto const& graph = Job::graph;
   std::array<weight_mapping const*, graph.parameters.size() + 1> result{};
-  [&]<std::size_t... Layer>(std::index_sequence<Layer...>) {
-    (
-        [&] {
-          constexpr auto const& layer = graph.layers[Layer];
-          if constexpr (layer.call_count > 0 && layer.parameter_count > 0) {
-            using call = lowered_call_variant<typename unstaged::template on<machine_of_weights<Job, layer.first_call>>,
-                                              step_variant{}, layer.first_call>;
-            for (int i = 0; i < layer.parameter_count; ++i) result[layer.first_parameter + i] = call::planned_weight(i);
-          }
-        }(),
-        ...);
-  }(std::make_index_sequence<graph.layers.size()>{});
+  for_each_index<graph.layers.size()>([&]<int Layer>() {
+    constexpr auto const& layer = graph.layers[Layer];
+    if constexpr (layer.call_count > 0 && layer.parameter_count > 0) {
+      using call = lowered_call_variant<typename unstaged::template on<machine_of_weights<Job, layer.first_call>>,
+                                        step_variant{}, layer.first_call>;
+      for (int i = 0; i < layer.parameter_count; ++i) result[layer.first_parameter + i] = call::planned_weight(i);
+    }
+  });
   return result;
 }
 template <class Job>
@@ -51666,9 +51707,7 @@ constexpr void list_state(lowered_step& step, int* state, dtype type, std::int64
 /// Calls append(constant of norm i)() for each norm that an optimizer's step reads.
 template <auto Optimizer, class Append>
 constexpr void for_each_norm(Append const& append) {
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    (append.template operator()<static_cast<int>(I)>(), ...);
-  }(std::make_index_sequence<norms_of<Optimizer>.count>{});
+  for_each_index<norms_of<Optimizer>.count>(append);
 }
 
 /// True if a weight's gradient is summed over the calls of its layer before its update, for a norm over all weights.
@@ -53608,9 +53647,7 @@ class custom_run {
 
   template <class Each>
   static void for_each_weight(Each const& each) {
-    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-      (each.template operator()<Index>(), ...);
-    }(std::make_index_sequence<weights>{});
+    for_each_index<weights>(each);
   }
   float* beside(std::size_t floats) {
     beside_.emplace_back(static_cast<long long>(floats));
@@ -55440,12 +55477,11 @@ class device_tile_planner {
   constexpr void place_batches() {
     auto const before = all_.bytes();
     int const depth = table.alive(0, table.forward_pass(table.stages() - 1));
-    [&]<std::size_t... Output>(std::index_sequence<Output...>) {
-      ((result_.target[Output] = all_.place(depth, batch_bytes_of_output<Job, Output>(tensor_role::target)),
-        result_.scale[Output] = all_.place(depth, batch_bytes_of_output<Job, Output>(tensor_role::sample_scale)),
-        result_.loss[Output] = all_.place(1, bytes_on_tile(1, dtype::float32, Job::machine::target))),
-       ...);
-    }(std::make_index_sequence<outputs>{});
+    for_each_index<outputs>([&]<int Output>() {
+      result_.target[Output] = all_.place(depth, batch_bytes_of_output<Job, Output>(tensor_role::target));
+      result_.scale[Output] = all_.place(depth, batch_bytes_of_output<Job, Output>(tensor_role::sample_scale));
+      result_.loss[Output] = all_.place(1, bytes_on_tile(1, dtype::float32, Job::machine::target));
+    });
     result_.batch_bytes = all_.bytes() - before;
   }
 
@@ -57130,9 +57166,7 @@ class memory_profiler {
   constexpr void find_streaming_bytes() {
     auto& bytes = result_.streaming_bytes;
     if constexpr (variables::trains)
-      [&]<std::size_t... Pass>(std::index_sequence<Pass...>) {
-        ((bytes += remote_activations<static_cast<int>(Pass)>()), ...);
-      }(std::make_index_sequence<table.stages()>{});
+      for_each_index<table.stages()>([&]<int Pass>() { bytes += remote_activations<Pass>(); });
     constexpr auto const& flow = flow_of<Job>;
     for (auto const& layer : graph.layers) {
       if (layer.call_count == 0 || table.device_of_stage(flow.stage[layer.first_call]) != Device) continue;
@@ -57268,9 +57302,8 @@ constexpr void check_memory_of_device(diagnostic& problem) {
 template <class Job>
 inline constexpr diagnostic memory_problem = [] {
   diagnostic problem;
-  [&]<std::size_t... Device>(std::index_sequence<Device...>) {
-    (check_memory_of_device<Job, static_cast<int>(Device)>(problem), ...);
-  }(std::make_index_sequence<planning_timetable<Job>.devices()>{});
+  for_each_index<planning_timetable<Job>.devices()>(
+      [&]<int Device>() { check_memory_of_device<Job, Device>(problem); });
   return problem;
 }();
 
@@ -60605,7 +60638,9 @@ struct re_lu : layer<re_lu> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = re_lu>
-  constexpr explicit re_lu(detail::wrong_options, ...) : re_lu() {
+  constexpr explicit re_lu(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                           detail::wrong_options = {})
+      : re_lu() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -60643,7 +60678,9 @@ struct leaky_re_lu : layer<leaky_re_lu> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = leaky_re_lu>
-  constexpr explicit leaky_re_lu(detail::wrong_options, ...) : leaky_re_lu() {
+  constexpr explicit leaky_re_lu(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                 detail::wrong_options = {})
+      : leaky_re_lu() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -60702,7 +60739,9 @@ struct prelu : layer<prelu> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = prelu>
-  constexpr explicit prelu(detail::wrong_options, ...) : prelu() {
+  constexpr explicit prelu(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                           detail::wrong_options = {})
+      : prelu() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -60752,7 +60791,9 @@ struct elu_layer : layer<elu_layer> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = elu_layer>
-  constexpr explicit elu_layer(detail::wrong_options, ...) : elu_layer() {
+  constexpr explicit elu_layer(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                               detail::wrong_options = {})
+      : elu_layer() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -60785,7 +60826,9 @@ struct thresholded_re_lu : layer<thresholded_re_lu> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = thresholded_re_lu>
-  constexpr explicit thresholded_re_lu(detail::wrong_options, ...) : thresholded_re_lu() {
+  constexpr explicit thresholded_re_lu(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                       detail::wrong_options = {})
+      : thresholded_re_lu() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -60818,7 +60861,9 @@ struct softmax_layer : layer<softmax_layer> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = softmax_layer>
-  constexpr explicit softmax_layer(detail::wrong_options, ...) : softmax_layer(-1) {
+  constexpr explicit softmax_layer(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                   detail::wrong_options = {})
+      : softmax_layer(-1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -61417,7 +61462,9 @@ struct multi_head_attention : layer<multi_head_attention> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = multi_head_attention>
-  constexpr explicit multi_head_attention(detail::wrong_options = {}, ...) : multi_head_attention(1, 1) {
+  constexpr explicit multi_head_attention(detail::wrong_options = {}, detail::wrong_options = {},
+                                          detail::wrong_options = {}, detail::wrong_options = {})
+      : multi_head_attention(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -61912,7 +61959,9 @@ struct conv1d : convolution<conv1d, int> {
 
   /// Any other argument: E1025.
   template <class L = conv1d>
-  constexpr explicit conv1d(detail::wrong_options, ...) : convolution(1, 1) {
+  constexpr explicit conv1d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                            detail::wrong_options = {})
+      : convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 };
@@ -61937,7 +61986,9 @@ struct conv2d : convolution<conv2d, size_2d> {
 
   /// Any other argument: E1025.
   template <class L = conv2d>
-  constexpr explicit conv2d(detail::wrong_options, ...) : convolution(1, 1) {
+  constexpr explicit conv2d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                            detail::wrong_options = {})
+      : convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 };
@@ -62148,7 +62199,9 @@ struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d, depthwise
   using convolution_layer::convolution_layer;
   /// Any other argument: E1025.
   template <class L = depthwise_conv2d>
-  constexpr explicit depthwise_conv2d(detail::wrong_options, ...) : depthwise_conv2d(size_2d(1)) {
+  constexpr explicit depthwise_conv2d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                      detail::wrong_options = {})
+      : depthwise_conv2d(size_2d(1)) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -62289,7 +62342,9 @@ struct separable_conv1d : separable_convolution<separable_conv1d, int> {
 
   /// Any other argument: E1025.
   template <class L = separable_conv1d>
-  constexpr explicit separable_conv1d(detail::wrong_options, ...) : separable_convolution(1, 1) {
+  constexpr explicit separable_conv1d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                      detail::wrong_options = {})
+      : separable_convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 };
@@ -62313,7 +62368,9 @@ struct separable_conv2d : separable_convolution<separable_conv2d, size_2d> {
 
   /// Any other argument: E1025.
   template <class L = separable_conv2d>
-  constexpr explicit separable_conv2d(detail::wrong_options, ...) : separable_convolution(1, 1) {
+  constexpr explicit separable_conv2d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                      detail::wrong_options = {})
+      : separable_convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 };
@@ -62478,7 +62535,9 @@ struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d, conv2d_tr
   using convolution_layer::convolution_layer;
   /// Any other argument: E1025.
   template <class L = conv2d_transpose>
-  constexpr explicit conv2d_transpose(detail::wrong_options, ...) : conv2d_transpose(1, 1) {
+  constexpr explicit conv2d_transpose(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                      detail::wrong_options = {})
+      : conv2d_transpose(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -62553,7 +62612,9 @@ struct activation : layer<activation> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = activation>
-  constexpr explicit activation(detail::wrong_options = {}, ...) : activation(linear) {
+  constexpr explicit activation(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                                detail::wrong_options = {})
+      : activation(linear) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -62627,7 +62688,9 @@ struct dense : layer<dense> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = dense>
-  constexpr explicit dense(detail::wrong_options = {}, ...) : dense(1) {
+  constexpr explicit dense(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                           detail::wrong_options = {})
+      : dense(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -62952,7 +63015,9 @@ struct embedding : layer<embedding> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = embedding>
-  constexpr explicit embedding(detail::wrong_options = {}, ...) : embedding(1, 1) {
+  constexpr explicit embedding(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                               detail::wrong_options = {})
+      : embedding(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -63319,7 +63384,9 @@ struct concatenate : layer<concatenate> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = concatenate>
-  constexpr explicit concatenate(detail::wrong_options, ...) : concatenate(-1) {
+  constexpr explicit concatenate(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                 detail::wrong_options = {})
+      : concatenate(-1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -63607,7 +63674,9 @@ struct batch_normalization : layer<batch_normalization> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = batch_normalization>
-  constexpr explicit batch_normalization(detail::wrong_options, ...) : batch_normalization() {
+  constexpr explicit batch_normalization(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                         detail::wrong_options = {})
+      : batch_normalization() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -63749,7 +63818,9 @@ struct group_normalization : layer<group_normalization> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = group_normalization>
-  constexpr explicit group_normalization(detail::wrong_options, ...) : group_normalization() {
+  constexpr explicit group_normalization(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                         detail::wrong_options = {})
+      : group_normalization() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -63908,7 +63979,9 @@ struct layer_normalization : layer<layer_normalization> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = layer_normalization>
-  constexpr explicit layer_normalization(detail::wrong_options, ...) : layer_normalization() {
+  constexpr explicit layer_normalization(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                         detail::wrong_options = {})
+      : layer_normalization() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -64066,7 +64139,9 @@ struct global_pooling_layer : layer<Derived> {
   /// Any other argument: E1025.
   using layer<Derived>::layer;
   template <class L = Derived>
-  constexpr explicit global_pooling_layer(detail::wrong_options, ...) : global_pooling_layer() {
+  constexpr explicit global_pooling_layer(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                          detail::wrong_options = {})
+      : global_pooling_layer() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -64264,7 +64339,9 @@ struct pooling_layer : layer<Derived> {
   /// Any other argument: E1025.
   using layer<Derived>::layer;
   template <class L = Derived>
-  constexpr explicit pooling_layer(detail::wrong_options, ...) : pooling_layer(Size(2)) {
+  constexpr explicit pooling_layer(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                   detail::wrong_options = {})
+      : pooling_layer(Size(2)) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -64825,7 +64902,9 @@ struct center_crop : layer<center_crop> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = center_crop>
-  constexpr explicit center_crop(detail::wrong_options = {}, ...) : center_crop(1, 1) {
+  constexpr explicit center_crop(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                                 detail::wrong_options = {})
+      : center_crop(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65368,7 +65447,9 @@ struct dropout : layer<dropout> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = dropout>
-  constexpr explicit dropout(detail::wrong_options = {}, ...) : dropout(0.5F) {
+  constexpr explicit dropout(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                             detail::wrong_options = {})
+      : dropout(0.5F) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65409,7 +65490,9 @@ struct spatial_dropout_layer : layer<Derived> {
   using layer<Derived>::layer;
   /// No argument, or any other: E1025.
   template <class L = Derived>
-  constexpr explicit spatial_dropout_layer(detail::wrong_options = {}, ...) : spatial_dropout_layer(0.5F) {
+  constexpr explicit spatial_dropout_layer(detail::wrong_options = {}, detail::wrong_options = {},
+                                           detail::wrong_options = {}, detail::wrong_options = {})
+      : spatial_dropout_layer(0.5F) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65493,7 +65576,9 @@ struct noise_layer : layer<Derived> {
   using layer<Derived>::layer;
   /// No argument, or any other: E1025.
   template <class L = Derived>
-  constexpr explicit noise_layer(detail::wrong_options = {}, ...) : noise_layer(0) {
+  constexpr explicit noise_layer(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                                 detail::wrong_options = {})
+      : noise_layer(0) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65683,7 +65768,9 @@ struct cropping1d : layer<cropping1d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = cropping1d>
-  constexpr explicit cropping1d(detail::wrong_options, ...) : cropping1d() {
+  constexpr explicit cropping1d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                detail::wrong_options = {})
+      : cropping1d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65727,7 +65814,9 @@ struct cropping2d : layer<cropping2d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = cropping2d>
-  constexpr explicit cropping2d(detail::wrong_options, ...) : cropping2d() {
+  constexpr explicit cropping2d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                detail::wrong_options = {})
+      : cropping2d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65770,7 +65859,9 @@ struct cropping3d : layer<cropping3d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = cropping3d>
-  constexpr explicit cropping3d(detail::wrong_options, ...) : cropping3d() {
+  constexpr explicit cropping3d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                detail::wrong_options = {})
+      : cropping3d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65817,7 +65908,9 @@ struct reshape : layer<reshape> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = reshape>
-  constexpr explicit reshape(detail::wrong_options = {}, ...) : reshape(1) {
+  constexpr explicit reshape(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                             detail::wrong_options = {})
+      : reshape(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65874,7 +65967,9 @@ struct permute : layer<permute> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = permute>
-  constexpr explicit permute(detail::wrong_options = {}, ...) : permute(1) {
+  constexpr explicit permute(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                             detail::wrong_options = {})
+      : permute(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65908,7 +66003,9 @@ struct repeat_vector : layer<repeat_vector> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = repeat_vector>
-  constexpr explicit repeat_vector(detail::wrong_options = {}, ...) : repeat_vector(1) {
+  constexpr explicit repeat_vector(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                                   detail::wrong_options = {})
+      : repeat_vector(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65954,7 +66051,9 @@ struct zero_padding1d : layer<zero_padding1d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = zero_padding1d>
-  constexpr explicit zero_padding1d(detail::wrong_options, ...) : zero_padding1d() {
+  constexpr explicit zero_padding1d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                    detail::wrong_options = {})
+      : zero_padding1d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65994,7 +66093,9 @@ struct zero_padding2d : layer<zero_padding2d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = zero_padding2d>
-  constexpr explicit zero_padding2d(detail::wrong_options, ...) : zero_padding2d() {
+  constexpr explicit zero_padding2d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                    detail::wrong_options = {})
+      : zero_padding2d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -66033,7 +66134,9 @@ struct zero_padding3d : layer<zero_padding3d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = zero_padding3d>
-  constexpr explicit zero_padding3d(detail::wrong_options, ...) : zero_padding3d() {
+  constexpr explicit zero_padding3d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                    detail::wrong_options = {})
+      : zero_padding3d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -66374,7 +66477,9 @@ struct lstm : recurrent_layer<layer<lstm>, lstm, 2> {
   using recurrent_layer::recurrent_layer;
   /// No argument, or any other: E1025.
   template <class L = lstm>
-  constexpr explicit lstm(detail::wrong_options = {}, ...) : lstm(1) {
+  constexpr explicit lstm(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                          detail::wrong_options = {})
+      : lstm(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -66730,7 +66835,9 @@ struct gru : recurrent_layer<layer<gru>, gru, 1> {
   using recurrent_layer::recurrent_layer;
   /// No argument, or any other: E1025.
   template <class L = gru>
-  constexpr explicit gru(detail::wrong_options = {}, ...) : gru(1) {
+  constexpr explicit gru(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                         detail::wrong_options = {})
+      : gru(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -67054,7 +67161,9 @@ struct simple_rnn : recurrent_layer<layer<simple_rnn>, simple_rnn, 1> {
   using recurrent_layer::recurrent_layer;
   /// No argument, or any other: E1025.
   template <class L = simple_rnn>
-  constexpr explicit simple_rnn(detail::wrong_options = {}, ...) : simple_rnn(1) {
+  constexpr explicit simple_rnn(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                                detail::wrong_options = {})
+      : simple_rnn(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -69943,8 +70052,13 @@ class option_callback : public callback {
   // any constructor, such as the name of a file.
   template <class O = Options>
   option_callback(refusing<wrong_callback_options<O>>, ...) {}
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wc++26-extensions"
   template <class O = Options>
-  explicit option_callback(...) noexcept(report<wrong_callback_options<O>::problem>()) {}
+  explicit option_callback(...) = delete(
+      "the callback is given something that it does not take, such as an option that it does not have, or one of "
+      "another type; its options' docstrings say what it takes [E4141]");
+#pragma clang diagnostic pop
 #endif
 };
 
@@ -73762,7 +73876,9 @@ class replica_results {
     };
     copy(true);
     if constexpr (Session::sizes::splits)
-      Session::sizes::processes::send(process_of_results<typename Session::sizes>(0), bytes.data(), bytes.size());
+      for (int replica = 0; replica < replicas; ++replica)
+        Session::sizes::processes::send(process_of_results<typename Session::sizes>(replica),
+                                        bytes.data() + static_cast<std::size_t>(replica) * size, size);
     else
       Session::sizes::processes::gather(bytes.data(), size, replicas);
     copy(false);
@@ -73896,12 +74012,16 @@ auto run_single(Session& session, batch_loader<Session> const& data) {
   session.begin_run();
   auto const bring = [&](auto& to, int, int) { data.load(to, rows); };
   auto const take = [&](auto const& step) {
-    if (step.replica() == Session::sizes::first_replica()) means.add(step);
+    if (step.replica() == (Session::sizes::splits ? 0 : Session::sizes::first_replica())) means.add(step);
   };
   if constexpr (Kind == run_kind::training)
     session.train(1, bring, take);
   else
     session.test(1, bring, take);
+  if constexpr (Session::sizes::splits)
+    means.for_each_part([](auto& part) {
+      Session::sizes::processes::send(engine::process_of_results<typename Session::sizes>(0), &part, sizeof part);
+    });
   return means.values();
 }
 
@@ -74438,7 +74558,7 @@ class batch_feed {
   /// Call it before the first of `steps` steps of each replica. The returned object lives until the last step is done.
   [[nodiscard]] auto start([[maybe_unused]] int steps) {
     if constexpr (prefetch_depth > 0)
-      return queue_.start(std::int64_t{steps} * sizes::replicas_here(), fill_);
+      return queue_.start(std::int64_t{steps} * sizes::fed_here().count, fill_);
     else
       return no_queue{};
   }
@@ -74450,7 +74570,8 @@ class batch_feed {
   /// Copies the batch of a replica's step to `to`.
   template <class Destination>
   void load(Destination& to, int replica, int step) {
-    std::int64_t const batch = std::int64_t{step} * sizes::replicas_here() + replica - sizes::first_replica();
+    auto const here = sizes::fed_here();
+    std::int64_t const batch = std::int64_t{step} * here.count + replica - here.first;
     if constexpr (prefetch_depth == 0) {
       fill_(to, batch);
     } else {
@@ -74475,7 +74596,7 @@ class batch_feed {
       if constexpr (sizes::processes::is_alone) {
         load(to, number);
       } else {  // datasets are read batch after batch, so that those of other processes are passed over
-        int const here = sizes::replicas_here(), first = sizes::first_replica();
+        auto const [first, here] = sizes::fed_here();
         auto const step = number / here * Session::replicas, replica = first + number % here;
         for (int other = 0; replica == first && other < first; ++other) static_cast<void>(rows_of(step + other));
         load(to, step + replica);
@@ -74498,7 +74619,7 @@ class batch_feed {
   [[nodiscard]] static auto make_queue([[maybe_unused]] int busy_threads) {
     if constexpr (prefetch_depth > 0)
       return infeed_queue<prepared_batch<Session>>(
-          sizes::replicas_here(), prefetch_depth, [] { return prepared_batch<Session>(); }, busy_threads);
+          std::max(sizes::fed_here().count, 1), prefetch_depth, [] { return prepared_batch<Session>(); }, busy_threads);
     else
       return no_queue{};
   }
@@ -74780,7 +74901,7 @@ class prediction {
       return std::vector<place>(static_cast<std::size_t>(batches));
   }
   /// Takes over the outputs of batches that replicas in other processes have predicted, and the places of these
-  /// batches. Returns the number of samples.
+  /// batches; places may leave room between them, which goes. Returns the number of samples.
   template <class Places>
   std::ptrdiff_t gather(Places& places)
     requires(!Session::sizes::processes::is_alone)
@@ -74796,7 +74917,16 @@ class prediction {
          ...);
       }(indices{});
     }
-    return places.empty() ? 0 : places.back().first + places.back().samples;
+    std::ptrdiff_t seen = 0;
+    for (auto const& [first, samples] : places) {
+      if (first != seen)
+        [&]<std::size_t... Output>(std::index_sequence<Output...>) {
+          (move_rows(std::get<Output>(tensors_).data(), Session::output_shape(Output).size(), first, samples, seen),
+           ...);
+        }(indices{});
+      seen += samples;
+    }
+    return seen;
   }
 
   /// Drops all samples from this number on.
@@ -74826,6 +74956,11 @@ class prediction {
     for (std::size_t axis = 1; axis < extents.size(); ++axis)
       extents[axis] = static_cast<std::size_t>(Session::output_shape(Output)[static_cast<int>(axis) - 1]);
     return tensor<Output>::from_shape(extents);
+  }
+
+  static void move_rows(float* rows, std::ptrdiff_t size, std::ptrdiff_t from, std::ptrdiff_t count,
+                        std::ptrdiff_t to) {
+    std::copy_n(rows + from * size, count * size, rows + to * size);
   }
 
   template <std::size_t Output, class View>
@@ -74911,11 +75046,12 @@ auto predict_batches(Trained& model, batch_loader<typename Trained::session_type
   predicted.run(nothing, none, [&](auto const& view, int step) {
     int const batch = step * replicas + view.replica();
     if (batch >= taken) return;
-    // A process that has the last stage alone reads no samples, and sees all batches in their order.
-    auto const first = session::sizes::splits ? seen : order.first_sample(batch, batch_size);
+    // A process that has the last stage alone reads no samples, and does not know how many those before are.
+    auto const first =
+        session::sizes::splits ? std::ptrdiff_t{batch} * batch_size : order.first_sample(batch, batch_size);
     result.copy(view, first);
     if constexpr (!is_alone) places[std::size_t(batch)] = {first, view.valid_samples()};
-    if (batch == taken - 1 || session::sizes::splits) seen = first + view.valid_samples();
+    if (batch == taken - 1) seen = first + view.valid_samples();
   });
   if constexpr (!session::sizes::processes::is_alone) seen = result.gather(places);
   result.shorten(seen);
@@ -75041,31 +75177,50 @@ struct pipeline_sizes : session_shape<typename Job::described> {
   static constexpr auto const& weights = weight_storage_of<model, architecture>;
   static constexpr int replicas = Replicas;
   using processes = processes_of<machine>;
-  /// The replicas of this process, `first_replica` and those after it.
+  /// Whether the devices of a replica may be in several processes.
+  static constexpr bool splits = detail::splits_replicas<Job>;
+  /// The replicas that this process has devices of: `first_replica` and those after it.
   [[nodiscard]] static constexpr int replicas_here() {
     if constexpr (processes::is_alone)
       return Replicas;
+    else if constexpr (splits)
+      return (processes::first_of(processes::number() + 1, Replicas * devices) - 1) / devices - first_replica() + 1;
     else
       return processes::replicas_here(Replicas);
   }
   [[nodiscard]] static constexpr int first_replica() {
     if constexpr (processes::is_alone)
       return 0;
+    else if constexpr (splits)
+      return processes::first_of(processes::number(), Replicas * devices) / devices;
     else
       return processes::first_replica(Replicas);
   }
-  /// Whether the devices of a replica may be in several processes, and which of them a device is in.
-  static constexpr bool splits = processes::most > Replicas;
-  [[nodiscard]] static int process_of(int device)
+  /// The process of a replica's device.
+  [[nodiscard]] static int process_of(int replica, int device)
     requires(splits)
   {
-    return processes::process_of(device, devices);
+    return processes::process_of(replica * devices + device, Replicas * devices);
   }
-  [[nodiscard]] static constexpr bool is_here([[maybe_unused]] int device) {
+  [[nodiscard]] static constexpr bool is_here([[maybe_unused]] int replica, [[maybe_unused]] int device) {
     if constexpr (splits)
-      return process_of(device) == processes::number();
+      return process_of(replica, device) == processes::number();
     else
       return true;
+  }
+  /// The replicas whose samples this process reads: those whose first stage it has.
+  struct fed_replicas {
+    int first = 0;
+    int count = 0;
+  };
+  [[nodiscard]] static constexpr fed_replicas fed_here() {
+    fed_replicas result{first_replica(), replicas_here()};
+    if constexpr (splits) {
+      int const device = table<main_mode>().device_of_stage(0);
+      if (!is_here(result.first + result.count - 1, device)) --result.count;
+      if (result.count > 0 && !is_here(result.first, device)) ++result.first, --result.count;
+    }
+    return result;
   }
   static constexpr long long all_targets = shape::has_losses ? shape::target_offset(shape::end_count) : 0;
   static constexpr long long all_scales = shape::has_losses ? shape::scale_offset(shape::end_count) : 0;
@@ -75083,7 +75238,7 @@ struct pipeline_sizes : session_shape<typename Job::described> {
   }
   /// Threads that work on one device: at most; and all of them.
   static constexpr int threads_of_device = detail::threads_of_device<Job>;
-  static constexpr int workers = std::min(machine::threads, splits ? 1 : replicas / processes::most * devices);
+  static constexpr int workers = std::min(machine::threads, detail::devices_of_all<Job>);
   static constexpr int threads = threads_of_device > 1 ? machine::threads : workers;
   /// Number of threads that work on the devices of a worker.
   [[nodiscard]] static constexpr int threads_of_worker(int worker) {
@@ -75225,14 +75380,21 @@ struct pipeline_memory {
         norms(Sizes::norm_blocks_of_weights()),
         loss_scales(Sizes::devices, Sizes::loss_scale.initial_scale) {
     [&]<std::size_t... Device>(std::index_sequence<Device...>) {
-      ((blocks[Device] = aligned_block(
-            Sizes::is_here(static_cast<int>(Device)) ? Sizes::template block_floats<static_cast<int>(Device)>() : 0)),
+      ((blocks[Device] = aligned_block(Sizes::is_here(number, static_cast<int>(Device))
+                                           ? Sizes::template block_floats<static_cast<int>(Device)>()
+                                           : 0)),
        ...);
     }(std::make_index_sequence<Sizes::devices>{});
     [&]<std::size_t... Stage>(std::index_sequence<Stage...>) {
-      ((remote[Stage] = aligned_block(Sizes::template remote_floats<static_cast<int>(Stage)>)), ...);
+      auto const is_here = [number](int stage) {
+        return Sizes::is_here(number, Sizes::template table<Sizes::main_mode>().device_of_stage(stage));
+      };
+      ((remote[Stage] = aligned_block(
+            is_here(static_cast<int>(Stage)) ? Sizes::template remote_floats<static_cast<int>(Stage)> : 0)),
+       ...);
     }(std::make_index_sequence<Sizes::stages>{});
     for (int device = 0; device < Sizes::devices; ++device) {
+      if (!Sizes::is_here(number, device)) continue;
       workspaces[device] = aligned_block(workspace_floats);
       widened[device] = aligned_block(widened_floats);
     }
@@ -75486,6 +75648,34 @@ class pipeline_pass {
 
   /// One batch and nothing beside its steps: no feed, results, trace or counts. `x` and `y` hold the whole batch.
   static void call(memory_type& own, pass_memory& memory, float const* x, float* y) {
+    if constexpr (is_tiny)
+      call_inlined(own, memory, x, y);
+    else
+      call_steps(own, memory, x, y);
+  }
+
+  /// The workspace that the steps of this pass need, one after the other.
+  static constexpr workspace_size workspace_floats() {
+    return [&]<std::size_t... Step>(std::index_sequence<Step...>) {
+      workspace_size largest;
+      for (auto const& floats : {largest, policy::template workspace<plan, pass.steps[Step].call>()...})
+        largest = largest.or_more(floats);
+      return largest;
+    }(std::make_index_sequence<pass.steps.size()>{});
+  }
+
+ private:
+  /// True if a call takes some nanoseconds, of which the calls of functions would be a large part.
+  static constexpr bool is_tiny = [] {
+    long long flops = 0;
+    for (auto const& each : graph.calls) flops += each.flops;
+    return Session::batch * flops <= 4096;
+  }();
+  /// call_steps as one function: a dense layer of 8 units is 36 instructions instead of 75.
+  [[gnu::flatten]] static void call_inlined(memory_type& own, pass_memory& memory, float const* x, float* y) {
+    call_steps(own, memory, x, y);
+  }
+  static void call_steps(memory_type& own, pass_memory& memory, float const* x, float* y) {
     policy::template begin_pass<sizes>(own.of_policy, trains, Pass, device, memory);
     constexpr int input = static_cast<int>(sizes::input_call(0));
     if constexpr (reads_in_place)
@@ -75501,17 +75691,6 @@ class pipeline_pass {
                          1LL * Session::batch * graph.call(Session::outputs[0]).shape.size()>(prediction<0>(memory), y);
   }
 
-  /// The workspace that the steps of this pass need, one after the other.
-  static constexpr workspace_size workspace_floats() {
-    return [&]<std::size_t... Step>(std::index_sequence<Step...>) {
-      workspace_size largest;
-      for (auto const& floats : {largest, policy::template workspace<plan, pass.steps[Step].call>()...})
-        largest = largest.or_more(floats);
-      return largest;
-    }(std::make_index_sequence<pass.steps.size()>{});
-  }
-
- private:
   /// Waits, on the first thread, until the inputs of the steps are there. False if another device has failed.
   static bool begin_pass(execution const& all, memory_type& own, pass_memory& memory, std::atomic<int>& samples,
                          pass_recorder const& record, std::int64_t& begin) {
@@ -75548,7 +75727,7 @@ class pipeline_pass {
       begin = record.add(pass_kind::outfeed, begin);
     }
     for (auto const& transfer : pass.transfers) {
-      if (transfer.device >= 0 && !sizes::is_here(transfer.device)) continue;
+      if (transfer.device >= 0 && !sizes::is_here(own.replica, transfer.device)) continue;
       copy(memory.block, transfer.from,
            transfer.device < 0 ? own.remote[stage].data() : own.blocks[transfer.device].data(), transfer.to,
            transfer.floats, memory.micro_batch);
@@ -75999,11 +76178,26 @@ class pipeline_update {
       });
     });
   }
-  /// The sums of this process's replicas become those of all processes' replicas, in each replica.
+  /// The sums of this process's replicas, or the gradients of its devices, become those of all processes' replicas.
   static void exchange(all_replicas const& all) {
     std::array<float*, static_cast<std::size_t>(replicas)> here{};
     for (int i = 0; i < Sizes::replicas_here(); ++i) here[i] = gradients_of(*all[i]);
-    Sizes::processes::template exchange<Plan>(here.data(), Plan::weights.floats);
+    if constexpr (Sizes::splits)
+      Sizes::processes::template exchange_devices<Sizes, Plan>(here.data());
+    else
+      Sizes::processes::template exchange<Plan>(here.data(), Plan::weights.floats);
+  }
+  /// The sums of squares, or the penalties, that each process has found for its devices' weights become known to all.
+  /// They are the same for each replica.
+  static void share_norms(all_replicas const& all) {
+    auto& sums = all[0]->norms.sums;
+    for (auto& of_shard : sums) Sizes::processes::template share_of_weights<Sizes>(of_shard.data(), sizeof of_shard[0]);
+    for (int i = 1; i < Sizes::replicas_here(); ++i) all[i]->norms.sums = sums;
+  }
+  static void share_penalties(all_replicas const& all) {
+    auto& penalties = all[0]->penalties;
+    Sizes::processes::template share_of_weights<Sizes>(penalties.data(), sizeof penalties[0]);
+    for (int i = 1; i < Sizes::replicas_here(); ++i) all[i]->penalties = penalties;
   }
 
   /// Adds the gradients of the user's own penalties to those of the device's weights, before any weight changes.
@@ -76091,7 +76285,11 @@ class pipeline_update {
   /// Finds the factor that losses are multiplied by from now on, if it changes. Every device does this for itself.
   static bool advance_loss_scale(job const& what, device_thread const& self) {
     if constexpr (Sizes::scales_losses)
-      return team::alone(memory_of(what, self), [&] { scale_of(what).advance(Sizes::loss_scale, gradients); });
+      return team::alone(memory_of(what, self), [&] {
+        scale_of(what).advance(Sizes::loss_scale, gradients);
+        for (int other = 0; other < Sizes::devices; ++other)
+          if (!Sizes::is_here(what.own().replica, other)) what.own().loss_scales.of_device[other] = scale_of(what);
+      });
     else
       return true;
   }
@@ -76326,14 +76524,15 @@ class pipeline_run {
   template <class OfRound>
   bool run_rounds(int round, device_thread const& self, OfRound const& passes_of) const {
     bool knows_penalties = false;
-    if constexpr (sizes::splits) sizes::processes::begin_messages();
+    if constexpr (sizes::splits)
+      if (!alone(self, [] { sizes::processes::begin_messages(); })) return false;
     for (int first = 0; first < steps_; first += round) {
       if constexpr (has_penalties)
         if (all_.has_targets && !knows_penalties && !find_penalties(self)) return false;
       knows_penalties = true;
       if (!passes_of(first)) return false;
       if constexpr (sizes::splits)
-        sizes::processes::template messages<sizes, Mode, 0>::end_round(*(*memories_)[0], first + round);
+        if (!alone(self, [&] { end_messages(first + round); })) return false;
       if constexpr (trains) {
         bool const updates = (all_.accumulated + first + round) % accumulation_steps == 0;
         if (updates && !run_update(self, first + round)) return false;
@@ -76422,9 +76621,9 @@ class pipeline_run {
     };
     if constexpr (update::sums_apart)
       if (!each(update::sum_calls)) return false;
-    if constexpr (replicas > 1)
+    if constexpr (replicas > 1 && !sizes::splits)
       if (!synchronize(self) || !each(update::reduce) || !synchronize(self)) return false;
-    if constexpr (!is_alone && !sizes::splits)
+    if constexpr (!is_alone && replicas > 1)
       if (!exchange(self) || !synchronize(self)) return false;
     // A shard of a weight is no weight: its functions wait for all.
     if constexpr (have_penalty_gradients<typename Session::first_plan>)
@@ -76449,9 +76648,18 @@ class pipeline_run {
   }
   /// The first thread exchanges the sums of this process's replicas for those of all, while the others wait.
   bool exchange(device_thread const& self) const {
-    if (self.worker > 0) return true;
-    return device_threads<sizes::threads_of_device>::alone({{}, {}, {}, {.member = self.member}},
-                                                           [this] { update::exchange(*memories_); });
+    return self.worker > 0 || alone(self, [this] { update::exchange(*memories_); });
+  }
+  /// Carries out `work` on the first of the threads that work together.
+  template <class Work>
+  static bool alone(device_thread const& self, Work const& work) {
+    return device_threads<sizes::threads_of_device>::alone({{}, {}, {}, {.member = self.member}}, work);
+  }
+  /// The messages of a round have come, and have left.
+  void end_messages(int micro_batches) const {
+    for (int i = 0; i < sizes::replicas_here(); ++i)
+      sizes::processes::template messages<sizes, Mode, 0>::end_round(*(*memories_)[i], micro_batches);
+    sizes::processes::end_messages();
   }
   /// Finds the sums that the norms of this round and of later ones need.
   template <int Round, class EachDevice>
@@ -76459,6 +76667,8 @@ class pipeline_run {
     if constexpr (Round < update::norm_rounds) {
       if (!each(update::template add_squares<Round>)) return false;
       if (update::template waits_for_norms<Round> && !synchronize(self)) return false;
+      if constexpr (update::template waits_for_norms<Round> && sizes::splits)
+        if (!alone(self, [this] { update::share_norms(*memories_); })) return false;
       return find_norms<Round + 1>(each, self);
     }
     return true;
@@ -76473,7 +76683,11 @@ class pipeline_run {
     return for_each_device(
                self.worker,
                [&](int replica, int device) { return update::find_penalties(job(replica, device, 0), self); }) &&
-           synchronize(self);
+           synchronize(self) && (!sizes::splits || alone(self, [this] { share_penalties(); }));
+  }
+
+  void share_penalties() const {
+    if constexpr (sizes::splits) update::share_penalties(*memories_);
   }
 
   /// The weight update with this number in the execution, from 1.
@@ -76486,8 +76700,7 @@ class pipeline_run {
     if constexpr (workers == 1)
       return true;
     else
-      return device_threads<sizes::threads_of_device>::alone({{}, {}, {}, {.member = self.member}},
-                                                             [this] { return all_.team->synchronize(); });
+      return alone(self, [this] { return all_.team->synchronize(); });
   }
 
   /// Calls each(replica, device) for the devices of a thread, until it returns false: all of some replicas, or some of
@@ -76505,7 +76718,7 @@ class pipeline_run {
     if (workers <= here) {
       for (int replica = worker * here / workers; replica < (worker + 1) * here / workers; ++replica)
         for (int device = 0; device < devices; ++device)
-          if (sizes::is_here(device) && !goes_on(replica, device)) return false;
+          if (sizes::is_here(sizes::first_replica() + replica, device) && !goes_on(replica, device)) return false;
     } else {
       int replica = 0;
       while ((replica + 1) * workers / here <= worker) ++replica;
@@ -76646,8 +76859,8 @@ class session : public session_shape<typename Job::described> {
     pipeline_pass<session, execution_mode::inference, 0>::call(*pointers_[0], alone_, x, y);
   }
 
-  /// All replicas get the weights of the first one. Called before the first execution of a run, and by `call`.
-  void begin_run() {
+  /// All replicas get the weights of the first one. Called before a run, and by `call`, which it must not be a part of.
+  [[gnu::noinline]] void begin_run() {
     if (!replicas_[0]->weights.is_shared()) policy::template given_weights<first_plan>(replicas_[0]->weights.data());
     for (int i = 0; i < sizes::replicas_here(); ++i) {
       if (i > 0) std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
@@ -76716,7 +76929,7 @@ class session : public session_shape<typename Job::described> {
   using packed = typename weight_layout<typename Job::model, architecture>::template packed<Parameter>;
 
   /// Copies one of the numbers that the optimizer keeps with each element of a parameter, from or to its row-major
-  /// shape; of all replicas, each of which may hold a part.
+  /// shape; of all replicas if each holds a part, or else from the first one.
   template <std::size_t Parameter>
   void read_optimizer_slot(int slot, float* row_major) const {
     aligned_block const stored(sizes::weights.size[Parameter]);
@@ -76821,11 +77034,11 @@ class session : public session_shape<typename Job::described> {
     std::fill_n(scratch, graph.parameters[Parameter].size(), 0.0F);
   }
 
-  /// each(part, elements) for each replica's part of one of a parameter's numbers.
+  /// each(part, elements) for each replica's part of one of a parameter's numbers, that of the first one last.
   template <std::size_t Parameter, class Each>
   void for_each_state_part(int slot, Each const& each) const {
     constexpr auto offset = sizes::state_offset(Parameter);
-    for (int i = 0; i < sizes::replicas_here(); ++i) {
+    for (int i = sizes::replicas_here(); i-- > 0;) {
       auto elements = kernels::share::range{0, sizes::weights.size[Parameter]};
       if constexpr (sizes::shards_state) elements = kernels::shard_of(elements.last, i, replicas);
       each(replicas_[i]->state.data() + offset + slot * sizes::all_state_floats, elements);

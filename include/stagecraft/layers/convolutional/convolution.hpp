@@ -122,7 +122,9 @@ struct conv1d : convolution<conv1d, int> {
 
   /// Any other argument: E1025.
   template <class L = conv1d>
-  constexpr explicit conv1d(detail::wrong_options, ...) : convolution(1, 1) {
+  constexpr explicit conv1d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                            detail::wrong_options = {})
+      : convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 };
@@ -147,7 +149,9 @@ struct conv2d : convolution<conv2d, size_2d> {
 
   /// Any other argument: E1025.
   template <class L = conv2d>
-  constexpr explicit conv2d(detail::wrong_options, ...) : convolution(1, 1) {
+  constexpr explicit conv2d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                            detail::wrong_options = {})
+      : convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 };

@@ -154,7 +154,9 @@ struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d, conv2d_tr
   using convolution_layer::convolution_layer;
   /// Any other argument: E1025.
   template <class L = conv2d_transpose>
-  constexpr explicit conv2d_transpose(detail::wrong_options, ...) : conv2d_transpose(1, 1) {
+  constexpr explicit conv2d_transpose(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                      detail::wrong_options = {})
+      : conv2d_transpose(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

@@ -71,7 +71,9 @@ struct pooling_layer : layer<Derived> {
   /// Any other argument: E1025.
   using layer<Derived>::layer;
   template <class L = Derived>
-  constexpr explicit pooling_layer(detail::wrong_options, ...) : pooling_layer(Size(2)) {
+  constexpr explicit pooling_layer(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
+                                   detail::wrong_options = {})
+      : pooling_layer(Size(2)) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

@@ -123,7 +123,9 @@ struct center_crop : layer<center_crop> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = center_crop>
-  constexpr explicit center_crop(detail::wrong_options = {}, ...) : center_crop(1, 1) {
+  constexpr explicit center_crop(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
+                                 detail::wrong_options = {})
+      : center_crop(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
