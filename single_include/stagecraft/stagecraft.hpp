@@ -6020,6 +6020,7 @@ struct make_graph {
 #ifdef __clang__
 /// Makes what stands in for a model whose trace is no constant. Clang says that once, of `draft_of`; then it would say
 /// it again of each constant that is made from it.
+template <class M>
 struct make_unreadable {
   constexpr auto operator()() const {
     diagnostic problem;
@@ -6034,7 +6035,7 @@ inline constexpr auto frozen_graph = [] {
   if constexpr (requires { typename std::bool_constant<fit_in(draft_of<make_graph<M>>.sizes, {})>; })
     return freeze<make_graph<M>, draft_of<make_graph<M>>.sizes>();
   else
-    return freeze<make_unreadable, draft_of<make_unreadable>.sizes>();
+    return freeze<make_unreadable<M>, draft_of<make_unreadable<M>>.sizes>();
 }();
 #else
 /// The records of a model, or of what stands in for it, and its problem.
@@ -46851,9 +46852,7 @@ class elementwise_lowering {
   }
 
   static constexpr void backward(lowered_step& step) {
-    [&]<std::size_t... Input>(std::index_sequence<Input...>) {
-      (append_gradient<static_cast<int>(Input)>(step), ...);
-    }(std::make_index_sequence<inputs>{});
+    for_each_index<inputs>([&]<int Input>() { append_gradient<Input>(step); });
   }
 
  private:
@@ -51613,18 +51612,14 @@ constexpr auto find_planned_weights() {
   using unstaged = typename Job::template of<typename traced_model<typename Job::model>::type>;
   constexpr auto const& graph = Job::graph;
   std::array<weight_mapping const*, graph.parameters.size() + 1> result{};
-  [&]<std::size_t... Layer>(std::index_sequence<Layer...>) {
-    (
-        [&] {
-          constexpr auto const& layer = graph.layers[Layer];
-          if constexpr (layer.call_count > 0 && layer.parameter_count > 0) {
-            using call = lowered_call_variant<typename unstaged::template on<machine_of_weights<Job, layer.first_call>>,
-                                              step_variant{}, layer.first_call>;
-            for (int i = 0; i < layer.parameter_count; ++i) result[layer.first_parameter + i] = call::planned_weight(i);
-          }
-        }(),
-        ...);
-  }(std::make_index_sequence<graph.layers.size()>{});
+  for_each_index<graph.layers.size()>([&]<int Layer>() {
+    constexpr auto const& layer = graph.layers[Layer];
+    if constexpr (layer.call_count > 0 && layer.parameter_count > 0) {
+      using call = lowered_call_variant<typename unstaged::template on<machine_of_weights<Job, layer.first_call>>,
+                                        step_variant{}, layer.first_call>;
+      for (int i = 0; i < layer.parameter_count; ++i) result[layer.first_parameter + i] = call::planned_weight(i);
+    }
+  });
   return result;
 }
 template <class Job>
@@ -51712,9 +51707,7 @@ constexpr void list_state(lowered_step& step, int* state, dtype type, std::int64
 /// Calls append(constant of norm i)() for each norm that an optimizer's step reads.
 template <auto Optimizer, class Append>
 constexpr void for_each_norm(Append const& append) {
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    (append.template operator()<static_cast<int>(I)>(), ...);
-  }(std::make_index_sequence<norms_of<Optimizer>.count>{});
+  for_each_index<norms_of<Optimizer>.count>(append);
 }
 
 /// True if a weight's gradient is summed over the calls of its layer before its update, for a norm over all weights.
@@ -53654,9 +53647,7 @@ class custom_run {
 
   template <class Each>
   static void for_each_weight(Each const& each) {
-    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-      (each.template operator()<Index>(), ...);
-    }(std::make_index_sequence<weights>{});
+    for_each_index<weights>(each);
   }
   float* beside(std::size_t floats) {
     beside_.emplace_back(static_cast<long long>(floats));
@@ -55486,12 +55477,11 @@ class device_tile_planner {
   constexpr void place_batches() {
     auto const before = all_.bytes();
     int const depth = table.alive(0, table.forward_pass(table.stages() - 1));
-    [&]<std::size_t... Output>(std::index_sequence<Output...>) {
-      ((result_.target[Output] = all_.place(depth, batch_bytes_of_output<Job, Output>(tensor_role::target)),
-        result_.scale[Output] = all_.place(depth, batch_bytes_of_output<Job, Output>(tensor_role::sample_scale)),
-        result_.loss[Output] = all_.place(1, bytes_on_tile(1, dtype::float32, Job::machine::target))),
-       ...);
-    }(std::make_index_sequence<outputs>{});
+    for_each_index<outputs>([&]<int Output>() {
+      result_.target[Output] = all_.place(depth, batch_bytes_of_output<Job, Output>(tensor_role::target));
+      result_.scale[Output] = all_.place(depth, batch_bytes_of_output<Job, Output>(tensor_role::sample_scale));
+      result_.loss[Output] = all_.place(1, bytes_on_tile(1, dtype::float32, Job::machine::target));
+    });
     result_.batch_bytes = all_.bytes() - before;
   }
 
@@ -57176,9 +57166,7 @@ class memory_profiler {
   constexpr void find_streaming_bytes() {
     auto& bytes = result_.streaming_bytes;
     if constexpr (variables::trains)
-      [&]<std::size_t... Pass>(std::index_sequence<Pass...>) {
-        ((bytes += remote_activations<static_cast<int>(Pass)>()), ...);
-      }(std::make_index_sequence<table.stages()>{});
+      for_each_index<table.stages()>([&]<int Pass>() { bytes += remote_activations<Pass>(); });
     constexpr auto const& flow = flow_of<Job>;
     for (auto const& layer : graph.layers) {
       if (layer.call_count == 0 || table.device_of_stage(flow.stage[layer.first_call]) != Device) continue;
@@ -57314,9 +57302,8 @@ constexpr void check_memory_of_device(diagnostic& problem) {
 template <class Job>
 inline constexpr diagnostic memory_problem = [] {
   diagnostic problem;
-  [&]<std::size_t... Device>(std::index_sequence<Device...>) {
-    (check_memory_of_device<Job, static_cast<int>(Device)>(problem), ...);
-  }(std::make_index_sequence<planning_timetable<Job>.devices()>{});
+  for_each_index<planning_timetable<Job>.devices()>(
+      [&]<int Device>() { check_memory_of_device<Job, Device>(problem); });
   return problem;
 }();
 
@@ -73870,6 +73857,7 @@ class replica_results {
     for (auto& each : replicas_) each.results.begin_execution(steps);
   }
   [[nodiscard]] results_of_one& operator[](int replica) { return replicas_[replica].results; }
+  [[nodiscard]] results_of_one const& operator[](int replica) const { return replicas_[replica].results; }
 
   /// Takes over the results of replicas in other processes.
   void gather()
@@ -75661,6 +75649,34 @@ class pipeline_pass {
 
   /// One batch and nothing beside its steps: no feed, results, trace or counts. `x` and `y` hold the whole batch.
   static void call(memory_type& own, pass_memory& memory, float const* x, float* y) {
+    if constexpr (is_tiny)
+      call_inlined(own, memory, x, y);
+    else
+      call_steps(own, memory, x, y);
+  }
+
+  /// The workspace that the steps of this pass need, one after the other.
+  static constexpr workspace_size workspace_floats() {
+    return [&]<std::size_t... Step>(std::index_sequence<Step...>) {
+      workspace_size largest;
+      for (auto const& floats : {largest, policy::template workspace<plan, pass.steps[Step].call>()...})
+        largest = largest.or_more(floats);
+      return largest;
+    }(std::make_index_sequence<pass.steps.size()>{});
+  }
+
+ private:
+  /// True if a call takes some nanoseconds, of which the calls of functions would be a large part.
+  static constexpr bool is_tiny = [] {
+    long long flops = 0;
+    for (auto const& each : graph.calls) flops += each.flops;
+    return Session::batch * flops <= 4096;
+  }();
+  /// call_steps as one function: a dense layer of 8 units is 36 instructions instead of 75.
+  [[gnu::flatten]] static void call_inlined(memory_type& own, pass_memory& memory, float const* x, float* y) {
+    call_steps(own, memory, x, y);
+  }
+  static void call_steps(memory_type& own, pass_memory& memory, float const* x, float* y) {
     policy::template begin_pass<sizes>(own.of_policy, trains, Pass, device, memory);
     constexpr int input = static_cast<int>(sizes::input_call(0));
     if constexpr (reads_in_place)
@@ -75676,17 +75692,6 @@ class pipeline_pass {
                          1LL * Session::batch * graph.call(Session::outputs[0]).shape.size()>(prediction<0>(memory), y);
   }
 
-  /// The workspace that the steps of this pass need, one after the other.
-  static constexpr workspace_size workspace_floats() {
-    return [&]<std::size_t... Step>(std::index_sequence<Step...>) {
-      workspace_size largest;
-      for (auto const& floats : {largest, policy::template workspace<plan, pass.steps[Step].call>()...})
-        largest = largest.or_more(floats);
-      return largest;
-    }(std::make_index_sequence<pass.steps.size()>{});
-  }
-
- private:
   /// Waits, on the first thread, until the inputs of the steps are there. False if another device has failed.
   static bool begin_pass(execution const& all, memory_type& own, pass_memory& memory, std::atomic<int>& samples,
                          pass_recorder const& record, std::int64_t& begin) {
@@ -76855,8 +76860,8 @@ class session : public session_shape<typename Job::described> {
     pipeline_pass<session, execution_mode::inference, 0>::call(*pointers_[0], alone_, x, y);
   }
 
-  /// All replicas get the weights of the first one. Called before the first execution of a run, and by `call`.
-  void begin_run() {
+  /// All replicas get the weights of the first one. Called before a run, and by `call`, which it must not be a part of.
+  [[gnu::noinline]] void begin_run() {
     if (!replicas_[0]->weights.is_shared()) policy::template given_weights<first_plan>(replicas_[0]->weights.data());
     for (int i = 0; i < sizes::replicas_here(); ++i) {
       if (i > 0) std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());

@@ -137,8 +137,8 @@ class session : public session_shape<typename Job::described> {
     pipeline_pass<session, execution_mode::inference, 0>::call(*pointers_[0], alone_, x, y);
   }
 
-  /// All replicas get the weights of the first one. Called before the first execution of a run, and by `call`.
-  void begin_run() {
+  /// All replicas get the weights of the first one. Called before a run, and by `call`, which it must not be a part of.
+  [[gnu::noinline]] void begin_run() {
     if (!replicas_[0]->weights.is_shared()) policy::template given_weights<first_plan>(replicas_[0]->weights.data());
     for (int i = 0; i < sizes::replicas_here(); ++i) {
       if (i > 0) std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());

@@ -9,6 +9,7 @@
 
 #include <stagecraft/description/job_on.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/diagnostics/for_each_index.hpp>
 #include <stagecraft/ipu/profile/auto_pipeline.hpp>
 #include <stagecraft/ipu/profile/profile.hpp>
 #include <stagecraft/machines/ipu_devices.hpp>
@@ -281,9 +282,8 @@ plan_data make_plan_data() {
   data.model = graph_of<M>.name();
   data.choices = Choices;
   data.trains = mode_of<Training> == execution_mode::training;
-  [&]<std::size_t... Combination>(std::index_sequence<Combination...>) {
-    (add_combination<M, Training, Machine, Choices, static_cast<int>(Combination)>(data), ...);
-  }(std::make_index_sequence<static_cast<std::size_t>(Choices.combinations())>{});
+  for_each_index<Choices.combinations()>(
+      [&]<int Combination>() { add_combination<M, Training, Machine, Choices, Combination>(data); });
   return data;
 }
 

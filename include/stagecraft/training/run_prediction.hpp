@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/engine/policy/processes.hpp>
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/training/callbacks/callback_list.hpp>
 #include <stagecraft/training/callbacks/progbar_logger.hpp>
