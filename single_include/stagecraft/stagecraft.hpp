@@ -73860,6 +73860,7 @@ class replica_results {
     for (auto& each : replicas_) each.results.begin_execution(steps);
   }
   [[nodiscard]] results_of_one& operator[](int replica) { return replicas_[replica].results; }
+  [[nodiscard]] results_of_one const& operator[](int replica) const { return replicas_[replica].results; }
 
   /// Takes over the results of replicas in other processes.
   void gather()
@@ -74023,7 +74024,7 @@ auto run_single(Session& session, batch_loader<Session> const& data) {
     session.test(1, bring, take);
   if constexpr (Session::sizes::splits)
     means.for_each_part([](auto& part) {
-      Session::sizes::processes::send(engine::process_of_results<typename Session::sizes>(0), &part, sizeof part);
+      Session::sizes::processes::send(process_of_results<typename Session::sizes>(0), &part, sizeof part);
     });
   return means.values();
 }
