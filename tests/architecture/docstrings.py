@@ -20,6 +20,7 @@ STRUCT = re.compile(r"\s*struct (\w+)(?: final)?(?: : [^{;]*)? \{")
 FIELD = re.compile(r"\s+(?=\S)(?!static |using |friend |return |constexpr |template |struct |class |enum |explicit |\[\[|//)"
                    r"[\w:<>,\s\*&]*?[\w>\*&] \*?(\w+)(\[\w+\])?( = [^;]*|\{[^;]*\})?;")
 
+COMMENTED = ("include/stagecraft", "tools/stagecraft", "examples")  # whose comments are no fragments
 COMMENT = re.compile(r"(///<|///|//)\s+(.*)")
 FRAGMENT = r"(Of|With|Without|Those|The same|Behind|Before|Whether|How|Which)\b"
 
@@ -68,7 +69,8 @@ def main(root):
              for number, name in fields_without(path)]
     for path, number, name in found:
         print(f"{path.relative_to(root)}:{number}: {name} has no docstring")
-    fragments = [(path, number, comment) for path in sorted(include.rglob("*.hpp"))
+    sources = [path for folder in COMMENTED for path in sorted((pathlib.Path(root) / folder).rglob("*.[hc]pp"))]
+    fragments = [(path, number, comment) for path in sources
                  for number, comment in fragments_of(path.read_text(encoding="utf-8").splitlines())]
     for path, number, comment in fragments:
         print(f"{path.relative_to(root)}:{number}: begins as a fragment: {comment}")

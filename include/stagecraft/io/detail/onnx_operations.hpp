@@ -312,7 +312,7 @@ class onnx_operations : onnx_words {
       begin += (count - 1) * step;
       step = -step;
     }
-    if (step > 1) {  // zeros behind each element, in an axis of their own
+    if (step > 1) {  // zeros after each element, in an axis of their own
       auto const axis = static_cast<std::size_t>(what.axis);
       auto apart = shape(from), joined = apart;
       apart.insert(apart.begin() + what.axis + 1, 1);
