@@ -41,8 +41,8 @@ int main(int argc, char** argv) {
   auto const given = read_arguments(argc, argv, "Accumulates the gradients of ten batches, and takes ten at once.", 2);
   auto const [train, test] = load_data(given);
 
-  // If `steps_per_epoch` were given instead, the next epoch would go on where this one ended. Where that is depends on the
-  // batch size.
+  // If `steps_per_epoch` were given instead, the next epoch would go on where this one ended, which is another place if
+  // batches are larger.
   auto const x = xt::view(train.x, xt::range(0, steps_of_epoch * training.batch_size));
   auto const y = xt::view(train.y, xt::range(0, steps_of_epoch * training.batch_size));
 
