@@ -520,8 +520,8 @@ consteval bool fail() {
 #pragma GCC diagnostic pop
 #endif
 
-/// The result of a check of a model. This class is known by the text alone: GCC prints the arguments of all templates
-/// on the way to an error, and a model's are long.
+/// What a check says of a model. This class is known by the text alone: GCC prints the arguments of all templates on
+/// the way to an error, and a model's are long.
 template <piece... Text>
 struct verdict {
 #if (defined(__cpp_static_assert) && __cpp_static_assert >= 202306L) || \
@@ -611,9 +611,9 @@ struct refused : Result {
   static_assert(Verdict{});
 };
 
-/// The type that a member function returns: `Result`, or a class that reports a diagnostic with a text. That class is
-/// completed where the function is called, so that the error is at the user's line, and no argument of the function's
-/// class is printed:
+/// What a member function returns: `Result`, or a class that reports a diagnostic with a text. That class is completed
+/// where the function is called, so that the error is at the user's line, and no argument of the function's class is
+/// printed:
 ///
 ///     template <fixed_name Name>
 ///     result_or_verdict<problem_of<M, Name>> reset();
@@ -1436,7 +1436,7 @@ inline constexpr ipu_target ipu21{.name = "ipu21", .tile_clock_frequency = 1'490
 
 namespace stagecraft::machines {
 
-/// True if a number is what was published, up to 1 percent: published figures are rounded, and so are clocks.
+/// Whether a number is what was published, up to 1 percent: published figures are rounded, and so are clocks.
 constexpr bool is_about(std::int64_t number, std::int64_t published) {
   auto const difference = number < published ? published - number : number - published;
   return difference <= published / 100;
@@ -1493,7 +1493,7 @@ struct ipu_model_options {
   ipu_version version = ipu_targets::ipu2;
   /// 0: all tiles of the version. Fewer make a smaller machine (E3003).
   int tiles_per_ipu = 0;
-  /// True if vertices run tile by tile, each tile with a memory of its own, and every access of one is checked: slow,
+  /// Whether vertices run tile by tile, each tile with a memory of its own, and every access of one is checked: slow,
   /// for small machines and models. Otherwise the work of all tiles is done by kernels for the host.
   bool checked = false;
 
@@ -1525,7 +1525,7 @@ struct floating_point_behaviour_options {
   bool div0 = false;   ///< a division by zero
   bool oflo = false;   ///< a result that is too large for its type
   bool nanoo = false;  ///< float16 results that are too large become NaN; otherwise the largest number
-  /// True if results in float16 are rounded at random (stochastic rounding).
+  /// Whether results in float16 are rounded at random (stochastic rounding).
   stochastic_rounding_behaviour esr = stochastic_rounding_behaviour::off;
 
   friend constexpr bool operator==(floating_point_behaviour_options const&,
@@ -1560,7 +1560,7 @@ struct optimization_options {
 /// Not here: select_ipus, selection_order, device_connection and the like, which choose hardware; compile_ipu_code, the
 /// options of libraries that are not emulated, and the scheduler's.
 struct ipu_config {
-  /// The number of IPUs: 1, or an even number, since IPUs come in pairs (E3001, E3002). One program uses all of
+  /// How many IPUs there are: 1, or an even number, since IPUs come in pairs (E3001, E3002). One program uses all of
   /// them. A list of numbers, for several programs, is not taken.
   int auto_select_ipus = 1;
   /// Backward passes may repeat forward steps instead of finding what they kept: a training description that leaves
@@ -3469,7 +3469,7 @@ struct extents;
 class tracer;
 }  // namespace operations
 
-/// The rule by which a weight gets its first values. Programs write it through the factories of this folder:
+/// How a weight gets its first values. Programs write it through the factories of this folder:
 /// `initializers::he_normal{.seed = 1}`. `{}` names none: a weight then begins as `parameter::initializer` says.
 struct initializer {
   using own_call = operations::tensor(operations::tracer&, operations::extents const&);
@@ -3531,7 +3531,7 @@ struct initializer {
     if (kind == initializer_kind::variance_scaling) return a;
     return kind == initializer_kind::he_normal || kind == initializer_kind::he_uniform ? 2.0F : 1.0F;
   }
-  /// The fan that the variance is divided by.
+  /// Which fan that is.
   [[nodiscard]] constexpr fan_mode fan() const {
     bool const is_glorot = kind == initializer_kind::glorot_normal || kind == initializer_kind::glorot_uniform;
     return is_glorot ? fan_mode::fan_avg : mode;
@@ -5625,11 +5625,12 @@ constexpr std::size_t count_ordered(tracing::array_view<call_info const> calls) 
 
 namespace stagecraft::tracing {
 
-/// The parameters of a layer's last constructor, which takes anything but options in braces that no layer has: these
-/// are `layer`'s own. It has four, since `...` would take such options with Clang, which then says more of them.
+/// The first parameter of a layer's last constructor, `layer(wrong_options, ...)`, which takes anything. With
+/// `layer(...)` alone editors would offer that one first: they begin with the constructors of the fewest parameters.
 struct wrong_options {
-  template <class... T>
-  constexpr wrong_options(T const&...) {}  // NOLINT(google-explicit-constructor): matches, but worse than any other
+  constexpr wrong_options() = default;
+  template <class T>
+  constexpr wrong_options(T const&) {}  // NOLINT(google-explicit-constructor): a match, but a worse one than any other
 };
 
 /// E1025. A layer's last constructor reports this; `L::usage` is how to write it.
@@ -5680,9 +5681,7 @@ struct input : tracing::layer_base {
 
   /// No argument, or any other: E1025.
   template <class L = input>
-  constexpr explicit input(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
-                           detail::wrong_options = {})
-      : input(1) {
+  constexpr explicit input(detail::wrong_options = {}, ...) : input(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -6017,31 +6016,9 @@ struct make_graph {
   }
 };
 
-#ifdef __clang__
-/// Makes what stands in for a model whose trace is no constant. Clang says that once, of `draft_of`; then it would say
-/// it again of each constant that is made from it.
-template <class M>
-struct make_unreadable {
-  constexpr auto operator()() const {
-    diagnostic problem;
-    problem.already_reported();
-    return stand_in(problem);
-  }
-};
-
-/// The records of a model, or of what stands in for it, and its problem.
-template <class M>
-inline constexpr auto frozen_graph = [] {
-  if constexpr (requires { typename std::bool_constant<fit_in(draft_of<make_graph<M>>.sizes, {})>; })
-    return freeze<make_graph<M>, draft_of<make_graph<M>>.sizes>();
-  else
-    return freeze<make_unreadable<M>, draft_of<make_unreadable<M>>.sizes>();
-}();
-#else
 /// The records of a model, or of what stands in for it, and its problem.
 template <class M>
 inline constexpr auto frozen_graph = freeze<make_graph<M>, draft_of<make_graph<M>>.sizes>();
-#endif
 
 /// The model that was traced: of a pipelined one, the model without its stages.
 template <class M>
@@ -6052,7 +6029,7 @@ template <class M>
   requires requires { typename M::unstaged; }
 struct traced_model<M> : traced_model<typename M::unstaged> {};
 
-/// True if a model has had its compile error. What is asked of it then has stand-ins for answers.
+/// Whether a model has had its compile error. What is asked of it then has stand-ins for answers.
 template <class M>
 inline constexpr bool is_invalid = frozen_graph<typename traced_model<M>::type>.problem.failed();
 
@@ -6665,7 +6642,7 @@ struct scatter_add {};
 
 namespace stagecraft::operations {
 
-/// The operands of a product that are transposed, as in tf.linalg.matmul.
+/// Which operands of a product are transposed, as in tf.linalg.matmul.
 struct matmul_options {
   bool transpose_a = false;  ///< true: the last two axes of a are exchanged first
   bool transpose_b = false;  ///< true: the last two axes of b are exchanged first
@@ -6707,7 +6684,7 @@ struct product {
 
 namespace stagecraft::operations {
 
-/// The rule by which `reduce` turns many numbers into one.
+/// How `reduce` turns many numbers into one.
 enum class reduction : unsigned char { sum, max };
 
 /// Reduces some axes, which stay with length 1.
@@ -6952,7 +6929,7 @@ struct convolution_filter_gradient {
   int groups = 1;
 };
 
-/// The rule that reduces a window to one number. Padding does not count in either kind, as in Keras.
+/// How a window is reduced to one number. Padding does not count in either kind, as in Keras.
 enum class pooling_kind : unsigned char { max, average };
 
 /// A pooling of (batch, places..., channels); each channel is pooled by itself.
@@ -7647,7 +7624,7 @@ enum class pad_mode : unsigned char {
   wrap,       ///< the elements from the other end on
 };
 
-/// The map from places of a resized axis to places of the old one.
+/// How the places of a resized axis map to places of the old one.
 enum class resize_places : unsigned char {
   half_pixel,     ///< place i is (i + 0.5) old / new - 0.5, as in Keras
   align_corners,  ///< place i is i (old - 1) / (new - 1)
@@ -7766,8 +7743,7 @@ class composed_words {
 
 namespace stagecraft::operations::detail {
 
-/// The reason that a tensor is refused. There is one type for all texts, which saves compilers a template for each of
-/// them.
+/// What is wrong with a tensor. There is one type for all texts, which saves compilers a template for each of them.
 struct refusal {
   tensor x;
   std::string_view what;  ///< # stands for the next number, @ for the next shape
@@ -8240,7 +8216,7 @@ constexpr tracer& composed_words::ops() { return static_cast<tracer&>(*this); }
 
 namespace stagecraft::operations {
 
-/// The data of a composite's gradient rule: the operands, the result and the result's gradient; it collects the
+/// What a composite's gradient rule works on: the operands, the result and the result's gradient; it collects the
 /// gradients of the operands.
 class composite_gradient {
  public:
@@ -8505,7 +8481,7 @@ struct loop_parts {
 /// each sample by itself. The loop stacks the operands.
 class loop_sums {
  public:
-  /// The order in which the operands are stacked: (samples, trips, ...), the first trip last.
+  /// How the operands are stacked: (samples, trips, ...), the first trip last.
   static constexpr operations::stack where{1, true};
 
   constexpr loop_sums(tracer& ops, tensor loop) : ops_(&ops), loop_(loop) {}
@@ -9663,7 +9639,7 @@ template <class L>
 concept CallOnMany = !requires(L const& layer, operations::tracer& ops, operations::tensor x) { layer.call(ops, x); } &&
                      CallOn<L, tensor_list>;
 
-/// True if a layer is written as a `call` on one, two or three tensors, or on a `tensor_list`.
+/// Whether a layer is written as a `call` on one, two or three tensors, or on a `tensor_list`.
 template <class L>
 concept HasCall = CallOn<L, operations::tensor> || CallOn<L, operations::tensor, operations::tensor> ||
                   CallOn<L, operations::tensor, operations::tensor, operations::tensor> || CallOnMany<L>;
@@ -10026,7 +10002,7 @@ struct loop_names {
 template <class L>
 struct with_loop_names : L, loop_names {};
 
-/// The loops that a layer without a `call` brings, found by their names alone: those of a layer are templates.
+/// Which loops a layer without a `call` brings, by their names alone: those of a layer are templates.
 template <class L>
 constexpr own_loops find_own_loops() {
   if constexpr (kernel_of<L> != layer_kernel::none || requires { L::is_view; } || std::is_final_v<L>)
@@ -10180,7 +10156,7 @@ struct layer_call {
 
   /// A call of a layer that looks at masks has no more inputs than these, its masks' sources among them.
   static constexpr std::size_t most_inputs = 28;
-  /// The number of its inputs' masks that a layer looks at.
+  /// How many of its inputs' masks a layer looks at.
   static constexpr std::size_t count_masked(std::size_t given) {
     std::size_t most = 1;
     if constexpr (requires { L::masked_inputs; }) most = L::masked_inputs;
@@ -10351,15 +10327,10 @@ struct layer : tracing::layer_base {
     requires layers::detail::is_preferred<L>
   constexpr layer() {}
 #ifdef __clang__
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wc++26-extensions"
-  /// Options in braces that the layer does not have: Clang matches them with `...` only. Deleted, since Clang then
-  /// converts no argument, which would be a second error.
+  /// Options in braces that the layer does not have, without an argument before them: Clang matches them with `...`
+  /// only.
   template <class L = Derived>
-  explicit layer(...) = delete(
-      "a layer cannot be made from what its braces hold, such as an option that it does not have, or "
-      "one of another type [E1025]");
-#pragma clang diagnostic pop
+  constexpr explicit layer(...) noexcept(detail::report<detail::wrong_options_problem<L>>()) {}
 #else
   /// Options in braces that the layer does not have, after up to three other arguments; layers of the library inherit
   /// this with `using layer::layer`. GCC names the option at its line, then prints E1025. Clang takes such options for
@@ -10526,7 +10497,7 @@ constexpr std::array<L, sizeof...(Index)> collect_layers(std::index_sequence<Ind
 template <class M, class L>
 inline constexpr auto layers_of_type = collect_layers<M, L>(std::make_index_sequence<count_layers<M, L>()>{});
 
-/// The layer that makes a call: its type, and which one of that type. Of a model that has had its compile error too, as
+/// Which layer makes a call: its type, and which one of that type. Of a model that has had its compile error too, as
 /// far as its calls are known.
 struct layer_place {
   type_tag const* type = no_type;
@@ -10655,7 +10626,7 @@ constexpr detail::answer<M, int, detail::any_number> find_call(std::string_view 
   return {detail::is_invalid<M> ? 0 : -1};
 }
 
-/// True if a model keeps states from batch to batch: Keras's `model.stateful`.
+/// Whether a model keeps states from batch to batch: Keras's `model.stateful`.
 template <Model M>
 inline constexpr bool is_stateful = graph_of<M>.is_stateful();
 
@@ -11913,13 +11884,13 @@ inline constexpr dtype_policy bfloat16{.compute_dtype = dtype::bfloat16, .variab
 
 namespace stagecraft {
 
-/// The reduction of the gradients of all replicas, once per weight update and after their accumulation: their sum, as
-/// in Keras on IPU, with which the effective learning rate grows with the number of replicas; or their mean, as with
+/// How the gradients of all replicas become one, once per weight update and after their accumulation: their sum, as in
+/// Keras on IPU, with which the effective learning rate grows with the number of replicas; or their mean, as with
 /// Graphcore's CrossReplicaOptimizer. Replicas are added in their order, so that results have the same bits in each
 /// run.
 enum class cross_replica_reduction : unsigned char { sum, mean };
 
-/// The replicas whose losses and metrics are reported: the last replica's, those of all, their sum or their mean.
+/// Which of the replicas' losses and metrics are reported: the last replica's, those of all, their sum or their mean.
 /// Definition: keras.ipu.ReplicatedMetricReductionMethod.
 enum class replicated_metric_reduction_method : unsigned char { none, list, sum, mean };
 
@@ -12348,7 +12319,7 @@ struct pipelining_options {
   /// A pipelined model that is trained needs it set (E2022), except, as in Graphcore's guide, in the sequential
   /// schedule (Keras on IPU itself wants it in all).
   int gradient_accumulation_steps_per_replica = 0;
-  /// The reduction of the micro-batches' gradients: a sum or a mean.
+  /// Whether the gradients of the micro-batches are added or averaged.
   stagecraft::gradient_accumulation_reduction_method reduction_method =
       stagecraft::gradient_accumulation_reduction_method::sum;
   /// The devices work on the micro-batches in this order; results do not depend on it.
@@ -12369,12 +12340,12 @@ struct pipelining_options {
   dtype accumulate_outfeed_dtype = dtype::float32;
   /// Only the loss is sent to the host while training: no metrics are computed.
   bool outfeed_loss = false;
-  /// The metrics that are left out while training: an entry for each (E2035). Not with outfeed_loss (E2034).
+  /// Which metrics are left out while training: an entry for each (E2035). Not with outfeed_loss (E2034).
   stagecraft::outfeed_mask outfeed_mask = {};
 
   /// The tensors that a stage keeps from its forward to its backward pass.
   offload offload_activations = offload::automatic;
-  /// The memory in which the sums of gradients lie between the micro-batches.
+  /// Where the sums of gradients lie between the micro-batches.
   offload offload_gradient_accumulation_buffers = offload::automatic;
   /// The place of the optimizer's state, which only the weight update needs. Automatic: as
   /// replicated_optimizer_state_sharding says.
@@ -12467,10 +12438,10 @@ struct outfeed_queue_options {
 
 namespace stagecraft {
 
-/// The mode of a job: a program trains, or only predicts.
+/// Whether a program trains or only predicts.
 enum class execution_mode : unsigned char { training, inference };
 
-/// The accuracy with which a predictor computes tanh, sigmoid and exp, and the activations made of them.
+/// How exactly a predictor computes tanh, sigmoid and exp, and the activations made of them.
 enum class activation_functions : unsigned char {
   accurate,  ///< within some 2.6 units in the last place (ulp), the functions of trainers
   fast       ///< tanh within 42 ulp, exp within 110 ulp, sigmoid within 1.3e-6, in less time
@@ -12486,8 +12457,7 @@ struct inference_pipelining_options {
   /// The devices work on the micro-batches in this order; results do not depend on it. `steps_per_execution` is a
   /// multiple of the micro-batches that it works on at once (E2025).
   stagecraft::schedule schedule = stagecraft::schedule::grouped;
-  /// The place of weights until a stage uses them, remote memory or the device. Automatic: as
-  /// replicated_weight_sharding says.
+  /// Whether weights stand in remote memory until a stage uses them. Automatic: as replicated_weight_sharding says.
   offload offload_weights = offload::automatic;
   /// Each replica holds a part of the weights in remote memory: not with offload_weights on_device (E2039).
   bool replicated_weight_sharding = false;
@@ -12504,7 +12474,7 @@ struct inference_pipelining_options {
   }
 };
 
-/// The options of a predictor, whose plan has neither losses nor gradients nor an optimizer.
+/// How a predictor runs a model: its plan has neither losses nor gradients nor an optimizer.
 ///
 ///     inline constexpr auto single = sc::inference{.batch_size = 1};
 ///     sc::predictor<mlp, single> model;
@@ -12542,9 +12512,9 @@ struct inference {
   /// Micro-batches come from the host, and results go there, in slots of their own, while others are worked on: as in
   /// `training`.
   bool overlaps_io = false;
-  /// The accuracy with which the host computes tanh, sigmoid, swish and exp in dense layers, convolutions and
-  /// activation layers, and in layers whose operations are inlined (docs/realtime.md). NaN stays NaN with `fast`, too,
-  /// and infinities have the exact limits. Other layers, and IPUs, compute accurately.
+  /// How exactly the host computes tanh, sigmoid, swish and exp in dense layers, convolutions and activation layers,
+  /// and in layers whose operations are inlined (docs/realtime.md). NaN stays NaN with `fast`, too, and infinities have
+  /// the exact limits. Other layers, and IPUs, compute accurately.
   activation_functions activations = accurate;
 };
 
@@ -13028,7 +12998,7 @@ using elementwise_call_of =
 
 namespace stagecraft::operations {
 
-/// The way that a segment of a step is carried out.
+/// How a segment of a step is carried out.
 enum class segment_kind : unsigned char {
   whole,      ///< one operation after the other, on whole tensors
   product,    ///< one large product, whose columns may be divided
@@ -14275,9 +14245,9 @@ struct added_loss {
 
 namespace stagecraft::losses {
 
-/// The rule that makes one number of the losses of rows, each times its sample weight. It is as wide as the members
-/// before it in losses: Clang 19 reads a member of a template argument in a wrong place if the argument has holes
-/// inside and at its end.
+/// How one number is made of the losses of rows, each times its sample weight. It is as wide as the members before it
+/// in losses: Clang 19 reads a member of a template argument in a wrong place if the argument has holes inside and at
+/// its end.
 enum class reduction : int {
   sum_over_batch_size,  ///< their sum divided by their number: Keras's default, AUTO
   sum,                  ///< their sum
@@ -14296,7 +14266,7 @@ constexpr reduction reduction_of([[maybe_unused]] Loss const& loss) {
   else
     return reduction::sum_over_batch_size;
 }
-/// True if the gradient is that of the sum over the rows.
+/// Whether the gradient is that of the sum over the rows.
 template <class Loss>
 constexpr bool is_summed(Loss const& loss) {
   return reduction_of(loss) != reduction::sum_over_batch_size;
@@ -14329,7 +14299,7 @@ constexpr int axis_of_sample(int axis, shape const& sample) {
   int const found = axis < 0 ? axis + sample.rank() : axis - 1;
   return axis != 0 && found >= 0 && found < sample.rank() ? found : -1;
 }
-/// True if a sample is one row of a loss, since it runs along an axis that is not the last one.
+/// Whether a sample is one row of a loss, since it runs along an axis that is not the last one.
 constexpr bool has_sample_as_row(int axis, shape const& sample) {
   int const found = axis_of_sample(axis, sample);
   return found >= 0 && found < sample.rank() - 1 && sample.size() <= most_values_along_axis;
@@ -14376,7 +14346,7 @@ struct along_axis {
 template <class Loss>
 concept HasLossOfSample = requires(Loss const& loss, shape const& sample) { loss.of_sample(sample); };
 
-/// True if each row of a loss is a sample.
+/// Whether each row of a loss is a sample.
 template <class Loss>
 constexpr bool takes_samples(Loss const& loss, shape const& sample) {
   return HasLossOfSample<Loss> || has_sample_as_row(axis_of(loss), sample);
@@ -14411,7 +14381,7 @@ struct ctc_of_sample;
 /// classes, E4132 a label after a 0, E4133 more labels than steps.
 struct ctc {
   int max_label_length = 0;          ///< most labels of a sample: the width of targets; 0: the number of steps
-  losses::reduction reduction = {};  ///< the reduction of the losses of samples: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< how the losses of samples become one: their sum, divided by the batch size
 
   using listed_options = ctc;
   static constexpr std::string_view name = "ctc";
@@ -14471,7 +14441,7 @@ namespace stagecraft::losses {
 /// mean over the last axis of max(1 - target prediction, 0); both (rows, columns). Targets are -1 and 1; 0 counts as -1
 /// (in Keras only if all targets of a batch are 0 or 1).
 struct hinge {
-  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   using listed_options = hinge;
   static constexpr std::string_view name = "hinge";
@@ -14486,7 +14456,7 @@ struct hinge {
 /// mean over the last axis of max(1 - target prediction, 0)^2; both (rows, columns). Targets are -1 and 1; 0 counts as
 /// -1 (in Keras only if all targets of a batch are 0 or 1).
 struct squared_hinge {
-  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   using listed_options = squared_hinge;
   static constexpr std::string_view name = "squared_hinge";
@@ -14500,7 +14470,7 @@ struct squared_hinge {
 /// The margin between the class and the best of the others. Keras: tf.keras.losses.CategoricalHinge.
 /// max(0, 1 + max((1 - target) prediction) - sum(target prediction)) over the last axis; both (rows, columns).
 struct categorical_hinge {
-  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   using listed_options = categorical_hinge;
   static constexpr std::string_view name = "categorical_hinge";
@@ -14539,7 +14509,7 @@ struct binary_crossentropy {
   bool from_logits = false;          ///< true: the model's output is unnormalised, the loss applies sigmoid itself
   float label_smoothing = 0;         ///< s: targets become y (1 - s) + s / 2
   int axis = -1;                     ///< the axis of the mean; 1 is the first one of a sample. E1103
-  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   using listed_options = binary_crossentropy;
   static constexpr std::string_view name = "binary_crossentropy";
@@ -14569,7 +14539,7 @@ struct categorical_crossentropy {
   bool from_logits = false;          ///< true: the model's output is unnormalised, the loss applies softmax itself
   float label_smoothing = 0;         ///< s: targets become y (1 - s) + s / classes
   int axis = -1;                     ///< the axis of the classes; 1 is the first one of a sample. E1103
-  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   using listed_options = categorical_crossentropy;
   static constexpr std::string_view name = "categorical_crossentropy";
@@ -14606,7 +14576,7 @@ struct categorical_crossentropy {
 struct sparse_categorical_crossentropy {
   bool from_logits = false;          ///< true: the model's output is unnormalised, the loss applies softmax itself
   int axis = -1;                     ///< the axis of the classes; 1 is the first one of a sample. E1103
-  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   using listed_options = sparse_categorical_crossentropy;
   static constexpr std::string_view name = "sparse_categorical_crossentropy";
@@ -14625,10 +14595,10 @@ struct sparse_categorical_crossentropy {
   }
 };
 
-/// The distance of a distribution from another one. Keras: tf.keras.losses.KLDivergence.
+/// How far a distribution is from another one. Keras: tf.keras.losses.KLDivergence.
 /// sum over the last axis of target log(target / prediction); both (rows, columns), limited to [1e-7, 1].
 struct kl_divergence {
-  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   using listed_options = kl_divergence;
   static constexpr std::string_view name = "kl_divergence";
@@ -14647,7 +14617,7 @@ using kld = kl_divergence;  ///< Keras's short name
 /// tf.keras.losses.Poisson. mean over the last axis of prediction - target log(prediction + 1e-7); both (rows,
 /// columns).
 struct poisson {
-  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   using listed_options = poisson;
   static constexpr std::string_view name = "poisson";
@@ -14669,7 +14639,7 @@ namespace stagecraft::losses {
 /// Mean of squared differences. Keras: tf.keras.losses.MeanSquaredError.
 /// mean over the last axis of (prediction - target)^2; both (rows, columns).
 struct mean_squared_error {
-  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   using listed_options = mean_squared_error;
   static constexpr std::string_view name = "mean_squared_error";
@@ -14683,7 +14653,7 @@ using mse = mean_squared_error;  ///< Keras's short name
 /// Mean of absolute differences. Keras: tf.keras.losses.MeanAbsoluteError.
 /// mean over the last axis of |prediction - target|; both (rows, columns). The gradient at 0 is 0.
 struct mean_absolute_error {
-  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   using listed_options = mean_absolute_error;
   static constexpr std::string_view name = "mean_absolute_error";
@@ -14697,7 +14667,7 @@ using mae = mean_absolute_error;  ///< Keras's short name
 /// Mean of absolute differences in percent of the targets. Keras: tf.keras.losses.MeanAbsolutePercentageError.
 /// mean over the last axis of 100 |prediction - target| / max(|target|, 1e-7); both (rows, columns).
 struct mean_absolute_percentage_error {
-  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   using listed_options = mean_absolute_percentage_error;
   static constexpr std::string_view name = "mean_absolute_percentage_error";
@@ -14714,7 +14684,7 @@ using mape = mean_absolute_percentage_error;  ///< Keras's short name
 /// mean over the last axis of (log(1 + prediction) - log(1 + target))^2; both (rows, columns). Numbers below 1e-7 count
 /// as that, and their gradient is 0.
 struct mean_squared_logarithmic_error {
-  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   using listed_options = mean_squared_logarithmic_error;
   static constexpr std::string_view name = "mean_squared_logarithmic_error";
@@ -14733,7 +14703,7 @@ using msle = mean_squared_logarithmic_error;  ///< Keras's short name
 /// Keras's name of the loss is `huber_loss` in logs of version 2.6 and `huber` as an identifier.
 struct huber {
   float delta = 1;                   ///< the difference where the square becomes a line
-  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   using listed_options = huber;
   static constexpr std::string_view name = "huber";
@@ -14749,7 +14719,7 @@ struct huber {
 /// Squares of small differences, absolute values of large ones, smoothly. Keras: tf.keras.losses.LogCosh.
 /// mean over the last axis of log(cosh(prediction - target)); both (rows, columns).
 struct log_cosh {
-  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   using listed_options = log_cosh;
   static constexpr std::string_view name = "log_cosh";
@@ -14768,7 +14738,7 @@ using logcosh = log_cosh;  ///< Keras's short name
 /// if either is 0.
 struct cosine_similarity {
   int axis = -1;                     ///< the axis of the vectors; 1 is the first one of a sample. E1103
-  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
 
   using listed_options = cosine_similarity;
   static constexpr std::string_view name = "cosine_similarity";
@@ -14850,7 +14820,7 @@ struct last_activation {
   bool is_behind_views = false;  ///< true if flatten or reshape come after it, so that Keras does not see it any more
   int call = -1;                 ///< the call that applies it
 
-  /// True if softmax or sigmoid is the last thing that happens to the output.
+  /// Whether softmax or sigmoid is the last thing that happens to the output.
   [[nodiscard]] constexpr bool has_logits() const noexcept {
     return is_known && !is_behind_views &&
            (function.kind == activation_kind::softmax || function.kind == activation_kind::sigmoid);
@@ -15489,11 +15459,11 @@ namespace stagecraft {
 struct gradient_accumulation_options {
   /// Micro-batches per weight update; 0: not set, one.
   int gradient_accumulation_steps_per_replica = 0;
-  /// The reduction of the micro-batches' gradients: a sum or a mean.
+  /// Whether the gradients of the micro-batches are added or averaged.
   gradient_accumulation_reduction_method reduction_method = gradient_accumulation_reduction_method::sum;
   /// The type in which gradients are accumulated: float32 or float16 (E2036).
   dtype gradient_accumulation_dtype = dtype::float32;
-  /// The memory in which the optimizer's state lies between weight updates.
+  /// Where the optimizer's state lies between weight updates.
   offload offload_weight_update_variables = offload::automatic;
   /// True if each replica keeps only its share of the optimizer's state.
   bool replicated_optimizer_state_sharding = false;
@@ -15587,10 +15557,10 @@ struct machine_without_limit {
 
 namespace stagecraft {
 
-/// The number of replicas of M that train on batches of their own: `num_replicas`. Where that is 0 and the machine has
-/// a number of devices, as many as fit, if each takes the devices of its stages, rounded up to a power of two: a model
-/// in three stages has two replicas on eight devices. Else one. Definition: keras.ipu, replication_factor of a model in
-/// an IPUStrategy.
+/// How many replicas of M train on batches of their own: `num_replicas`. Where that is 0 and the machine has a number
+/// of devices, as many as fit, if each takes the devices of its stages, rounded up to a power of two: a model in three
+/// stages has two replicas on eight devices. Else one.
+/// Definition: keras.ipu, replication_factor of a model in an IPUStrategy.
 template <Model M, auto Training, class Machine = detail::machine_without_limit>
 inline constexpr int replicas_of =
     detail::count_replicas(Training.num_replicas, detail::shards_of<M>, Machine::devices);
@@ -17247,8 +17217,8 @@ struct stored_weights {
   float* store_states(float* stored, bool /*are_ahead*/) const { return stored; }
 };
 
-/// The functions that the engine asks of a machine. All functions are static. `Plan` is the plan of a pass (step_plan),
-/// `Sizes` the sizes of a replica's memory (pipeline_sizes), `memory` the calling thread's pass_memory.
+/// What the engine asks of a machine. All functions are static. `Plan` is the plan of a pass (step_plan), `Sizes` the
+/// sizes of a replica's memory (pipeline_sizes), `memory` the calling thread's pass_memory.
 ///
 /// Memory:
 /// - `replica_memory<Sizes>`: what a replica needs besides the engine's memory; made once, never copied.
@@ -17793,7 +17763,7 @@ struct metric {
   std::string_view const* own_label = nullptr;              ///< the name in reports, if one was chosen: `named`
   /// Thresholds of confusion, then weights of labels; with `scales_columns` the factors of columns.
   number_list numbers = {};
-  int parts = 0;  ///< the number of values that it reports, if several: `part_of`
+  int parts = 0;  ///< how many numbers it reports, if several: `part_of`
 
   /// The name in logs: `accuracy` keeps its name whatever it is resolved to, as Keras's "accuracy" string does.
   [[nodiscard]] constexpr std::string_view name() const noexcept {
@@ -17881,7 +17851,7 @@ struct acc {
   constexpr operator metric() const noexcept { return {.kind = metric_kind::accuracy, .has_short_name = true}; }
 };
 
-/// The share of yes/no predictions that are right. Keras: tf.keras.metrics.BinaryAccuracy.
+/// How often a yes/no prediction is right. Keras: tf.keras.metrics.BinaryAccuracy.
 /// Mean over the last axis of (prediction > threshold) == target; target and prediction (rows, columns).
 struct binary_accuracy {
   float threshold = 0.5f;  ///< predictions above it mean 1; use 0 for logits
@@ -17895,7 +17865,7 @@ struct binary_accuracy {
   }
 };
 
-/// The share of samples whose largest prediction is the right class. Keras: tf.keras.metrics.CategoricalAccuracy.
+/// How often the largest prediction is the right class. Keras: tf.keras.metrics.CategoricalAccuracy.
 /// argmax(prediction) == argmax(target) over the last axis; target and prediction (rows, classes). The first of equal
 /// values is the largest. A row with a NaN in its prediction counts as wrong.
 struct categorical_accuracy {
@@ -17904,7 +17874,7 @@ struct categorical_accuracy {
   constexpr operator metric() const noexcept { return {.kind = metric_kind::categorical_accuracy}; }
 };
 
-/// The share of samples whose largest prediction is the right class, for class numbers as targets. Keras:
+/// How often the largest prediction is the right class, for class numbers as targets. Keras:
 /// tf.keras.metrics.SparseCategoricalAccuracy.
 /// argmax(prediction) == target over the last axis; one class number per row, prediction (rows, classes). The first of
 /// equal values is the largest. A row with a NaN in its prediction counts as wrong.
@@ -17914,24 +17884,23 @@ struct sparse_categorical_accuracy {
   constexpr operator metric() const noexcept { return {.kind = metric_kind::sparse_categorical_accuracy}; }
 };
 
-/// The share of samples whose right class is among the k largest predictions. Keras:
-/// tf.keras.metrics.TopKCategoricalAccuracy. argmax(target) is among the k largest predictions; target and prediction
-/// (rows, classes). Ties as in tf.math.in_top_k: right when fewer than k predictions are strictly larger; a row with a
-/// NaN or an infinity is wrong.
+/// How often the right class is among the k largest predictions. Keras: tf.keras.metrics.TopKCategoricalAccuracy.
+/// argmax(target) is among the k largest predictions; target and prediction (rows, classes). Ties as in
+/// tf.math.in_top_k: right when fewer than k predictions are strictly larger; a row with a NaN or an infinity is wrong.
 struct top_k_categorical_accuracy {
-  int k = 5;  ///< the number of predictions that count
+  int k = 5;  ///< how many predictions count
 
   static constexpr std::string_view name = "top_k_categorical_accuracy";
 
   constexpr operator metric() const noexcept { return {.kind = metric_kind::top_k_categorical_accuracy, .k = k}; }
 };
 
-/// The share of samples whose right class is among the k largest predictions, for class numbers as targets. Keras:
+/// How often the right class is among the k largest predictions, for class numbers as targets. Keras:
 /// tf.keras.metrics.SparseTopKCategoricalAccuracy.
 /// The target is among the k largest predictions; one class number per row, prediction (rows, classes). Ties as in
 /// tf.math.in_top_k: right when fewer than k predictions are strictly larger; a row with a NaN or an infinity is wrong.
 struct sparse_top_k_categorical_accuracy {
-  int k = 5;  ///< the number of predictions that count
+  int k = 5;  ///< how many predictions count
 
   static constexpr std::string_view name = "sparse_top_k_categorical_accuracy";
 
@@ -17959,7 +17928,7 @@ enum class threshold_spacing : int {
 /// Options of counting, as words of a metric's options.
 struct confusion_options {
   int count = 1;  ///< number of thresholds
-  /// The spacing of the thresholds.
+  /// How the thresholds are spaced.
   threshold_spacing spacing = threshold_spacing::one;
   float threshold = 0.5F;  ///< the threshold, if there is one
   int class_id = -1;       ///< the only column that counts, or -1
@@ -18261,7 +18230,7 @@ namespace stagecraft::metrics {
 
 /// The curve: true against false positive rates, or precision against recall.
 enum class auc_curve : int { roc, pr };
-/// The summation of the area: by trapezoids (for `pr` by interpolated true positives), or by the lower or upper sum.
+/// How the area is summed: by trapezoids (for `pr` by interpolated true positives), or by the lower or upper sum.
 enum class auc_summation_method : int { interpolation, minoring, majoring };
 
 /// The area under a curve of right against wrong predictions. Keras: tf.keras.metrics.AUC. The curve has a point at
@@ -18270,7 +18239,7 @@ enum class auc_summation_method : int { interpolation, minoring, majoring };
 struct auc {
   int num_thresholds = 200;          ///< number of thresholds, at least 2
   auc_curve curve = auc_curve::roc;  ///< the rates that the curve relates
-  /// The summation of the area.
+  /// How the area is summed.
   auc_summation_method summation_method = auc_summation_method::interpolation;
   number_list thresholds = {};     ///< between 0 and 1, in place of `num_thresholds`, in any order
   bool multi_label = false;        ///< true: each column is a label, and the metric is the mean of their areas
@@ -18592,7 +18561,7 @@ struct metric_list {
     static_assert(stagecraft::detail::report<detail::wrong_metrics_problem<Given...>>());
   }
 
-  /// True if an output has the metric at `index`.
+  /// Whether an output has the metric at `index`.
   [[nodiscard]] constexpr bool is_of(int index, int output, std::string_view output_name) const {
     if (entries == 0) return true;
     int const entry = entry_of[index];
@@ -18837,7 +18806,7 @@ struct cosine_similarity {
   }
 };
 
-/// The distance of a distribution from another one. Keras: tf.keras.metrics.KLDivergence.
+/// How far a distribution is from another one. Keras: tf.keras.metrics.KLDivergence.
 /// It is the mean of the loss of that name over rows.
 struct kl_divergence : own_metric<kl_divergence> {
   static constexpr std::string_view name = "kullback_leibler_divergence";
@@ -18911,7 +18880,7 @@ namespace stagecraft::metrics {
   return chosen;
 }
 
-/// True if a metric can be computed from the targets that the loss takes: class numbers cannot be compared column by
+/// Whether a metric can be computed from the targets that the loss takes: class numbers cannot be compared column by
 /// column with a prediction wider than 1, and a row of target values is no class number. A metric that sees whole rows
 /// takes any targets; one that counts yes/no predictions reads a class number as a yes in its column.
 [[nodiscard]] constexpr bool fits_targets(metric chosen, bool sparse_targets, int output_width) noexcept {
@@ -19117,7 +19086,7 @@ class update_tracer {
   tracing::growing_array<new_value> new_values;
   struct wanted_norm {
     int of;          ///< the operation whose norm it is
-    bool is_global;  ///< true if it runs over all weights
+    bool is_global;  ///< whether it runs over all weights
   };
   tracing::growing_array<wanted_norm> norms;
   int scale_norm = -1;  ///< index in `norms` of the number that decides on the factor of the loss
@@ -19194,7 +19163,7 @@ constexpr operations::tensor prepared_gradient(O const& optimizer, auto& ops, op
 /// A norm that an optimizer's step reads.
 struct norm_of_step {
   int of = 0;              ///< the operation whose norm it is
-  bool is_global = false;  ///< true if it runs over all weights
+  bool is_global = false;  ///< whether it runs over all weights
   int round = 0;           ///< its round: it depends on norms of earlier rounds
 };
 
@@ -19356,7 +19325,7 @@ namespace stagecraft::optimizers {
 /// tf.keras.optimizers.legacy.Adagrad (Keras 2.6).
 /// a = a + g^2, w -= learning_rate g / (sqrt(a) + epsilon).
 struct adagrad {
-  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
+  /// How far weights move against their gradients in an update: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The initial value of a.
   float initial_accumulator_value = 0.1F;
@@ -19392,7 +19361,7 @@ struct adagrad {
 /// a = rho a + (1 - rho) g^2, u = g sqrt(d + epsilon) / sqrt(a + epsilon), d = rho d + (1 - rho) u^2,
 /// w -= learning_rate u.
 struct adadelta {
-  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
+  /// How far weights move against their gradients in an update: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of the mean squared gradient a, and of the mean squared movement d, that an update keeps.
   float rho = 0.95F;
@@ -19445,7 +19414,7 @@ struct weight_names {
   constexpr weight_names(Texts const&... text) : texts{fixed_name(text)...} {}
 
   [[nodiscard]] constexpr bool empty() const { return *this == weight_names{}; }
-  /// True if any of the texts is a part of this name.
+  /// Whether any of the texts is a part of this name.
   [[nodiscard]] constexpr bool match(std::string_view name) const {
     for (auto const& text : texts)
       if (!text.empty() && name.find(text.view()) != std::string_view::npos) return true;
@@ -19508,7 +19477,7 @@ constexpr Optimizer optimizer_of(Optimizer optimizer, std::string_view weight_na
   return optimizer;
 }
 
-/// True if an optimizer, or one that it wraps, excludes weights from an option, or has rates of layers.
+/// Whether an optimizer, or one that it wraps, excludes weights from an option, or has rates of layers.
 template <class Optimizer>
 constexpr bool excludes_weights() {
   if constexpr (requires(Optimizer const& optimizer) { optimizer.rates.of_weight; })
@@ -19532,7 +19501,7 @@ namespace stagecraft::optimizers {
 /// w -= learning_rate sqrt(1 - beta_2^t) / (1 - beta_1^t) * m / (sqrt(v) + epsilon).
 /// amsgrad divides by the largest v seen so far instead of v.
 struct adam {
-  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
+  /// How far weights move against their gradients in an update: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of the mean gradient m that an update keeps.
   float beta_1 = 0.9F;
@@ -19540,7 +19509,7 @@ struct adam {
   float beta_2 = 0.999F;
   /// A small number in the denominator, so that nothing is divided by 0.
   float epsilon = 1e-7F;
-  /// True if updates are divided by the largest v so far, in place of v.
+  /// Whether updates are divided by the largest v so far, in place of v.
   bool amsgrad = false;
   /// The learning rate is divided by 1 + decay n after n weight updates. The trainer's `learning_rate()`, which callbacks
   /// change, is the rate before this division.
@@ -19581,7 +19550,7 @@ struct adam {
 struct adamw {
   /// The share of itself that a weight loses in an update.
   float weight_decay = 0;
-  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
+  /// How far weights move against their gradients in an update: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of the mean gradient m that an update keeps.
   float beta_1 = 0.9F;
@@ -19589,7 +19558,7 @@ struct adamw {
   float beta_2 = 0.999F;
   /// A small number in the denominator, so that nothing is divided by 0.
   float epsilon = 1e-7F;
-  /// True if updates are divided by the largest v so far, in place of v.
+  /// Whether updates are divided by the largest v so far, in place of v.
   bool amsgrad = false;
   /// The learning rate is divided by 1 + decay n after n weight updates. The trainer's `learning_rate()`, which callbacks
   /// change, is the rate before this division.
@@ -19621,7 +19590,7 @@ struct adamw {
 /// At step t = 1, 2, ...: m = beta_1 m + (1 - beta_1) g, v = max(beta_2 v, |g|),
 /// w -= learning_rate / (1 - beta_1^t) * m / (v + epsilon).
 struct adamax {
-  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
+  /// How far weights move against their gradients in an update: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of the mean gradient m that an update keeps.
   float beta_1 = 0.9F;
@@ -19663,7 +19632,7 @@ struct adamax {
 /// w -= learning_rate ((1 - b(t)) g / (1 - p) + b(t + 1) m / (1 - p b(t + 1))) / (sqrt(v / (1 - beta_2^t)) + epsilon).
 /// p is kept with each weight.
 struct nadam {
-  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
+  /// How far weights move against their gradients in an update: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of the mean gradient m that an update keeps.
   float beta_1 = 0.9F;
@@ -19671,7 +19640,7 @@ struct nadam {
   float beta_2 = 0.999F;
   /// A small number in the denominator, so that nothing is divided by 0.
   float epsilon = 1e-7F;
-  /// The rate at which the momentum grows.
+  /// How fast the momentum grows.
   float schedule_decay = 0.004F;
   /// The learning rate is divided by 1 + decay n after n weight updates. The trainer's `learning_rate()`, which callbacks
   /// change, is the rate before this division.
@@ -19718,9 +19687,9 @@ namespace stagecraft::optimizers {
 /// a' = a + g^2, z = z + g + 2 l2_shrinkage w - (a'^-p - a^-p) / learning_rate w with p = learning_rate_power,
 /// q = a'^-p / learning_rate + 2 l2 + beta / learning_rate; w = (sign(z) l1 - z) / q where |z| > l1, else 0.
 struct ftrl {
-  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
+  /// How far weights move against their gradients in an update: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
-  /// The exponent by which the learning rate falls with the sum of squared gradients a: at most 0, which keeps it.
+  /// How the learning rate falls with the sum of squared gradients a: at most 0; 0: not at all.
   float learning_rate_power = -0.5F;
   /// The initial value of a.
   float initial_accumulator_value = 0.1F;
@@ -19777,16 +19746,16 @@ struct ftrl {
 
 namespace stagecraft::optimizers::detail {
 
-/// The rule by which the factor changes; it stays if `growth_steps` is 0.
+/// How the factor changes; it does not if `growth_steps` is 0.
 struct loss_scale_rule {
   float initial_scale = 1;    ///< the factor of the first update
   int growth_steps = 0;       ///< updates before it grows
   float growth = 2;           ///< the factor is multiplied or divided by this
   float limit = 3.4e38F;      ///< the factor stays below this
   float ratio_threshold = 0;  ///< the share of gradients that may overflow; 0: none may be infinite, or NaN
-  /// True if the gradients of all updates count for that share, or only those of the last update.
+  /// Whether the gradients of all updates count for that share, or only those of the last update.
   bool accumulates = false;
-  bool captured_only = false;  ///< true if gradients of weights do not count
+  bool captured_only = false;  ///< whether gradients of weights do not count
 };
 
 }  // namespace stagecraft::optimizers::detail
@@ -19801,7 +19770,7 @@ namespace stagecraft {
 struct dynamic_loss_scale {
   float scale = 1;              ///< losses are multiplied by this
   int good_steps = 0;           ///< updates since the factor changed
-  bool is_finite = true;        ///< true if the gradients of the current update are finite
+  bool is_finite = true;        ///< whether the gradients of the current update are finite
   std::int64_t overflowed = 0;  ///< gradients that overflowed since then
 
   /// Checks an update's gradients by the sum over all weights of the numbers that the optimizer computes for each; a
@@ -19883,7 +19852,7 @@ template <class Optimizer>
 struct loss_scale_optimizer {
   /// The optimizer that updates the weights.
   Optimizer optimizer = {};
-  /// True if the factor changes; else it is `initial_scale`, and every update is carried out.
+  /// Whether the factor changes; if not, it is `initial_scale`, and every update is carried out.
   bool dynamic = true;
   /// The factor of the first update; a power of two, so that nothing is rounded.
   float initial_scale = 32768;
@@ -19934,11 +19903,11 @@ struct als_optimizer {
   float increase_factor = 2;
   /// The factor stays below this power of two.
   float max_loss_scaling_factor = 32768;
-  /// True if gradients of all updates since the last change count, or only those of the last update.
+  /// Whether gradients of all updates since the last change count, or only those of the last update.
   bool accumulate_statistics_over_update_period = true;
   /// If a larger share of the gradients overflows, the factor falls, else it grows; above 0 and below 1.
   float ratio_threshold = 10e-6F;
-  /// True if only gradients kept by layers::capture_upstream_gradients count, or those of weights as well.
+  /// Whether only gradients kept by layers::capture_upstream_gradients count, or those of weights as well.
   bool captured_grads_only = false;
   /// Gradients that are not below it overflow; above 0, and at most float16's largest number, 65504.
   float histogram_bin_edge = 8192;
@@ -20063,7 +20032,7 @@ namespace stagecraft::optimizers {
 /// If momentum is 0: w -= learning_rate g / (sqrt(d) + epsilon). /// Otherwise: m = momentum m + learning_rate g /
 /// sqrt(d + epsilon), w -= m. (Keras 2.6 places epsilon differently in the two cases; so does this library.)
 struct rmsprop {
-  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
+  /// How far weights move against their gradients in an update: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of the mean squared gradient that an update keeps.
   float rho = 0.9F;
@@ -20071,7 +20040,7 @@ struct rmsprop {
   float momentum = 0;
   /// A small number in the denominator, so that nothing is divided by 0.
   float epsilon = 1e-7F;
-  /// True if gradients are divided by an estimate of their standard deviation, in place of their root mean square.
+  /// Whether gradients are divided by an estimate of their standard deviation, in place of their root mean square.
   bool centered = false;
   /// The learning rate is divided by 1 + decay n after n weight updates. The trainer's `learning_rate()`, which callbacks
   /// change, is the rate before this division.
@@ -20125,11 +20094,11 @@ namespace stagecraft::optimizers {
 /// If momentum is 0: w -= learning_rate * g. /// Otherwise: m = momentum * m - learning_rate * g, then w += m, or w +=
 /// momentum * m - learning_rate * g for Nesterov.
 struct sgd {
-  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
+  /// How far weights move against their gradients in an update: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.01F;
   /// The share of its last movement that a weight keeps; 0: none.
   float momentum = 0;
-  /// True if the momentum is Nesterov's, which looks one movement ahead.
+  /// Whether the momentum is Nesterov's, which looks one movement ahead.
   bool nesterov = false;
   /// The learning rate is divided by 1 + decay n after n weight updates. The trainer's `learning_rate()`, which callbacks
   /// change, is the rate before this division.
@@ -20165,11 +20134,11 @@ struct sgd {
 struct sgdw {
   /// The share of itself that a weight loses in an update.
   float weight_decay = 0;
-  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
+  /// How far weights move against their gradients in an update: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of its last movement that a weight keeps; 0: none.
   float momentum = 0;
-  /// True if the momentum is Nesterov's, which looks one movement ahead.
+  /// Whether the momentum is Nesterov's, which looks one movement ahead.
   bool nesterov = false;
   /// The learning rate is divided by 1 + decay n after n weight updates. The trainer's `learning_rate()`, which callbacks
   /// change, is the rate before this division.
@@ -20215,7 +20184,7 @@ namespace stagecraft::optimizers {
 /// u = m / (1 - beta_1^t) / (sqrt(v / (1 - beta_2^t)) + epsilon) + weight_decay w,
 /// w -= learning_rate |w| / |u| u, with Euclidean norms of the whole weight.
 struct lamb {
-  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
+  /// How far weights move against their gradients in an update: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of the mean gradient m that an update keeps.
   float beta_1 = 0.9F;
@@ -20229,7 +20198,7 @@ struct lamb {
   weight_names exclude_from_weight_decay = {};
   /// Weights in whose names any of these texts is move by learning_rate u; without any, those that do not shrink.
   weight_names exclude_from_layer_adaptation = {};
-  /// True if any other weight's step is scaled by |w| / |u|.
+  /// Whether any other weight's step is scaled by |w| / |u|.
   bool layer_adaptation = true;
   /// The learning rate is divided by 1 + decay n after n weight updates. The trainer's `learning_rate()`, which callbacks
   /// change, is the rate before this division.
@@ -20269,23 +20238,23 @@ struct lamb {
 /// for Nesterov. If `classic_momentum` is false, the learning rate comes after the momentum: m = momentum m + d, u = m
 /// or, for Nesterov, momentum m + d, and w -= learning_rate eeta |w| / |u| u.
 struct lars {
-  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
+  /// How far weights move against their gradients in an update: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.01F;
   /// The share of its last movement that a weight keeps.
   float momentum = 0.9F;
   /// The share of itself that is added to a weight's gradient.
   float weight_decay_rate = 0;
-  /// The movement of a weight, relative to its own norm, at a learning rate of 1.
+  /// How far a weight moves, beside its own size, at a learning rate of 1.
   float eeta = 0.001F;
-  /// True if the momentum is Nesterov's, which looks one movement ahead.
+  /// Whether the momentum is Nesterov's, which looks one movement ahead.
   bool nesterov = false;
-  /// True if movements are scaled before they are kept.
+  /// Whether movements are scaled before they are kept.
   bool classic_momentum = true;
   /// Weights in whose names any of these texts is do not shrink, such as `{"bias", "normalization"}`; at most four.
   weight_names exclude_from_weight_decay = {};
   /// Weights in whose names any of these texts is move by learning_rate d; without any, those that do not shrink.
   weight_names exclude_from_layer_adaptation = {};
-  /// True if any other weight's step is scaled by eeta |w| / |d|.
+  /// Whether any other weight's step is scaled by eeta |w| / |d|.
   bool layer_adaptation = true;
   /// The learning rate is divided by 1 + decay n after n weight updates. The trainer's `learning_rate()`, which callbacks
   /// change, is the rate before this division.
@@ -20346,7 +20315,7 @@ struct exponential_decay {
   int decay_steps = 0;
   /// The number that the rate is multiplied by.
   float decay_rate = 0;
-  /// True if the exponent is a whole number, so that the rate falls in steps.
+  /// Whether the exponent is a whole number, so that the rate falls in steps.
   bool staircase = false;
 
   constexpr operator learning_rate() const {  // NOLINT(google-explicit-constructor): used as an option of optimizers
@@ -20371,9 +20340,9 @@ struct inverse_time_decay {
   float initial_learning_rate = 0;
   /// Updates in which 1 / rate grows by `decay_rate` / initial_learning_rate. At least 1 (E4089).
   int decay_steps = 0;
-  /// The rate at which it falls.
+  /// How fast it falls.
   float decay_rate = 0;
-  /// True if n / decay_steps is a whole number, so that the rate falls in steps.
+  /// Whether n / decay_steps is a whole number, so that the rate falls in steps.
   bool staircase = false;
 
   constexpr operator learning_rate() const {  // NOLINT(google-explicit-constructor): used as an option of optimizers
@@ -20403,7 +20372,7 @@ struct polynomial_decay {
   float end_learning_rate = 0.0001F;
   /// The power; 1: a line.
   float power = 1;
-  /// True if the rate goes up again after decay_steps, to fall more slowly.
+  /// Whether the rate goes up again after decay_steps, to fall more slowly.
   bool cycle = false;
 
   constexpr operator learning_rate() const {  // NOLINT(google-explicit-constructor): used as an option of optimizers
@@ -20611,14 +20580,14 @@ struct training {  // [E2082] a field is misspelt, or its value has another type
   /// The options of a model with stages. Where `gradient_accumulation` is not given, a model without stages takes from
   /// it how gradients are accumulated, what stands in remote memory and which results are sent: see options_of.
   pipelining_options pipeline = {};
-  /// The accumulation of gradients in a model without stages. Where anything of it is given, nothing of `pipeline`
+  /// How gradients are accumulated in a model without stages. Where anything of it is given, nothing of `pipeline`
   /// holds for such a model.
   gradient_accumulation_options gradient_accumulation = {};
   /// Copies of the model that train on batches of their own; 0: as many as the machine has devices for.
   int num_replicas = 0;
-  /// The reduction of the replicas' gradients, once per weight update.
+  /// How the gradients of the replicas become one, once per weight update.
   stagecraft::cross_replica_reduction cross_replica_reduction = stagecraft::cross_replica_reduction::sum;
-  /// The replicas whose losses and metrics are reported.
+  /// Which of the replicas' losses and metrics are reported.
   stagecraft::replicated_metric_reduction_method replicated_metric_reduction_method =
       stagecraft::replicated_metric_reduction_method::none;
   /// The number of batches that a thread of its own prepares ahead of the steps.
@@ -20834,9 +20803,8 @@ constexpr auto find_optimizer_of_weight() {
 template <class Job, std::size_t Weight>
 inline constexpr auto optimizer_of_weight = find_optimizer_of_weight<Job, Weight>();
 
-/// The number of times that the gradient of an update contains a penalty's: each micro-batch's loss contains the
-/// penalty, in each replica, so a sum of gradients contains it as often; all as the optimizer scales the loss, but for
-/// what changes.
+/// How often the gradient of an update contains a penalty's: each micro-batch's loss contains the penalty, in each
+/// replica, so a sum of gradients contains it as often; all as the optimizer scales the loss, but for what changes.
 template <class Job, int Replicas>
 inline constexpr float penalties_in_gradient = [] {
   constexpr pipelining_options options = Job::options;
@@ -35057,7 +35025,7 @@ constexpr auto with_kept_steps(auto& ops, auto x, int kept, std::string_view sta
 
 namespace stagecraft {
 
-/// The treatment of borders by a sliding window.
+/// How a sliding window treats the borders.
 enum class padding : unsigned char {
   valid,   ///< the window stays inside the input
   same,    ///< zeros around the input, so that with stride 1 the output is as long; an odd one stands at the end
@@ -35191,7 +35159,7 @@ struct convolution_layer : layer<Derived> {
   stagecraft::activation activation = linear;
   Options options;
 
-  /// The steps of the window along the width of an input.
+  /// How the window slides along the width of an input.
   [[nodiscard]] constexpr sliding_window columns(int width) const {
     if constexpr (is_2d)
       return {width, kernel_size.width, options.strides.width, options.dilation_rate.width, options.padding};
@@ -35199,7 +35167,7 @@ struct convolution_layer : layer<Derived> {
       return {width, kernel_size, options.strides, options.dilation_rate,
               is_stateful() ? padding::valid : options.padding};
   }
-  /// The steps of the window along the height.
+  /// How the window slides along the height.
   [[nodiscard]] constexpr sliding_window rows(int height) const {
     if constexpr (is_2d)
       return {height, kernel_size.height, options.strides.height, options.dilation_rate.height, options.padding};
@@ -36473,7 +36441,7 @@ inline void up_sampling_bilinear_gradient(float const* dy, float* dx, share part
 
 namespace stagecraft {
 
-/// The rule that computes the pixels of an image from those of a smaller or larger one.
+/// How the pixels of an image are computed from those of a smaller or larger one.
 enum class interpolation : unsigned char {
   nearest,        ///< each pixel is repeated
   bilinear,       ///< between the centres of the pixels, each of which lies at its half
@@ -36510,9 +36478,7 @@ struct up_sampling1d : layer<up_sampling1d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = up_sampling1d>
-  constexpr explicit up_sampling1d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                                   detail::wrong_options = {})
-      : up_sampling1d(2) {
+  constexpr explicit up_sampling1d(detail::wrong_options, ...) : up_sampling1d(2) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -36529,7 +36495,7 @@ struct up_sampling1d : layer<up_sampling1d> {
 
 /// Keras's keyword arguments of UpSampling2D after `size`.
 struct up_sampling2d_options {
-  /// The interpolation: pixels are repeated (`nearest`) or interpolated (`bilinear`).
+  /// Whether pixels are repeated (`nearest`) or interpolated (`bilinear`).
   stagecraft::interpolation interpolation = interpolation::nearest;
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
@@ -36568,9 +36534,7 @@ struct up_sampling2d : layer<up_sampling2d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = up_sampling2d>
-  constexpr explicit up_sampling2d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                                   detail::wrong_options = {})
-      : up_sampling2d() {
+  constexpr explicit up_sampling2d(detail::wrong_options, ...) : up_sampling2d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -36637,9 +36601,7 @@ struct up_sampling3d : layer<up_sampling3d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = up_sampling3d>
-  constexpr explicit up_sampling3d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                                   detail::wrong_options = {})
-      : up_sampling3d() {
+  constexpr explicit up_sampling3d(detail::wrong_options, ...) : up_sampling3d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -37873,9 +37835,7 @@ struct option_layer : layer<Derived> {
   /// Any other argument: E1025.
   using layer<Derived>::layer;
   template <class L = Derived>
-  constexpr explicit option_layer(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                                  detail::wrong_options = {})
-      : option_layer() {
+  constexpr explicit option_layer(detail::wrong_options, ...) : option_layer() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 };
@@ -37894,8 +37854,7 @@ struct argument_layer : layer<Derived> {
   }
   using layer<Derived>::layer;
   template <class L = Derived>
-  constexpr explicit argument_layer(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                                    detail::wrong_options = {}) {
+  constexpr explicit argument_layer(detail::wrong_options, ...) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -40012,7 +39971,7 @@ namespace stagecraft::engine {
 /// Where there are several, `is_alone` is false, and these static functions exist. All processes call those of the
 /// second group in the same order, on the thread that has called `fit`; each throws if another process has failed, does
 /// something else, or does not come in time.
-/// - `most`: the highest number of processes.
+/// - `most`: the highest number of processes, by which the replicas can be divided.
 /// - `replicas_here(replicas)`, `first_replica(replicas)`: the replicas of this process, which are consecutive.
 /// - `add_up<Plan>(gradients, elements)`: adds up the gradients of this process's replicas as far as the tree of all
 ///   replicas does, in a range of a weight's elements.
@@ -40025,19 +39984,13 @@ namespace stagecraft::engine {
 ///   are copied to all others.
 /// - `send(process, data, bytes)`: copies bytes of the process with this number to the others.
 ///
-/// If `most` processes cannot have equal numbers of whole replicas, the devices of a replica may be in several of them
-/// (`Sizes::splits`). All devices are numbered, those of a replica after those of the one before:
-/// - `process_of(device, devices)`, `first_of(process, devices)`: the process of a device, and the first device of a
-///   process; those of a process are consecutive. `number()`, `count()`: this process, and how many there are.
+/// If there may be more processes than replicas, the devices of the only replica are in several of them:
+/// - `process_of(device, devices)`, `number()`, `count()`: the process of a device, this one, and how many there are.
 /// - `messages<Sizes, Mode, Pass>`: pass_messages, which calls the next four.
 /// - `begin_messages()`: an execution begins; `end_messages()`: waits until all that was posted has left.
 /// - `post(process, pass, floats)`: sends a message to a process; those of a pass keep their order.
 /// - `take(process, pass, floats)`: waits for a message of a process.
 /// - `collect(session)`: copies weights and the optimizer's state from each device's process to the others.
-/// - `exchange_devices<Sizes, Plan>(gradients)`: adds up the gradients of each device's weights over all replicas;
-///   `gradients` are those of the replicas of this process.
-/// - `share_of_weights<Sizes>(values, bytes)`: `values` has `bytes` bytes for each weight. Each process gets those of
-///   all weights from the processes that have the first replica's devices.
 struct one_process {
   static constexpr bool is_alone = true;
   static constexpr int most = 1;
@@ -40045,9 +39998,9 @@ struct one_process {
 
 /// The process that has a replica's losses and predictions.
 template <class Sizes>
-[[nodiscard]] int process_of_results(int replica) {
+[[nodiscard]] int process_of_results([[maybe_unused]] int replica) {
   if constexpr (Sizes::splits)
-    return Sizes::process_of(replica, Sizes::device_of_losses);
+    return Sizes::process_of(Sizes::device_of_losses);
   else
     return replica / Sizes::replicas_here();
 }
@@ -40103,7 +40056,7 @@ class resting_formula {
       place = place == update_tracer::weight ? update_tracer::first_slot : place + 1;
     }
   }
-  /// True if the weight and all of its slots stay unchanged.
+  /// Whether the weight and all of its slots stay unchanged.
   [[nodiscard]] constexpr bool rests() const { return rests_; }
 
  private:
@@ -40137,7 +40090,7 @@ class resting_formula {
   bool rests_ = false;
 };
 
-/// True if an update with a gradient of 0 changes nothing.
+/// Whether an update with a gradient of 0 changes nothing.
 template <auto Optimizer>
 inline constexpr bool rests_without_gradient = resting_formula(view_of_optimizer<Optimizer>).rests();
 
@@ -40705,16 +40658,13 @@ constexpr auto const& plan_on_machine() {
     return pass_plan_of<typename Job::planned, Pass>;
 }
 
-/// True if the devices of a replica may be in several processes: these cannot have equal numbers of whole replicas.
-template <class Job>
-inline constexpr bool splits_replicas = Job::replicas % processes_of<typename Job::machine>::most != 0;
-/// The devices of all replicas of a process, and the threads of a machine that work on one of them: at most. One after
-/// the other if replicas are split.
+/// The devices of all replicas of a process, and the threads of a machine that work on one of them: at most.
 template <class Job>
 inline constexpr int devices_of_all =
-    splits_replicas<Job> ? 1
-                         : Job::replicas / processes_of<typename Job::machine>::most *
-                               planning_timetable<typename Job::template in<main_mode<Job>>>.devices();
+    processes_of<typename Job::machine>::most > Job::replicas
+        ? 1
+        : Job::replicas / processes_of<typename Job::machine>::most *
+              planning_timetable<typename Job::template in<main_mode<Job>>>.devices();
 template <class Job>
 inline constexpr int threads_of_device = policy_of<typename Job::machine>::devices_have_teams
                                              ? (Job::machine::threads + devices_of_all<Job> - 1) / devices_of_all<Job>
@@ -44722,7 +44672,7 @@ struct map_task {
   std::int64_t activation = 0;  ///< an activation_kind, whose options are scalars
   std::uint64_t seed = 0;       ///< seed of random numbers; 0: the trainer's
   std::uint64_t first_random = 0;
-  std::int64_t draws = 0;                       ///< true if a formula takes a random number after its operands
+  std::int64_t draws = 0;                       ///< whether a formula takes a random number after its operands
   std::int64_t positions = 0, channels = 0;     ///< for dropout that drops whole channels of a sample
   std::int64_t iota_inner = 1, iota_count = 1;  ///< element e is (e / inner) % count
 };
@@ -44795,7 +44745,7 @@ struct planned_product {
   std::int64_t function = 0;  ///< the convolution_pass
   convolution_strides strides;
   std::int64_t loads_128_bits = 0;
-  std::int64_t kernel_is_there = 0;  ///< true if the kernel lies where it is multiplied (weight_mapping)
+  std::int64_t kernel_is_there = 0;  ///< whether the kernel lies where it is multiplied (weight_mapping)
 };
 
 enum class update_function : std::int64_t {
@@ -44815,7 +44765,7 @@ struct update_task {
   double l1 = 0, l2 = 0;                      ///< factors of the penalty
   std::int64_t norms = 0;                     ///< number of the last inputs that are norms
   std::int64_t number_of_norm[most_norms]{};  ///< for each norm, its place among the numbers that all tiles have
-  std::int64_t is_square = 0;                 ///< true if a norm is still to be squared
+  std::int64_t is_square = 0;                 ///< whether a norm is still to be squared
   double momentum = 0, rest = 0;
   std::int64_t unbiased = 0, values_per_sample = 1;
 };
@@ -46855,7 +46805,9 @@ class elementwise_lowering {
   }
 
   static constexpr void backward(lowered_step& step) {
-    for_each_index<inputs>([&]<int Input>() { append_gradient<Input>(step); });
+    [&]<std::size_t... Input>(std::index_sequence<Input...>) {
+      (append_gradient<static_cast<int>(Input)>(step), ...);
+    }(std::make_index_sequence<inputs>{});
   }
 
  private:
@@ -47813,7 +47765,7 @@ constexpr void append_convolution_filter_gradient(lowered_step& step, int input,
 
 namespace stagecraft::tiles {
 
-/// The division of a reduction among tiles. (outer, reduced, inner) -> (outer, inner):
+/// How a reduction is done. (outer, reduced, inner) -> (outer, inner):
 /// 1. if `is_local`, each tile reduces what it has to one partial result per column, in each of the outer blocks that
 ///    it has a part of; else the partial results are the elements themselves;
 /// 2. if `parts` > 1, all tiles receive equal shares of the partial results, and reduce them to (outer, parts, inner);
@@ -51615,14 +51567,18 @@ constexpr auto find_planned_weights() {
   using unstaged = typename Job::template of<typename traced_model<typename Job::model>::type>;
   constexpr auto const& graph = Job::graph;
   std::array<weight_mapping const*, graph.parameters.size() + 1> result{};
-  for_each_index<graph.layers.size()>([&]<int Layer>() {
-    constexpr auto const& layer = graph.layers[Layer];
-    if constexpr (layer.call_count > 0 && layer.parameter_count > 0) {
-      using call = lowered_call_variant<typename unstaged::template on<machine_of_weights<Job, layer.first_call>>,
-                                        step_variant{}, layer.first_call>;
-      for (int i = 0; i < layer.parameter_count; ++i) result[layer.first_parameter + i] = call::planned_weight(i);
-    }
-  });
+  [&]<std::size_t... Layer>(std::index_sequence<Layer...>) {
+    (
+        [&] {
+          constexpr auto const& layer = graph.layers[Layer];
+          if constexpr (layer.call_count > 0 && layer.parameter_count > 0) {
+            using call = lowered_call_variant<typename unstaged::template on<machine_of_weights<Job, layer.first_call>>,
+                                              step_variant{}, layer.first_call>;
+            for (int i = 0; i < layer.parameter_count; ++i) result[layer.first_parameter + i] = call::planned_weight(i);
+          }
+        }(),
+        ...);
+  }(std::make_index_sequence<graph.layers.size()>{});
   return result;
 }
 template <class Job>
@@ -51710,7 +51666,9 @@ constexpr void list_state(lowered_step& step, int* state, dtype type, std::int64
 /// Calls append(constant of norm i)() for each norm that an optimizer's step reads.
 template <auto Optimizer, class Append>
 constexpr void for_each_norm(Append const& append) {
-  for_each_index<norms_of<Optimizer>.count>(append);
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (append.template operator()<static_cast<int>(I)>(), ...);
+  }(std::make_index_sequence<norms_of<Optimizer>.count>{});
 }
 
 /// True if a weight's gradient is summed over the calls of its layer before its update, for a norm over all weights.
@@ -53650,7 +53608,9 @@ class custom_run {
 
   template <class Each>
   static void for_each_weight(Each const& each) {
-    for_each_index<weights>(each);
+    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
+      (each.template operator()<Index>(), ...);
+    }(std::make_index_sequence<weights>{});
   }
   float* beside(std::size_t floats) {
     beside_.emplace_back(static_cast<long long>(floats));
@@ -55480,11 +55440,12 @@ class device_tile_planner {
   constexpr void place_batches() {
     auto const before = all_.bytes();
     int const depth = table.alive(0, table.forward_pass(table.stages() - 1));
-    for_each_index<outputs>([&]<int Output>() {
-      result_.target[Output] = all_.place(depth, batch_bytes_of_output<Job, Output>(tensor_role::target));
-      result_.scale[Output] = all_.place(depth, batch_bytes_of_output<Job, Output>(tensor_role::sample_scale));
-      result_.loss[Output] = all_.place(1, bytes_on_tile(1, dtype::float32, Job::machine::target));
-    });
+    [&]<std::size_t... Output>(std::index_sequence<Output...>) {
+      ((result_.target[Output] = all_.place(depth, batch_bytes_of_output<Job, Output>(tensor_role::target)),
+        result_.scale[Output] = all_.place(depth, batch_bytes_of_output<Job, Output>(tensor_role::sample_scale)),
+        result_.loss[Output] = all_.place(1, bytes_on_tile(1, dtype::float32, Job::machine::target))),
+       ...);
+    }(std::make_index_sequence<outputs>{});
     result_.batch_bytes = all_.bytes() - before;
   }
 
@@ -57169,7 +57130,9 @@ class memory_profiler {
   constexpr void find_streaming_bytes() {
     auto& bytes = result_.streaming_bytes;
     if constexpr (variables::trains)
-      for_each_index<table.stages()>([&]<int Pass>() { bytes += remote_activations<Pass>(); });
+      [&]<std::size_t... Pass>(std::index_sequence<Pass...>) {
+        ((bytes += remote_activations<static_cast<int>(Pass)>()), ...);
+      }(std::make_index_sequence<table.stages()>{});
     constexpr auto const& flow = flow_of<Job>;
     for (auto const& layer : graph.layers) {
       if (layer.call_count == 0 || table.device_of_stage(flow.stage[layer.first_call]) != Device) continue;
@@ -57305,8 +57268,9 @@ constexpr void check_memory_of_device(diagnostic& problem) {
 template <class Job>
 inline constexpr diagnostic memory_problem = [] {
   diagnostic problem;
-  for_each_index<planning_timetable<Job>.devices()>(
-      [&]<int Device>() { check_memory_of_device<Job, Device>(problem); });
+  [&]<std::size_t... Device>(std::index_sequence<Device...>) {
+    (check_memory_of_device<Job, static_cast<int>(Device)>(problem), ...);
+  }(std::make_index_sequence<planning_timetable<Job>.devices()>{});
   return problem;
 }();
 
@@ -58490,8 +58454,8 @@ namespace stagecraft::jobs {
 struct reported_metric {
   metrics::metric metric;
   std::size_t output = 0;
-  int index = 0;  ///< among the description's metrics and then its weighted metrics: that of outfeed_mask
-  int part = -1;  ///< the number of its threshold, if it has several: its name ends with _threshold_ and this
+  int index = 0;             ///< among the description's metrics and then its weighted metrics: that of outfeed_mask
+  int part = -1;             ///< which of its thresholds, if it has several: its name ends with _threshold_ and this
   bool is_weighted = false;  ///< a mean weighted by sample and class weights
   bool says_so = false;      ///< its name begins with weighted_, since another metric of the output has the name
 
@@ -60445,7 +60409,7 @@ struct min_max_norm {
   float min_value = 0;
   /// The largest norm.
   float max_value = 1;
-  /// The part of the way to the limits that one update moves norms: from 0 to 1.
+  /// How far norms come towards the limits in one update: 1 all the way, 0 not at all.
   float rate = 1;
   /// The axes that a norm runs along. 0 for a dense kernel (inputs, units), so that each unit has a norm;
   /// {0, 1, 2} for the kernel of a convolution (rows, columns, channels, filters).
@@ -60641,9 +60605,7 @@ struct re_lu : layer<re_lu> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = re_lu>
-  constexpr explicit re_lu(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                           detail::wrong_options = {})
-      : re_lu() {
+  constexpr explicit re_lu(detail::wrong_options, ...) : re_lu() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -60681,9 +60643,7 @@ struct leaky_re_lu : layer<leaky_re_lu> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = leaky_re_lu>
-  constexpr explicit leaky_re_lu(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                                 detail::wrong_options = {})
-      : leaky_re_lu() {
+  constexpr explicit leaky_re_lu(detail::wrong_options, ...) : leaky_re_lu() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -60742,9 +60702,7 @@ struct prelu : layer<prelu> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = prelu>
-  constexpr explicit prelu(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                           detail::wrong_options = {})
-      : prelu() {
+  constexpr explicit prelu(detail::wrong_options, ...) : prelu() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -60794,9 +60752,7 @@ struct elu_layer : layer<elu_layer> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = elu_layer>
-  constexpr explicit elu_layer(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                               detail::wrong_options = {})
-      : elu_layer() {
+  constexpr explicit elu_layer(detail::wrong_options, ...) : elu_layer() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -60829,9 +60785,7 @@ struct thresholded_re_lu : layer<thresholded_re_lu> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = thresholded_re_lu>
-  constexpr explicit thresholded_re_lu(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                                       detail::wrong_options = {})
-      : thresholded_re_lu() {
+  constexpr explicit thresholded_re_lu(detail::wrong_options, ...) : thresholded_re_lu() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -60864,9 +60818,7 @@ struct softmax_layer : layer<softmax_layer> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = softmax_layer>
-  constexpr explicit softmax_layer(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                                   detail::wrong_options = {})
-      : softmax_layer(-1) {
+  constexpr explicit softmax_layer(detail::wrong_options, ...) : softmax_layer(-1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -61465,9 +61417,7 @@ struct multi_head_attention : layer<multi_head_attention> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = multi_head_attention>
-  constexpr explicit multi_head_attention(detail::wrong_options = {}, detail::wrong_options = {},
-                                          detail::wrong_options = {}, detail::wrong_options = {})
-      : multi_head_attention(1, 1) {
+  constexpr explicit multi_head_attention(detail::wrong_options = {}, ...) : multi_head_attention(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -61801,7 +61751,7 @@ struct window_layer : argument_layer<Derived, Options> {
       return true;
     return false;
   }
-  /// The steps of the window along an axis of length `length`.
+  /// How the window slides along an axis of some length.
   [[nodiscard]] constexpr sliding_window way(int axis, int length, Size const& dilation_rate) const {
     auto const& given = this->options;
     return {length, along(kernel_size, axis), along(given.strides, axis), along(dilation_rate, axis), given.padding};
@@ -61849,7 +61799,7 @@ namespace stagecraft::layers {
 /// Keras's keyword arguments of Conv1D (Size is int) and Conv2D (Size is size_2d).
 template <class Size>
 struct convolution_options {
-  /// The distance that the window moves from one output to the next: one number, or {height, width} for images.
+  /// How far the window moves from one output to the next: one number, or {height, width} for images.
   Size strides = 1;
   /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
   stagecraft::padding padding = stagecraft::padding::valid;
@@ -61962,9 +61912,7 @@ struct conv1d : convolution<conv1d, int> {
 
   /// Any other argument: E1025.
   template <class L = conv1d>
-  constexpr explicit conv1d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                            detail::wrong_options = {})
-      : convolution(1, 1) {
+  constexpr explicit conv1d(detail::wrong_options, ...) : convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 };
@@ -61989,9 +61937,7 @@ struct conv2d : convolution<conv2d, size_2d> {
 
   /// Any other argument: E1025.
   template <class L = conv2d>
-  constexpr explicit conv2d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                            detail::wrong_options = {})
-      : convolution(1, 1) {
+  constexpr explicit conv2d(detail::wrong_options, ...) : convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 };
@@ -62043,7 +61989,7 @@ namespace stagecraft::layers {
 /// Keras's keyword arguments of LocallyConnected1D (Size is int) and LocallyConnected2D (Size is size_2d).
 template <class Size>
 struct locally_connected_options {
-  Size strides = 1;  ///< the distance that the window moves from one output to the next
+  Size strides = 1;                                          ///< how far the window moves from one output to the next
   stagecraft::padding padding = stagecraft::padding::valid;  ///< `valid` alone: windows lie inside the input
   bool use_bias = true;  ///< true if the layer has weights `bias`, one per output, which are added to the result
   initializer kernel_initializer = initializers::glorot_uniform{};  ///< the values that the kernel begins with
@@ -62139,7 +62085,7 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of DepthwiseConv2D.
 struct depthwise_conv2d_options {
-  /// The distance that the window moves from one output to the next: one number, or {height, width} for images.
+  /// How far the window moves from one output to the next: one number, or {height, width} for images.
   size_2d strides = 1;
   /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
   stagecraft::padding padding = stagecraft::padding::valid;
@@ -62202,9 +62148,7 @@ struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d, depthwise
   using convolution_layer::convolution_layer;
   /// Any other argument: E1025.
   template <class L = depthwise_conv2d>
-  constexpr explicit depthwise_conv2d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                                      detail::wrong_options = {})
-      : depthwise_conv2d(size_2d(1)) {
+  constexpr explicit depthwise_conv2d(detail::wrong_options, ...) : depthwise_conv2d(size_2d(1)) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -62229,7 +62173,7 @@ struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d, depthwise
 /// Keras's keyword arguments of SeparableConv1D (Size is int) and SeparableConv2D (Size is size_2d).
 template <class Size>
 struct separable_convolution_options {
-  /// The distance that the window moves from one output to the next: one number, or {height, width} for images.
+  /// How far the window moves from one output to the next: one number, or {height, width} for images.
   Size strides = 1;
   /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
   stagecraft::padding padding = stagecraft::padding::valid;
@@ -62345,9 +62289,7 @@ struct separable_conv1d : separable_convolution<separable_conv1d, int> {
 
   /// Any other argument: E1025.
   template <class L = separable_conv1d>
-  constexpr explicit separable_conv1d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                                      detail::wrong_options = {})
-      : separable_convolution(1, 1) {
+  constexpr explicit separable_conv1d(detail::wrong_options, ...) : separable_convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 };
@@ -62371,9 +62313,7 @@ struct separable_conv2d : separable_convolution<separable_conv2d, size_2d> {
 
   /// Any other argument: E1025.
   template <class L = separable_conv2d>
-  constexpr explicit separable_conv2d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                                      detail::wrong_options = {})
-      : separable_convolution(1, 1) {
+  constexpr explicit separable_conv2d(detail::wrong_options, ...) : separable_convolution(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 };
@@ -62389,7 +62329,7 @@ namespace stagecraft::layers {
 /// Keras's keyword arguments of Conv1DTranspose (Size is int) and Conv3DTranspose (Size is size_3d).
 template <class Size>
 struct transposed_convolution_options {
-  Size strides = 1;  ///< the distance that the window moves from one input to the next
+  Size strides = 1;  ///< how far the window moves from one input to the next
   /// `valid`: windows lie inside the output; `same`: they reach beyond it, so that stride 1 keeps the size.
   stagecraft::padding padding = stagecraft::padding::valid;
   Size output_padding = -1;  ///< Keras's None by default
@@ -62465,7 +62405,7 @@ struct conv1d_transpose : transposed_convolution<conv1d_transpose, int> {
 
 /// Keras's keyword arguments of Conv2DTranspose.
 struct conv2d_transpose_options {
-  /// The distance that the window moves from one output to the next: one number, or {height, width} for images.
+  /// How far the window moves from one output to the next: one number, or {height, width} for images.
   size_2d strides = 1;
   /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
   stagecraft::padding padding = stagecraft::padding::valid;
@@ -62538,9 +62478,7 @@ struct conv2d_transpose : convolution_layer<conv2d_transpose, size_2d, conv2d_tr
   using convolution_layer::convolution_layer;
   /// Any other argument: E1025.
   template <class L = conv2d_transpose>
-  constexpr explicit conv2d_transpose(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                                      detail::wrong_options = {})
-      : conv2d_transpose(1, 1) {
+  constexpr explicit conv2d_transpose(detail::wrong_options, ...) : conv2d_transpose(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -62615,9 +62553,7 @@ struct activation : layer<activation> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = activation>
-  constexpr explicit activation(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
-                                detail::wrong_options = {})
-      : activation(linear) {
+  constexpr explicit activation(detail::wrong_options = {}, ...) : activation(linear) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -62691,9 +62627,7 @@ struct dense : layer<dense> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = dense>
-  constexpr explicit dense(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
-                           detail::wrong_options = {})
-      : dense(1) {
+  constexpr explicit dense(detail::wrong_options = {}, ...) : dense(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -63018,9 +62952,7 @@ struct embedding : layer<embedding> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = embedding>
-  constexpr explicit embedding(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
-                               detail::wrong_options = {})
-      : embedding(1, 1) {
+  constexpr explicit embedding(detail::wrong_options = {}, ...) : embedding(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -63387,9 +63319,7 @@ struct concatenate : layer<concatenate> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = concatenate>
-  constexpr explicit concatenate(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                                 detail::wrong_options = {})
-      : concatenate(-1) {
+  constexpr explicit concatenate(detail::wrong_options, ...) : concatenate(-1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -63677,9 +63607,7 @@ struct batch_normalization : layer<batch_normalization> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = batch_normalization>
-  constexpr explicit batch_normalization(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                                         detail::wrong_options = {})
-      : batch_normalization() {
+  constexpr explicit batch_normalization(detail::wrong_options, ...) : batch_normalization() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -63821,9 +63749,7 @@ struct group_normalization : layer<group_normalization> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = group_normalization>
-  constexpr explicit group_normalization(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                                         detail::wrong_options = {})
-      : group_normalization() {
+  constexpr explicit group_normalization(detail::wrong_options, ...) : group_normalization() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -63982,9 +63908,7 @@ struct layer_normalization : layer<layer_normalization> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = layer_normalization>
-  constexpr explicit layer_normalization(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                                         detail::wrong_options = {})
-      : layer_normalization() {
+  constexpr explicit layer_normalization(detail::wrong_options, ...) : layer_normalization() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -64142,9 +64066,7 @@ struct global_pooling_layer : layer<Derived> {
   /// Any other argument: E1025.
   using layer<Derived>::layer;
   template <class L = Derived>
-  constexpr explicit global_pooling_layer(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                                          detail::wrong_options = {})
-      : global_pooling_layer() {
+  constexpr explicit global_pooling_layer(detail::wrong_options, ...) : global_pooling_layer() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -64342,20 +64264,18 @@ struct pooling_layer : layer<Derived> {
   /// Any other argument: E1025.
   using layer<Derived>::layer;
   template <class L = Derived>
-  constexpr explicit pooling_layer(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                                   detail::wrong_options = {})
-      : pooling_layer(Size(2)) {
+  constexpr explicit pooling_layer(detail::wrong_options, ...) : pooling_layer(Size(2)) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  /// The steps of the window along the height of an input of this shape; a sequence has height 1.
+  /// How the window slides along the height of an input of this shape; a sequence has height 1.
   [[nodiscard]] constexpr sliding_window rows(shape const& in) const {
     if constexpr (is_2d)
       return {.input = in[0], .window = pool_size.height, .stride = strides.height, .padding = padding};
     else
       return {};
   }
-  /// The steps of the window along the width of an image, or the steps of a sequence.
+  /// How the window slides along the width of an image, or the steps of a sequence.
   [[nodiscard]] constexpr sliding_window columns(shape const& in) const {
     if constexpr (is_2d)
       return {.input = in[1], .window = pool_size.width, .stride = strides.width, .padding = padding};
@@ -64662,7 +64582,7 @@ struct normalization : option_layer<normalization, normalization_options, &norma
 struct discretization_options {
   number_list bin_boundaries = {};  ///< the begins of the ranges in ascending order; up to 32
   int num_bins = 0;                 ///< or the number of ranges, whose boundaries are a weight: see a trainer's adapt
-  float epsilon = 0.01F;            ///< the error with which adapt follows the data; a smaller one is slower
+  float epsilon = 0.01F;            ///< how exactly adapt follows the data; smaller is more exact and slower
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   /// False: a frozen layer, whose weights training does not change.
@@ -64789,7 +64709,7 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of Resizing after the sizes.
 struct resizing_options {
-  /// The rule that computes pixels from those of the input.
+  /// How pixels are computed from those of the input.
   stagecraft::interpolation interpolation = interpolation::bilinear;
   /// True if the largest part in the middle with the new size's aspect ratio is cut out first, so that nothing is
   /// stretched.
@@ -64905,9 +64825,7 @@ struct center_crop : layer<center_crop> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = center_crop>
-  constexpr explicit center_crop(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
-                                 detail::wrong_options = {})
-      : center_crop(1, 1) {
+  constexpr explicit center_crop(detail::wrong_options = {}, ...) : center_crop(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65123,7 +65041,7 @@ struct random_contrast : argument_layer<random_contrast, random_contrast_options
 
 namespace stagecraft {
 
-/// The continuation of an image (a b c d) beyond its borders.
+/// How an image (a b c d) continues beyond its borders.
 enum class fill_mode : unsigned char {
   reflect,   ///< d c b a, a b c d, d c b a
   constant,  ///< a number everywhere
@@ -65137,7 +65055,7 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of RandomTranslation, RandomRotation and RandomZoom.
 struct random_warp_options {
-  stagecraft::fill_mode fill_mode = fill_mode::reflect;  ///< the continuation of an image beyond its borders
+  stagecraft::fill_mode fill_mode = fill_mode::reflect;  ///< how an image continues beyond its borders
   /// `bilinear` between pixels, or the `nearest` pixel.
   stagecraft::interpolation interpolation = interpolation::bilinear;
   std::uint64_t seed = 0;  ///< the seed of random numbers; 0: the trainer's seed
@@ -65450,9 +65368,7 @@ struct dropout : layer<dropout> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = dropout>
-  constexpr explicit dropout(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
-                             detail::wrong_options = {})
-      : dropout(0.5F) {
+  constexpr explicit dropout(detail::wrong_options = {}, ...) : dropout(0.5F) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65493,9 +65409,7 @@ struct spatial_dropout_layer : layer<Derived> {
   using layer<Derived>::layer;
   /// No argument, or any other: E1025.
   template <class L = Derived>
-  constexpr explicit spatial_dropout_layer(detail::wrong_options = {}, detail::wrong_options = {},
-                                           detail::wrong_options = {}, detail::wrong_options = {})
-      : spatial_dropout_layer(0.5F) {
+  constexpr explicit spatial_dropout_layer(detail::wrong_options = {}, ...) : spatial_dropout_layer(0.5F) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65579,9 +65493,7 @@ struct noise_layer : layer<Derived> {
   using layer<Derived>::layer;
   /// No argument, or any other: E1025.
   template <class L = Derived>
-  constexpr explicit noise_layer(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
-                                 detail::wrong_options = {})
-      : noise_layer(0) {
+  constexpr explicit noise_layer(detail::wrong_options = {}, ...) : noise_layer(0) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65771,9 +65683,7 @@ struct cropping1d : layer<cropping1d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = cropping1d>
-  constexpr explicit cropping1d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                                detail::wrong_options = {})
-      : cropping1d() {
+  constexpr explicit cropping1d(detail::wrong_options, ...) : cropping1d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65817,9 +65727,7 @@ struct cropping2d : layer<cropping2d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = cropping2d>
-  constexpr explicit cropping2d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                                detail::wrong_options = {})
-      : cropping2d() {
+  constexpr explicit cropping2d(detail::wrong_options, ...) : cropping2d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65862,9 +65770,7 @@ struct cropping3d : layer<cropping3d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = cropping3d>
-  constexpr explicit cropping3d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                                detail::wrong_options = {})
-      : cropping3d() {
+  constexpr explicit cropping3d(detail::wrong_options, ...) : cropping3d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65911,9 +65817,7 @@ struct reshape : layer<reshape> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = reshape>
-  constexpr explicit reshape(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
-                             detail::wrong_options = {})
-      : reshape(1) {
+  constexpr explicit reshape(detail::wrong_options = {}, ...) : reshape(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -65970,9 +65874,7 @@ struct permute : layer<permute> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = permute>
-  constexpr explicit permute(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
-                             detail::wrong_options = {})
-      : permute(1) {
+  constexpr explicit permute(detail::wrong_options = {}, ...) : permute(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -66006,9 +65908,7 @@ struct repeat_vector : layer<repeat_vector> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = repeat_vector>
-  constexpr explicit repeat_vector(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
-                                   detail::wrong_options = {})
-      : repeat_vector(1) {
+  constexpr explicit repeat_vector(detail::wrong_options = {}, ...) : repeat_vector(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -66054,9 +65954,7 @@ struct zero_padding1d : layer<zero_padding1d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = zero_padding1d>
-  constexpr explicit zero_padding1d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                                    detail::wrong_options = {})
-      : zero_padding1d() {
+  constexpr explicit zero_padding1d(detail::wrong_options, ...) : zero_padding1d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -66096,9 +65994,7 @@ struct zero_padding2d : layer<zero_padding2d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = zero_padding2d>
-  constexpr explicit zero_padding2d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                                    detail::wrong_options = {})
-      : zero_padding2d() {
+  constexpr explicit zero_padding2d(detail::wrong_options, ...) : zero_padding2d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -66137,9 +66033,7 @@ struct zero_padding3d : layer<zero_padding3d> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = zero_padding3d>
-  constexpr explicit zero_padding3d(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                                    detail::wrong_options = {})
-      : zero_padding3d() {
+  constexpr explicit zero_padding3d(detail::wrong_options, ...) : zero_padding3d() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -66174,7 +66068,7 @@ enum class merge_mode : unsigned char {
 
 /// Keras's keyword arguments of Bidirectional.
 struct bidirectional_options {
-  /// The rule that makes one result of those of the two directions.
+  /// How the results of the two directions become one.
   layers::merge_mode merge_mode = merge_mode::concat;
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
@@ -66480,9 +66374,7 @@ struct lstm : recurrent_layer<layer<lstm>, lstm, 2> {
   using recurrent_layer::recurrent_layer;
   /// No argument, or any other: E1025.
   template <class L = lstm>
-  constexpr explicit lstm(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
-                          detail::wrong_options = {})
-      : lstm(1) {
+  constexpr explicit lstm(detail::wrong_options = {}, ...) : lstm(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -66571,7 +66463,7 @@ namespace stagecraft::layers {
 /// Keras's keyword arguments of ConvLSTM1D (Size is int), ConvLSTM2D (size_2d) and ConvLSTM3D (size_3d).
 template <class Size>
 struct conv_lstm_options {
-  Size strides = 1;  ///< the distance that the window over the inputs moves between outputs
+  Size strides = 1;  ///< how far the window over the inputs moves from one output to the next
   /// `valid`: windows lie inside the inputs; `same`: zeros are added around them. Windows over states are `same`.
   stagecraft::padding padding = stagecraft::padding::valid;
   Size dilation_rate = 1;                    ///< the distance between neighbouring elements of the window over inputs
@@ -66583,7 +66475,7 @@ struct conv_lstm_options {
   initializer recurrent_initializer = initializers::orthogonal{};
   initializer bias_initializer = initializers::zeros{};  ///< the values that the bias begins with
   bool unit_forget_bias =
-      true;  ///< true if the bias of the forget gate begins with ones, whatever bias_initializer says
+      true;  ///< whether the bias of the forget gate begins with ones, whatever bias_initializer says
   regularizer kernel_regularizer = {};     ///< a penalty on the kernel that is added to the loss
   regularizer recurrent_regularizer = {};  ///< a penalty on the recurrent kernel that is added to the loss
   regularizer bias_regularizer = {};       ///< a penalty on the bias that is added to the loss
@@ -66838,9 +66730,7 @@ struct gru : recurrent_layer<layer<gru>, gru, 1> {
   using recurrent_layer::recurrent_layer;
   /// No argument, or any other: E1025.
   template <class L = gru>
-  constexpr explicit gru(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
-                         detail::wrong_options = {})
-      : gru(1) {
+  constexpr explicit gru(detail::wrong_options = {}, ...) : gru(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -67164,9 +67054,7 @@ struct simple_rnn : recurrent_layer<layer<simple_rnn>, simple_rnn, 1> {
   using recurrent_layer::recurrent_layer;
   /// No argument, or any other: E1025.
   template <class L = simple_rnn>
-  constexpr explicit simple_rnn(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
-                                detail::wrong_options = {})
-      : simple_rnn(1) {
+  constexpr explicit simple_rnn(detail::wrong_options = {}, ...) : simple_rnn(1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -67831,7 +67719,7 @@ constexpr void check_entry(diagnostic& problem, int position) {
   }
 }
 
-/// True if the first entry is an input, so that the model can be checked where it is named. Compiles the `call` of each
+/// Whether the first entry is an input, so that the model can be checked where it is named. Compiles the `call` of each
 /// entry, known by its type alone: a mistake in one's own is reported here, where GCC prints no model on the way to it.
 template <class... Entries>
 inline constexpr bool compiled_with_input = false;
@@ -68268,7 +68156,7 @@ constexpr long long count_trainable_parameters() {
 
 namespace stagecraft::models {
 
-/// True if a model's summary has no column "Connected to": a sequential model, a subclass, or a functional model whose
+/// Whether a model's summary has no column "Connected to": a sequential model, a subclass, or a functional model whose
 /// calls form one chain.
 template <Model M>
 inline constexpr bool is_sequential_like = [] {
@@ -70055,13 +69943,8 @@ class option_callback : public callback {
   // any constructor, such as the name of a file.
   template <class O = Options>
   option_callback(refusing<wrong_callback_options<O>>, ...) {}
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wc++26-extensions"
   template <class O = Options>
-  explicit option_callback(...) = delete(
-      "the callback is given something that it does not take, such as an option that it does not have, or one of "
-      "another type; its options' docstrings say what it takes [E4141]");
-#pragma clang diagnostic pop
+  explicit option_callback(...) noexcept(report<wrong_callback_options<O>::problem>()) {}
 #endif
 };
 
@@ -70642,7 +70525,7 @@ class learning_rate_logger : public callback {
 
 namespace stagecraft {
 
-/// The way that one state of the bar replaces the one before.
+/// How one state of the bar replaces the one before.
 enum class display_mode : unsigned char {
   automatic,  ///< `dynamic` when stdout is a terminal or PyCharm's console, else `lines`
   dynamic,    ///< backspaces and a carriage return; Keras does this on every POSIX system, also into files
@@ -70657,7 +70540,7 @@ struct progress_bar_options {
   double interval = 0.05;  ///< least time between two states of the bar, in seconds
   /// The name of a step, as in "3ms/step".
   std::string_view unit_name = "step";
-  /// The way that a state of the bar replaces the one before: redrawn in place, or on a new line.
+  /// How a state of the bar replaces the one before: redrawn in place, or on a new line.
   display_mode display = display_mode::automatic;
   /// The destination of messages; standard output by default.
   trainers::text_output output{};
@@ -71908,7 +71791,7 @@ struct fit_options {
 /// Options of `evaluate`; names, order and defaults are Keras's. Each can be left out.
 struct evaluate_options {
   int batch_size = 0;                       ///< samples per step; 0: the training description's
-  int verbose = 1;                          ///< the printed text: 0 nothing, 1 a progress bar, 2 one line
+  int verbose = 1;                          ///< what is printed: 0 nothing, 1 a progress bar, 2 one line
   trainers::sample_source sample_weight{};  ///< one number per sample
   int steps = 0;                            ///< batches, of all replicas together; 0: all of them
   /// The callbacks, such as `{&log}`, called in this order.
@@ -71921,7 +71804,7 @@ struct evaluate_options {
 /// Options of `predict`; names, order and defaults are Keras's. Each can be left out.
 struct predict_options {
   int batch_size = 0;  ///< samples per step; 0: the training description's
-  int verbose = 0;     ///< the printed text: 0 nothing, 1 a progress bar, 2 one line
+  int verbose = 0;     ///< what is printed: 0 nothing, 1 a progress bar, 2 one line
   int steps = 0;       ///< batches, of all replicas together; 0: all of them
   /// The callbacks, such as `{&log}`, called in this order.
   trainers::callback_pointers callbacks{};
@@ -72391,7 +72274,7 @@ inline void check_labels(char const* argument, sample_source const& labels, labe
 }
 
 /// E4006: as in Keras, classes from 0 on, each one once, whether or not the model or the data know them all; and no
-/// sample without a class: one whose target, rounded if it is a single number, is past the last class. An empty list
+/// sample without a class: one whose target, rounded if it is a single number, is behind the last class. An empty list
 /// is fine.
 /// \param targets the array that `row_weights` takes the classes from
 [[gnu::cold]] inline void check_class_weight(std::vector<class_weight_entry> const& weights,
@@ -72480,9 +72363,9 @@ inline void check_steps(char const* option, int steps, int batches) {
 
 namespace stagecraft::trainers {
 
-/// The limits on the numbers of an input.
+/// What an input may hold beside any numbers.
 struct index_rule {
-  bool is_whole = false;   ///< true if its type is int32
+  bool is_whole = false;   ///< whether its type is int32
   int rows = 0;            ///< rows of the smallest table that it names rows of; 0: it names none
   std::string_view layer;  ///< the name of the table's layer
 };
@@ -72680,7 +72563,7 @@ struct argument_names {
   char const* sample_weight = "sample_weight";
 };
 
-/// The limits on the numbers of the inputs.
+/// What the inputs may hold beside any numbers.
 template <class Session>
 [[nodiscard]] constexpr auto index_rules_of() {
   std::array<index_rule, static_cast<std::size_t>(Session::input_count())> rules;
@@ -73860,7 +73743,6 @@ class replica_results {
     for (auto& each : replicas_) each.results.begin_execution(steps);
   }
   [[nodiscard]] results_of_one& operator[](int replica) { return replicas_[replica].results; }
-  [[nodiscard]] results_of_one const& operator[](int replica) const { return replicas_[replica].results; }
 
   /// Takes over the results of replicas in other processes.
   void gather()
@@ -73880,9 +73762,7 @@ class replica_results {
     };
     copy(true);
     if constexpr (Session::sizes::splits)
-      for (int replica = 0; replica < replicas; ++replica)
-        Session::sizes::processes::send(process_of_results<typename Session::sizes>(replica),
-                                        bytes.data() + static_cast<std::size_t>(replica) * size, size);
+      Session::sizes::processes::send(process_of_results<typename Session::sizes>(0), bytes.data(), bytes.size());
     else
       Session::sizes::processes::gather(bytes.data(), size, replicas);
     copy(false);
@@ -74016,16 +73896,12 @@ auto run_single(Session& session, batch_loader<Session> const& data) {
   session.begin_run();
   auto const bring = [&](auto& to, int, int) { data.load(to, rows); };
   auto const take = [&](auto const& step) {
-    if (step.replica() == (Session::sizes::splits ? 0 : Session::sizes::first_replica())) means.add(step);
+    if (step.replica() == Session::sizes::first_replica()) means.add(step);
   };
   if constexpr (Kind == run_kind::training)
     session.train(1, bring, take);
   else
     session.test(1, bring, take);
-  if constexpr (Session::sizes::splits)
-    means.for_each_part([](auto& part) {
-      Session::sizes::processes::send(process_of_results<typename Session::sizes>(0), &part, sizeof part);
-    });
   return means.values();
 }
 
@@ -74562,7 +74438,7 @@ class batch_feed {
   /// Call it before the first of `steps` steps of each replica. The returned object lives until the last step is done.
   [[nodiscard]] auto start([[maybe_unused]] int steps) {
     if constexpr (prefetch_depth > 0)
-      return queue_.start(std::int64_t{steps} * sizes::fed_here().count, fill_);
+      return queue_.start(std::int64_t{steps} * sizes::replicas_here(), fill_);
     else
       return no_queue{};
   }
@@ -74574,8 +74450,7 @@ class batch_feed {
   /// Copies the batch of a replica's step to `to`.
   template <class Destination>
   void load(Destination& to, int replica, int step) {
-    auto const here = sizes::fed_here();
-    std::int64_t const batch = std::int64_t{step} * here.count + replica - here.first;
+    std::int64_t const batch = std::int64_t{step} * sizes::replicas_here() + replica - sizes::first_replica();
     if constexpr (prefetch_depth == 0) {
       fill_(to, batch);
     } else {
@@ -74600,7 +74475,7 @@ class batch_feed {
       if constexpr (sizes::processes::is_alone) {
         load(to, number);
       } else {  // datasets are read batch after batch, so that those of other processes are passed over
-        auto const [first, here] = sizes::fed_here();
+        int const here = sizes::replicas_here(), first = sizes::first_replica();
         auto const step = number / here * Session::replicas, replica = first + number % here;
         for (int other = 0; replica == first && other < first; ++other) static_cast<void>(rows_of(step + other));
         load(to, step + replica);
@@ -74623,7 +74498,7 @@ class batch_feed {
   [[nodiscard]] static auto make_queue([[maybe_unused]] int busy_threads) {
     if constexpr (prefetch_depth > 0)
       return infeed_queue<prepared_batch<Session>>(
-          std::max(sizes::fed_here().count, 1), prefetch_depth, [] { return prepared_batch<Session>(); }, busy_threads);
+          sizes::replicas_here(), prefetch_depth, [] { return prepared_batch<Session>(); }, busy_threads);
     else
       return no_queue{};
   }
@@ -74842,7 +74717,7 @@ class step_runner {
       return model_.stop_training;
   }
 
-  /// True if training stops. All processes are about to carry out these steps.
+  /// Whether training stops. All processes are about to carry out these steps.
   bool agree(int first, int steps) {
     return processes::agree({.what = static_cast<int>(Kind),
                              .first = first,
@@ -74905,7 +74780,7 @@ class prediction {
       return std::vector<place>(static_cast<std::size_t>(batches));
   }
   /// Takes over the outputs of batches that replicas in other processes have predicted, and the places of these
-  /// batches; places may leave room between them, which goes. Returns the number of samples.
+  /// batches. Returns the number of samples.
   template <class Places>
   std::ptrdiff_t gather(Places& places)
     requires(!Session::sizes::processes::is_alone)
@@ -74921,16 +74796,7 @@ class prediction {
          ...);
       }(indices{});
     }
-    std::ptrdiff_t seen = 0;
-    for (auto const& [first, samples] : places) {
-      if (first != seen)
-        [&]<std::size_t... Output>(std::index_sequence<Output...>) {
-          (move_rows(std::get<Output>(tensors_).data(), Session::output_shape(Output).size(), first, samples, seen),
-           ...);
-        }(indices{});
-      seen += samples;
-    }
-    return seen;
+    return places.empty() ? 0 : places.back().first + places.back().samples;
   }
 
   /// Drops all samples from this number on.
@@ -74960,11 +74826,6 @@ class prediction {
     for (std::size_t axis = 1; axis < extents.size(); ++axis)
       extents[axis] = static_cast<std::size_t>(Session::output_shape(Output)[static_cast<int>(axis) - 1]);
     return tensor<Output>::from_shape(extents);
-  }
-
-  static void move_rows(float* rows, std::ptrdiff_t size, std::ptrdiff_t from, std::ptrdiff_t count,
-                        std::ptrdiff_t to) {
-    std::copy_n(rows + from * size, count * size, rows + to * size);
   }
 
   template <std::size_t Output, class View>
@@ -75050,12 +74911,11 @@ auto predict_batches(Trained& model, batch_loader<typename Trained::session_type
   predicted.run(nothing, none, [&](auto const& view, int step) {
     int const batch = step * replicas + view.replica();
     if (batch >= taken) return;
-    // A process that has the last stage alone reads no samples, and does not know how many those before are.
-    auto const first =
-        session::sizes::splits ? std::ptrdiff_t{batch} * batch_size : order.first_sample(batch, batch_size);
+    // A process that has the last stage alone reads no samples, and sees all batches in their order.
+    auto const first = session::sizes::splits ? seen : order.first_sample(batch, batch_size);
     result.copy(view, first);
     if constexpr (!is_alone) places[std::size_t(batch)] = {first, view.valid_samples()};
-    if (batch == taken - 1) seen = first + view.valid_samples();
+    if (batch == taken - 1 || session::sizes::splits) seen = first + view.valid_samples();
   });
   if constexpr (!session::sizes::processes::is_alone) seen = result.gather(places);
   result.shorten(seen);
@@ -75181,50 +75041,31 @@ struct pipeline_sizes : session_shape<typename Job::described> {
   static constexpr auto const& weights = weight_storage_of<model, architecture>;
   static constexpr int replicas = Replicas;
   using processes = processes_of<machine>;
-  /// True if the devices of a replica may be in several processes.
-  static constexpr bool splits = detail::splits_replicas<Job>;
-  /// The replicas that this process has devices of: `first_replica` and those after it.
+  /// The replicas of this process, `first_replica` and those after it.
   [[nodiscard]] static constexpr int replicas_here() {
     if constexpr (processes::is_alone)
       return Replicas;
-    else if constexpr (splits)
-      return (processes::first_of(processes::number() + 1, Replicas * devices) - 1) / devices - first_replica() + 1;
     else
       return processes::replicas_here(Replicas);
   }
   [[nodiscard]] static constexpr int first_replica() {
     if constexpr (processes::is_alone)
       return 0;
-    else if constexpr (splits)
-      return processes::first_of(processes::number(), Replicas * devices) / devices;
     else
       return processes::first_replica(Replicas);
   }
-  /// The process of a replica's device.
-  [[nodiscard]] static int process_of(int replica, int device)
+  /// Whether the devices of a replica may be in several processes, and which of them a device is in.
+  static constexpr bool splits = processes::most > Replicas;
+  [[nodiscard]] static int process_of(int device)
     requires(splits)
   {
-    return processes::process_of(replica * devices + device, Replicas * devices);
+    return processes::process_of(device, devices);
   }
-  [[nodiscard]] static constexpr bool is_here([[maybe_unused]] int replica, [[maybe_unused]] int device) {
+  [[nodiscard]] static constexpr bool is_here([[maybe_unused]] int device) {
     if constexpr (splits)
-      return process_of(replica, device) == processes::number();
+      return process_of(device) == processes::number();
     else
       return true;
-  }
-  /// The replicas whose samples this process reads: those whose first stage it has.
-  struct fed_replicas {
-    int first = 0;
-    int count = 0;
-  };
-  [[nodiscard]] static constexpr fed_replicas fed_here() {
-    fed_replicas result{first_replica(), replicas_here()};
-    if constexpr (splits) {
-      int const device = table<main_mode>().device_of_stage(0);
-      if (!is_here(result.first + result.count - 1, device)) --result.count;
-      if (result.count > 0 && !is_here(result.first, device)) ++result.first, --result.count;
-    }
-    return result;
   }
   static constexpr long long all_targets = shape::has_losses ? shape::target_offset(shape::end_count) : 0;
   static constexpr long long all_scales = shape::has_losses ? shape::scale_offset(shape::end_count) : 0;
@@ -75242,7 +75083,7 @@ struct pipeline_sizes : session_shape<typename Job::described> {
   }
   /// Threads that work on one device: at most; and all of them.
   static constexpr int threads_of_device = detail::threads_of_device<Job>;
-  static constexpr int workers = std::min(machine::threads, detail::devices_of_all<Job>);
+  static constexpr int workers = std::min(machine::threads, splits ? 1 : replicas / processes::most * devices);
   static constexpr int threads = threads_of_device > 1 ? machine::threads : workers;
   /// Number of threads that work on the devices of a worker.
   [[nodiscard]] static constexpr int threads_of_worker(int worker) {
@@ -75384,21 +75225,14 @@ struct pipeline_memory {
         norms(Sizes::norm_blocks_of_weights()),
         loss_scales(Sizes::devices, Sizes::loss_scale.initial_scale) {
     [&]<std::size_t... Device>(std::index_sequence<Device...>) {
-      ((blocks[Device] = aligned_block(Sizes::is_here(number, static_cast<int>(Device))
-                                           ? Sizes::template block_floats<static_cast<int>(Device)>()
-                                           : 0)),
+      ((blocks[Device] = aligned_block(
+            Sizes::is_here(static_cast<int>(Device)) ? Sizes::template block_floats<static_cast<int>(Device)>() : 0)),
        ...);
     }(std::make_index_sequence<Sizes::devices>{});
     [&]<std::size_t... Stage>(std::index_sequence<Stage...>) {
-      auto const is_here = [number](int stage) {
-        return Sizes::is_here(number, Sizes::template table<Sizes::main_mode>().device_of_stage(stage));
-      };
-      ((remote[Stage] = aligned_block(
-            is_here(static_cast<int>(Stage)) ? Sizes::template remote_floats<static_cast<int>(Stage)> : 0)),
-       ...);
+      ((remote[Stage] = aligned_block(Sizes::template remote_floats<static_cast<int>(Stage)>)), ...);
     }(std::make_index_sequence<Sizes::stages>{});
     for (int device = 0; device < Sizes::devices; ++device) {
-      if (!Sizes::is_here(number, device)) continue;
       workspaces[device] = aligned_block(workspace_floats);
       widened[device] = aligned_block(widened_floats);
     }
@@ -75652,34 +75486,6 @@ class pipeline_pass {
 
   /// One batch and nothing beside its steps: no feed, results, trace or counts. `x` and `y` hold the whole batch.
   static void call(memory_type& own, pass_memory& memory, float const* x, float* y) {
-    if constexpr (is_tiny)
-      call_inlined(own, memory, x, y);
-    else
-      call_steps(own, memory, x, y);
-  }
-
-  /// The workspace that the steps of this pass need, one after the other.
-  static constexpr workspace_size workspace_floats() {
-    return [&]<std::size_t... Step>(std::index_sequence<Step...>) {
-      workspace_size largest;
-      for (auto const& floats : {largest, policy::template workspace<plan, pass.steps[Step].call>()...})
-        largest = largest.or_more(floats);
-      return largest;
-    }(std::make_index_sequence<pass.steps.size()>{});
-  }
-
- private:
-  /// True if a call takes some nanoseconds, of which the calls of functions would be a large part.
-  static constexpr bool is_tiny = [] {
-    long long flops = 0;
-    for (auto const& each : graph.calls) flops += each.flops;
-    return Session::batch * flops <= 4096;
-  }();
-  /// call_steps as one function: a dense layer of 8 units is 36 instructions instead of 75.
-  [[gnu::flatten]] static void call_inlined(memory_type& own, pass_memory& memory, float const* x, float* y) {
-    call_steps(own, memory, x, y);
-  }
-  static void call_steps(memory_type& own, pass_memory& memory, float const* x, float* y) {
     policy::template begin_pass<sizes>(own.of_policy, trains, Pass, device, memory);
     constexpr int input = static_cast<int>(sizes::input_call(0));
     if constexpr (reads_in_place)
@@ -75695,6 +75501,17 @@ class pipeline_pass {
                          1LL * Session::batch * graph.call(Session::outputs[0]).shape.size()>(prediction<0>(memory), y);
   }
 
+  /// The workspace that the steps of this pass need, one after the other.
+  static constexpr workspace_size workspace_floats() {
+    return [&]<std::size_t... Step>(std::index_sequence<Step...>) {
+      workspace_size largest;
+      for (auto const& floats : {largest, policy::template workspace<plan, pass.steps[Step].call>()...})
+        largest = largest.or_more(floats);
+      return largest;
+    }(std::make_index_sequence<pass.steps.size()>{});
+  }
+
+ private:
   /// Waits, on the first thread, until the inputs of the steps are there. False if another device has failed.
   static bool begin_pass(execution const& all, memory_type& own, pass_memory& memory, std::atomic<int>& samples,
                          pass_recorder const& record, std::int64_t& begin) {
@@ -75731,7 +75548,7 @@ class pipeline_pass {
       begin = record.add(pass_kind::outfeed, begin);
     }
     for (auto const& transfer : pass.transfers) {
-      if (transfer.device >= 0 && !sizes::is_here(own.replica, transfer.device)) continue;
+      if (transfer.device >= 0 && !sizes::is_here(transfer.device)) continue;
       copy(memory.block, transfer.from,
            transfer.device < 0 ? own.remote[stage].data() : own.blocks[transfer.device].data(), transfer.to,
            transfer.floats, memory.micro_batch);
@@ -76182,26 +75999,11 @@ class pipeline_update {
       });
     });
   }
-  /// The sums of this process's replicas, or the gradients of its devices, become those of all processes' replicas.
+  /// The sums of this process's replicas become those of all processes' replicas, in each replica.
   static void exchange(all_replicas const& all) {
     std::array<float*, static_cast<std::size_t>(replicas)> here{};
     for (int i = 0; i < Sizes::replicas_here(); ++i) here[i] = gradients_of(*all[i]);
-    if constexpr (Sizes::splits)
-      Sizes::processes::template exchange_devices<Sizes, Plan>(here.data());
-    else
-      Sizes::processes::template exchange<Plan>(here.data(), Plan::weights.floats);
-  }
-  /// The sums of squares, or the penalties, that each process has found for its devices' weights become known to all.
-  /// They are the same for each replica.
-  static void share_norms(all_replicas const& all) {
-    auto& sums = all[0]->norms.sums;
-    for (auto& of_shard : sums) Sizes::processes::template share_of_weights<Sizes>(of_shard.data(), sizeof of_shard[0]);
-    for (int i = 1; i < Sizes::replicas_here(); ++i) all[i]->norms.sums = sums;
-  }
-  static void share_penalties(all_replicas const& all) {
-    auto& penalties = all[0]->penalties;
-    Sizes::processes::template share_of_weights<Sizes>(penalties.data(), sizeof penalties[0]);
-    for (int i = 1; i < Sizes::replicas_here(); ++i) all[i]->penalties = penalties;
+    Sizes::processes::template exchange<Plan>(here.data(), Plan::weights.floats);
   }
 
   /// Adds the gradients of the user's own penalties to those of the device's weights, before any weight changes.
@@ -76289,11 +76091,7 @@ class pipeline_update {
   /// Finds the factor that losses are multiplied by from now on, if it changes. Every device does this for itself.
   static bool advance_loss_scale(job const& what, device_thread const& self) {
     if constexpr (Sizes::scales_losses)
-      return team::alone(memory_of(what, self), [&] {
-        scale_of(what).advance(Sizes::loss_scale, gradients);
-        for (int other = 0; other < Sizes::devices; ++other)
-          if (!Sizes::is_here(what.own().replica, other)) what.own().loss_scales.of_device[other] = scale_of(what);
-      });
+      return team::alone(memory_of(what, self), [&] { scale_of(what).advance(Sizes::loss_scale, gradients); });
     else
       return true;
   }
@@ -76528,15 +76326,14 @@ class pipeline_run {
   template <class OfRound>
   bool run_rounds(int round, device_thread const& self, OfRound const& passes_of) const {
     bool knows_penalties = false;
-    if constexpr (sizes::splits)
-      if (!alone(self, [] { sizes::processes::begin_messages(); })) return false;
+    if constexpr (sizes::splits) sizes::processes::begin_messages();
     for (int first = 0; first < steps_; first += round) {
       if constexpr (has_penalties)
         if (all_.has_targets && !knows_penalties && !find_penalties(self)) return false;
       knows_penalties = true;
       if (!passes_of(first)) return false;
       if constexpr (sizes::splits)
-        if (!alone(self, [&] { end_messages(first + round); })) return false;
+        sizes::processes::template messages<sizes, Mode, 0>::end_round(*(*memories_)[0], first + round);
       if constexpr (trains) {
         bool const updates = (all_.accumulated + first + round) % accumulation_steps == 0;
         if (updates && !run_update(self, first + round)) return false;
@@ -76625,9 +76422,9 @@ class pipeline_run {
     };
     if constexpr (update::sums_apart)
       if (!each(update::sum_calls)) return false;
-    if constexpr (replicas > 1 && !sizes::splits)
+    if constexpr (replicas > 1)
       if (!synchronize(self) || !each(update::reduce) || !synchronize(self)) return false;
-    if constexpr (!is_alone && replicas > 1)
+    if constexpr (!is_alone && !sizes::splits)
       if (!exchange(self) || !synchronize(self)) return false;
     // A shard of a weight is no weight: its functions wait for all.
     if constexpr (have_penalty_gradients<typename Session::first_plan>)
@@ -76652,18 +76449,9 @@ class pipeline_run {
   }
   /// The first thread exchanges the sums of this process's replicas for those of all, while the others wait.
   bool exchange(device_thread const& self) const {
-    return self.worker > 0 || alone(self, [this] { update::exchange(*memories_); });
-  }
-  /// Carries out `work` on the first of the threads that work together.
-  template <class Work>
-  static bool alone(device_thread const& self, Work const& work) {
-    return device_threads<sizes::threads_of_device>::alone({{}, {}, {}, {.member = self.member}}, work);
-  }
-  /// The messages of a round have come, and have left.
-  void end_messages(int micro_batches) const {
-    for (int i = 0; i < sizes::replicas_here(); ++i)
-      sizes::processes::template messages<sizes, Mode, 0>::end_round(*(*memories_)[i], micro_batches);
-    sizes::processes::end_messages();
+    if (self.worker > 0) return true;
+    return device_threads<sizes::threads_of_device>::alone({{}, {}, {}, {.member = self.member}},
+                                                           [this] { update::exchange(*memories_); });
   }
   /// Finds the sums that the norms of this round and of later ones need.
   template <int Round, class EachDevice>
@@ -76671,8 +76459,6 @@ class pipeline_run {
     if constexpr (Round < update::norm_rounds) {
       if (!each(update::template add_squares<Round>)) return false;
       if (update::template waits_for_norms<Round> && !synchronize(self)) return false;
-      if constexpr (update::template waits_for_norms<Round> && sizes::splits)
-        if (!alone(self, [this] { update::share_norms(*memories_); })) return false;
       return find_norms<Round + 1>(each, self);
     }
     return true;
@@ -76687,11 +76473,7 @@ class pipeline_run {
     return for_each_device(
                self.worker,
                [&](int replica, int device) { return update::find_penalties(job(replica, device, 0), self); }) &&
-           synchronize(self) && (!sizes::splits || alone(self, [this] { share_penalties(); }));
-  }
-
-  void share_penalties() const {
-    if constexpr (sizes::splits) update::share_penalties(*memories_);
+           synchronize(self);
   }
 
   /// The weight update with this number in the execution, from 1.
@@ -76704,7 +76486,8 @@ class pipeline_run {
     if constexpr (workers == 1)
       return true;
     else
-      return alone(self, [this] { return all_.team->synchronize(); });
+      return device_threads<sizes::threads_of_device>::alone({{}, {}, {}, {.member = self.member}},
+                                                             [this] { return all_.team->synchronize(); });
   }
 
   /// Calls each(replica, device) for the devices of a thread, until it returns false: all of some replicas, or some of
@@ -76722,7 +76505,7 @@ class pipeline_run {
     if (workers <= here) {
       for (int replica = worker * here / workers; replica < (worker + 1) * here / workers; ++replica)
         for (int device = 0; device < devices; ++device)
-          if (sizes::is_here(sizes::first_replica() + replica, device) && !goes_on(replica, device)) return false;
+          if (sizes::is_here(device) && !goes_on(replica, device)) return false;
     } else {
       int replica = 0;
       while ((replica + 1) * workers / here <= worker) ++replica;
@@ -76863,8 +76646,8 @@ class session : public session_shape<typename Job::described> {
     pipeline_pass<session, execution_mode::inference, 0>::call(*pointers_[0], alone_, x, y);
   }
 
-  /// All replicas get the weights of the first one. Called before a run, and by `call`, which it must not be a part of.
-  [[gnu::noinline]] void begin_run() {
+  /// All replicas get the weights of the first one. Called before the first execution of a run, and by `call`.
+  void begin_run() {
     if (!replicas_[0]->weights.is_shared()) policy::template given_weights<first_plan>(replicas_[0]->weights.data());
     for (int i = 0; i < sizes::replicas_here(); ++i) {
       if (i > 0) std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
@@ -76933,7 +76716,7 @@ class session : public session_shape<typename Job::described> {
   using packed = typename weight_layout<typename Job::model, architecture>::template packed<Parameter>;
 
   /// Copies one of the numbers that the optimizer keeps with each element of a parameter, from or to its row-major
-  /// shape; of all replicas if each holds a part, or else from the first one.
+  /// shape; of all replicas, each of which may hold a part.
   template <std::size_t Parameter>
   void read_optimizer_slot(int slot, float* row_major) const {
     aligned_block const stored(sizes::weights.size[Parameter]);
@@ -77038,11 +76821,11 @@ class session : public session_shape<typename Job::described> {
     std::fill_n(scratch, graph.parameters[Parameter].size(), 0.0F);
   }
 
-  /// each(part, elements) for each replica's part of one of a parameter's numbers, that of the first one last.
+  /// each(part, elements) for each replica's part of one of a parameter's numbers.
   template <std::size_t Parameter, class Each>
   void for_each_state_part(int slot, Each const& each) const {
     constexpr auto offset = sizes::state_offset(Parameter);
-    for (int i = sizes::replicas_here(); i-- > 0;) {
+    for (int i = 0; i < sizes::replicas_here(); ++i) {
       auto elements = kernels::share::range{0, sizes::weights.size[Parameter]};
       if constexpr (sizes::shards_state) elements = kernels::shard_of(elements.last, i, replicas);
       each(replicas_[i]->state.data() + offset + slot * sizes::all_state_floats, elements);

@@ -6,7 +6,6 @@
 #include <stagecraft/description/replicas.hpp>
 #include <stagecraft/description/update_of_weight.hpp>
 #include <stagecraft/description/weight_plans.hpp>
-#include <stagecraft/diagnostics/for_each_index.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/graph/array_view.hpp>
 #include <stagecraft/ipu/lowering/lowering.hpp>
@@ -19,6 +18,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace stagecraft::tiles {
 
@@ -86,7 +86,9 @@ constexpr void list_state(lowered_step& step, int* state, dtype type, std::int64
 /// Calls append(constant of norm i)() for each norm that an optimizer's step reads.
 template <auto Optimizer, class Append>
 constexpr void for_each_norm(Append const& append) {
-  for_each_index<norms_of<Optimizer>.count>(append);
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (append.template operator()<static_cast<int>(I)>(), ...);
+  }(std::make_index_sequence<norms_of<Optimizer>.count>{});
 }
 
 /// True if a weight's gradient is summed over the calls of its layer before its update, for a norm over all weights.

@@ -45,9 +45,7 @@ struct re_lu : layer<re_lu> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = re_lu>
-  constexpr explicit re_lu(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                           detail::wrong_options = {})
-      : re_lu() {
+  constexpr explicit re_lu(detail::wrong_options, ...) : re_lu() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -85,9 +83,7 @@ struct leaky_re_lu : layer<leaky_re_lu> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = leaky_re_lu>
-  constexpr explicit leaky_re_lu(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                                 detail::wrong_options = {})
-      : leaky_re_lu() {
+  constexpr explicit leaky_re_lu(detail::wrong_options, ...) : leaky_re_lu() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -141,9 +137,7 @@ struct prelu : layer<prelu> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = prelu>
-  constexpr explicit prelu(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                           detail::wrong_options = {})
-      : prelu() {
+  constexpr explicit prelu(detail::wrong_options, ...) : prelu() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -193,9 +187,7 @@ struct elu_layer : layer<elu_layer> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = elu_layer>
-  constexpr explicit elu_layer(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                               detail::wrong_options = {})
-      : elu_layer() {
+  constexpr explicit elu_layer(detail::wrong_options, ...) : elu_layer() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -228,9 +220,7 @@ struct thresholded_re_lu : layer<thresholded_re_lu> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = thresholded_re_lu>
-  constexpr explicit thresholded_re_lu(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                                       detail::wrong_options = {})
-      : thresholded_re_lu() {
+  constexpr explicit thresholded_re_lu(detail::wrong_options, ...) : thresholded_re_lu() {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
@@ -263,9 +253,7 @@ struct softmax_layer : layer<softmax_layer> {
   /// Any other argument: E1025.
   using layer::layer;
   template <class L = softmax_layer>
-  constexpr explicit softmax_layer(detail::wrong_options, detail::wrong_options = {}, detail::wrong_options = {},
-                                   detail::wrong_options = {})
-      : softmax_layer(-1) {
+  constexpr explicit softmax_layer(detail::wrong_options, ...) : softmax_layer(-1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 

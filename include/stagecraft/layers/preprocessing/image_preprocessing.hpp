@@ -12,7 +12,7 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of Resizing after the sizes.
 struct resizing_options {
-  /// The rule that computes pixels from those of the input.
+  /// How pixels are computed from those of the input.
   stagecraft::interpolation interpolation = interpolation::bilinear;
   /// True if the largest part in the middle with the new size's aspect ratio is cut out first, so that nothing is
   /// stretched.
@@ -123,9 +123,7 @@ struct center_crop : layer<center_crop> {
   using layer::layer;
   /// No argument, or any other: E1025.
   template <class L = center_crop>
-  constexpr explicit center_crop(detail::wrong_options = {}, detail::wrong_options = {}, detail::wrong_options = {},
-                                 detail::wrong_options = {})
-      : center_crop(1, 1) {
+  constexpr explicit center_crop(detail::wrong_options = {}, ...) : center_crop(1, 1) {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
