@@ -47,7 +47,8 @@ int main(int count, char** words) {
     model.load(words[2]);
   }
   for (auto const& weight : model.get_weights())
-    for (float const value : weight.values) std::printf("%08x\n", static_cast<unsigned>(std::bit_cast<std::uint32_t>(value)));
+    for (float const value : weight.values)
+      std::printf("%08x\n", static_cast<unsigned>(std::bit_cast<std::uint32_t>(value)));
   std::printf("%lld updates\n", static_cast<long long>(model.progress().updates));
   xt::xtensor<float, 2> const scores = model.predict(x);
   for (std::size_t i = 0; i < 6; ++i) std::printf("logit %.5f\n", static_cast<double>(scores.data()[i]));

@@ -10,7 +10,8 @@
 #include <cstring>
 #include <type_traits>
 
-// Without SSE, passing vectors in registers is not part of i386's conventions; these functions are inlined.
+// GCC notes that i386's conventions without SSE do not pass vectors in registers, which hardly matters here: the
+// functions are inlined.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpsabi"

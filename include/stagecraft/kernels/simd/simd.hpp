@@ -25,8 +25,8 @@
 
 namespace stagecraft::kernels {
 
-/// The best instruction set that the compiler's flags allow. Where xsimd has none, or where the program is compiled with
-/// -D STAGECRAFT_PORTABLE_REGISTERS, the compiler's own vectors.
+/// The best instruction set that the compiler's flags allow: the compiler's own vectors where xsimd has none, or where
+/// the program is compiled with -D STAGECRAFT_PORTABLE_REGISTERS.
 #if defined(STAGECRAFT_PORTABLE_REGISTERS)
 using default_architecture = portable_architecture;
 #else
