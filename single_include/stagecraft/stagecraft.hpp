@@ -847,7 +847,8 @@ namespace {
 // Registers of four floats or integers in what GCC and Clang call vectors, which they turn into the instructions of any
 // processor: the form of xsimd's batches for processors that xsimd has none for. A private part of simd.hpp.
 
-// Without SSE, passing vectors in registers is not part of i386's conventions; these functions are inlined.
+// GCC notes that i386's conventions without SSE do not pass vectors in registers, which hardly matters here: the
+// functions are inlined.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpsabi"
@@ -1137,8 +1138,8 @@ template <class To, class From>
 
 namespace stagecraft::kernels {
 
-/// The best instruction set that the compiler's flags allow. Where xsimd has none, or where the program is compiled with
-/// -D STAGECRAFT_PORTABLE_REGISTERS, the compiler's own vectors.
+/// The best instruction set that the compiler's flags allow: the compiler's own vectors where xsimd has none, or where
+/// the program is compiled with -D STAGECRAFT_PORTABLE_REGISTERS.
 #if defined(STAGECRAFT_PORTABLE_REGISTERS)
 using default_architecture = portable_architecture;
 #else
