@@ -15,7 +15,7 @@
 
 namespace stagecraft::engine {
 
-/// The messages of pass number `Pass`, where the devices of a replica are in several processes (`Sizes::splits`). For
+/// The messages of pass number `Pass`, where the devices of replicas are in several processes (`Sizes::splits`). For
 /// each micro-batch it sends one to every process with a device that waits for it, or whose rings it writes: what it
 /// would copy there. So a count that arrives says all that it says within a process, and what arrives has room. The
 /// first pass tells all processes how many samples a micro-batch has, and the process of the losses their targets.
@@ -41,17 +41,18 @@ class pass_messages {
   }();
 
  public:
-  /// Whether a process gets messages of this pass. It does not get its own.
-  [[nodiscard]] static bool reaches(int process) {
+  /// True if a process gets messages of this pass of a replica. It does not get its own.
+  [[nodiscard]] static bool reaches(int replica, int process) {
     for (int other = 0; other < Sizes::devices; ++other)
-      if (receivers[other] && Sizes::process_of(other) == process) return true;
+      if (receivers[other] && Sizes::process_of(replica, other) == process) return true;
     return false;
   }
 
   /// Waits, before the pass works on a micro-batch, for those passes in other processes that it follows.
   static void await(memory_type& own, std::int64_t micro_batch) {
     auto const until = [&]<int Other>(std::int64_t count) {
-      if (!Sizes::is_here(table.device_of_pass(Other))) pass_messages<Sizes, Mode, Other>::receive(own, count);
+      if (!Sizes::is_here(own.replica, table.device_of_pass(Other)))
+        pass_messages<Sizes, Mode, Other>::receive(own, count);
     };
     if constexpr (Pass > 0) until.template operator()<0>(micro_batch + 1);
     for_each_index<pass_on<job, Pass>.waits.size()>([&]<int Wait>() {
@@ -59,20 +60,20 @@ class pass_messages {
       until.template operator()<wait.pass>(micro_batch + 1 - wait.lag);
     });
   }
-  /// Waits for what other processes still tell this one of a round, and until what this one has told has left.
+  /// Waits for what other processes still tell this one of a round.
   static void end_round(memory_type& own, std::int64_t micro_batches) {
     for_each_index<std::size_t{table.passes()}>([&]<int Other>() {
       using messages = pass_messages<Sizes, Mode, Other>;
-      if (!Sizes::is_here(table.device_of_pass(Other)) && messages::reaches(processes::number()))
+      if (!Sizes::is_here(own.replica, table.device_of_pass(Other)) &&
+          messages::reaches(own.replica, processes::number()))
         messages::receive(own, micro_batches);
     });
-    processes::end_messages();
   }
 
   /// Sends what the pass has made of a micro-batch. It returns at once; the memory may change.
   static void send(memory_type& own, std::int64_t micro_batch) {
     for (int process = 0; process < processes::count(); ++process) {
-      if (process == processes::number() || !reaches(process)) continue;
+      if (process == processes::number() || !reaches(own.replica, process)) continue;
       std::vector<float> message;
       for_each_part(own, micro_batch, process, true,
                     [&](float const* part, long long floats) { message.insert(message.end(), part, part + floats); });
@@ -85,7 +86,7 @@ class pass_messages {
       long long floats = 0;
       for_each_part(own, known, processes::number(), false, [&](float*, long long of_part) { floats += of_part; });
       std::vector<float> message(static_cast<std::size_t>(floats));
-      processes::take(Sizes::process_of(device), Pass, message);
+      processes::take(Sizes::process_of(own.replica, device), Pass, message);
       float const* from = message.data();
       for_each_part(own, known, processes::number(), false, [&](float* part, long long of_part) {
         std::copy_n(from, of_part, part);
@@ -114,14 +115,14 @@ class pass_messages {
       static_assert(sizeof number == sizeof samples);
       std::memcpy(&number, &samples, sizeof number);
       each(&number, 1LL);
-      if (Sizes::process_of(Sizes::device_of_losses) == process) {
+      if (Sizes::process_of(own.replica, Sizes::device_of_losses) == process) {
         auto const slot = micro_batch % Sizes::template targets_alive<Mode>;
         each(own.targets.data() + slot * Sizes::all_targets, Sizes::all_targets);
         each(own.scales.data() + slot * Sizes::all_scales, Sizes::all_scales);
       }
     }
     for (auto const& transfer : pass_on<job, Pass>.transfers)
-      if (transfer.device >= 0 && Sizes::process_of(transfer.device) == process)
+      if (transfer.device >= 0 && Sizes::process_of(own.replica, transfer.device) == process)
         each(sends ? own.blocks[device].data() + transfer.from.at(micro_batch)
                    : own.blocks[transfer.device].data() + transfer.to.at(micro_batch),
              static_cast<long long>(transfer.floats));

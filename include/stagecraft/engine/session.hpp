@@ -137,8 +137,8 @@ class session : public session_shape<typename Job::described> {
     pipeline_pass<session, execution_mode::inference, 0>::call(*pointers_[0], alone_, x, y);
   }
 
-  /// All replicas get the weights of the first one. Called before the first execution of a run, and by `call`.
-  void begin_run() {
+  /// All replicas get the weights of the first one. Called before a run, and by `call`, which it must not be a part of.
+  [[gnu::noinline]] void begin_run() {
     if (!replicas_[0]->weights.is_shared()) policy::template given_weights<first_plan>(replicas_[0]->weights.data());
     for (int i = 0; i < sizes::replicas_here(); ++i) {
       if (i > 0) std::copy_n(replicas_[0]->weights.data(), layout::storage.floats, replicas_[i]->weights.data());
@@ -207,7 +207,7 @@ class session : public session_shape<typename Job::described> {
   using packed = typename weight_layout<typename Job::model, architecture>::template packed<Parameter>;
 
   /// Copies one of the numbers that the optimizer keeps with each element of a parameter, from or to its row-major
-  /// shape; of all replicas, each of which may hold a part.
+  /// shape; of all replicas if each holds a part, or else from the first one.
   template <std::size_t Parameter>
   void read_optimizer_slot(int slot, float* row_major) const {
     aligned_block const stored(sizes::weights.size[Parameter]);
@@ -312,11 +312,11 @@ class session : public session_shape<typename Job::described> {
     std::fill_n(scratch, graph.parameters[Parameter].size(), 0.0F);
   }
 
-  /// each(part, elements) for each replica's part of one of a parameter's numbers.
+  /// each(part, elements) for each replica's part of one of a parameter's numbers, that of the first one last.
   template <std::size_t Parameter, class Each>
   void for_each_state_part(int slot, Each const& each) const {
     constexpr auto offset = sizes::state_offset(Parameter);
-    for (int i = 0; i < sizes::replicas_here(); ++i) {
+    for (int i = sizes::replicas_here(); i-- > 0;) {
       auto elements = kernels::share::range{0, sizes::weights.size[Parameter]};
       if constexpr (sizes::shards_state) elements = kernels::shard_of(elements.last, i, replicas);
       each(replicas_[i]->state.data() + offset + slot * sizes::all_state_floats, elements);

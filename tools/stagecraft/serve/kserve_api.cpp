@@ -294,11 +294,12 @@ void write_tensors(json_writer& writer, std::vector<serving::tensor_spec> const&
   writer.end();
 }
 
-http_response metadata(std::string const& name, served_version const& version) {
+http_response metadata(server_state& state, std::string const& name, served_version const& version) {
   auto const& known = version.runtime->description();
   json_writer writer;
-  writer.begin('{').key("name").value(name);
-  writer.key("versions").begin('[').value(std::to_string(version.number)).end();
+  writer.begin('{').key("name").value(name).key("versions").begin('[');
+  for (auto const number : state_calls(state).numbers(name)) writer.value(std::to_string(number));
+  writer.end();
   write_tensors(writer.key("platform").value("stagecraft").key("inputs"), known.inputs);
   write_tensors(writer.key("outputs"), known.outputs);
   return {.body = std::move(writer.end()).text()};
@@ -320,16 +321,18 @@ http_response answer_kserve(server_state& state, http_request& request) {
     bool const answer = is_ready(state);
     return {.status = answer ? 200 : 503, .body = answer ? "{\"ready\":true}" : "{\"ready\":false}"};
   }
-  constexpr std::string_view begin = "/v2/models/";
+  constexpr std::string_view begin = "/v2/models/", all = "/v2/";
+  if (request.path.starts_with(all))
+    if (auto answer = answer_triton(state, std::string_view(request.path).substr(all.size()), request)) return *answer;
   if (!request.path.starts_with(begin)) throw http_error{404, "Not found: " + request.path};
-  auto const path = parse_model_path(std::string_view(request.path).substr(begin.size()));
+  auto const path = parse_model_path(std::string_view(request.path).substr(begin.size()), false);
   if (path.rest == "/infer" && !reads) return infer(state, path, request);
   if (path.rest == "/ready" && reads) {
     (void)find_version(state, path.model, path.version);
     writer.begin('{').key("name").value(path.model).key("ready").value(!state.is_stopping.load());
     return {.status = state.is_stopping ? 503 : 200, .body = std::move(writer.end()).text()};
   }
-  if (path.rest.empty() && reads) return metadata(path.model, find_version(state, path.model, path.version));
+  if (path.rest.empty() && reads) return metadata(state, path.model, find_version(state, path.model, path.version));
   throw http_error{404, "Not found: " + request.method + " " + request.path};
 }
 

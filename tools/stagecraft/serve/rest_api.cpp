@@ -6,6 +6,7 @@
 #include "serve/tensor_json.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace stagecraft::tool {
@@ -193,18 +194,19 @@ http_response status(server_state const& state, model_path const& path) {
   json_writer writer;
   writer.begin('{').key("model_version_status").begin('[');
   bool is_empty = true;
-  if (found != state.models.end()) {
-    auto const states = found->second->states();
+  if (found != nullptr) {
+    auto const states = found->states();
     for (auto each = states.rbegin(); each != states.rend(); ++each) {
       auto const& [number, of] = *each;
-      if (path.version && *path.version != number) continue;
+      // A label chooses no version here, as in TensorFlow Serving.
+      if (path.version.number != 0 && path.version.number != number) continue;
       is_empty = false;
       writer.begin('{').key("version").value(std::to_string(number)).key("state").value(of.state);
       writer.key("status").begin('{').key("error_code").value(of.error_message.empty() ? "OK" : "UNKNOWN");
       writer.key("error_message").value(of.error_message).end().end();
     }
   }
-  if (is_empty) throw http_error{404, "Could not find any versions of model " + path.model};
+  if (is_empty) throw http_error{404, no_version_text(path.model, path.version.number)};
   return {.body = std::move(writer.end().end()).text()};
 }
 
@@ -246,14 +248,18 @@ http_response metadata(std::string const& name, served_version const& version) {
 
 http_response answer_rest(server_state& state, http_request& request) {
   constexpr std::string_view begin = "/v1/models/";
-  auto const path = parse_model_path(std::string_view(request.path).substr(begin.size()));
+  auto const path = parse_model_path(std::string_view(request.path).substr(begin.size()), true);
   bool const reads = request.method == "GET";
   if (path.rest.empty() && reads) return status(state, path);
   if (path.rest == "/metadata" && reads) return metadata(path.model, find_version(state, path.model, path.version));
   if (path.rest == ":predict" && !reads) return predict(state, find_version(state, path.model, path.version), request);
-  if ((path.rest == ":classify" || path.rest == ":regress") && !reads)
-    throw http_error{501, "applications have tensors, not examples: ask for :predict"};
-  throw http_error{404, "Malformed request: " + request.method + " " + request.path};
+  for (auto const& [rest, method, kind] : {std::array{":classify", "classify", "classification"},
+                                           std::array{":regress", "regress", "regression"}}) {
+    if (path.rest != rest || reads) continue;
+    (void)find_version(state, path.model, path.version);
+    throw http_error{400, no_examples_text(kind, method)};
+  }
+  throw http_error{400, "Malformed request: " + request.method + " " + request.path};
 }
 
 }  // namespace stagecraft::tool

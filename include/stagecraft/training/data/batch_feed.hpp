@@ -115,7 +115,7 @@ class batch_feed {
   /// Call it before the first of `steps` steps of each replica. The returned object lives until the last step is done.
   [[nodiscard]] auto start([[maybe_unused]] int steps) {
     if constexpr (prefetch_depth > 0)
-      return queue_.start(std::int64_t{steps} * sizes::replicas_here(), fill_);
+      return queue_.start(std::int64_t{steps} * sizes::fed_here().count, fill_);
     else
       return no_queue{};
   }
@@ -127,7 +127,8 @@ class batch_feed {
   /// Copies the batch of a replica's step to `to`.
   template <class Destination>
   void load(Destination& to, int replica, int step) {
-    std::int64_t const batch = std::int64_t{step} * sizes::replicas_here() + replica - sizes::first_replica();
+    auto const here = sizes::fed_here();
+    std::int64_t const batch = std::int64_t{step} * here.count + replica - here.first;
     if constexpr (prefetch_depth == 0) {
       fill_(to, batch);
     } else {
@@ -152,7 +153,7 @@ class batch_feed {
       if constexpr (sizes::processes::is_alone) {
         load(to, number);
       } else {  // datasets are read batch after batch, so that those of other processes are passed over
-        int const here = sizes::replicas_here(), first = sizes::first_replica();
+        auto const [first, here] = sizes::fed_here();
         auto const step = number / here * Session::replicas, replica = first + number % here;
         for (int other = 0; replica == first && other < first; ++other) static_cast<void>(rows_of(step + other));
         load(to, step + replica);
@@ -175,7 +176,7 @@ class batch_feed {
   [[nodiscard]] static auto make_queue([[maybe_unused]] int busy_threads) {
     if constexpr (prefetch_depth > 0)
       return infeed_queue<prepared_batch<Session>>(
-          sizes::replicas_here(), prefetch_depth, [] { return prepared_batch<Session>(); }, busy_threads);
+          std::max(sizes::fed_here().count, 1), prefetch_depth, [] { return prepared_batch<Session>(); }, busy_threads);
     else
       return no_queue{};
   }

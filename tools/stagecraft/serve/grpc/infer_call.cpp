@@ -103,8 +103,8 @@ std::vector<float> numbers_of(api::ModelInferRequest::InferInputTensor const& in
 
 }  // namespace
 
-std::optional<std::int64_t> kserve_version(std::string const& text) {
-  if (text.empty()) return std::nullopt;
+std::int64_t kserve_version(std::string const& text) {
+  if (text.empty()) return 0;
   std::int64_t number = 0;
   auto const* const end = text.data() + text.size();
   auto const [last, problem] = std::from_chars(text.data(), end, number);
@@ -117,11 +117,11 @@ std::optional<std::int64_t> kserve_version(std::string const& text) {
 served_version find_kserve_version(server_calls& calls, std::string const& model, std::string const& version) {
   auto const number = kserve_version(version);
   try {
-    return calls.find(model, number);
+    return calls.find(model, {.number = number, .label = ""});
   } catch (http_error const&) {
+    bool const is_known = number > 0 && !calls.states(model).empty();
     throw http_error{404, "Request for unknown model: '" + model + "' " +
-                              (number && !calls.states(model).empty() ? "version " + version + " is not at ready state"
-                                                                      : std::string("is not found"))};
+                              (is_known ? "version " + version + " is not at ready state" : "is not found")};
   }
 }
 

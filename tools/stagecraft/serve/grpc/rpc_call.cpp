@@ -43,7 +43,9 @@ grpc::Status status_of(http_error const& why) {
     switch (why.status) {
       case 400: return grpc::StatusCode::INVALID_ARGUMENT;
       case 401: return grpc::StatusCode::UNAUTHENTICATED;
+      case 403: return grpc::StatusCode::PERMISSION_DENIED;
       case 404: return grpc::StatusCode::NOT_FOUND;
+      case 412: return grpc::StatusCode::FAILED_PRECONDITION;
       case 413: return grpc::StatusCode::RESOURCE_EXHAUSTED;
       case 501: return grpc::StatusCode::UNIMPLEMENTED;
       case 503: return grpc::StatusCode::UNAVAILABLE;
