@@ -107,7 +107,7 @@ class tensor_taker {
     if (tensor->type != type || !tensor->shape.empty())
       differences_.add("counter '" + path + "' is not one number of type " + std::string(stagecraft::name(type)));
     else
-      std::memcpy(&counter, tensor->bytes.data(), sizeof counter);
+      counter = little_endian_at<Number>(tensor->bytes.data());
   }
   /// Lists the tensors that the model did not read, except those whose names begin with one of `others`.
   void finish(std::vector<std::string_view> const& others) {

@@ -97,7 +97,7 @@ template <class M>
   requires requires { typename M::unstaged; }
 struct traced_model<M> : traced_model<typename M::unstaged> {};
 
-/// Whether a model has had its compile error. What is asked of it then has stand-ins for answers.
+/// True if a model has had its compile error. What is asked of it then has stand-ins for answers.
 template <class M>
 inline constexpr bool is_invalid = frozen_graph<typename traced_model<M>::type>.problem.failed();
 

@@ -24,8 +24,8 @@
 
 namespace stagecraft::reports {
 
-/// What a machine's processes add to a plan. This is a machine of one process; <stagecraft/mpi/cluster_plan.hpp> has
-/// the processes of a cluster, and names the price of their sums in `sum_of`.
+/// The part of a plan that a machine's processes add. This is a machine of one process;
+/// <stagecraft/mpi/cluster_plan.hpp> has the processes of a cluster, and names the price of their sums in `sum_of`.
 template <class Machine>
 struct plan_processes {
   using machine_of_rank = Machine;
@@ -170,7 +170,7 @@ constexpr diagnostic const& problem_of_plan() {
     return machine_problem<Job>;
 }
 
-/// Which IPU, or which transfer, each cycle of a weight update is spent on.
+/// The IPU or the transfer that each cycle of a weight update is spent on.
 template <class Job>
 plan_bounds bounds_of() {
   constexpr auto const& shortened = short_timetable_of<typename Job::planned>;

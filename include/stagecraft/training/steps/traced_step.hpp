@@ -66,7 +66,7 @@ struct traced_step {
     metrics::metric_result const* result = nullptr;  ///< null: the mean
     diagnostics::own_options options = {};           ///< the metric's members
     int columns = 1, rows = 1;
-    /// True for a metric of counts, such as auc: a sample reports `rows` rows of `width` values and, behind them, the
+    /// True for a metric of counts, such as auc: a sample reports `rows` rows of `width` values and, after them, the
     /// values' targets or one class number, as the metric's state takes them.
     bool keeps_rows = false, has_classes = false;
     int width = 1;

@@ -166,9 +166,9 @@ struct step_options {
   gradient_accumulation_options gradient_accumulation = {};
   /// Copies of the models, each of which takes batches of its own; 0: as many as the machine has devices for.
   int num_replicas = 0;
-  /// How the gradients of the replicas become one, wherever `minimize` stands.
+  /// The reduction of the replicas' gradients, wherever `minimize` stands.
   stagecraft::cross_replica_reduction cross_replica_reduction = stagecraft::cross_replica_reduction::sum;
-  /// Which of the replicas' metrics are reported.
+  /// The replicas whose metrics are reported.
   stagecraft::replicated_metric_reduction_method replicated_metric_reduction_method =
       stagecraft::replicated_metric_reduction_method::none;
   std::uint64_t seed = 1;  ///< seed of the initial weights, of the random numbers and of the shuffling
