@@ -520,8 +520,8 @@ consteval bool fail() {
 #pragma GCC diagnostic pop
 #endif
 
-/// What a check says of a model. This class is known by the text alone: GCC prints the arguments of all templates on
-/// the way to an error, and a model's are long.
+/// The result of a check of a model. This class is known by the text alone: GCC prints the arguments of all templates
+/// on the way to an error, and a model's are long.
 template <piece... Text>
 struct verdict {
 #if (defined(__cpp_static_assert) && __cpp_static_assert >= 202306L) || \
@@ -611,9 +611,9 @@ struct refused : Result {
   static_assert(Verdict{});
 };
 
-/// What a member function returns: `Result`, or a class that reports a diagnostic with a text. That class is completed
-/// where the function is called, so that the error is at the user's line, and no argument of the function's class is
-/// printed:
+/// The type that a member function returns: `Result`, or a class that reports a diagnostic with a text. That class is
+/// completed where the function is called, so that the error is at the user's line, and no argument of the function's
+/// class is printed:
 ///
 ///     template <fixed_name Name>
 ///     result_or_verdict<problem_of<M, Name>> reset();
@@ -843,6 +843,284 @@ namespace {
 #undef STAGECRAFT_CHECKS_PROCESSOR
 #undef STAGECRAFT_INSTRUCTION_SETS
 
+// ---- stagecraft/kernels/simd/portable_registers.hpp
+// Registers of four floats or integers in what GCC and Clang call vectors, which they turn into the instructions of any
+// processor: the form of xsimd's batches for processors that xsimd has none for. A private part of simd.hpp.
+
+// GCC notes that i386's conventions without SSE do not pass vectors in registers, which hardly matters here: the
+// functions are inlined.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpsabi"
+#endif
+
+namespace xsimd {
+
+template <class T, class A>
+class batch;
+template <class T, class A>
+class batch_bool;
+
+}  // namespace xsimd
+
+namespace stagecraft::kernels {
+
+/// The instruction set of these registers: whatever the compiler's flags allow.
+struct portable_architecture {
+  static constexpr char const* name() noexcept { return "portable"; }
+  static constexpr bool supported() noexcept { return true; }
+  static constexpr bool available() noexcept { return true; }
+  static constexpr std::size_t alignment() noexcept { return 16; }
+  static constexpr bool requires_alignment() noexcept { return true; }
+};
+
+namespace detail {
+
+template <class T>
+concept PortableElement = std::same_as<T, float> || std::same_as<T, std::int32_t> || std::same_as<T, std::uint32_t>;
+
+template <PortableElement T>
+struct portable_register {
+  typedef T type __attribute__((vector_size(16)));
+};
+using portable_mask = portable_register<std::int32_t>::type;
+
+/// The bits of a vector as one of another type, of the same length.
+template <class To, class From>
+[[nodiscard, gnu::always_inline]] inline To vector_bits(From const& x) {
+  To result;
+  std::memcpy(&result, &x, sizeof result);
+  return result;
+}
+
+}  // namespace detail
+}  // namespace stagecraft::kernels
+
+/// A register of portable vectors, with the words of xsimd's batches that kernels use.
+template <stagecraft::kernels::detail::PortableElement T>
+class xsimd::batch<T, stagecraft::kernels::portable_architecture> {
+ public:
+  static constexpr std::size_t size = 4;
+  using value_type = T;
+  using arch_type = stagecraft::kernels::portable_architecture;
+  using register_type = typename stagecraft::kernels::detail::portable_register<T>::type;
+  using batch_bool_type = batch_bool<T, arch_type>;
+
+  batch() = default;
+  batch(T value) noexcept : data{value, value, value, value} {}
+  batch(register_type const& values) noexcept : data(values) {}
+
+  [[nodiscard]] static batch broadcast(T value) noexcept { return value; }
+  [[nodiscard]] static batch load_unaligned(T const* from) noexcept {
+    batch result;
+    std::memcpy(&result.data, from, sizeof result.data);
+    return result;
+  }
+  [[nodiscard]] static batch load_aligned(T const* from) noexcept { return load_unaligned(from); }
+  void store_unaligned(T* to) const noexcept { std::memcpy(to, &data, sizeof data); }
+  void store_aligned(T* to) const noexcept { store_unaligned(to); }
+  [[nodiscard]] T get(std::size_t lane) const noexcept { return data[lane]; }
+  operator register_type() const noexcept { return data; }
+
+  friend batch operator+(batch const& a, batch const& b) noexcept { return rounded(a.data + b.data); }
+  friend batch operator-(batch const& a, batch const& b) noexcept { return rounded(a.data - b.data); }
+  friend batch operator*(batch const& a, batch const& b) noexcept { return rounded(a.data * b.data); }
+  friend batch operator/(batch const& a, batch const& b) noexcept { return rounded(a.data / b.data); }
+  friend batch operator&(batch const& a, batch const& b) noexcept { return of_bits(a.bits() & b.bits()); }
+  friend batch operator|(batch const& a, batch const& b) noexcept { return of_bits(a.bits() | b.bits()); }
+  friend batch operator^(batch const& a, batch const& b) noexcept { return of_bits(a.bits() ^ b.bits()); }
+  friend batch operator<<(batch const& a, std::int32_t places) noexcept { return register_type(a.data << places); }
+  friend batch operator>>(batch const& a, std::int32_t places) noexcept { return register_type(a.data >> places); }
+  batch operator~() const noexcept { return of_bits(~bits()); }
+  batch operator-() const noexcept { return register_type(-data); }
+  batch& operator+=(batch const& other) noexcept { return *this = *this + other; }
+  batch& operator-=(batch const& other) noexcept { return *this = *this - other; }
+  batch& operator*=(batch const& other) noexcept { return *this = *this * other; }
+  batch& operator/=(batch const& other) noexcept { return *this = *this / other; }
+  batch& operator&=(batch const& other) noexcept { return *this = *this & other; }
+  batch& operator|=(batch const& other) noexcept { return *this = *this | other; }
+  batch& operator^=(batch const& other) noexcept { return *this = *this ^ other; }
+
+  friend batch_bool_type operator==(batch const& a, batch const& b) noexcept { return mask(a.data == b.data); }
+  friend batch_bool_type operator!=(batch const& a, batch const& b) noexcept { return mask(a.data != b.data); }
+  friend batch_bool_type operator<(batch const& a, batch const& b) noexcept { return mask(a.data < b.data); }
+  friend batch_bool_type operator<=(batch const& a, batch const& b) noexcept { return mask(a.data <= b.data); }
+  friend batch_bool_type operator>(batch const& a, batch const& b) noexcept { return mask(a.data > b.data); }
+  friend batch_bool_type operator>=(batch const& a, batch const& b) noexcept { return mask(a.data >= b.data); }
+
+  /// The bits of the lanes, and lanes that have these bits.
+  [[nodiscard]] stagecraft::kernels::detail::portable_mask bits() const noexcept {
+    return stagecraft::kernels::detail::vector_bits<stagecraft::kernels::detail::portable_mask>(data);
+  }
+  [[nodiscard]] static batch of_bits(stagecraft::kernels::detail::portable_mask const& bits) noexcept {
+    return stagecraft::kernels::detail::vector_bits<register_type>(bits);
+  }
+
+  register_type data;
+
+ private:
+  using mask = stagecraft::kernels::detail::portable_mask;
+
+  // The registers of x87 have more digits than a float, which go where the result is stored. Kernels round to integers
+  // by adding large numbers, and read bits of the sum.
+  [[gnu::always_inline]] static batch rounded(register_type values) noexcept {
+#if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ == 2
+    asm("" : "+m"(values));
+#endif
+    return values;
+  }
+};
+
+/// The result of comparing portable registers: all bits of a lane are set, or none.
+template <stagecraft::kernels::detail::PortableElement T>
+class xsimd::batch_bool<T, stagecraft::kernels::portable_architecture> {
+ public:
+  static constexpr std::size_t size = 4;
+  using register_type = stagecraft::kernels::detail::portable_mask;
+
+  batch_bool() = default;
+  batch_bool(bool value) noexcept : data{-value, -value, -value, -value} {}
+  batch_bool(register_type const& lanes) noexcept : data(lanes) {}
+
+  [[nodiscard]] bool get(std::size_t lane) const noexcept { return data[lane] != 0; }
+  friend batch_bool operator&(batch_bool const& a, batch_bool const& b) noexcept {
+    return register_type(a.data & b.data);
+  }
+  friend batch_bool operator|(batch_bool const& a, batch_bool const& b) noexcept {
+    return register_type(a.data | b.data);
+  }
+  friend batch_bool operator^(batch_bool const& a, batch_bool const& b) noexcept {
+    return register_type(a.data ^ b.data);
+  }
+  friend batch_bool operator&&(batch_bool const& a, batch_bool const& b) noexcept { return a & b; }
+  friend batch_bool operator||(batch_bool const& a, batch_bool const& b) noexcept { return a | b; }
+  batch_bool operator~() const noexcept { return register_type(~data); }
+  batch_bool operator!() const noexcept { return ~*this; }
+
+  register_type data;
+};
+
+// The functions of xsimd that kernels call, for these registers. They are found because they take them exactly.
+namespace xsimd {
+
+template <class T>
+using portable_batch = batch<T, stagecraft::kernels::portable_architecture>;
+template <class T>
+using portable_batch_bool = batch_bool<T, stagecraft::kernels::portable_architecture>;
+
+/// Applies a function to each lane.
+template <class Function>
+[[nodiscard, gnu::always_inline]] inline portable_batch<float> portable_lanes(portable_batch<float> const& x,
+                                                                              Function const& function) {
+  return stagecraft::kernels::detail::portable_register<float>::type{function(x.data[0]), function(x.data[1]),
+                                                                     function(x.data[2]), function(x.data[3])};
+}
+
+template <class T>
+[[nodiscard]] inline portable_batch<T> select(portable_batch_bool<T> const& mask, portable_batch<T> const& then,
+                                              portable_batch<T> const& otherwise) noexcept {
+  return portable_batch<T>::of_bits((mask.data & then.bits()) | (~mask.data & otherwise.bits()));
+}
+// Where a lane is NaN, the result is that of xsimd's own batches: `b`, and `a` from release 14 on.
+#if XSIMD_VERSION_MAJOR >= 14
+template <class T>
+[[nodiscard]] inline portable_batch<T> max(portable_batch<T> const& a, portable_batch<T> const& b) noexcept {
+  return select(a < b, b, a);
+}
+template <class T>
+[[nodiscard]] inline portable_batch<T> min(portable_batch<T> const& a, portable_batch<T> const& b) noexcept {
+  return select(b < a, b, a);
+}
+#else
+template <class T>
+[[nodiscard]] inline portable_batch<T> max(portable_batch<T> const& a, portable_batch<T> const& b) noexcept {
+  return select(a > b, a, b);
+}
+template <class T>
+[[nodiscard]] inline portable_batch<T> min(portable_batch<T> const& a, portable_batch<T> const& b) noexcept {
+  return select(a < b, a, b);
+}
+#endif
+[[nodiscard]] inline portable_batch<float> abs(portable_batch<float> const& x) noexcept {
+  return portable_batch<float>::of_bits(x.bits() & 0x7FFF'FFFF);
+}
+[[nodiscard]] inline portable_batch_bool<float> isnan(portable_batch<float> const& x) noexcept { return x != x; }
+template <class T>
+[[nodiscard]] inline bool any(portable_batch_bool<T> const& mask) noexcept {
+  return (mask.data[0] | mask.data[1] | mask.data[2] | mask.data[3]) != 0;
+}
+template <class T>
+[[nodiscard]] inline bool all(portable_batch_bool<T> const& mask) noexcept {
+  return (mask.data[0] & mask.data[1] & mask.data[2] & mask.data[3]) != 0;
+}
+/// a * b + c: rounded once where the processor's flags let the compiler fuse them.
+[[nodiscard]] inline portable_batch<float> fma(portable_batch<float> const& a, portable_batch<float> const& b,
+                                               portable_batch<float> const& c) noexcept {
+  return a * b + c;
+}
+[[nodiscard]] inline portable_batch<float> fnma(portable_batch<float> const& a, portable_batch<float> const& b,
+                                                portable_batch<float> const& c) noexcept {
+  return c - a * b;
+}
+[[nodiscard]] inline float reduce_add(portable_batch<float> const& x) noexcept {
+  return (x.data[0] + x.data[2]) + (x.data[1] + x.data[3]);
+}
+[[nodiscard]] inline float hadd(portable_batch<float> const& x) noexcept { return reduce_add(x); }
+[[nodiscard]] inline portable_batch<std::int32_t> to_int(portable_batch<float> const& x) noexcept {
+  return __builtin_convertvector(x.data, portable_batch<std::int32_t>::register_type);
+}
+[[nodiscard]] inline portable_batch<float> to_float(portable_batch<std::int32_t> const& x) noexcept {
+  return __builtin_convertvector(x.data, portable_batch<float>::register_type);
+}
+/// a[0], b[0], a[1], b[1]
+template <class T>
+[[nodiscard]] inline portable_batch<T> zip_lo(portable_batch<T> const& a, portable_batch<T> const& b) noexcept {
+  return __builtin_shufflevector(a.data, b.data, 0, 4, 1, 5);
+}
+/// a[2], b[2], a[3], b[3]
+template <class T>
+[[nodiscard]] inline portable_batch<T> zip_hi(portable_batch<T> const& a, portable_batch<T> const& b) noexcept {
+  return __builtin_shufflevector(a.data, b.data, 2, 6, 3, 7);
+}
+template <class To, class From>
+  requires std::is_arithmetic_v<To>
+[[nodiscard]] inline portable_batch<To> bitwise_cast(portable_batch<From> const& x) noexcept {
+  return portable_batch<To>::of_bits(x.bits());
+}
+template <class To, class From>
+  requires std::same_as<To, portable_batch<typename To::value_type>>
+[[nodiscard]] inline To bitwise_cast(portable_batch<From> const& x) noexcept {
+  return To::of_bits(x.bits());
+}
+
+[[nodiscard]] inline portable_batch<float> sqrt(portable_batch<float> const& x) noexcept {
+  return portable_lanes(x, [](float lane) { return std::sqrt(lane); });
+}
+[[nodiscard]] inline portable_batch<float> nearbyint(portable_batch<float> const& x) noexcept {
+  return portable_lanes(x, [](float lane) { return std::nearbyint(lane); });
+}
+[[nodiscard]] inline portable_batch<float> floor(portable_batch<float> const& x) noexcept {
+  return portable_lanes(x, [](float lane) { return std::floor(lane); });
+}
+[[nodiscard]] inline portable_batch<float> exp(portable_batch<float> const& x) noexcept {
+  return portable_lanes(x, [](float lane) { return std::exp(lane); });
+}
+[[nodiscard]] inline portable_batch<float> sin(portable_batch<float> const& x) noexcept {
+  return portable_lanes(x, [](float lane) { return std::sin(lane); });
+}
+[[nodiscard]] inline portable_batch<float> cos(portable_batch<float> const& x) noexcept {
+  return portable_lanes(x, [](float lane) { return std::cos(lane); });
+}
+[[nodiscard]] inline portable_batch<float> atan(portable_batch<float> const& x) noexcept {
+  return portable_lanes(x, [](float lane) { return std::atan(lane); });
+}
+
+}  // namespace xsimd
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
 // ---- stagecraft/kernels/simd/simd.hpp
 // The only include of xsimd: vectors of floats, and what xsimd's releases 8.1 to 14 lack or spell differently. Kernels
 // take the instruction set as their last template parameter, `class Arch`, so that two translation units with different
@@ -860,8 +1138,16 @@ namespace {
 
 namespace stagecraft::kernels {
 
-/// The best instruction set that the compiler's flags allow.
-using default_architecture = xsimd::default_arch;
+/// The best instruction set that the compiler's flags allow: the compiler's own vectors where xsimd has none, or where
+/// the program is compiled with -D STAGECRAFT_PORTABLE_REGISTERS.
+#if defined(STAGECRAFT_PORTABLE_REGISTERS)
+using default_architecture = portable_architecture;
+#else
+using default_architecture =
+    std::conditional_t<xsimd::types::has_simd_register<float, xsimd::default_arch>::value &&
+                           xsimd::types::has_simd_register<std::int32_t, xsimd::default_arch>::value,
+                       xsimd::default_arch, portable_architecture>;
+#endif
 
 /// A register full of floats.
 template <class Arch = default_architecture>
@@ -903,6 +1189,8 @@ template <class Arch>
   asm("" : "+v"(x.data));
 #elif defined(__GNUC__) && defined(__aarch64__)
   asm("" : "+w"(x.data));
+#elif defined(__GNUC__)
+  asm("" : "+m"(x.data));
 #endif
   return x;
 }
@@ -1436,7 +1724,7 @@ inline constexpr ipu_target ipu21{.name = "ipu21", .tile_clock_frequency = 1'490
 
 namespace stagecraft::machines {
 
-/// Whether a number is what was published, up to 1 percent: published figures are rounded, and so are clocks.
+/// True if a number is what was published, up to 1 percent: published figures are rounded, and so are clocks.
 constexpr bool is_about(std::int64_t number, std::int64_t published) {
   auto const difference = number < published ? published - number : number - published;
   return difference <= published / 100;
@@ -1493,7 +1781,7 @@ struct ipu_model_options {
   ipu_version version = ipu_targets::ipu2;
   /// 0: all tiles of the version. Fewer make a smaller machine (E3003).
   int tiles_per_ipu = 0;
-  /// Whether vertices run tile by tile, each tile with a memory of its own, and every access of one is checked: slow,
+  /// True if vertices run tile by tile, each tile with a memory of its own, and every access of one is checked: slow,
   /// for small machines and models. Otherwise the work of all tiles is done by kernels for the host.
   bool checked = false;
 
@@ -1525,7 +1813,7 @@ struct floating_point_behaviour_options {
   bool div0 = false;   ///< a division by zero
   bool oflo = false;   ///< a result that is too large for its type
   bool nanoo = false;  ///< float16 results that are too large become NaN; otherwise the largest number
-  /// Whether results in float16 are rounded at random (stochastic rounding).
+  /// True if results in float16 are rounded at random (stochastic rounding).
   stochastic_rounding_behaviour esr = stochastic_rounding_behaviour::off;
 
   friend constexpr bool operator==(floating_point_behaviour_options const&,
@@ -1560,7 +1848,7 @@ struct optimization_options {
 /// Not here: select_ipus, selection_order, device_connection and the like, which choose hardware; compile_ipu_code, the
 /// options of libraries that are not emulated, and the scheduler's.
 struct ipu_config {
-  /// How many IPUs there are: 1, or an even number, since IPUs come in pairs (E3001, E3002). One program uses all of
+  /// The number of IPUs: 1, or an even number, since IPUs come in pairs (E3001, E3002). One program uses all of
   /// them. A list of numbers, for several programs, is not taken.
   int auto_select_ipus = 1;
   /// Backward passes may repeat forward steps instead of finding what they kept: a training description that leaves
@@ -3469,7 +3757,7 @@ struct extents;
 class tracer;
 }  // namespace operations
 
-/// How a weight gets its first values. Programs write it through the factories of this folder:
+/// The rule by which a weight gets its first values. Programs write it through the factories of this folder:
 /// `initializers::he_normal{.seed = 1}`. `{}` names none: a weight then begins as `parameter::initializer` says.
 struct initializer {
   using own_call = operations::tensor(operations::tracer&, operations::extents const&);
@@ -3531,7 +3819,7 @@ struct initializer {
     if (kind == initializer_kind::variance_scaling) return a;
     return kind == initializer_kind::he_normal || kind == initializer_kind::he_uniform ? 2.0F : 1.0F;
   }
-  /// Which fan that is.
+  /// The fan that the variance is divided by.
   [[nodiscard]] constexpr fan_mode fan() const {
     bool const is_glorot = kind == initializer_kind::glorot_normal || kind == initializer_kind::glorot_uniform;
     return is_glorot ? fan_mode::fan_avg : mode;
@@ -6020,6 +6308,7 @@ struct make_graph {
 #ifdef __clang__
 /// Makes what stands in for a model whose trace is no constant. Clang says that once, of `draft_of`; then it would say
 /// it again of each constant that is made from it.
+template <class M>
 struct make_unreadable {
   constexpr auto operator()() const {
     diagnostic problem;
@@ -6034,7 +6323,7 @@ inline constexpr auto frozen_graph = [] {
   if constexpr (requires { typename std::bool_constant<fit_in(draft_of<make_graph<M>>.sizes, {})>; })
     return freeze<make_graph<M>, draft_of<make_graph<M>>.sizes>();
   else
-    return freeze<make_unreadable, draft_of<make_unreadable>.sizes>();
+    return freeze<make_unreadable<M>, draft_of<make_unreadable<M>>.sizes>();
 }();
 #else
 /// The records of a model, or of what stands in for it, and its problem.
@@ -6051,7 +6340,7 @@ template <class M>
   requires requires { typename M::unstaged; }
 struct traced_model<M> : traced_model<typename M::unstaged> {};
 
-/// Whether a model has had its compile error. What is asked of it then has stand-ins for answers.
+/// True if a model has had its compile error. What is asked of it then has stand-ins for answers.
 template <class M>
 inline constexpr bool is_invalid = frozen_graph<typename traced_model<M>::type>.problem.failed();
 
@@ -6664,7 +6953,7 @@ struct scatter_add {};
 
 namespace stagecraft::operations {
 
-/// Which operands of a product are transposed, as in tf.linalg.matmul.
+/// The operands of a product that are transposed, as in tf.linalg.matmul.
 struct matmul_options {
   bool transpose_a = false;  ///< true: the last two axes of a are exchanged first
   bool transpose_b = false;  ///< true: the last two axes of b are exchanged first
@@ -6706,7 +6995,7 @@ struct product {
 
 namespace stagecraft::operations {
 
-/// How `reduce` turns many numbers into one.
+/// The rule by which `reduce` turns many numbers into one.
 enum class reduction : unsigned char { sum, max };
 
 /// Reduces some axes, which stay with length 1.
@@ -6951,7 +7240,7 @@ struct convolution_filter_gradient {
   int groups = 1;
 };
 
-/// How a window is reduced to one number. Padding does not count in either kind, as in Keras.
+/// The rule that reduces a window to one number. Padding does not count in either kind, as in Keras.
 enum class pooling_kind : unsigned char { max, average };
 
 /// A pooling of (batch, places..., channels); each channel is pooled by itself.
@@ -7646,7 +7935,7 @@ enum class pad_mode : unsigned char {
   wrap,       ///< the elements from the other end on
 };
 
-/// How the places of a resized axis map to places of the old one.
+/// The map from places of a resized axis to places of the old one.
 enum class resize_places : unsigned char {
   half_pixel,     ///< place i is (i + 0.5) old / new - 0.5, as in Keras
   align_corners,  ///< place i is i (old - 1) / (new - 1)
@@ -7765,7 +8054,8 @@ class composed_words {
 
 namespace stagecraft::operations::detail {
 
-/// What is wrong with a tensor. There is one type for all texts, which saves compilers a template for each of them.
+/// The reason that a tensor is refused. There is one type for all texts, which saves compilers a template for each of
+/// them.
 struct refusal {
   tensor x;
   std::string_view what;  ///< # stands for the next number, @ for the next shape
@@ -8238,7 +8528,7 @@ constexpr tracer& composed_words::ops() { return static_cast<tracer&>(*this); }
 
 namespace stagecraft::operations {
 
-/// What a composite's gradient rule works on: the operands, the result and the result's gradient; it collects the
+/// The data of a composite's gradient rule: the operands, the result and the result's gradient; it collects the
 /// gradients of the operands.
 class composite_gradient {
  public:
@@ -8503,7 +8793,7 @@ struct loop_parts {
 /// each sample by itself. The loop stacks the operands.
 class loop_sums {
  public:
-  /// How the operands are stacked: (samples, trips, ...), the first trip last.
+  /// The order in which the operands are stacked: (samples, trips, ...), the first trip last.
   static constexpr operations::stack where{1, true};
 
   constexpr loop_sums(tracer& ops, tensor loop) : ops_(&ops), loop_(loop) {}
@@ -9661,7 +9951,7 @@ template <class L>
 concept CallOnMany = !requires(L const& layer, operations::tracer& ops, operations::tensor x) { layer.call(ops, x); } &&
                      CallOn<L, tensor_list>;
 
-/// Whether a layer is written as a `call` on one, two or three tensors, or on a `tensor_list`.
+/// True if a layer is written as a `call` on one, two or three tensors, or on a `tensor_list`.
 template <class L>
 concept HasCall = CallOn<L, operations::tensor> || CallOn<L, operations::tensor, operations::tensor> ||
                   CallOn<L, operations::tensor, operations::tensor, operations::tensor> || CallOnMany<L>;
@@ -10024,7 +10314,7 @@ struct loop_names {
 template <class L>
 struct with_loop_names : L, loop_names {};
 
-/// Which loops a layer without a `call` brings, by their names alone: those of a layer are templates.
+/// The loops that a layer without a `call` brings, found by their names alone: those of a layer are templates.
 template <class L>
 constexpr own_loops find_own_loops() {
   if constexpr (kernel_of<L> != layer_kernel::none || requires { L::is_view; } || std::is_final_v<L>)
@@ -10178,7 +10468,7 @@ struct layer_call {
 
   /// A call of a layer that looks at masks has no more inputs than these, its masks' sources among them.
   static constexpr std::size_t most_inputs = 28;
-  /// How many of its inputs' masks a layer looks at.
+  /// The number of its inputs' masks that a layer looks at.
   static constexpr std::size_t count_masked(std::size_t given) {
     std::size_t most = 1;
     if constexpr (requires { L::masked_inputs; }) most = L::masked_inputs;
@@ -10524,7 +10814,7 @@ constexpr std::array<L, sizeof...(Index)> collect_layers(std::index_sequence<Ind
 template <class M, class L>
 inline constexpr auto layers_of_type = collect_layers<M, L>(std::make_index_sequence<count_layers<M, L>()>{});
 
-/// Which layer makes a call: its type, and which one of that type. Of a model that has had its compile error too, as
+/// The layer that makes a call: its type, and which one of that type. Of a model that has had its compile error too, as
 /// far as its calls are known.
 struct layer_place {
   type_tag const* type = no_type;
@@ -10653,7 +10943,7 @@ constexpr detail::answer<M, int, detail::any_number> find_call(std::string_view 
   return {detail::is_invalid<M> ? 0 : -1};
 }
 
-/// Whether a model keeps states from batch to batch: Keras's `model.stateful`.
+/// True if a model keeps states from batch to batch: Keras's `model.stateful`.
 template <Model M>
 inline constexpr bool is_stateful = graph_of<M>.is_stateful();
 
@@ -11911,13 +12201,13 @@ inline constexpr dtype_policy bfloat16{.compute_dtype = dtype::bfloat16, .variab
 
 namespace stagecraft {
 
-/// How the gradients of all replicas become one, once per weight update and after their accumulation: their sum, as in
-/// Keras on IPU, with which the effective learning rate grows with the number of replicas; or their mean, as with
+/// The reduction of the gradients of all replicas, once per weight update and after their accumulation: their sum, as
+/// in Keras on IPU, with which the effective learning rate grows with the number of replicas; or their mean, as with
 /// Graphcore's CrossReplicaOptimizer. Replicas are added in their order, so that results have the same bits in each
 /// run.
 enum class cross_replica_reduction : unsigned char { sum, mean };
 
-/// Which of the replicas' losses and metrics are reported: the last replica's, those of all, their sum or their mean.
+/// The replicas whose losses and metrics are reported: the last replica's, those of all, their sum or their mean.
 /// Definition: keras.ipu.ReplicatedMetricReductionMethod.
 enum class replicated_metric_reduction_method : unsigned char { none, list, sum, mean };
 
@@ -12346,7 +12636,7 @@ struct pipelining_options {
   /// A pipelined model that is trained needs it set (E2022), except, as in Graphcore's guide, in the sequential
   /// schedule (Keras on IPU itself wants it in all).
   int gradient_accumulation_steps_per_replica = 0;
-  /// Whether the gradients of the micro-batches are added or averaged.
+  /// The reduction of the micro-batches' gradients: a sum or a mean.
   stagecraft::gradient_accumulation_reduction_method reduction_method =
       stagecraft::gradient_accumulation_reduction_method::sum;
   /// The devices work on the micro-batches in this order; results do not depend on it.
@@ -12367,12 +12657,12 @@ struct pipelining_options {
   dtype accumulate_outfeed_dtype = dtype::float32;
   /// Only the loss is sent to the host while training: no metrics are computed.
   bool outfeed_loss = false;
-  /// Which metrics are left out while training: an entry for each (E2035). Not with outfeed_loss (E2034).
+  /// The metrics that are left out while training: an entry for each (E2035). Not with outfeed_loss (E2034).
   stagecraft::outfeed_mask outfeed_mask = {};
 
   /// The tensors that a stage keeps from its forward to its backward pass.
   offload offload_activations = offload::automatic;
-  /// Where the sums of gradients lie between the micro-batches.
+  /// The memory in which the sums of gradients lie between the micro-batches.
   offload offload_gradient_accumulation_buffers = offload::automatic;
   /// The place of the optimizer's state, which only the weight update needs. Automatic: as
   /// replicated_optimizer_state_sharding says.
@@ -12465,10 +12755,10 @@ struct outfeed_queue_options {
 
 namespace stagecraft {
 
-/// Whether a program trains or only predicts.
+/// The mode of a job: a program trains, or only predicts.
 enum class execution_mode : unsigned char { training, inference };
 
-/// How exactly a predictor computes tanh, sigmoid and exp, and the activations made of them.
+/// The accuracy with which a predictor computes tanh, sigmoid and exp, and the activations made of them.
 enum class activation_functions : unsigned char {
   accurate,  ///< within some 2.6 units in the last place (ulp), the functions of trainers
   fast       ///< tanh within 42 ulp, exp within 110 ulp, sigmoid within 1.3e-6, in less time
@@ -12484,7 +12774,8 @@ struct inference_pipelining_options {
   /// The devices work on the micro-batches in this order; results do not depend on it. `steps_per_execution` is a
   /// multiple of the micro-batches that it works on at once (E2025).
   stagecraft::schedule schedule = stagecraft::schedule::grouped;
-  /// Whether weights stand in remote memory until a stage uses them. Automatic: as replicated_weight_sharding says.
+  /// The place of weights until a stage uses them, remote memory or the device. Automatic: as
+  /// replicated_weight_sharding says.
   offload offload_weights = offload::automatic;
   /// Each replica holds a part of the weights in remote memory: not with offload_weights on_device (E2039).
   bool replicated_weight_sharding = false;
@@ -12501,7 +12792,7 @@ struct inference_pipelining_options {
   }
 };
 
-/// How a predictor runs a model: its plan has neither losses nor gradients nor an optimizer.
+/// The options of a predictor, whose plan has neither losses nor gradients nor an optimizer.
 ///
 ///     inline constexpr auto single = sc::inference{.batch_size = 1};
 ///     sc::predictor<mlp, single> model;
@@ -12539,9 +12830,9 @@ struct inference {
   /// Micro-batches come from the host, and results go there, in slots of their own, while others are worked on: as in
   /// `training`.
   bool overlaps_io = false;
-  /// How exactly the host computes tanh, sigmoid, swish and exp in dense layers, convolutions and activation layers,
-  /// and in layers whose operations are inlined (docs/realtime.md). NaN stays NaN with `fast`, too, and infinities have
-  /// the exact limits. Other layers, and IPUs, compute accurately.
+  /// The accuracy with which the host computes tanh, sigmoid, swish and exp in dense layers, convolutions and
+  /// activation layers, and in layers whose operations are inlined (docs/realtime.md). NaN stays NaN with `fast`, too,
+  /// and infinities have the exact limits. Other layers, and IPUs, compute accurately.
   activation_functions activations = accurate;
 };
 
@@ -13025,7 +13316,7 @@ using elementwise_call_of =
 
 namespace stagecraft::operations {
 
-/// How a segment of a step is carried out.
+/// The way that a segment of a step is carried out.
 enum class segment_kind : unsigned char {
   whole,      ///< one operation after the other, on whole tensors
   product,    ///< one large product, whose columns may be divided
@@ -14272,9 +14563,9 @@ struct added_loss {
 
 namespace stagecraft::losses {
 
-/// How one number is made of the losses of rows, each times its sample weight. It is as wide as the members before it
-/// in losses: Clang 19 reads a member of a template argument in a wrong place if the argument has holes inside and at
-/// its end.
+/// The rule that makes one number of the losses of rows, each times its sample weight. It is as wide as the members
+/// before it in losses: Clang 19 reads a member of a template argument in a wrong place if the argument has holes
+/// inside and at its end.
 enum class reduction : int {
   sum_over_batch_size,  ///< their sum divided by their number: Keras's default, AUTO
   sum,                  ///< their sum
@@ -14293,7 +14584,7 @@ constexpr reduction reduction_of([[maybe_unused]] Loss const& loss) {
   else
     return reduction::sum_over_batch_size;
 }
-/// Whether the gradient is that of the sum over the rows.
+/// True if the gradient is that of the sum over the rows.
 template <class Loss>
 constexpr bool is_summed(Loss const& loss) {
   return reduction_of(loss) != reduction::sum_over_batch_size;
@@ -14326,7 +14617,7 @@ constexpr int axis_of_sample(int axis, shape const& sample) {
   int const found = axis < 0 ? axis + sample.rank() : axis - 1;
   return axis != 0 && found >= 0 && found < sample.rank() ? found : -1;
 }
-/// Whether a sample is one row of a loss, since it runs along an axis that is not the last one.
+/// True if a sample is one row of a loss, since it runs along an axis that is not the last one.
 constexpr bool has_sample_as_row(int axis, shape const& sample) {
   int const found = axis_of_sample(axis, sample);
   return found >= 0 && found < sample.rank() - 1 && sample.size() <= most_values_along_axis;
@@ -14373,7 +14664,7 @@ struct along_axis {
 template <class Loss>
 concept HasLossOfSample = requires(Loss const& loss, shape const& sample) { loss.of_sample(sample); };
 
-/// Whether each row of a loss is a sample.
+/// True if each row of a loss is a sample.
 template <class Loss>
 constexpr bool takes_samples(Loss const& loss, shape const& sample) {
   return HasLossOfSample<Loss> || has_sample_as_row(axis_of(loss), sample);
@@ -14408,7 +14699,7 @@ struct ctc_of_sample;
 /// classes, E4132 a label after a 0, E4133 more labels than steps.
 struct ctc {
   int max_label_length = 0;          ///< most labels of a sample: the width of targets; 0: the number of steps
-  losses::reduction reduction = {};  ///< how the losses of samples become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of samples: their sum, divided by the batch size
 
   using listed_options = ctc;
   static constexpr std::string_view name = "ctc";
@@ -14468,7 +14759,7 @@ namespace stagecraft::losses {
 /// mean over the last axis of max(1 - target prediction, 0); both (rows, columns). Targets are -1 and 1; 0 counts as -1
 /// (in Keras only if all targets of a batch are 0 or 1).
 struct hinge {
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = hinge;
   static constexpr std::string_view name = "hinge";
@@ -14483,7 +14774,7 @@ struct hinge {
 /// mean over the last axis of max(1 - target prediction, 0)^2; both (rows, columns). Targets are -1 and 1; 0 counts as
 /// -1 (in Keras only if all targets of a batch are 0 or 1).
 struct squared_hinge {
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = squared_hinge;
   static constexpr std::string_view name = "squared_hinge";
@@ -14497,7 +14788,7 @@ struct squared_hinge {
 /// The margin between the class and the best of the others. Keras: tf.keras.losses.CategoricalHinge.
 /// max(0, 1 + max((1 - target) prediction) - sum(target prediction)) over the last axis; both (rows, columns).
 struct categorical_hinge {
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = categorical_hinge;
   static constexpr std::string_view name = "categorical_hinge";
@@ -14536,7 +14827,7 @@ struct binary_crossentropy {
   bool from_logits = false;          ///< true: the model's output is unnormalised, the loss applies sigmoid itself
   float label_smoothing = 0;         ///< s: targets become y (1 - s) + s / 2
   int axis = -1;                     ///< the axis of the mean; 1 is the first one of a sample. E1103
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = binary_crossentropy;
   static constexpr std::string_view name = "binary_crossentropy";
@@ -14566,7 +14857,7 @@ struct categorical_crossentropy {
   bool from_logits = false;          ///< true: the model's output is unnormalised, the loss applies softmax itself
   float label_smoothing = 0;         ///< s: targets become y (1 - s) + s / classes
   int axis = -1;                     ///< the axis of the classes; 1 is the first one of a sample. E1103
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = categorical_crossentropy;
   static constexpr std::string_view name = "categorical_crossentropy";
@@ -14603,7 +14894,7 @@ struct categorical_crossentropy {
 struct sparse_categorical_crossentropy {
   bool from_logits = false;          ///< true: the model's output is unnormalised, the loss applies softmax itself
   int axis = -1;                     ///< the axis of the classes; 1 is the first one of a sample. E1103
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = sparse_categorical_crossentropy;
   static constexpr std::string_view name = "sparse_categorical_crossentropy";
@@ -14622,10 +14913,10 @@ struct sparse_categorical_crossentropy {
   }
 };
 
-/// How far a distribution is from another one. Keras: tf.keras.losses.KLDivergence.
+/// The distance of a distribution from another one. Keras: tf.keras.losses.KLDivergence.
 /// sum over the last axis of target log(target / prediction); both (rows, columns), limited to [1e-7, 1].
 struct kl_divergence {
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = kl_divergence;
   static constexpr std::string_view name = "kl_divergence";
@@ -14644,7 +14935,7 @@ using kld = kl_divergence;  ///< Keras's short name
 /// tf.keras.losses.Poisson. mean over the last axis of prediction - target log(prediction + 1e-7); both (rows,
 /// columns).
 struct poisson {
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = poisson;
   static constexpr std::string_view name = "poisson";
@@ -14666,7 +14957,7 @@ namespace stagecraft::losses {
 /// Mean of squared differences. Keras: tf.keras.losses.MeanSquaredError.
 /// mean over the last axis of (prediction - target)^2; both (rows, columns).
 struct mean_squared_error {
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = mean_squared_error;
   static constexpr std::string_view name = "mean_squared_error";
@@ -14680,7 +14971,7 @@ using mse = mean_squared_error;  ///< Keras's short name
 /// Mean of absolute differences. Keras: tf.keras.losses.MeanAbsoluteError.
 /// mean over the last axis of |prediction - target|; both (rows, columns). The gradient at 0 is 0.
 struct mean_absolute_error {
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = mean_absolute_error;
   static constexpr std::string_view name = "mean_absolute_error";
@@ -14694,7 +14985,7 @@ using mae = mean_absolute_error;  ///< Keras's short name
 /// Mean of absolute differences in percent of the targets. Keras: tf.keras.losses.MeanAbsolutePercentageError.
 /// mean over the last axis of 100 |prediction - target| / max(|target|, 1e-7); both (rows, columns).
 struct mean_absolute_percentage_error {
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = mean_absolute_percentage_error;
   static constexpr std::string_view name = "mean_absolute_percentage_error";
@@ -14711,7 +15002,7 @@ using mape = mean_absolute_percentage_error;  ///< Keras's short name
 /// mean over the last axis of (log(1 + prediction) - log(1 + target))^2; both (rows, columns). Numbers below 1e-7 count
 /// as that, and their gradient is 0.
 struct mean_squared_logarithmic_error {
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = mean_squared_logarithmic_error;
   static constexpr std::string_view name = "mean_squared_logarithmic_error";
@@ -14730,7 +15021,7 @@ using msle = mean_squared_logarithmic_error;  ///< Keras's short name
 /// Keras's name of the loss is `huber_loss` in logs of version 2.6 and `huber` as an identifier.
 struct huber {
   float delta = 1;                   ///< the difference where the square becomes a line
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = huber;
   static constexpr std::string_view name = "huber";
@@ -14746,7 +15037,7 @@ struct huber {
 /// Squares of small differences, absolute values of large ones, smoothly. Keras: tf.keras.losses.LogCosh.
 /// mean over the last axis of log(cosh(prediction - target)); both (rows, columns).
 struct log_cosh {
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = log_cosh;
   static constexpr std::string_view name = "log_cosh";
@@ -14765,7 +15056,7 @@ using logcosh = log_cosh;  ///< Keras's short name
 /// if either is 0.
 struct cosine_similarity {
   int axis = -1;                     ///< the axis of the vectors; 1 is the first one of a sample. E1103
-  losses::reduction reduction = {};  ///< how the losses of rows become one: their sum, divided by the batch size
+  losses::reduction reduction = {};  ///< the reduction of the losses of rows: their sum, divided by the batch size
 
   using listed_options = cosine_similarity;
   static constexpr std::string_view name = "cosine_similarity";
@@ -14847,7 +15138,7 @@ struct last_activation {
   bool is_behind_views = false;  ///< true if flatten or reshape come after it, so that Keras does not see it any more
   int call = -1;                 ///< the call that applies it
 
-  /// Whether softmax or sigmoid is the last thing that happens to the output.
+  /// True if softmax or sigmoid is the last thing that happens to the output.
   [[nodiscard]] constexpr bool has_logits() const noexcept {
     return is_known && !is_behind_views &&
            (function.kind == activation_kind::softmax || function.kind == activation_kind::sigmoid);
@@ -15486,11 +15777,11 @@ namespace stagecraft {
 struct gradient_accumulation_options {
   /// Micro-batches per weight update; 0: not set, one.
   int gradient_accumulation_steps_per_replica = 0;
-  /// Whether the gradients of the micro-batches are added or averaged.
+  /// The reduction of the micro-batches' gradients: a sum or a mean.
   gradient_accumulation_reduction_method reduction_method = gradient_accumulation_reduction_method::sum;
   /// The type in which gradients are accumulated: float32 or float16 (E2036).
   dtype gradient_accumulation_dtype = dtype::float32;
-  /// Where the optimizer's state lies between weight updates.
+  /// The memory in which the optimizer's state lies between weight updates.
   offload offload_weight_update_variables = offload::automatic;
   /// True if each replica keeps only its share of the optimizer's state.
   bool replicated_optimizer_state_sharding = false;
@@ -15584,10 +15875,10 @@ struct machine_without_limit {
 
 namespace stagecraft {
 
-/// How many replicas of M train on batches of their own: `num_replicas`. Where that is 0 and the machine has a number
-/// of devices, as many as fit, if each takes the devices of its stages, rounded up to a power of two: a model in three
-/// stages has two replicas on eight devices. Else one.
-/// Definition: keras.ipu, replication_factor of a model in an IPUStrategy.
+/// The number of replicas of M that train on batches of their own: `num_replicas`. Where that is 0 and the machine has
+/// a number of devices, as many as fit, if each takes the devices of its stages, rounded up to a power of two: a model
+/// in three stages has two replicas on eight devices. Else one. Definition: keras.ipu, replication_factor of a model in
+/// an IPUStrategy.
 template <Model M, auto Training, class Machine = detail::machine_without_limit>
 inline constexpr int replicas_of =
     detail::count_replicas(Training.num_replicas, detail::shards_of<M>, Machine::devices);
@@ -17244,8 +17535,8 @@ struct stored_weights {
   float* store_states(float* stored, bool /*are_ahead*/) const { return stored; }
 };
 
-/// What the engine asks of a machine. All functions are static. `Plan` is the plan of a pass (step_plan), `Sizes` the
-/// sizes of a replica's memory (pipeline_sizes), `memory` the calling thread's pass_memory.
+/// The functions that the engine asks of a machine. All functions are static. `Plan` is the plan of a pass (step_plan),
+/// `Sizes` the sizes of a replica's memory (pipeline_sizes), `memory` the calling thread's pass_memory.
 ///
 /// Memory:
 /// - `replica_memory<Sizes>`: what a replica needs besides the engine's memory; made once, never copied.
@@ -17790,7 +18081,7 @@ struct metric {
   std::string_view const* own_label = nullptr;              ///< the name in reports, if one was chosen: `named`
   /// Thresholds of confusion, then weights of labels; with `scales_columns` the factors of columns.
   number_list numbers = {};
-  int parts = 0;  ///< how many numbers it reports, if several: `part_of`
+  int parts = 0;  ///< the number of values that it reports, if several: `part_of`
 
   /// The name in logs: `accuracy` keeps its name whatever it is resolved to, as Keras's "accuracy" string does.
   [[nodiscard]] constexpr std::string_view name() const noexcept {
@@ -17878,7 +18169,7 @@ struct acc {
   constexpr operator metric() const noexcept { return {.kind = metric_kind::accuracy, .has_short_name = true}; }
 };
 
-/// How often a yes/no prediction is right. Keras: tf.keras.metrics.BinaryAccuracy.
+/// The share of yes/no predictions that are right. Keras: tf.keras.metrics.BinaryAccuracy.
 /// Mean over the last axis of (prediction > threshold) == target; target and prediction (rows, columns).
 struct binary_accuracy {
   float threshold = 0.5f;  ///< predictions above it mean 1; use 0 for logits
@@ -17892,7 +18183,7 @@ struct binary_accuracy {
   }
 };
 
-/// How often the largest prediction is the right class. Keras: tf.keras.metrics.CategoricalAccuracy.
+/// The share of samples whose largest prediction is the right class. Keras: tf.keras.metrics.CategoricalAccuracy.
 /// argmax(prediction) == argmax(target) over the last axis; target and prediction (rows, classes). The first of equal
 /// values is the largest. A row with a NaN in its prediction counts as wrong.
 struct categorical_accuracy {
@@ -17901,7 +18192,7 @@ struct categorical_accuracy {
   constexpr operator metric() const noexcept { return {.kind = metric_kind::categorical_accuracy}; }
 };
 
-/// How often the largest prediction is the right class, for class numbers as targets. Keras:
+/// The share of samples whose largest prediction is the right class, for class numbers as targets. Keras:
 /// tf.keras.metrics.SparseCategoricalAccuracy.
 /// argmax(prediction) == target over the last axis; one class number per row, prediction (rows, classes). The first of
 /// equal values is the largest. A row with a NaN in its prediction counts as wrong.
@@ -17911,23 +18202,24 @@ struct sparse_categorical_accuracy {
   constexpr operator metric() const noexcept { return {.kind = metric_kind::sparse_categorical_accuracy}; }
 };
 
-/// How often the right class is among the k largest predictions. Keras: tf.keras.metrics.TopKCategoricalAccuracy.
-/// argmax(target) is among the k largest predictions; target and prediction (rows, classes). Ties as in
-/// tf.math.in_top_k: right when fewer than k predictions are strictly larger; a row with a NaN or an infinity is wrong.
+/// The share of samples whose right class is among the k largest predictions. Keras:
+/// tf.keras.metrics.TopKCategoricalAccuracy. argmax(target) is among the k largest predictions; target and prediction
+/// (rows, classes). Ties as in tf.math.in_top_k: right when fewer than k predictions are strictly larger; a row with a
+/// NaN or an infinity is wrong.
 struct top_k_categorical_accuracy {
-  int k = 5;  ///< how many predictions count
+  int k = 5;  ///< the number of predictions that count
 
   static constexpr std::string_view name = "top_k_categorical_accuracy";
 
   constexpr operator metric() const noexcept { return {.kind = metric_kind::top_k_categorical_accuracy, .k = k}; }
 };
 
-/// How often the right class is among the k largest predictions, for class numbers as targets. Keras:
+/// The share of samples whose right class is among the k largest predictions, for class numbers as targets. Keras:
 /// tf.keras.metrics.SparseTopKCategoricalAccuracy.
 /// The target is among the k largest predictions; one class number per row, prediction (rows, classes). Ties as in
 /// tf.math.in_top_k: right when fewer than k predictions are strictly larger; a row with a NaN or an infinity is wrong.
 struct sparse_top_k_categorical_accuracy {
-  int k = 5;  ///< how many predictions count
+  int k = 5;  ///< the number of predictions that count
 
   static constexpr std::string_view name = "sparse_top_k_categorical_accuracy";
 
@@ -17955,7 +18247,7 @@ enum class threshold_spacing : int {
 /// Options of counting, as words of a metric's options.
 struct confusion_options {
   int count = 1;  ///< number of thresholds
-  /// How the thresholds are spaced.
+  /// The spacing of the thresholds.
   threshold_spacing spacing = threshold_spacing::one;
   float threshold = 0.5F;  ///< the threshold, if there is one
   int class_id = -1;       ///< the only column that counts, or -1
@@ -18257,7 +18549,7 @@ namespace stagecraft::metrics {
 
 /// The curve: true against false positive rates, or precision against recall.
 enum class auc_curve : int { roc, pr };
-/// How the area is summed: by trapezoids (for `pr` by interpolated true positives), or by the lower or upper sum.
+/// The summation of the area: by trapezoids (for `pr` by interpolated true positives), or by the lower or upper sum.
 enum class auc_summation_method : int { interpolation, minoring, majoring };
 
 /// The area under a curve of right against wrong predictions. Keras: tf.keras.metrics.AUC. The curve has a point at
@@ -18266,7 +18558,7 @@ enum class auc_summation_method : int { interpolation, minoring, majoring };
 struct auc {
   int num_thresholds = 200;          ///< number of thresholds, at least 2
   auc_curve curve = auc_curve::roc;  ///< the rates that the curve relates
-  /// How the area is summed.
+  /// The summation of the area.
   auc_summation_method summation_method = auc_summation_method::interpolation;
   number_list thresholds = {};     ///< between 0 and 1, in place of `num_thresholds`, in any order
   bool multi_label = false;        ///< true: each column is a label, and the metric is the mean of their areas
@@ -18588,7 +18880,7 @@ struct metric_list {
     static_assert(stagecraft::detail::report<detail::wrong_metrics_problem<Given...>>());
   }
 
-  /// Whether an output has the metric at `index`.
+  /// True if an output has the metric at `index`.
   [[nodiscard]] constexpr bool is_of(int index, int output, std::string_view output_name) const {
     if (entries == 0) return true;
     int const entry = entry_of[index];
@@ -18833,7 +19125,7 @@ struct cosine_similarity {
   }
 };
 
-/// How far a distribution is from another one. Keras: tf.keras.metrics.KLDivergence.
+/// The distance of a distribution from another one. Keras: tf.keras.metrics.KLDivergence.
 /// It is the mean of the loss of that name over rows.
 struct kl_divergence : own_metric<kl_divergence> {
   static constexpr std::string_view name = "kullback_leibler_divergence";
@@ -18907,7 +19199,7 @@ namespace stagecraft::metrics {
   return chosen;
 }
 
-/// Whether a metric can be computed from the targets that the loss takes: class numbers cannot be compared column by
+/// True if a metric can be computed from the targets that the loss takes: class numbers cannot be compared column by
 /// column with a prediction wider than 1, and a row of target values is no class number. A metric that sees whole rows
 /// takes any targets; one that counts yes/no predictions reads a class number as a yes in its column.
 [[nodiscard]] constexpr bool fits_targets(metric chosen, bool sparse_targets, int output_width) noexcept {
@@ -19113,7 +19405,7 @@ class update_tracer {
   tracing::growing_array<new_value> new_values;
   struct wanted_norm {
     int of;          ///< the operation whose norm it is
-    bool is_global;  ///< whether it runs over all weights
+    bool is_global;  ///< true if it runs over all weights
   };
   tracing::growing_array<wanted_norm> norms;
   int scale_norm = -1;  ///< index in `norms` of the number that decides on the factor of the loss
@@ -19190,7 +19482,7 @@ constexpr operations::tensor prepared_gradient(O const& optimizer, auto& ops, op
 /// A norm that an optimizer's step reads.
 struct norm_of_step {
   int of = 0;              ///< the operation whose norm it is
-  bool is_global = false;  ///< whether it runs over all weights
+  bool is_global = false;  ///< true if it runs over all weights
   int round = 0;           ///< its round: it depends on norms of earlier rounds
 };
 
@@ -19352,7 +19644,7 @@ namespace stagecraft::optimizers {
 /// tf.keras.optimizers.legacy.Adagrad (Keras 2.6).
 /// a = a + g^2, w -= learning_rate g / (sqrt(a) + epsilon).
 struct adagrad {
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The initial value of a.
   float initial_accumulator_value = 0.1F;
@@ -19388,7 +19680,7 @@ struct adagrad {
 /// a = rho a + (1 - rho) g^2, u = g sqrt(d + epsilon) / sqrt(a + epsilon), d = rho d + (1 - rho) u^2,
 /// w -= learning_rate u.
 struct adadelta {
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of the mean squared gradient a, and of the mean squared movement d, that an update keeps.
   float rho = 0.95F;
@@ -19441,7 +19733,7 @@ struct weight_names {
   constexpr weight_names(Texts const&... text) : texts{fixed_name(text)...} {}
 
   [[nodiscard]] constexpr bool empty() const { return *this == weight_names{}; }
-  /// Whether any of the texts is a part of this name.
+  /// True if any of the texts is a part of this name.
   [[nodiscard]] constexpr bool match(std::string_view name) const {
     for (auto const& text : texts)
       if (!text.empty() && name.find(text.view()) != std::string_view::npos) return true;
@@ -19504,7 +19796,7 @@ constexpr Optimizer optimizer_of(Optimizer optimizer, std::string_view weight_na
   return optimizer;
 }
 
-/// Whether an optimizer, or one that it wraps, excludes weights from an option, or has rates of layers.
+/// True if an optimizer, or one that it wraps, excludes weights from an option, or has rates of layers.
 template <class Optimizer>
 constexpr bool excludes_weights() {
   if constexpr (requires(Optimizer const& optimizer) { optimizer.rates.of_weight; })
@@ -19528,7 +19820,7 @@ namespace stagecraft::optimizers {
 /// w -= learning_rate sqrt(1 - beta_2^t) / (1 - beta_1^t) * m / (sqrt(v) + epsilon).
 /// amsgrad divides by the largest v seen so far instead of v.
 struct adam {
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of the mean gradient m that an update keeps.
   float beta_1 = 0.9F;
@@ -19536,7 +19828,7 @@ struct adam {
   float beta_2 = 0.999F;
   /// A small number in the denominator, so that nothing is divided by 0.
   float epsilon = 1e-7F;
-  /// Whether updates are divided by the largest v so far, in place of v.
+  /// True if updates are divided by the largest v so far, in place of v.
   bool amsgrad = false;
   /// The learning rate is divided by 1 + decay n after n weight updates. The trainer's `learning_rate()`, which callbacks
   /// change, is the rate before this division.
@@ -19577,7 +19869,7 @@ struct adam {
 struct adamw {
   /// The share of itself that a weight loses in an update.
   float weight_decay = 0;
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of the mean gradient m that an update keeps.
   float beta_1 = 0.9F;
@@ -19585,7 +19877,7 @@ struct adamw {
   float beta_2 = 0.999F;
   /// A small number in the denominator, so that nothing is divided by 0.
   float epsilon = 1e-7F;
-  /// Whether updates are divided by the largest v so far, in place of v.
+  /// True if updates are divided by the largest v so far, in place of v.
   bool amsgrad = false;
   /// The learning rate is divided by 1 + decay n after n weight updates. The trainer's `learning_rate()`, which callbacks
   /// change, is the rate before this division.
@@ -19617,7 +19909,7 @@ struct adamw {
 /// At step t = 1, 2, ...: m = beta_1 m + (1 - beta_1) g, v = max(beta_2 v, |g|),
 /// w -= learning_rate / (1 - beta_1^t) * m / (v + epsilon).
 struct adamax {
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of the mean gradient m that an update keeps.
   float beta_1 = 0.9F;
@@ -19659,7 +19951,7 @@ struct adamax {
 /// w -= learning_rate ((1 - b(t)) g / (1 - p) + b(t + 1) m / (1 - p b(t + 1))) / (sqrt(v / (1 - beta_2^t)) + epsilon).
 /// p is kept with each weight.
 struct nadam {
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of the mean gradient m that an update keeps.
   float beta_1 = 0.9F;
@@ -19667,7 +19959,7 @@ struct nadam {
   float beta_2 = 0.999F;
   /// A small number in the denominator, so that nothing is divided by 0.
   float epsilon = 1e-7F;
-  /// How fast the momentum grows.
+  /// The rate at which the momentum grows.
   float schedule_decay = 0.004F;
   /// The learning rate is divided by 1 + decay n after n weight updates. The trainer's `learning_rate()`, which callbacks
   /// change, is the rate before this division.
@@ -19714,9 +20006,9 @@ namespace stagecraft::optimizers {
 /// a' = a + g^2, z = z + g + 2 l2_shrinkage w - (a'^-p - a^-p) / learning_rate w with p = learning_rate_power,
 /// q = a'^-p / learning_rate + 2 l2 + beta / learning_rate; w = (sign(z) l1 - z) / q where |z| > l1, else 0.
 struct ftrl {
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
-  /// How the learning rate falls with the sum of squared gradients a: at most 0; 0: not at all.
+  /// The exponent by which the learning rate falls with the sum of squared gradients a: at most 0, which keeps it.
   float learning_rate_power = -0.5F;
   /// The initial value of a.
   float initial_accumulator_value = 0.1F;
@@ -19773,16 +20065,16 @@ struct ftrl {
 
 namespace stagecraft::optimizers::detail {
 
-/// How the factor changes; it does not if `growth_steps` is 0.
+/// The rule by which the factor changes; it stays if `growth_steps` is 0.
 struct loss_scale_rule {
   float initial_scale = 1;    ///< the factor of the first update
   int growth_steps = 0;       ///< updates before it grows
   float growth = 2;           ///< the factor is multiplied or divided by this
   float limit = 3.4e38F;      ///< the factor stays below this
   float ratio_threshold = 0;  ///< the share of gradients that may overflow; 0: none may be infinite, or NaN
-  /// Whether the gradients of all updates count for that share, or only those of the last update.
+  /// True if the gradients of all updates count for that share, or only those of the last update.
   bool accumulates = false;
-  bool captured_only = false;  ///< whether gradients of weights do not count
+  bool captured_only = false;  ///< true if gradients of weights do not count
 };
 
 }  // namespace stagecraft::optimizers::detail
@@ -19797,7 +20089,7 @@ namespace stagecraft {
 struct dynamic_loss_scale {
   float scale = 1;              ///< losses are multiplied by this
   int good_steps = 0;           ///< updates since the factor changed
-  bool is_finite = true;        ///< whether the gradients of the current update are finite
+  bool is_finite = true;        ///< true if the gradients of the current update are finite
   std::int64_t overflowed = 0;  ///< gradients that overflowed since then
 
   /// Checks an update's gradients by the sum over all weights of the numbers that the optimizer computes for each; a
@@ -19879,7 +20171,7 @@ template <class Optimizer>
 struct loss_scale_optimizer {
   /// The optimizer that updates the weights.
   Optimizer optimizer = {};
-  /// Whether the factor changes; if not, it is `initial_scale`, and every update is carried out.
+  /// True if the factor changes; else it is `initial_scale`, and every update is carried out.
   bool dynamic = true;
   /// The factor of the first update; a power of two, so that nothing is rounded.
   float initial_scale = 32768;
@@ -19930,11 +20222,11 @@ struct als_optimizer {
   float increase_factor = 2;
   /// The factor stays below this power of two.
   float max_loss_scaling_factor = 32768;
-  /// Whether gradients of all updates since the last change count, or only those of the last update.
+  /// True if gradients of all updates since the last change count, or only those of the last update.
   bool accumulate_statistics_over_update_period = true;
   /// If a larger share of the gradients overflows, the factor falls, else it grows; above 0 and below 1.
   float ratio_threshold = 10e-6F;
-  /// Whether only gradients kept by layers::capture_upstream_gradients count, or those of weights as well.
+  /// True if only gradients kept by layers::capture_upstream_gradients count, or those of weights as well.
   bool captured_grads_only = false;
   /// Gradients that are not below it overflow; above 0, and at most float16's largest number, 65504.
   float histogram_bin_edge = 8192;
@@ -20059,7 +20351,7 @@ namespace stagecraft::optimizers {
 /// If momentum is 0: w -= learning_rate g / (sqrt(d) + epsilon). /// Otherwise: m = momentum m + learning_rate g /
 /// sqrt(d + epsilon), w -= m. (Keras 2.6 places epsilon differently in the two cases; so does this library.)
 struct rmsprop {
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of the mean squared gradient that an update keeps.
   float rho = 0.9F;
@@ -20067,7 +20359,7 @@ struct rmsprop {
   float momentum = 0;
   /// A small number in the denominator, so that nothing is divided by 0.
   float epsilon = 1e-7F;
-  /// Whether gradients are divided by an estimate of their standard deviation, in place of their root mean square.
+  /// True if gradients are divided by an estimate of their standard deviation, in place of their root mean square.
   bool centered = false;
   /// The learning rate is divided by 1 + decay n after n weight updates. The trainer's `learning_rate()`, which callbacks
   /// change, is the rate before this division.
@@ -20121,11 +20413,11 @@ namespace stagecraft::optimizers {
 /// If momentum is 0: w -= learning_rate * g. /// Otherwise: m = momentum * m - learning_rate * g, then w += m, or w +=
 /// momentum * m - learning_rate * g for Nesterov.
 struct sgd {
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.01F;
   /// The share of its last movement that a weight keeps; 0: none.
   float momentum = 0;
-  /// Whether the momentum is Nesterov's, which looks one movement ahead.
+  /// True if the momentum is Nesterov's, which looks one movement ahead.
   bool nesterov = false;
   /// The learning rate is divided by 1 + decay n after n weight updates. The trainer's `learning_rate()`, which callbacks
   /// change, is the rate before this division.
@@ -20161,11 +20453,11 @@ struct sgd {
 struct sgdw {
   /// The share of itself that a weight loses in an update.
   float weight_decay = 0;
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of its last movement that a weight keeps; 0: none.
   float momentum = 0;
-  /// Whether the momentum is Nesterov's, which looks one movement ahead.
+  /// True if the momentum is Nesterov's, which looks one movement ahead.
   bool nesterov = false;
   /// The learning rate is divided by 1 + decay n after n weight updates. The trainer's `learning_rate()`, which callbacks
   /// change, is the rate before this division.
@@ -20211,7 +20503,7 @@ namespace stagecraft::optimizers {
 /// u = m / (1 - beta_1^t) / (sqrt(v / (1 - beta_2^t)) + epsilon) + weight_decay w,
 /// w -= learning_rate |w| / |u| u, with Euclidean norms of the whole weight.
 struct lamb {
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.001F;
   /// The share of the mean gradient m that an update keeps.
   float beta_1 = 0.9F;
@@ -20225,7 +20517,7 @@ struct lamb {
   weight_names exclude_from_weight_decay = {};
   /// Weights in whose names any of these texts is move by learning_rate u; without any, those that do not shrink.
   weight_names exclude_from_layer_adaptation = {};
-  /// Whether any other weight's step is scaled by |w| / |u|.
+  /// True if any other weight's step is scaled by |w| / |u|.
   bool layer_adaptation = true;
   /// The learning rate is divided by 1 + decay n after n weight updates. The trainer's `learning_rate()`, which callbacks
   /// change, is the rate before this division.
@@ -20265,23 +20557,23 @@ struct lamb {
 /// for Nesterov. If `classic_momentum` is false, the learning rate comes after the momentum: m = momentum m + d, u = m
 /// or, for Nesterov, momentum m + d, and w -= learning_rate eeta |w| / |u| u.
 struct lars {
-  /// How far weights move against their gradients in an update: a number or a schedule.
+  /// The learning rate, by which an update moves weights against their gradients: a number or a schedule.
   stagecraft::learning_rate learning_rate = 0.01F;
   /// The share of its last movement that a weight keeps.
   float momentum = 0.9F;
   /// The share of itself that is added to a weight's gradient.
   float weight_decay_rate = 0;
-  /// How far a weight moves, beside its own size, at a learning rate of 1.
+  /// The movement of a weight, relative to its own norm, at a learning rate of 1.
   float eeta = 0.001F;
-  /// Whether the momentum is Nesterov's, which looks one movement ahead.
+  /// True if the momentum is Nesterov's, which looks one movement ahead.
   bool nesterov = false;
-  /// Whether movements are scaled before they are kept.
+  /// True if movements are scaled before they are kept.
   bool classic_momentum = true;
   /// Weights in whose names any of these texts is do not shrink, such as `{"bias", "normalization"}`; at most four.
   weight_names exclude_from_weight_decay = {};
   /// Weights in whose names any of these texts is move by learning_rate d; without any, those that do not shrink.
   weight_names exclude_from_layer_adaptation = {};
-  /// Whether any other weight's step is scaled by eeta |w| / |d|.
+  /// True if any other weight's step is scaled by eeta |w| / |d|.
   bool layer_adaptation = true;
   /// The learning rate is divided by 1 + decay n after n weight updates. The trainer's `learning_rate()`, which callbacks
   /// change, is the rate before this division.
@@ -20342,7 +20634,7 @@ struct exponential_decay {
   int decay_steps = 0;
   /// The number that the rate is multiplied by.
   float decay_rate = 0;
-  /// Whether the exponent is a whole number, so that the rate falls in steps.
+  /// True if the exponent is a whole number, so that the rate falls in steps.
   bool staircase = false;
 
   constexpr operator learning_rate() const {  // NOLINT(google-explicit-constructor): used as an option of optimizers
@@ -20367,9 +20659,9 @@ struct inverse_time_decay {
   float initial_learning_rate = 0;
   /// Updates in which 1 / rate grows by `decay_rate` / initial_learning_rate. At least 1 (E4089).
   int decay_steps = 0;
-  /// How fast it falls.
+  /// The rate at which it falls.
   float decay_rate = 0;
-  /// Whether n / decay_steps is a whole number, so that the rate falls in steps.
+  /// True if n / decay_steps is a whole number, so that the rate falls in steps.
   bool staircase = false;
 
   constexpr operator learning_rate() const {  // NOLINT(google-explicit-constructor): used as an option of optimizers
@@ -20399,7 +20691,7 @@ struct polynomial_decay {
   float end_learning_rate = 0.0001F;
   /// The power; 1: a line.
   float power = 1;
-  /// Whether the rate goes up again after decay_steps, to fall more slowly.
+  /// True if the rate goes up again after decay_steps, to fall more slowly.
   bool cycle = false;
 
   constexpr operator learning_rate() const {  // NOLINT(google-explicit-constructor): used as an option of optimizers
@@ -20607,14 +20899,14 @@ struct training {  // [E2082] a field is misspelt, or its value has another type
   /// The options of a model with stages. Where `gradient_accumulation` is not given, a model without stages takes from
   /// it how gradients are accumulated, what stands in remote memory and which results are sent: see options_of.
   pipelining_options pipeline = {};
-  /// How gradients are accumulated in a model without stages. Where anything of it is given, nothing of `pipeline`
+  /// The accumulation of gradients in a model without stages. Where anything of it is given, nothing of `pipeline`
   /// holds for such a model.
   gradient_accumulation_options gradient_accumulation = {};
   /// Copies of the model that train on batches of their own; 0: as many as the machine has devices for.
   int num_replicas = 0;
-  /// How the gradients of the replicas become one, once per weight update.
+  /// The reduction of the replicas' gradients, once per weight update.
   stagecraft::cross_replica_reduction cross_replica_reduction = stagecraft::cross_replica_reduction::sum;
-  /// Which of the replicas' losses and metrics are reported.
+  /// The replicas whose losses and metrics are reported.
   stagecraft::replicated_metric_reduction_method replicated_metric_reduction_method =
       stagecraft::replicated_metric_reduction_method::none;
   /// The number of batches that a thread of its own prepares ahead of the steps.
@@ -20830,8 +21122,9 @@ constexpr auto find_optimizer_of_weight() {
 template <class Job, std::size_t Weight>
 inline constexpr auto optimizer_of_weight = find_optimizer_of_weight<Job, Weight>();
 
-/// How often the gradient of an update contains a penalty's: each micro-batch's loss contains the penalty, in each
-/// replica, so a sum of gradients contains it as often; all as the optimizer scales the loss, but for what changes.
+/// The number of times that the gradient of an update contains a penalty's: each micro-batch's loss contains the
+/// penalty, in each replica, so a sum of gradients contains it as often; all as the optimizer scales the loss, but for
+/// what changes.
 template <class Job, int Replicas>
 inline constexpr float penalties_in_gradient = [] {
   constexpr pipelining_options options = Job::options;
@@ -35052,7 +35345,7 @@ constexpr auto with_kept_steps(auto& ops, auto x, int kept, std::string_view sta
 
 namespace stagecraft {
 
-/// How a sliding window treats the borders.
+/// The treatment of borders by a sliding window.
 enum class padding : unsigned char {
   valid,   ///< the window stays inside the input
   same,    ///< zeros around the input, so that with stride 1 the output is as long; an odd one stands at the end
@@ -35186,7 +35479,7 @@ struct convolution_layer : layer<Derived> {
   stagecraft::activation activation = linear;
   Options options;
 
-  /// How the window slides along the width of an input.
+  /// The steps of the window along the width of an input.
   [[nodiscard]] constexpr sliding_window columns(int width) const {
     if constexpr (is_2d)
       return {width, kernel_size.width, options.strides.width, options.dilation_rate.width, options.padding};
@@ -35194,7 +35487,7 @@ struct convolution_layer : layer<Derived> {
       return {width, kernel_size, options.strides, options.dilation_rate,
               is_stateful() ? padding::valid : options.padding};
   }
-  /// How the window slides along the height.
+  /// The steps of the window along the height.
   [[nodiscard]] constexpr sliding_window rows(int height) const {
     if constexpr (is_2d)
       return {height, kernel_size.height, options.strides.height, options.dilation_rate.height, options.padding};
@@ -36468,7 +36761,7 @@ inline void up_sampling_bilinear_gradient(float const* dy, float* dx, share part
 
 namespace stagecraft {
 
-/// How the pixels of an image are computed from those of a smaller or larger one.
+/// The rule that computes the pixels of an image from those of a smaller or larger one.
 enum class interpolation : unsigned char {
   nearest,        ///< each pixel is repeated
   bilinear,       ///< between the centres of the pixels, each of which lies at its half
@@ -36524,7 +36817,7 @@ struct up_sampling1d : layer<up_sampling1d> {
 
 /// Keras's keyword arguments of UpSampling2D after `size`.
 struct up_sampling2d_options {
-  /// Whether pixels are repeated (`nearest`) or interpolated (`bilinear`).
+  /// The interpolation: pixels are repeated (`nearest`) or interpolated (`bilinear`).
   stagecraft::interpolation interpolation = interpolation::nearest;
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
@@ -40098,7 +40391,7 @@ class resting_formula {
       place = place == update_tracer::weight ? update_tracer::first_slot : place + 1;
     }
   }
-  /// Whether the weight and all of its slots stay unchanged.
+  /// True if the weight and all of its slots stay unchanged.
   [[nodiscard]] constexpr bool rests() const { return rests_; }
 
  private:
@@ -40132,7 +40425,7 @@ class resting_formula {
   bool rests_ = false;
 };
 
-/// Whether an update with a gradient of 0 changes nothing.
+/// True if an update with a gradient of 0 changes nothing.
 template <auto Optimizer>
 inline constexpr bool rests_without_gradient = resting_formula(view_of_optimizer<Optimizer>).rests();
 
@@ -40700,17 +40993,16 @@ constexpr auto const& plan_on_machine() {
     return pass_plan_of<typename Job::planned, Pass>;
 }
 
-/// Whether the devices of a replica may be in several processes: these cannot have equal numbers of whole replicas.
+/// True if the devices of a replica may be in several processes: these cannot have equal numbers of whole replicas.
 template <class Job>
 inline constexpr bool splits_replicas = Job::replicas % processes_of<typename Job::machine>::most != 0;
 /// The devices of all replicas of a process, and the threads of a machine that work on one of them: at most. One after
 /// the other if replicas are split.
 template <class Job>
 inline constexpr int devices_of_all =
-    splits_replicas<Job>
-        ? 1
-        : Job::replicas / processes_of<typename Job::machine>::most *
-              planning_timetable<typename Job::template in<main_mode<Job>>>.devices();
+    splits_replicas<Job> ? 1
+                         : Job::replicas / processes_of<typename Job::machine>::most *
+                               planning_timetable<typename Job::template in<main_mode<Job>>>.devices();
 template <class Job>
 inline constexpr int threads_of_device = policy_of<typename Job::machine>::devices_have_teams
                                              ? (Job::machine::threads + devices_of_all<Job> - 1) / devices_of_all<Job>
@@ -44718,7 +45010,7 @@ struct map_task {
   std::int64_t activation = 0;  ///< an activation_kind, whose options are scalars
   std::uint64_t seed = 0;       ///< seed of random numbers; 0: the trainer's
   std::uint64_t first_random = 0;
-  std::int64_t draws = 0;                       ///< whether a formula takes a random number after its operands
+  std::int64_t draws = 0;                       ///< true if a formula takes a random number after its operands
   std::int64_t positions = 0, channels = 0;     ///< for dropout that drops whole channels of a sample
   std::int64_t iota_inner = 1, iota_count = 1;  ///< element e is (e / inner) % count
 };
@@ -44791,7 +45083,7 @@ struct planned_product {
   std::int64_t function = 0;  ///< the convolution_pass
   convolution_strides strides;
   std::int64_t loads_128_bits = 0;
-  std::int64_t kernel_is_there = 0;  ///< whether the kernel lies where it is multiplied (weight_mapping)
+  std::int64_t kernel_is_there = 0;  ///< true if the kernel lies where it is multiplied (weight_mapping)
 };
 
 enum class update_function : std::int64_t {
@@ -44811,7 +45103,7 @@ struct update_task {
   double l1 = 0, l2 = 0;                      ///< factors of the penalty
   std::int64_t norms = 0;                     ///< number of the last inputs that are norms
   std::int64_t number_of_norm[most_norms]{};  ///< for each norm, its place among the numbers that all tiles have
-  std::int64_t is_square = 0;                 ///< whether a norm is still to be squared
+  std::int64_t is_square = 0;                 ///< true if a norm is still to be squared
   double momentum = 0, rest = 0;
   std::int64_t unbiased = 0, values_per_sample = 1;
 };
@@ -46851,9 +47143,7 @@ class elementwise_lowering {
   }
 
   static constexpr void backward(lowered_step& step) {
-    [&]<std::size_t... Input>(std::index_sequence<Input...>) {
-      (append_gradient<static_cast<int>(Input)>(step), ...);
-    }(std::make_index_sequence<inputs>{});
+    for_each_index<inputs>([&]<int Input>() { append_gradient<Input>(step); });
   }
 
  private:
@@ -47811,7 +48101,7 @@ constexpr void append_convolution_filter_gradient(lowered_step& step, int input,
 
 namespace stagecraft::tiles {
 
-/// How a reduction is done. (outer, reduced, inner) -> (outer, inner):
+/// The division of a reduction among tiles. (outer, reduced, inner) -> (outer, inner):
 /// 1. if `is_local`, each tile reduces what it has to one partial result per column, in each of the outer blocks that
 ///    it has a part of; else the partial results are the elements themselves;
 /// 2. if `parts` > 1, all tiles receive equal shares of the partial results, and reduce them to (outer, parts, inner);
@@ -51613,18 +51903,14 @@ constexpr auto find_planned_weights() {
   using unstaged = typename Job::template of<typename traced_model<typename Job::model>::type>;
   constexpr auto const& graph = Job::graph;
   std::array<weight_mapping const*, graph.parameters.size() + 1> result{};
-  [&]<std::size_t... Layer>(std::index_sequence<Layer...>) {
-    (
-        [&] {
-          constexpr auto const& layer = graph.layers[Layer];
-          if constexpr (layer.call_count > 0 && layer.parameter_count > 0) {
-            using call = lowered_call_variant<typename unstaged::template on<machine_of_weights<Job, layer.first_call>>,
-                                              step_variant{}, layer.first_call>;
-            for (int i = 0; i < layer.parameter_count; ++i) result[layer.first_parameter + i] = call::planned_weight(i);
-          }
-        }(),
-        ...);
-  }(std::make_index_sequence<graph.layers.size()>{});
+  for_each_index<graph.layers.size()>([&]<int Layer>() {
+    constexpr auto const& layer = graph.layers[Layer];
+    if constexpr (layer.call_count > 0 && layer.parameter_count > 0) {
+      using call = lowered_call_variant<typename unstaged::template on<machine_of_weights<Job, layer.first_call>>,
+                                        step_variant{}, layer.first_call>;
+      for (int i = 0; i < layer.parameter_count; ++i) result[layer.first_parameter + i] = call::planned_weight(i);
+    }
+  });
   return result;
 }
 template <class Job>
@@ -51712,9 +51998,7 @@ constexpr void list_state(lowered_step& step, int* state, dtype type, std::int64
 /// Calls append(constant of norm i)() for each norm that an optimizer's step reads.
 template <auto Optimizer, class Append>
 constexpr void for_each_norm(Append const& append) {
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    (append.template operator()<static_cast<int>(I)>(), ...);
-  }(std::make_index_sequence<norms_of<Optimizer>.count>{});
+  for_each_index<norms_of<Optimizer>.count>(append);
 }
 
 /// True if a weight's gradient is summed over the calls of its layer before its update, for a norm over all weights.
@@ -53654,9 +53938,7 @@ class custom_run {
 
   template <class Each>
   static void for_each_weight(Each const& each) {
-    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-      (each.template operator()<Index>(), ...);
-    }(std::make_index_sequence<weights>{});
+    for_each_index<weights>(each);
   }
   float* beside(std::size_t floats) {
     beside_.emplace_back(static_cast<long long>(floats));
@@ -55486,12 +55768,11 @@ class device_tile_planner {
   constexpr void place_batches() {
     auto const before = all_.bytes();
     int const depth = table.alive(0, table.forward_pass(table.stages() - 1));
-    [&]<std::size_t... Output>(std::index_sequence<Output...>) {
-      ((result_.target[Output] = all_.place(depth, batch_bytes_of_output<Job, Output>(tensor_role::target)),
-        result_.scale[Output] = all_.place(depth, batch_bytes_of_output<Job, Output>(tensor_role::sample_scale)),
-        result_.loss[Output] = all_.place(1, bytes_on_tile(1, dtype::float32, Job::machine::target))),
-       ...);
-    }(std::make_index_sequence<outputs>{});
+    for_each_index<outputs>([&]<int Output>() {
+      result_.target[Output] = all_.place(depth, batch_bytes_of_output<Job, Output>(tensor_role::target));
+      result_.scale[Output] = all_.place(depth, batch_bytes_of_output<Job, Output>(tensor_role::sample_scale));
+      result_.loss[Output] = all_.place(1, bytes_on_tile(1, dtype::float32, Job::machine::target));
+    });
     result_.batch_bytes = all_.bytes() - before;
   }
 
@@ -57176,9 +57457,7 @@ class memory_profiler {
   constexpr void find_streaming_bytes() {
     auto& bytes = result_.streaming_bytes;
     if constexpr (variables::trains)
-      [&]<std::size_t... Pass>(std::index_sequence<Pass...>) {
-        ((bytes += remote_activations<static_cast<int>(Pass)>()), ...);
-      }(std::make_index_sequence<table.stages()>{});
+      for_each_index<table.stages()>([&]<int Pass>() { bytes += remote_activations<Pass>(); });
     constexpr auto const& flow = flow_of<Job>;
     for (auto const& layer : graph.layers) {
       if (layer.call_count == 0 || table.device_of_stage(flow.stage[layer.first_call]) != Device) continue;
@@ -57314,9 +57593,8 @@ constexpr void check_memory_of_device(diagnostic& problem) {
 template <class Job>
 inline constexpr diagnostic memory_problem = [] {
   diagnostic problem;
-  [&]<std::size_t... Device>(std::index_sequence<Device...>) {
-    (check_memory_of_device<Job, static_cast<int>(Device)>(problem), ...);
-  }(std::make_index_sequence<planning_timetable<Job>.devices()>{});
+  for_each_index<planning_timetable<Job>.devices()>(
+      [&]<int Device>() { check_memory_of_device<Job, Device>(problem); });
   return problem;
 }();
 
@@ -58500,8 +58778,8 @@ namespace stagecraft::jobs {
 struct reported_metric {
   metrics::metric metric;
   std::size_t output = 0;
-  int index = 0;             ///< among the description's metrics and then its weighted metrics: that of outfeed_mask
-  int part = -1;             ///< which of its thresholds, if it has several: its name ends with _threshold_ and this
+  int index = 0;  ///< among the description's metrics and then its weighted metrics: that of outfeed_mask
+  int part = -1;  ///< the number of its threshold, if it has several: its name ends with _threshold_ and this
   bool is_weighted = false;  ///< a mean weighted by sample and class weights
   bool says_so = false;      ///< its name begins with weighted_, since another metric of the output has the name
 
@@ -60455,7 +60733,7 @@ struct min_max_norm {
   float min_value = 0;
   /// The largest norm.
   float max_value = 1;
-  /// How far norms come towards the limits in one update: 1 all the way, 0 not at all.
+  /// The part of the way to the limits that one update moves norms: from 0 to 1.
   float rate = 1;
   /// The axes that a norm runs along. 0 for a dense kernel (inputs, units), so that each unit has a norm;
   /// {0, 1, 2} for the kernel of a convolution (rows, columns, channels, filters).
@@ -61811,7 +62089,7 @@ struct window_layer : argument_layer<Derived, Options> {
       return true;
     return false;
   }
-  /// How the window slides along an axis of some length.
+  /// The steps of the window along an axis of length `length`.
   [[nodiscard]] constexpr sliding_window way(int axis, int length, Size const& dilation_rate) const {
     auto const& given = this->options;
     return {length, along(kernel_size, axis), along(given.strides, axis), along(dilation_rate, axis), given.padding};
@@ -61859,7 +62137,7 @@ namespace stagecraft::layers {
 /// Keras's keyword arguments of Conv1D (Size is int) and Conv2D (Size is size_2d).
 template <class Size>
 struct convolution_options {
-  /// How far the window moves from one output to the next: one number, or {height, width} for images.
+  /// The distance that the window moves from one output to the next: one number, or {height, width} for images.
   Size strides = 1;
   /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
   stagecraft::padding padding = stagecraft::padding::valid;
@@ -62053,7 +62331,7 @@ namespace stagecraft::layers {
 /// Keras's keyword arguments of LocallyConnected1D (Size is int) and LocallyConnected2D (Size is size_2d).
 template <class Size>
 struct locally_connected_options {
-  Size strides = 1;                                          ///< how far the window moves from one output to the next
+  Size strides = 1;  ///< the distance that the window moves from one output to the next
   stagecraft::padding padding = stagecraft::padding::valid;  ///< `valid` alone: windows lie inside the input
   bool use_bias = true;  ///< true if the layer has weights `bias`, one per output, which are added to the result
   initializer kernel_initializer = initializers::glorot_uniform{};  ///< the values that the kernel begins with
@@ -62149,7 +62427,7 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of DepthwiseConv2D.
 struct depthwise_conv2d_options {
-  /// How far the window moves from one output to the next: one number, or {height, width} for images.
+  /// The distance that the window moves from one output to the next: one number, or {height, width} for images.
   size_2d strides = 1;
   /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
   stagecraft::padding padding = stagecraft::padding::valid;
@@ -62239,7 +62517,7 @@ struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d, depthwise
 /// Keras's keyword arguments of SeparableConv1D (Size is int) and SeparableConv2D (Size is size_2d).
 template <class Size>
 struct separable_convolution_options {
-  /// How far the window moves from one output to the next: one number, or {height, width} for images.
+  /// The distance that the window moves from one output to the next: one number, or {height, width} for images.
   Size strides = 1;
   /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
   stagecraft::padding padding = stagecraft::padding::valid;
@@ -62399,7 +62677,7 @@ namespace stagecraft::layers {
 /// Keras's keyword arguments of Conv1DTranspose (Size is int) and Conv3DTranspose (Size is size_3d).
 template <class Size>
 struct transposed_convolution_options {
-  Size strides = 1;  ///< how far the window moves from one input to the next
+  Size strides = 1;  ///< the distance that the window moves from one input to the next
   /// `valid`: windows lie inside the output; `same`: they reach beyond it, so that stride 1 keeps the size.
   stagecraft::padding padding = stagecraft::padding::valid;
   Size output_padding = -1;  ///< Keras's None by default
@@ -62475,7 +62753,7 @@ struct conv1d_transpose : transposed_convolution<conv1d_transpose, int> {
 
 /// Keras's keyword arguments of Conv2DTranspose.
 struct conv2d_transpose_options {
-  /// How far the window moves from one output to the next: one number, or {height, width} for images.
+  /// The distance that the window moves from one output to the next: one number, or {height, width} for images.
   size_2d strides = 1;
   /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
   stagecraft::padding padding = stagecraft::padding::valid;
@@ -64358,14 +64636,14 @@ struct pooling_layer : layer<Derived> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  /// How the window slides along the height of an input of this shape; a sequence has height 1.
+  /// The steps of the window along the height of an input of this shape; a sequence has height 1.
   [[nodiscard]] constexpr sliding_window rows(shape const& in) const {
     if constexpr (is_2d)
       return {.input = in[0], .window = pool_size.height, .stride = strides.height, .padding = padding};
     else
       return {};
   }
-  /// How the window slides along the width of an image, or the steps of a sequence.
+  /// The steps of the window along the width of an image, or the steps of a sequence.
   [[nodiscard]] constexpr sliding_window columns(shape const& in) const {
     if constexpr (is_2d)
       return {.input = in[1], .window = pool_size.width, .stride = strides.width, .padding = padding};
@@ -64672,7 +64950,7 @@ struct normalization : option_layer<normalization, normalization_options, &norma
 struct discretization_options {
   number_list bin_boundaries = {};  ///< the begins of the ranges in ascending order; up to 32
   int num_bins = 0;                 ///< or the number of ranges, whose boundaries are a weight: see a trainer's adapt
-  float epsilon = 0.01F;            ///< how exactly adapt follows the data; smaller is more exact and slower
+  float epsilon = 0.01F;            ///< the error with which adapt follows the data; a smaller one is slower
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
   /// False: a frozen layer, whose weights training does not change.
@@ -64799,7 +65077,7 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of Resizing after the sizes.
 struct resizing_options {
-  /// How pixels are computed from those of the input.
+  /// The rule that computes pixels from those of the input.
   stagecraft::interpolation interpolation = interpolation::bilinear;
   /// True if the largest part in the middle with the new size's aspect ratio is cut out first, so that nothing is
   /// stretched.
@@ -65133,7 +65411,7 @@ struct random_contrast : argument_layer<random_contrast, random_contrast_options
 
 namespace stagecraft {
 
-/// How an image (a b c d) continues beyond its borders.
+/// The continuation of an image (a b c d) beyond its borders.
 enum class fill_mode : unsigned char {
   reflect,   ///< d c b a, a b c d, d c b a
   constant,  ///< a number everywhere
@@ -65147,7 +65425,7 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of RandomTranslation, RandomRotation and RandomZoom.
 struct random_warp_options {
-  stagecraft::fill_mode fill_mode = fill_mode::reflect;  ///< how an image continues beyond its borders
+  stagecraft::fill_mode fill_mode = fill_mode::reflect;  ///< the continuation of an image beyond its borders
   /// `bilinear` between pixels, or the `nearest` pixel.
   stagecraft::interpolation interpolation = interpolation::bilinear;
   std::uint64_t seed = 0;  ///< the seed of random numbers; 0: the trainer's seed
@@ -66184,7 +66462,7 @@ enum class merge_mode : unsigned char {
 
 /// Keras's keyword arguments of Bidirectional.
 struct bidirectional_options {
-  /// How the results of the two directions become one.
+  /// The rule that makes one result of those of the two directions.
   layers::merge_mode merge_mode = merge_mode::concat;
   /// The layer's name in summaries, errors and names of weights; empty: made from the class, as in Keras ("dense_1").
   fixed_name name = {};
@@ -66581,7 +66859,7 @@ namespace stagecraft::layers {
 /// Keras's keyword arguments of ConvLSTM1D (Size is int), ConvLSTM2D (size_2d) and ConvLSTM3D (size_3d).
 template <class Size>
 struct conv_lstm_options {
-  Size strides = 1;  ///< how far the window over the inputs moves from one output to the next
+  Size strides = 1;  ///< the distance that the window over the inputs moves between outputs
   /// `valid`: windows lie inside the inputs; `same`: zeros are added around them. Windows over states are `same`.
   stagecraft::padding padding = stagecraft::padding::valid;
   Size dilation_rate = 1;                    ///< the distance between neighbouring elements of the window over inputs
@@ -66593,7 +66871,7 @@ struct conv_lstm_options {
   initializer recurrent_initializer = initializers::orthogonal{};
   initializer bias_initializer = initializers::zeros{};  ///< the values that the bias begins with
   bool unit_forget_bias =
-      true;  ///< whether the bias of the forget gate begins with ones, whatever bias_initializer says
+      true;  ///< true if the bias of the forget gate begins with ones, whatever bias_initializer says
   regularizer kernel_regularizer = {};     ///< a penalty on the kernel that is added to the loss
   regularizer recurrent_regularizer = {};  ///< a penalty on the recurrent kernel that is added to the loss
   regularizer bias_regularizer = {};       ///< a penalty on the bias that is added to the loss
@@ -67841,7 +68119,7 @@ constexpr void check_entry(diagnostic& problem, int position) {
   }
 }
 
-/// Whether the first entry is an input, so that the model can be checked where it is named. Compiles the `call` of each
+/// True if the first entry is an input, so that the model can be checked where it is named. Compiles the `call` of each
 /// entry, known by its type alone: a mistake in one's own is reported here, where GCC prints no model on the way to it.
 template <class... Entries>
 inline constexpr bool compiled_with_input = false;
@@ -68278,7 +68556,7 @@ constexpr long long count_trainable_parameters() {
 
 namespace stagecraft::models {
 
-/// Whether a model's summary has no column "Connected to": a sequential model, a subclass, or a functional model whose
+/// True if a model's summary has no column "Connected to": a sequential model, a subclass, or a functional model whose
 /// calls form one chain.
 template <Model M>
 inline constexpr bool is_sequential_like = [] {
@@ -70652,7 +70930,7 @@ class learning_rate_logger : public callback {
 
 namespace stagecraft {
 
-/// How one state of the bar replaces the one before.
+/// The way that one state of the bar replaces the one before.
 enum class display_mode : unsigned char {
   automatic,  ///< `dynamic` when stdout is a terminal or PyCharm's console, else `lines`
   dynamic,    ///< backspaces and a carriage return; Keras does this on every POSIX system, also into files
@@ -70667,7 +70945,7 @@ struct progress_bar_options {
   double interval = 0.05;  ///< least time between two states of the bar, in seconds
   /// The name of a step, as in "3ms/step".
   std::string_view unit_name = "step";
-  /// How a state of the bar replaces the one before: redrawn in place, or on a new line.
+  /// The way that a state of the bar replaces the one before: redrawn in place, or on a new line.
   display_mode display = display_mode::automatic;
   /// The destination of messages; standard output by default.
   trainers::text_output output{};
@@ -71918,7 +72196,7 @@ struct fit_options {
 /// Options of `evaluate`; names, order and defaults are Keras's. Each can be left out.
 struct evaluate_options {
   int batch_size = 0;                       ///< samples per step; 0: the training description's
-  int verbose = 1;                          ///< what is printed: 0 nothing, 1 a progress bar, 2 one line
+  int verbose = 1;                          ///< the printed text: 0 nothing, 1 a progress bar, 2 one line
   trainers::sample_source sample_weight{};  ///< one number per sample
   int steps = 0;                            ///< batches, of all replicas together; 0: all of them
   /// The callbacks, such as `{&log}`, called in this order.
@@ -71931,7 +72209,7 @@ struct evaluate_options {
 /// Options of `predict`; names, order and defaults are Keras's. Each can be left out.
 struct predict_options {
   int batch_size = 0;  ///< samples per step; 0: the training description's
-  int verbose = 0;     ///< what is printed: 0 nothing, 1 a progress bar, 2 one line
+  int verbose = 0;     ///< the printed text: 0 nothing, 1 a progress bar, 2 one line
   int steps = 0;       ///< batches, of all replicas together; 0: all of them
   /// The callbacks, such as `{&log}`, called in this order.
   trainers::callback_pointers callbacks{};
@@ -72401,7 +72679,7 @@ inline void check_labels(char const* argument, sample_source const& labels, labe
 }
 
 /// E4006: as in Keras, classes from 0 on, each one once, whether or not the model or the data know them all; and no
-/// sample without a class: one whose target, rounded if it is a single number, is behind the last class. An empty list
+/// sample without a class: one whose target, rounded if it is a single number, is past the last class. An empty list
 /// is fine.
 /// \param targets the array that `row_weights` takes the classes from
 [[gnu::cold]] inline void check_class_weight(std::vector<class_weight_entry> const& weights,
@@ -72490,9 +72768,9 @@ inline void check_steps(char const* option, int steps, int batches) {
 
 namespace stagecraft::trainers {
 
-/// What an input may hold beside any numbers.
+/// The limits on the numbers of an input.
 struct index_rule {
-  bool is_whole = false;   ///< whether its type is int32
+  bool is_whole = false;   ///< true if its type is int32
   int rows = 0;            ///< rows of the smallest table that it names rows of; 0: it names none
   std::string_view layer;  ///< the name of the table's layer
 };
@@ -72690,7 +72968,7 @@ struct argument_names {
   char const* sample_weight = "sample_weight";
 };
 
-/// What the inputs may hold beside any numbers.
+/// The limits on the numbers of the inputs.
 template <class Session>
 [[nodiscard]] constexpr auto index_rules_of() {
   std::array<index_rule, static_cast<std::size_t>(Session::input_count())> rules;
@@ -73870,6 +74148,7 @@ class replica_results {
     for (auto& each : replicas_) each.results.begin_execution(steps);
   }
   [[nodiscard]] results_of_one& operator[](int replica) { return replicas_[replica].results; }
+  [[nodiscard]] results_of_one const& operator[](int replica) const { return replicas_[replica].results; }
 
   /// Takes over the results of replicas in other processes.
   void gather()
@@ -74033,7 +74312,7 @@ auto run_single(Session& session, batch_loader<Session> const& data) {
     session.test(1, bring, take);
   if constexpr (Session::sizes::splits)
     means.for_each_part([](auto& part) {
-      Session::sizes::processes::send(engine::process_of_results<typename Session::sizes>(0), &part, sizeof part);
+      Session::sizes::processes::send(process_of_results<typename Session::sizes>(0), &part, sizeof part);
     });
   return means.values();
 }
@@ -74851,7 +75130,7 @@ class step_runner {
       return model_.stop_training;
   }
 
-  /// Whether training stops. All processes are about to carry out these steps.
+  /// True if training stops. All processes are about to carry out these steps.
   bool agree(int first, int steps) {
     return processes::agree({.what = static_cast<int>(Kind),
                              .first = first,
@@ -75190,7 +75469,7 @@ struct pipeline_sizes : session_shape<typename Job::described> {
   static constexpr auto const& weights = weight_storage_of<model, architecture>;
   static constexpr int replicas = Replicas;
   using processes = processes_of<machine>;
-  /// Whether the devices of a replica may be in several processes.
+  /// True if the devices of a replica may be in several processes.
   static constexpr bool splits = detail::splits_replicas<Job>;
   /// The replicas that this process has devices of: `first_replica` and those after it.
   [[nodiscard]] static constexpr int replicas_here() {

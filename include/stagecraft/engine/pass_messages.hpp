@@ -41,7 +41,7 @@ class pass_messages {
   }();
 
  public:
-  /// Whether a process gets messages of this pass of a replica. It does not get its own.
+  /// True if a process gets messages of this pass of a replica. It does not get its own.
   [[nodiscard]] static bool reaches(int replica, int process) {
     for (int other = 0; other < Sizes::devices; ++other)
       if (receivers[other] && Sizes::process_of(replica, other) == process) return true;

@@ -103,7 +103,7 @@ struct pipeline_sizes : session_shape<typename Job::described> {
   static constexpr auto const& weights = weight_storage_of<model, architecture>;
   static constexpr int replicas = Replicas;
   using processes = processes_of<machine>;
-  /// Whether the devices of a replica may be in several processes.
+  /// True if the devices of a replica may be in several processes.
   static constexpr bool splits = detail::splits_replicas<Job>;
   /// The replicas that this process has devices of: `first_replica` and those after it.
   [[nodiscard]] static constexpr int replicas_here() {

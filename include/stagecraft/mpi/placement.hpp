@@ -11,7 +11,7 @@
 
 namespace stagecraft::mpi {
 
-/// Whether the ranks of a cluster cannot have equal numbers of whole replicas, and so have some of their stages.
+/// True if the ranks of a cluster cannot have equal numbers of whole replicas, and so have some of their stages.
 template <class Job>
 inline constexpr bool splits_stages =
     Job::replicas % Job::machine::processes.count != 0 && is_pipelined<typename Job::model>;
@@ -21,10 +21,9 @@ template <class Job>
 constexpr void check_split_stages(diagnostic& problem) {
   constexpr int most = Job::machine::processes.count, devices = planning_timetable<typename Job::planned>.devices();
   if (most > Job::replicas * devices)
-    problem.report(2123, "a model on ", devices, " devices, with .num_replicas = ", Job::replicas,
-                   ", is trained on a cluster of ", most,
-                   " ranks, of which some would have no stage; name at most as many ranks as its replicas have ",
-                   "devices");
+    problem.report(
+        2123, "a model on ", devices, " devices, with .num_replicas = ", Job::replicas, ", is trained on a cluster of ",
+        most, " ranks, of which some would have no stage; name at most as many ranks as its replicas have ", "devices");
   else if (Job::graph.is_stateful())
     problem.report(2122, "the stages of a model with stateful layers are trained on several ranks; these do not ",
                    "exchange the states that layers keep between batches");

@@ -86,7 +86,7 @@ class rank_group {
         check(MPI_Ibcast(piece, size, MPI_BYTE, root, group_.world_, next(root)));
       });
     }
-    /// Whether all messages have arrived, without waiting.
+    /// True if all messages have arrived, without waiting.
     [[nodiscard]] bool is_done() {
       int done = 0;
       check(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done, MPI_STATUSES_IGNORE));
@@ -196,7 +196,7 @@ class rank_group {
     alarm(0);
   }
 
-  /// Whether a launcher of MPI has started this process: what Open MPI, MPICH, PMIx and Slurm set.
+  /// True if a launcher of MPI has started this process: what Open MPI, MPICH, PMIx and Slurm set.
   static bool is_launched() {
     for (char const* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE", "SLURM_PROCID"})
       if (std::getenv(name) != nullptr) return true;

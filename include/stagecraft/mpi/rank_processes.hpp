@@ -230,8 +230,7 @@ struct rank_processes {
     rank_group::operation const all(group());
     sum.begin(floats);
     for (int process = 0; process < count; ++process)
-      for (int first = 0; first < here; first += size)
-        sum.add(process, process == rank ? gradients[first] : nullptr);
+      for (int first = 0; first < here; first += size) sum.add(process, process == rank ? gradients[first] : nullptr);
     finish<Plan>(sum);
     for (int i = 1; i < here; ++i) std::copy_n(gradients[0], floats, gradients[i]);
   }
@@ -295,7 +294,8 @@ struct rank_processes {
   static void finish(gradient_sum& sum) {
     sum.finish(kernels::reduce_scatter<takes_mean<Plan>, typename Plan::architecture>, Plan::job::replicas);
   }
-  /// How many neighbours a rank may add up by itself: the largest power of two that divides the number of its replicas.
+  /// The number of neighbours that a rank may add up by itself: the largest power of two that divides the number of its
+  /// replicas.
   [[nodiscard]] static constexpr int subtree(int replicas) noexcept { return replicas & -replicas; }
 
   /// Weights of a device that lie one after the other.

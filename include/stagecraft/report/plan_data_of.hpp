@@ -9,6 +9,7 @@
 
 #include <stagecraft/description/job_on.hpp>
 #include <stagecraft/diagnostics/compile_error.hpp>
+#include <stagecraft/diagnostics/for_each_index.hpp>
 #include <stagecraft/ipu/profile/auto_pipeline.hpp>
 #include <stagecraft/ipu/profile/profile.hpp>
 #include <stagecraft/machines/ipu_devices.hpp>
@@ -23,8 +24,8 @@
 
 namespace stagecraft::reports {
 
-/// What a machine's processes add to a plan. This is a machine of one process; <stagecraft/mpi/cluster_plan.hpp> has
-/// the processes of a cluster, and names the price of their sums in `sum_of`.
+/// The part of a plan that a machine's processes add. This is a machine of one process;
+/// <stagecraft/mpi/cluster_plan.hpp> has the processes of a cluster, and names the price of their sums in `sum_of`.
 template <class Machine>
 struct plan_processes {
   using machine_of_rank = Machine;
@@ -169,7 +170,7 @@ constexpr diagnostic const& problem_of_plan() {
     return machine_problem<Job>;
 }
 
-/// Which IPU, or which transfer, each cycle of a weight update is spent on.
+/// The IPU or the transfer that each cycle of a weight update is spent on.
 template <class Job>
 plan_bounds bounds_of() {
   constexpr auto const& shortened = short_timetable_of<typename Job::planned>;
@@ -281,9 +282,8 @@ plan_data make_plan_data() {
   data.model = graph_of<M>.name();
   data.choices = Choices;
   data.trains = mode_of<Training> == execution_mode::training;
-  [&]<std::size_t... Combination>(std::index_sequence<Combination...>) {
-    (add_combination<M, Training, Machine, Choices, static_cast<int>(Combination)>(data), ...);
-  }(std::make_index_sequence<static_cast<std::size_t>(Choices.combinations())>{});
+  for_each_index<Choices.combinations()>(
+      [&]<int Combination>() { add_combination<M, Training, Machine, Choices, Combination>(data); });
   return data;
 }
 

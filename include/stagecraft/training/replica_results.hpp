@@ -277,6 +277,7 @@ class replica_results {
     for (auto& each : replicas_) each.results.begin_execution(steps);
   }
   [[nodiscard]] results_of_one& operator[](int replica) { return replicas_[replica].results; }
+  [[nodiscard]] results_of_one const& operator[](int replica) const { return replicas_[replica].results; }
 
   /// Takes over the results of replicas in other processes.
   void gather()

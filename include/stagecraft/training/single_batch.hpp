@@ -71,7 +71,7 @@ auto run_single(Session& session, batch_loader<Session> const& data) {
     session.test(1, bring, take);
   if constexpr (Session::sizes::splits)
     means.for_each_part([](auto& part) {
-      Session::sizes::processes::send(engine::process_of_results<typename Session::sizes>(0), &part, sizeof part);
+      Session::sizes::processes::send(process_of_results<typename Session::sizes>(0), &part, sizeof part);
     });
   return means.values();
 }

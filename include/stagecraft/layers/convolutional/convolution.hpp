@@ -14,7 +14,7 @@ namespace stagecraft::layers {
 /// Keras's keyword arguments of Conv1D (Size is int) and Conv2D (Size is size_2d).
 template <class Size>
 struct convolution_options {
-  /// How far the window moves from one output to the next: one number, or {height, width} for images.
+  /// The distance that the window moves from one output to the next: one number, or {height, width} for images.
   Size strides = 1;
   /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
   stagecraft::padding padding = stagecraft::padding::valid;

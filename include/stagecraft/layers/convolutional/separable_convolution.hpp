@@ -12,7 +12,7 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of DepthwiseConv2D.
 struct depthwise_conv2d_options {
-  /// How far the window moves from one output to the next: one number, or {height, width} for images.
+  /// The distance that the window moves from one output to the next: one number, or {height, width} for images.
   size_2d strides = 1;
   /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
   stagecraft::padding padding = stagecraft::padding::valid;
@@ -97,7 +97,7 @@ struct depthwise_conv2d : convolution_layer<depthwise_conv2d, size_2d, depthwise
 /// Keras's keyword arguments of SeparableConv1D (Size is int) and SeparableConv2D (Size is size_2d).
 template <class Size>
 struct separable_convolution_options {
-  /// How far the window moves from one output to the next: one number, or {height, width} for images.
+  /// The distance that the window moves from one output to the next: one number, or {height, width} for images.
   Size strides = 1;
   /// `valid`: windows lie inside the input; `same`: zeros are added around it, so that stride 1 keeps its size.
   stagecraft::padding padding = stagecraft::padding::valid;

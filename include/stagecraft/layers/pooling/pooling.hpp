@@ -77,14 +77,14 @@ struct pooling_layer : layer<Derived> {
     static_assert(detail::report<detail::wrong_options_problem<L>>());
   }
 
-  /// How the window slides along the height of an input of this shape; a sequence has height 1.
+  /// The steps of the window along the height of an input of this shape; a sequence has height 1.
   [[nodiscard]] constexpr sliding_window rows(shape const& in) const {
     if constexpr (is_2d)
       return {.input = in[0], .window = pool_size.height, .stride = strides.height, .padding = padding};
     else
       return {};
   }
-  /// How the window slides along the width of an image, or the steps of a sequence.
+  /// The steps of the window along the width of an image, or the steps of a sequence.
   [[nodiscard]] constexpr sliding_window columns(shape const& in) const {
     if constexpr (is_2d)
       return {.input = in[1], .window = pool_size.width, .stride = strides.width, .padding = padding};

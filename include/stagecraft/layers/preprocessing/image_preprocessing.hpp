@@ -12,7 +12,7 @@ namespace stagecraft::layers {
 
 /// Keras's keyword arguments of Resizing after the sizes.
 struct resizing_options {
-  /// How pixels are computed from those of the input.
+  /// The rule that computes pixels from those of the input.
   stagecraft::interpolation interpolation = interpolation::bilinear;
   /// True if the largest part in the middle with the new size's aspect ratio is cut out first, so that nothing is
   /// stretched.

@@ -47,7 +47,7 @@ struct up_sampling1d : layer<up_sampling1d> {
 
 /// Keras's keyword arguments of UpSampling2D after `size`.
 struct up_sampling2d_options {
-  /// Whether pixels are repeated (`nearest`) or interpolated (`bilinear`).
+  /// The interpolation: pixels are repeated (`nearest`) or interpolated (`bilinear`).
   stagecraft::interpolation interpolation = interpolation::nearest;
 #include <stagecraft/layers/common_options.hpp>
 };

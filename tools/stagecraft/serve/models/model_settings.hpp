@@ -9,13 +9,13 @@
 
 namespace stagecraft::tool {
 
-/// Which versions of a folder are served: TensorFlow Serving's ServableVersionPolicy.
+/// The versions of a folder that are served: TensorFlow Serving's ServableVersionPolicy.
 struct version_policy {
   enum class kind { latest, all, specific };
 
   kind which = kind::latest;
-  std::int64_t count = 1;           ///< of latest: as many of the highest versions as can be loaded
-  std::set<std::int64_t> versions;  ///< of specific
+  std::int64_t count = 1;           ///< the number of highest versions, for latest
+  std::set<std::int64_t> versions;  ///< the versions, for specific
 
   friend bool operator==(version_policy const&, version_policy const&) = default;
 };
