@@ -165,7 +165,7 @@ def check_apis(server):
     check("live", server.ask("GET", "/v2/health/live") == (200, {"live": True}))
     check("ready", server.ask("GET", "/v2/health/ready") == (200, {"ready": True}))
     check("model ready", server.ask("GET", "/v2/models/scores/ready") == (200, {"name": "scores", "ready": True}))
-    check("server", server.ask("GET", "/v2")[1]["extensions"] == ["binary_tensor_data"])
+    check("server", {"binary_tensor_data", "classification", "statistics"} <= set(server.ask("GET", "/v2")[1]["extensions"]))
     status, found = server.ask("GET", "/v2/models/scores")
     check("KServe's metadata", found == {"name": "scores", "versions": ["1"], "platform": "stagecraft",
                                          "inputs": [{"name": "pixels", "datatype": "FP32", "shape": [-1, 2, 3]}, {"name": "size", "datatype": "FP32", "shape": [-1, 2]}],

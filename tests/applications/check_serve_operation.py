@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`stagecraft serve` as an operator of TensorFlow Serving or Triton runs it: policies and labels of versions in a file that is
-read again, and models that clients load and unload.
+read again, models that clients load and unload, sequences of requests, and what else Triton's parameters say.
 
     check_serve_operation.py <the program> <folder with scores/>
 """
@@ -8,6 +8,7 @@ import contextlib
 import http.client
 import json
 import pathlib
+import random
 import shutil
 import struct
 import subprocess
@@ -197,9 +198,126 @@ def check_control(scratch):
         check("while it polls", found == (503, {"error": "explicit model load / unload is not allowed if polling is enabled"}), found)
 
 
+def infer(server, inputs, outputs=None, **parameters):
+    body = {"inputs": [{"name": name, "shape": [1] + shape, "datatype": "FP32", "data": data} for name, shape, data in inputs]}
+    if outputs:
+        body["outputs"] = outputs
+    if parameters:
+        body["parameters"] = parameters
+    status, found = server.ask("POST", "/v2/models/scores/infer", body)
+    return {each["name"]: each["data"] for each in found["outputs"]} if status == 200 else (status, found["error"])
+
+
+def check_sequences(scratch):
+    """The state that the server keeps is the one that a client would send: size is scores of the call before."""
+    base, stateless = scratch / "sequences", scratch / "stateless"
+    base.mkdir()
+    stateless.mkdir()
+    for folder in base, stateless:
+        make_version(folder, 3)
+    (base / "config.pbtxt").write_text("""name: "scores"
+sequence_batching {
+  max_sequence_idle_microseconds: 1500000
+  state [ { input_name: "size" output_name: "scores" data_type: TYPE_FP32 dims: [ 2 ] initial_state: { data_type: TYPE_FP32 zero_data: true dims: [ 2 ] name: "zeros" } } ]
+  oldest { max_candidate_sequences: 40 }
+}
+""")
+    streams, steps = 24, 6
+    numbers = random.Random(5)
+    pixels = [[[numbers.uniform(-600, 600) for _ in range(6)] for _ in range(steps)] for _ in range(streams)]
+    expected, fresh = [], []
+    with serve("--model", f"scores={stateless}") as server:
+        for stream in pixels:
+            state, own = [0, 0], []
+            for step in stream:
+                found = infer(server, [("pixels", [2, 3], step), ("size", [2], state)])
+                state = found["scores"]
+                own.append(found["class"][0])
+                fresh.append(infer(server, [("pixels", [2, 3], step), ("size", [2], [0, 0])])["class"][0])
+            expected.append(own)
+        check("no sequences", infer(server, [("pixels", [2, 3], [0] * 6), ("size", [2], [0, 0])], sequence_id=4)[1].startswith("the request has the parameter 'sequence_id'"))
+        check("0 is no sequence", "class" in infer(server, [("pixels", [2, 3], [0] * 6), ("size", [2], [0, 0])], sequence_id=0))
+        # The numbers of one row, best first, as texts; and how long and how urgent a call is.
+        row = [("pixels", [2, 3], [0] * 6), ("size", [2], [0.5, -1])]
+        first = infer(server, row)["scores"]
+        order = sorted(range(2), key=lambda i: -first[i])
+        wanted = [f"{first[i]:.6f}:{i}" for i in order]
+        for count in 1, 2, 9:
+            check("classification", infer(server, row, [{"name": "scores", "parameters": {"classification": count}}]) == {"scores": wanted[:count]}, wanted)
+        found = server.ask("POST", "/v2/models/scores/infer", {"inputs": [{"name": name, "shape": [1] + shape, "datatype": "FP32", "data": data} for name, shape, data in row],
+                                                               "outputs": [{"name": "scores", "parameters": {"classification": 1}}]})[1]["outputs"][0]
+        check("a classification's type", found["datatype"] == "BYTES" and found["shape"] == [1, 1], found)
+        check("priority", infer(server, row, priority=1, timeout=30000000)["scores"] == first)
+        for name, value in ("priority", -1), ("timeout", "a"), ("sequence_start", 1), ("sequence_id", -1):
+            check("a wrong parameter", infer(server, row, **{name: value}) == (400, f"'{name}' is not as it should be"), name)
+        trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+        server.ask("GET", "/v2/health/live", headers={"traceparent": trace})
+        check("trace", server.headers["traceparent"] == trace)
+        server.ask("GET", "/v2/health/live", headers={"traceparent": "no trace"})
+        check("no trace", server.headers["traceparent"] is None)
+        text = http_text(server, "/metrics")
+        check("quantiles", all(f'stagecraft_model_call_duration_seconds{{model="scores",version="3",quantile="{part}"}} 0.' in text for part in ("0.5", "0.99", "0.999")), text)
+    check("the state matters", [x for own in expected for x in own] != fresh)
+
+    with serve("--model", f"scores={base}", "--file_system_poll_wait_seconds", 0.05) as server:
+        found = server.ask("GET", "/v2/models/scores")[1]
+        check("what is visible", [each["name"] for each in found["inputs"] + found["outputs"]] == ["pixels", "class"], found)
+        check("extensions", "sequence" in server.ask("GET", "/v2")[1]["extensions"])
+
+        def call(stream, step, **more):
+            return infer(server, [("pixels", [2, 3], pixels[stream][step])], sequence_id=f"s{stream}" if stream % 2 else stream + 1, **more)
+
+        wrong = []
+
+        def follow(stream):
+            own = [call(stream, step, sequence_start=step == 0, sequence_end=step + 1 == steps) for step in range(steps)]
+            if own != [{"class": [x]} for x in expected[stream]]:
+                wrong.append((own, expected[stream]))
+
+        callers = [threading.Thread(target=follow, args=(stream,)) for stream in range(streams)]
+        for each in callers:
+            each.start()
+        time.sleep(0.02)
+        make_version(base, 4)  # sequences go on with the version that they began with
+        for each in callers:
+            each.join()
+        check("streams", not wrong, wrong[:1])
+        until("a new version", lambda: server.states("scores").get(3) == "END")
+        for what, text, more in (("an ended one", "must specify the START flag on the first request of the sequence", {"sequence_id": 1}),
+                                 ("none", "must specify a non-zero or non-empty correlation ID", {}), ("the number of a text", "must specify the START flag", {"sequence_id": "1"})):
+            found = infer(server, [("pixels", [2, 3], [0] * 6)], **more)
+            check("sequence: " + what, found[0] == 400 and text in found[1], found)
+        found = server.ask("POST", "/v2/models/scores/infer", {"inputs": [{"name": "pixels", "shape": [2, 2, 3], "datatype": "FP32", "data": [0] * 12}], "parameters": {"sequence_id": 5, "sequence_start": True}})
+        check("two samples", found[0] == 400 and "must specify batch-size 1" in found[1]["error"], found)
+        check("TensorFlow's API has no sequences", server.ask("POST", "/v1/models/scores:predict", {"instances": [[[0] * 3] * 2]})[0] == 400)
+        for number in range(1, 41):
+            check("begun", "class" in call(0, 0, sequence_start=True) if number == 1 else "class" in infer(server, [("pixels", [2, 3], [0] * 6)], sequence_id=number, sequence_start=True))
+        found = infer(server, [("pixels", [2, 3], [0] * 6)], sequence_id=99, sequence_start=True)
+        check("too many", found[0] == 503 and "as many sequences of model 'scores' are open as may be: 40" in found[1], found)
+        time.sleep(1.8)
+        check("an idle one is forgotten", infer(server, [("pixels", [2, 3], [0] * 6)], sequence_id=2)[0] == 400)
+        check("there is room again", "class" in infer(server, [("pixels", [2, 3], [0] * 6)], sequence_id=99, sequence_start=True))
+    for text, code, reason in (('sequence_batching { }', "E5301", "without a state"), ('sequence_batching { state { input_name: "x" output_name: "scores" } }', "E5301", "the input 'x', which"),
+                               ('sequence_batching { state { input_name: "pixels" output_name: "scores" } }', "E5301", "has shape (2, 3) and whose output"),
+                               ('sequence_batching { state { input_name: "size" output_name: "scores" dims: 3 } }', "E5301", "has shape (3,), but it has (2,)"),
+                               ('sequence_batching { control_input { } }', "E5283", "line 1: 'control_input' is not taken"),
+                               ('sequence_batching { state { input_name: "size" output_name: "scores" initial_state { data_file: "a" } } }', "E5283", "begin with zeros")):
+        (stateless / "config.pbtxt").write_text(text)
+        with serve("--model", f"scores={stateless}") as server:
+            found = server.ask("GET", "/v1/models/scores")[1]["model_version_status"][0]
+            check("config.pbtxt", found["state"] == "END" and reason in found["status"]["error_message"] and code in found["status"]["error_message"], text, found)
+
+
+def http_text(server, path):
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)) as connection:
+        connection.request("GET", path)
+        return connection.getresponse().read().decode()
+
+
 with tempfile.TemporaryDirectory() as folder:
     check_versions(pathlib.Path(folder))
     check_control(pathlib.Path(folder))
+    check_sequences(pathlib.Path(folder))
 
 for failure in failures:
     print(failure)

@@ -48,18 +48,23 @@ served_version find_version(server_state const& state, std::string_view model, v
                                         : "Latest(" + std::string(model) + ")")};
 }
 
-std::vector<std::vector<float>> call_version(server_state& state, served_version const& version,
-                                             std::vector<std::vector<float>> inputs, std::int64_t samples,
-                                             counted_bytes& counted) {
-  return call_version(state, version, std::move(inputs), samples, counted, state.time);
+served_version find_version(server_state const& state, std::string_view model, served_version found,
+                            sequence_request const& sequence) {
+  if (sequence.id.empty() || sequence.starts) return found;
+  auto const own = state.models.find(model);
+  auto begun = own == nullptr ? served_version{} : own->version_of(sequence);
+  return begun.runtime == nullptr ? found : begun;
 }
 
 std::vector<std::vector<float>> call_version(server_state& state, served_version const& version,
                                              std::vector<std::vector<float>> inputs, std::int64_t samples,
-                                             counted_bytes& counted, std::chrono::microseconds time) {
+                                             counted_bytes& counted, call_options const& options) {
+  if (version.sequences == nullptr && !options.sequence.id.empty())
+    throw http_error{400, "the request has the parameter 'sequence_id', but the model keeps no state: it has no "
+                          "config.pbtxt with sequence_batching"};
   // The outputs are counted before the call, since a small request may ask for an answer of any size.
   double bytes = 0;
-  for (auto const& output : version.runtime->description().outputs)
+  for (auto const& output : version.description().outputs)
     bytes += static_cast<double>(output.size()) * static_cast<double>(samples) * sizeof(float);
   auto const most = state.max_bytes_in_flight;
   if (bytes > static_cast<double>(most))
@@ -75,7 +80,10 @@ std::vector<std::vector<float>> call_version(server_state& state, served_version
     bool has_succeeded = false;
   } counts{*version.times, begin};
   try {
-    auto result = version.runtime->call(std::move(inputs), samples, time);
+    auto result = version.sequences != nullptr
+                      ? version.sequences->call(*version.runtime, std::move(inputs), samples, options.sequence,
+                                                options.time, options.priority)
+                      : version.runtime->call(std::move(inputs), samples, options.time, options.priority);
     counts.has_succeeded = true;
     return result;
   } catch (data_error const& why) {

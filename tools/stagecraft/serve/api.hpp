@@ -57,14 +57,14 @@ struct server_state {
 
 /// Calls a version, and counts its outputs in place of the request if they have more bytes. Its errors become
 /// http_error: 400 wrong inputs; 413 more bytes of outputs than are ever allowed; 503 more than are allowed now, a full
-/// queue, a stopped runtime; 504 time; 500 others.
+/// queue, a stopped runtime; 504 time; 500 others; and those of a sequence_batcher.
 [[nodiscard]] std::vector<std::vector<float>> call_version(server_state& state, served_version const& version,
                                                            std::vector<std::vector<float>> inputs, std::int64_t samples,
-                                                           counted_bytes& counted);
-/// Does the same within `time`, 0: any.
-[[nodiscard]] std::vector<std::vector<float>> call_version(server_state& state, served_version const& version,
-                                                           std::vector<std::vector<float>> inputs, std::int64_t samples,
-                                                           counted_bytes& counted, std::chrono::microseconds time);
+                                                           counted_bytes& counted, call_options const& options);
+
+/// The version that a request of a sequence means: the one where it began, or else the found one.
+[[nodiscard]] served_version find_version(server_state const& state, std::string_view model, served_version found,
+                                          sequence_request const& sequence);
 
 /// The state of a server as a front in another module sees it. Keeps a reference.
 class state_calls final : public server_calls {
@@ -75,8 +75,12 @@ class state_calls final : public server_calls {
   }
   [[nodiscard]] std::vector<std::vector<float>> call(served_version const& version,
                                                      std::vector<std::vector<float>> inputs, std::int64_t samples,
-                                                     counted_bytes& counted, std::chrono::microseconds time) override {
-    return call_version(state_, version, std::move(inputs), samples, counted, time);
+                                                     counted_bytes& counted, call_options const& options) override {
+    return call_version(state_, version, std::move(inputs), samples, counted, options);
+  }
+  [[nodiscard]] served_version find(std::string_view model, served_version found,
+                                    sequence_request const& sequence) override {
+    return find_version(state_, model, std::move(found), sequence);
   }
   [[nodiscard]] std::vector<std::string> names() override;
   [[nodiscard]] std::map<std::int64_t, version_state> states(std::string_view model) override;

@@ -150,13 +150,14 @@ class predict_request {
 };
 
 http_response predict(server_state& state, served_version const& version, http_request& http) {
-  auto const& known = version.runtime->description();
+  auto const& known = version.description();
   predict_request request(known.inputs);
   request.read(http.body);
   std::string().swap(http.body);
   auto const samples = request.samples;
   bool const has_rows = request.has_rows;
-  auto const outputs = call_version(state, version, std::move(request.inputs), samples, *http.counted);
+  auto const outputs = call_version(state, version, std::move(request.inputs), samples, *http.counted,
+                                    {.time = state.time, .sequence = {}});
   std::string text = has_rows ? "{\n    \"predictions\": [" : "{\n    \"outputs\": ";
   if (has_rows) {
     for (std::int64_t sample = 0; sample < samples; ++sample) {
@@ -232,7 +233,7 @@ void write_signature(json_writer& writer, std::vector<serving::tensor_spec> cons
 }
 
 http_response metadata(std::string const& name, served_version const& version) {
-  auto const& known = version.runtime->description();
+  auto const& known = version.description();
   json_writer writer;
   writer.begin('{').key("model_spec").begin('{').key("name").value(name).key("signature_name").value("");
   writer.key("version").value(std::to_string(version.number)).end();

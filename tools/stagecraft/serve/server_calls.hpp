@@ -23,6 +23,13 @@ namespace stagecraft::tool {
   return std::to_string(version_major) + "." + std::to_string(version_minor) + "." + std::to_string(version_patch);
 }
 
+/// What a request says of its call.
+struct call_options {
+  std::chrono::microseconds time{};  ///< that it may take; 0: any
+  sequence_request sequence;
+  int priority = 0;  ///< as embedded_runtime::submit takes it
+};
+
 /// TensorFlow Serving's words for a model without versions, or without this one, 0: any.
 [[nodiscard]] inline std::string no_version_text(std::string const& model, std::int64_t number) {
   return number == 0 ? "Could not find any versions of model " + model
@@ -39,11 +46,14 @@ class server_calls {
  public:
   /// Finds a model and its version, as find_version does.
   [[nodiscard]] virtual served_version find(std::string_view model, version_choice const& which) = 0;
-  /// Calls a version within a time, 0: any. Throws as call_version does.
+  /// The version that a request of a sequence means: the one where it began, or else the found one.
+  [[nodiscard]] virtual served_version find(std::string_view model, served_version found,
+                                            sequence_request const& sequence) = 0;
+  /// Calls a version. Throws as call_version does.
   [[nodiscard]] virtual std::vector<std::vector<float>> call(served_version const& version,
                                                              std::vector<std::vector<float>> inputs,
                                                              std::int64_t samples, counted_bytes& counted,
-                                                             std::chrono::microseconds time) = 0;
+                                                             call_options const& options) = 0;
   [[nodiscard]] virtual std::vector<std::string> names() = 0;
   /// The states of a model's versions; none for an unknown model.
   [[nodiscard]] virtual std::map<std::int64_t, version_state> states(std::string_view model) = 0;
@@ -63,6 +73,12 @@ class server_calls {
  protected:
   ~server_calls() = default;
 };
+
+/// Triton's extensions that REST and gRPC have.
+inline constexpr char const* triton_extensions[]{"classification", "sequence", "sequence(string_id)",
+                                                 "model_repository", "model_repository(unload_dependents)",
+                                                 "schedule_policy", "statistics"};
+inline constexpr std::int64_t most_priority = 1000000;
 
 /// An entry of Triton's index of a repository.
 struct index_entry {

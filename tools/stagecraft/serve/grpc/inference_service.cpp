@@ -23,7 +23,7 @@ void write_tensors(std::vector<serving::tensor_spec> const& specs, Tensors& to) 
 
 void write_metadata(rpc_call& call, api::ModelMetadataRequest const& request, api::ModelMetadataResponse& response) {
   auto const version = find_kserve_version(call.calls(), request.name(), request.version());
-  auto const& known = version.runtime->description();
+  auto const& known = version.description();
   response.set_name(request.name());
   for (auto const number : call.calls().numbers(request.name())) response.add_versions(std::to_string(number));
   response.set_platform("stagecraft");
@@ -116,7 +116,7 @@ class inference_service final : public api::GRPCInferenceService::CallbackServic
     return answer_now(core_, context, true, [=](rpc_call&) {
       response->set_name("stagecraft");
       response->set_version(version_text());
-      for (auto const* each : {"model_repository", "statistics"}) response->add_extensions(each);
+      for (auto const* each : triton_extensions) response->add_extensions(each);
     });
   }
   reactor_pointer ModelMetadata(context_pointer context, api::ModelMetadataRequest const* request,

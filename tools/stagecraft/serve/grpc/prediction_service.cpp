@@ -62,7 +62,7 @@ void predict(rpc_call& call, api::PredictRequest const& request, api::PredictRes
   auto const& spec = request.model_spec();
   auto const version = find(call.calls(), request.has_model_spec(), spec);
   check_signature(spec.signature_name());
-  auto const& known = version.runtime->description();
+  auto const& known = version.description();
   check_inputs(request, known.inputs);
   input_tensors inputs(known.inputs);
   std::size_t bytes = request.ByteSizeLong();
@@ -78,7 +78,8 @@ void predict(rpc_call& call, api::PredictRequest const& request, api::PredictRes
   for (auto const& name : request.output_filter()) wanted.push_back(place_of_wanted(known.outputs, name, wanted));
   for (std::size_t i = 0; request.output_filter().empty() && i < known.outputs.size(); ++i) wanted.push_back(i);
   auto const samples = inputs.samples;
-  auto const outputs = call.calls().call(version, std::move(inputs.values), samples, call.counted(), call.time_left());
+  auto const outputs = call.calls().call(version, std::move(inputs.values), samples, call.counted(),
+                                         {.time = call.time_left(), .sequence = {}});
   for (auto const place : wanted) {
     auto& tensor = (*response.mutable_outputs())[known.outputs[place].name];
     tensor.Clear();
@@ -97,7 +98,7 @@ void write_metadata(rpc_call& call, api::GetModelMetadataRequest const& request,
   for (auto const& each : request.metadata_field())
     if (each != field) throw http_error{400, "Metadata field " + each + " is not supported"};
   auto const version = find(call.calls(), request.has_model_spec(), spec);
-  auto const& known = version.runtime->description();
+  auto const& known = version.description();
   api::SignatureDefMap signatures;
   auto& signature = (*signatures.mutable_signature_def())[default_signature];
   for (auto const& each : known.inputs) write_info(each, (*signature.mutable_inputs())[each.name]);

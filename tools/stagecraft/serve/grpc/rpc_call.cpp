@@ -2,6 +2,7 @@
 #include "serve/grpc/rpc_call.hpp"
 
 #include "serve/token.hpp"
+#include "serve/trace_id.hpp"
 
 namespace stagecraft::tool {
 
@@ -36,6 +37,18 @@ void rpc_call::check_token() const {
   auto const value =
       found == sent.end() ? std::string_view() : std::string_view(found->second.data(), found->second.length());
   if (!is_same_token(bearer_token(value), core_.options.token)) throw http_error{401, "a bearer token is asked for"};
+}
+
+void rpc_call::tell(grpc::Status const& status) noexcept {
+  try {
+    if (status.error_code() == grpc::StatusCode::UNAVAILABLE)
+      context_.AddTrailingMetadata("grpc-retry-pushback-ms", "1000");
+    auto const found = context_.client_metadata().find("traceparent");
+    if (found == context_.client_metadata().end()) return;
+    std::string_view const value(found->second.data(), found->second.length());
+    if (is_trace_id(value)) context_.AddTrailingMetadata("traceparent", std::string(value));
+  } catch (std::bad_alloc const&) {  // the status is told without it
+  }
 }
 
 grpc::Status status_of(http_error const& why) {

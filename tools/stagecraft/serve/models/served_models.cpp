@@ -8,6 +8,7 @@
 
 #include <stagecraft/diagnostics/exceptions.hpp>
 #include <stagecraft/serving/application_file.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -78,9 +79,12 @@ bool served_model::load(std::string const& name, std::int64_t number, std::strin
   try {
     auto runtime = std::make_shared<serving::embedded_runtime>(serving::application_file(folder).make_servable(),
                                                                options_of(folder));
+    auto told = read_sequence_settings(settings().folder);
+    auto sequences =
+        told ? std::make_shared<sequence_batcher>(name, *std::move(told), runtime->description()) : nullptr;
     {
       std::scoped_lock const lock(mutex_);
-      served_[number] = {number, std::move(runtime), std::make_shared<call_times>()};
+      served_[number] = {number, std::move(runtime), std::make_shared<call_times>(), std::move(sequences)};
       states_[number] = {"AVAILABLE", ""};
     }
     std::printf("model '%s': version %lld is served\n", name.c_str(), static_cast<long long>(number));
@@ -107,6 +111,7 @@ void served_model::let_go(std::string const& name, std::vector<std::int64_t> con
       served_.erase(number);
       states_[number] = {"END", ""};
       leaving_.emplace(number, former.runtime);
+      if (former.sequences != nullptr && former.sequences->count() > 0) lingering_.push_back(former);
     }
     std::printf("model '%s': version %lld is no longer served\n", name.c_str(), static_cast<long long>(number));
     std::fflush(stdout);
@@ -115,6 +120,14 @@ void served_model::let_go(std::string const& name, std::vector<std::int64_t> con
 
 void served_model::update() {
   auto const told = settings();
+  std::vector<served_version> done;  // they end after the lock
+  {
+    std::scoped_lock const lock(mutex_);
+    auto const last = std::partition(lingering_.begin(), lingering_.end(),
+                                     [](auto const& each) { return each.sequences->count() > 0; });
+    done.assign(last, lingering_.end());
+    lingering_.erase(last, lingering_.end());
+  }
   auto const folders = list_versions(told.folder);
   for (auto const& each : folders) {
     if (each.problem.empty()) continue;
@@ -160,6 +173,15 @@ served_version served_model::version(version_choice const& which) const {
   if (served_.empty()) return {};
   auto const found = number == 0 ? std::prev(served_.end()) : served_.find(number);
   return found == served_.end() ? served_version{} : found->second;
+}
+
+served_version served_model::version_of(sequence_request const& sequence) const {
+  std::scoped_lock const lock(mutex_);
+  for (auto each = served_.rbegin(); each != served_.rend(); ++each)
+    if (each->second.sequences != nullptr && each->second.sequences->has(sequence)) return each->second;
+  for (auto const& each : lingering_)
+    if (each.sequences->has(sequence)) return each;
+  return {};
 }
 
 std::vector<served_version> served_model::versions() const {

@@ -5,6 +5,7 @@
 
 #include "serve/models/call_times.hpp"
 #include "serve/models/model_settings.hpp"
+#include "serve/models/sequence_batcher.hpp"
 
 #include <stagecraft/serving/embedded_runtime.hpp>
 #include <stagecraft/serving/runtime_options.hpp>
@@ -25,6 +26,12 @@ struct served_version {
   std::int64_t number = 1;
   std::shared_ptr<serving::embedded_runtime> runtime;
   std::shared_ptr<call_times> times;
+  std::shared_ptr<sequence_batcher> sequences;  ///< null: its calls do not depend on each other
+
+  /// The model as callers see it.
+  [[nodiscard]] serving::servable_description const& description() const noexcept {
+    return sequences != nullptr ? sequences->visible() : runtime->description();
+  }
 };
 
 /// State of a version, by TensorFlow Serving's names: LOADING, AVAILABLE, UNLOADING while it answers its last calls,
@@ -56,6 +63,8 @@ class served_model {
 
   /// A version; without a runtime if it is not served. Throws http_error 400 for a label that the model does not have.
   [[nodiscard]] served_version version(version_choice const& which = {}) const;
+  /// The version that has this sequence, which may be one that was let go of; without a runtime if there is none.
+  [[nodiscard]] served_version version_of(sequence_request const& sequence) const;
   /// All versions that are served, by their numbers.
   [[nodiscard]] std::vector<served_version> versions() const;
   [[nodiscard]] std::map<std::int64_t, version_state> states() const;
@@ -74,6 +83,7 @@ class served_model {
   std::map<std::int64_t, served_version> served_;
   std::map<std::int64_t, version_state> states_;
   std::multimap<std::int64_t, std::weak_ptr<serving::embedded_runtime>> leaving_;  ///< let go, perhaps not yet done
+  std::vector<served_version> lingering_;  ///< let go, but with sequences
   std::map<std::int64_t, std::string> problems_;  ///< reported problems of versions that share a number
 };
 
