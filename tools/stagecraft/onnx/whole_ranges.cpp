@@ -139,8 +139,11 @@ value_range onnx_trace::result_range(onnx_node const& node, std::size_t output) 
       all = {std::min(all.least, in(2).least), std::min(all.most, in(2).most)};
     return all;
   }
-  if (type == "Div") return {-size_of(in(0)), size_of(in(0))};
-  if (type == "Mod") return {-size_of(in(1)), size_of(in(1))};
+  double const below = in(0).least < 0 || in(1).least < 0 ? -1 : 0;
+  if (type == "Div" && in(1).least >= 1)
+    return {std::min(in(0).least / in(1).least, 0.0), std::max(in(0).most / in(1).least, 0.0)};
+  if (type == "Div") return {below * size_of(in(0)), size_of(in(0))};
+  if (type == "Mod") return {below * size_of(in(1)), size_of(in(1))};
   if (type == "Pow") {
     if (in(1).least < 0 || !is_whole_type(type_of(node.inputs.size() > 1 ? node.inputs[1] : "")))
       return {-INFINITY, INFINITY};
@@ -255,7 +258,8 @@ onnx_node const& onnx_trace::with_floats(onnx_node const& node) {
     auto const of_type = range_of_type(type), result = result_range(node, 0);
     if (!result.is_exact())
       throw unsupported("may give whole numbers above 2^24, which float32 does not have, and is not computed in int32");
-    if (!result.is_within(of_type.least, of_type.most))
+    bool const is_mean = node.type.ends_with("Mean");  // its sum is larger than itself
+    if (!is_mean && !result.is_within(of_type.least, of_type.most))
       throw unsupported("computes with whole numbers of a type that wraps, which is not here");
   }
   if (node.type == "Cast" && element_kind_of(type_of(node.inputs.at(0))) == element_kind::whole &&

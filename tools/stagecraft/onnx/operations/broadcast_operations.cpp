@@ -63,7 +63,8 @@ taken_inputs take(trace& to, onnx_node const& node, std::size_t count, std::opti
     bool const is_word = words && !(words->has_condition && i == 0);
     bool const may_be_wide = !to.narrows_words() || each < 0;
     if (is_word && may_be_wide && !to.range_of(node.inputs[i]).is_within(of_int32.least, of_int32.most))
-      throw unsupported("takes whole numbers that may be outside of int32");
+      throw unsupported(
+          "takes whole numbers that may be outside of int32; if the model's are not, give --int64-to-int32");
     if (each >= 0) {
       bool const is_converted = is_word && !to.is_word(in.tensors[static_cast<std::size_t>(each)]);
       in.each_text.push_back([=](operands const& x) {
