@@ -25569,6 +25569,11 @@ inline void copy_strided(strided_axes<2, Arch> const& axes, float* y, float cons
     };
     if (are_rows && length == 3) return copy_rows(3);  // the colours of a pixel
     if (are_rows) return copy_rows(length);
+    if (strides[0] == 1 && strides[1] == 0) {  // a number for each row
+      for (std::int64_t row = 0; row < rows; ++row, to += of_rows[0], from += of_rows[1])
+        std::fill_n(to, length, *from);
+      return;
+    }
     for (std::int64_t row = 0; row < rows; ++row, to += of_rows[0], from += of_rows[1])
       for (std::int64_t i = 0; i < length; ++i) to[i * strides[0]] = from[i * strides[1]];
   });
@@ -31048,9 +31053,7 @@ class prepared_weights {
     if constexpr (weight_floats > 0) {
       pass_memory memory;
       memory.weights = given;
-      [&]<std::size_t... Call>(std::index_sequence<Call...>) {
-        (prepare_call<static_cast<int>(Call)>(memory), ...);
-      }(std::make_index_sequence<static_cast<std::size_t>(calls)>{});
+      for_each_index<calls>([&]<int Call>() { prepare_call<Call>(memory); });
     }
     if constexpr (state_floats > 0)
       take_states(memory_.data() + weight_floats,
@@ -31069,14 +31072,9 @@ class prepared_weights {
   /// each.operator()<Call>() for the host_call of each call that keeps states here.
   template <class Each>
   static void for_each_keeper(Each const& each) {
-    [&]<std::size_t... Call>(std::index_sequence<Call...>) {
-      (
-          [&] {
-            if constexpr (kept_floats<Plan, static_cast<int>(Call)> > 0)
-              each.template operator()<host_call<Plan, static_cast<int>(Call)>>();
-          }(),
-          ...);
-    }(std::make_index_sequence<static_cast<std::size_t>(calls)>{});
+    for_each_index<calls>([&]<int Call>() {
+      if constexpr (kept_floats<Plan, Call> > 0) each.template operator()<host_call<Plan, Call>>();
+    });
   }
 
   aligned_block memory_{floats};
@@ -74065,9 +74063,7 @@ class step_results {
 
   template <class Each>
   static void for_each_metric(Each const& each) {
-    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-      (each.template operator()<Index>(), ...);
-    }(std::make_index_sequence<metrics>{});
+    for_each_index<metrics>(each);
   }
   template <std::size_t Index>
   void add_metric(step_view<Session> const& step) {
@@ -74778,9 +74774,7 @@ class prepared_batch {
   template <class Destination>
   void copy_all(Destination& to) {
     copy_inputs(to);
-    [&]<std::size_t... Output>(std::index_sequence<Output...>) {
-      (copy(inputs + Output, to.template target<Output>()), ...);
-    }(std::make_index_sequence<outputs>{});
+    for_each_index<outputs>([&]<int Output>() { copy(inputs + Output, to.template target<Output>()); });
     for (std::size_t output = 0; output < outputs; ++output) copy(inputs + outputs + output, to.scale(output));
   }
 
@@ -75673,12 +75667,9 @@ struct pipeline_memory {
         scales(Sizes::most_targets * Sizes::all_scales),
         norms(Sizes::norm_blocks_of_weights()),
         loss_scales(Sizes::devices, Sizes::loss_scale.initial_scale) {
-    [&]<std::size_t... Device>(std::index_sequence<Device...>) {
-      ((blocks[Device] = aligned_block(Sizes::is_here(number, static_cast<int>(Device))
-                                           ? Sizes::template block_floats<static_cast<int>(Device)>()
-                                           : 0)),
-       ...);
-    }(std::make_index_sequence<Sizes::devices>{});
+    for_each_index<Sizes::devices>([&]<int Device>() {
+      blocks[Device] = aligned_block(Sizes::is_here(number, Device) ? Sizes::template block_floats<Device>() : 0);
+    });
     [&]<std::size_t... Stage>(std::index_sequence<Stage...>) {
       auto const is_here = [number](int stage) {
         return Sizes::is_here(number, Sizes::template table<Sizes::main_mode>().device_of_stage(stage));
@@ -75830,9 +75821,7 @@ class pass_weights {
   /// each<Call, Parameter>() for the accumulators of this pass.
   template <class Each>
   static void for_each_accumulator(Each const& each) {
-    [&]<std::size_t... Step>(std::index_sequence<Step...>) {
-      [[maybe_unused]] int const done[]{0, (visit_accumulators<Step>(each), 0)...};
-    }(std::make_index_sequence<pass.steps.size()>{});
+    for_each_index<pass.steps.size()>([&]<int Step>() { visit_accumulators<Step>(each); });
   }
   template <std::size_t Step, class Each>
   static void visit_accumulators(Each const& each) {
@@ -77317,9 +77306,7 @@ class session : public session_shape<typename Job::described> {
     // Gradients are not in use yet: their memory takes the values before they are packed, and is left with zeros.
     aligned_block const unpacked(sizes::trains ? 0 : layout::storage.floats);
     float* const scratch = sizes::trains ? replicas_[0]->gradients.data() : unpacked.data();
-    [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
-      [[maybe_unused]] int const done[]{0, (initialize_weight<Parameter>(seed, scratch), 0)...};
-    }(std::make_index_sequence<layout::storage.count>{});
+    for_each_index<layout::storage.count>([&]<int Parameter>() { initialize_weight<Parameter>(seed, scratch); });
   }
   template <std::size_t Parameter>
   void initialize_weight(std::uint64_t seed, float* scratch) {
