@@ -30,6 +30,7 @@ std::vector<float> train() {
 
 TEST_CASE("architectures agree") {
   auto const expected = train<sc::kernels::default_architecture>();
+  CHECK(data::deviation(train<sc::kernels::portable_architecture>(), expected) < 1e-5);
 #if defined(__x86_64__)
   CHECK(data::deviation(train<xsimd::sse2>(), expected) < 1e-5);
 #if defined(__AVX2__) && defined(__FMA__)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Compiles smoke.cpp for each platform that this machine has a compiler for, runs it where something can, and compares what it
-prints with this machine's own program.
+prints with this machine's own program. On some, bundle.cpp saves a model that this machine's program loads, and loads one of this
+machine.
 
     platforms.py <folder for programs> [--only NAME ...] [--zig PYTHON]
 
@@ -27,15 +28,23 @@ class Platform:
     runner: list = field(default_factory=list)   # what runs the program; empty: this machine
     how: str = "run"           # run, emulated; linked: nothing here runs it
     zig: str = ""              # the target of zig's compiler
+    bundles: bool = False      # also whether it and this machine load each other's folders
 
 
 PLATFORMS = [
     Platform("x86_64 Linux, baseline (SSE2)", ["clang++-19", "-march=x86-64"]),
     Platform("x86_64 Linux, AVX2", ["clang++-19", "-march=x86-64-v3"]),
+    Platform("x86_64 Linux, portable registers", ["clang++-19", "-march=x86-64", "-DSTAGECRAFT_PORTABLE_REGISTERS"]),
     Platform("x86_64 Linux, libc++", ["clang++-19", "-march=x86-64-v3", "-stdlib=libc++"]),
-    Platform("aarch64 Linux (NEON)", ["aarch64-linux-gnu-g++"], ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"], "emulated"),
+    Platform("aarch64 Linux (NEON)", ["aarch64-linux-gnu-g++"], ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"], "emulated", bundles=True),
     Platform("armv7 Linux (NEON)", ["arm-linux-gnueabihf-g++", "-mfpu=neon"], ["qemu-arm", "-L", "/usr/arm-linux-gnueabihf"], "emulated"),
-    Platform("i686 Linux (SSE2)", ["i686-linux-gnu-g++", "-msse2"], ["/usr/i686-linux-gnu/lib/ld-linux.so.2", "--library-path", "/usr/i686-linux-gnu/lib"]),
+    Platform("i686 Linux (SSE2)", ["i686-linux-gnu-g++", "-msse2"], ["/usr/i686-linux-gnu/lib/ld-linux.so.2", "--library-path", "/usr/i686-linux-gnu/lib"], bundles=True),
+    Platform("i686 Linux (x87)", ["i686-linux-gnu-g++", "-mno-sse"], ["/usr/i686-linux-gnu/lib/ld-linux.so.2", "--library-path", "/usr/i686-linux-gnu/lib"]),
+    Platform("riscv64 Linux", ["riscv64-linux-gnu-g++"], ["qemu-riscv64", "-L", "/usr/riscv64-linux-gnu"], "emulated", bundles=True),
+    Platform("riscv64 Linux (V)", ["clang++-19", "--target=riscv64-linux-gnu", "-march=rv64gcv", "-fuse-ld=lld"],
+             ["qemu-riscv64", "-cpu", "rv64,v=true,vext_spec=v1.0", "-L", "/usr/riscv64-linux-gnu"], "emulated"),
+    Platform("ppc64el Linux", ["powerpc64le-linux-gnu-g++"], ["qemu-ppc64le", "-L", "/usr/powerpc64le-linux-gnu"], "emulated"),
+    Platform("s390x Linux (big-endian)", ["s390x-linux-gnu-g++"], ["qemu-s390x", "-L", "/usr/s390x-linux-gnu"], "emulated", bundles=True),
     Platform("x86_64 Linux, musl", ["-mcpu=x86_64_v3"], zig="x86_64-linux-musl"),
     Platform("aarch64 Linux, musl", [], ["qemu-aarch64"], "emulated", zig="aarch64-linux-musl"),
     Platform("aarch64 macOS", [], how="linked", zig="aarch64-macos"),
@@ -58,7 +67,7 @@ def headers_of_libraries(folder):
     """A folder with the headers of xtensor and xsimd alone, since /usr/include is of this machine."""
     only = folder / "libraries"
     only.mkdir(parents=True, exist_ok=True)
-    for name in ("xtensor", "xtl", "xsimd"):
+    for name in ("xtensor", "xtl", "xsimd", "nlohmann", "zlib.h", "zconf.h", "zip.h", "zipconf.h"):
         link = only / name
         if not link.exists():
             link.symlink_to(pathlib.Path("/usr/include") / name)
@@ -71,16 +80,43 @@ def command_of(each, zig):
     return each.compiler if shutil.which(each.compiler[0]) else None
 
 
+def built(command, folder, source, program):
+    """What went wrong when the program was compiled and linked."""
+    done = subprocess.run([*command, *GNU, f"-I{ROOT / 'include'}", f"-I{headers_of_libraries(folder)}", ROOT / "tests/portable" / source, "-o", program],
+                          capture_output=True, text=True)
+    if done.returncode == 0:
+        return ""
+    lines = [line for line in done.stderr.splitlines() if "error" in line]
+    return f"does not compile: {lines[0] if lines else done.stderr[-500:]}"
+
+
+def saved_and_loaded(folder, saving, loading):
+    """What went wrong when one program loaded what the other had saved: the bits of weights are the same."""
+    bundle = folder / "bundle"
+    shutil.rmtree(bundle, ignore_errors=True)
+    outputs = []
+    for command, word in ((saving, "save"), (loading, "load")):
+        ran = subprocess.run([*command, word, bundle], capture_output=True, text=True, timeout=900)
+        if ran.returncode != 0:
+            return f"cannot {word} a bundle: {ran.stderr[-300:]}"
+        outputs.append(numbers(ran.stdout))
+    return "" if outputs[0] and same(*outputs) else f"another model is loaded than was saved: {outputs}"
+
+
+def bundles_problem(each, command, folder, program, own):
+    """What went wrong between the platform and this machine, whose program is `own`."""
+    other = [*each.runner, f"{program}_bundle"]
+    problem = built([*command, "-DWITHOUT_ZLIB"], folder, "bundle.cpp", other[-1])
+    return problem or saved_and_loaded(folder, other, [own]) or saved_and_loaded(folder, [own], other)
+
+
 def tried(each, command, folder, expected):
     """(what was done: run, emulated or linked; what went wrong)."""
     program = folder / each.name.replace(" ", "_").replace(",", "").replace("(", "").replace(")", "")
-    built = subprocess.run([*command, *GNU, f"-I{ROOT / 'include'}", f"-I{headers_of_libraries(folder)}", ROOT / "tests/portable/smoke.cpp", "-o", program],
-                           capture_output=True, text=True)
-    if built.returncode != 0:
-        lines = [line for line in built.stderr.splitlines() if "error" in line]
-        return "", f"does not compile: {lines[0] if lines else built.stderr[-500:]}"
+    if problem := built(command, folder, "smoke.cpp", program):
+        return "", problem
     if each.how == "linked" or each.runner and not shutil.which(each.runner[0]):
-        return "linked | ", ""
+        return "linked | | ", ""
     ran = subprocess.run([*each.runner, program], capture_output=True, text=True, timeout=900)
     if ran.returncode != 0:
         return "", f"ends with {ran.returncode}: {ran.stderr[-300:]}"
@@ -88,7 +124,9 @@ def tried(each, command, folder, expected):
     if not same(found, expected):
         return "", f"prints other numbers:\n{ran.stdout}"
     most = max((abs(a - b) for (_, a), (_, b) in zip(found, expected)), default=0)
-    return f"{each.how} | {most:.0e}", ""
+    if each.bundles and (problem := bundles_problem(each, command, folder, program, folder / "native_bundle")):
+        return "", problem
+    return f"{each.how} | {most:.0e} | {'both ways' if each.bundles else ''}", ""
 
 
 def main():
@@ -106,8 +144,11 @@ def main():
     if not expected or not same(expected, expected):
         sys.exit("this machine's own program prints no numbers, or some that are not finite")
 
+    if any(each.bundles and command_of(each, options.zig) for each in wanted):
+        subprocess.run([*native.compiler, *GNU, f"-I{ROOT / 'include'}", ROOT / "tests/portable/bundle.cpp", "-o", options.folder / "native_bundle", "-lz"], check=True)
+
     failed, skipped = False, 0
-    print("| platform | compiler | tried | largest difference |\n|---|---|---|---|")
+    print("| platform | compiler | tried | largest difference | bundles |\n|---|---|---|---|---|")
     for each in wanted:
         command = command_of(each, options.zig)
         if command is None:

@@ -223,7 +223,7 @@ class safetensors_events final : public nlohmann::json_sax<nlohmann::json> {
   }
   text.resize((text.size() + 7) / 8 * 8, ' ');
   std::string result;
-  for (int i = 0; i < 8; ++i) result += static_cast<char>(text.size() >> (8 * i));
+  for (int i = 0; i < 8; ++i) result += static_cast<char>(static_cast<std::uint64_t>(text.size()) >> (8 * i));
   return result + text;
 }
 

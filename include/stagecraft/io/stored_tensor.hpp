@@ -55,7 +55,26 @@ struct stored_tensor {
 
 namespace io {
 
-static_assert(std::endian::native == std::endian::little, "stagecraft::io: files are little-endian, as the machine is");
+/// Copies numbers of `size` bytes each from the machine's order of bytes to little-endian, that of files, or back.
+inline void copy_little_endian(std::byte* to, std::byte const* from, std::size_t bytes, std::size_t size) {
+  static_assert(std::endian::native == std::endian::little || std::endian::native == std::endian::big);
+  if constexpr (std::endian::native == std::endian::little) {
+    if (bytes != 0) std::memcpy(to, from, bytes);
+  } else {
+    for (std::size_t first = 0; first + size <= bytes; first += size)
+      for (std::size_t i = 0; i < size; ++i) to[first + i] = from[first + size - 1 - i];
+  }
+}
+
+/// The number whose little-endian bytes begin at `from`.
+template <class Number>
+[[nodiscard]] inline Number little_endian_at(std::byte const* from) {
+  std::byte bytes[sizeof(Number)];
+  copy_little_endian(bytes, from, sizeof bytes, sizeof bytes);
+  Number number;
+  std::memcpy(&number, bytes, sizeof number);
+  return number;
+}
 
 /// True for types of floating-point numbers.
 [[nodiscard]] constexpr bool is_floating(element_type type) noexcept {
@@ -75,11 +94,8 @@ static_assert(std::endian::native == std::endian::little, "stagecraft::io: files
 
 template <class From, class Make>
 void append_floats(std::span<std::byte const> bytes, std::vector<float>& to, Make const& make) {
-  for (std::size_t i = 0; i + sizeof(From) <= bytes.size(); i += sizeof(From)) {
-    From element;
-    std::memcpy(&element, bytes.data() + i, sizeof element);
-    to.push_back(make(element));
-  }
+  for (std::size_t i = 0; i + sizeof(From) <= bytes.size(); i += sizeof(From))
+    to.push_back(make(little_endian_at<From>(bytes.data() + i)));
 }
 
 /// The elements as floats; wider types are rounded. `file` is named in errors; if the tensor holds a part of its shape,
@@ -128,7 +144,7 @@ template <class Shape>
 [[nodiscard]] stored_tensor float_tensor(std::string name, Shape const& shape, std::span<float const> values) {
   stored_tensor result{std::move(name), element_type::float32, {shape.begin(), shape.end()}, {}};
   result.bytes.resize(values.size_bytes());
-  if (!values.empty()) std::memcpy(result.bytes.data(), values.data(), values.size_bytes());
+  copy_little_endian(result.bytes.data(), std::as_bytes(values).data(), values.size_bytes(), sizeof(float));
   return result;
 }
 
@@ -136,7 +152,7 @@ template <class Shape>
 template <class Number>
 [[nodiscard]] stored_tensor number_tensor(std::string name, element_type type, Number value) {
   stored_tensor result{std::move(name), type, {}, std::vector<std::byte>(sizeof value)};
-  std::memcpy(result.bytes.data(), &value, sizeof value);
+  copy_little_endian(result.bytes.data(), std::as_bytes(std::span(&value, 1)).data(), sizeof value, sizeof value);
   return result;
 }
 

@@ -168,8 +168,7 @@ inline void write_tfjs(std::string const& path, bundle_contents const& contents)
     auto name = each->keras_2;
     if (name.ends_with(":0")) name.resize(name.size() - 2);
     entries.push_back({{"name", name}, {"shape", tensor.shape}, {"dtype", "float32"}});
-    auto const values = to_floats(tensor);
-    auto const from = std::as_bytes(std::span(values));
+    auto const from = float_tensor(name, tensor.shape, to_floats(tensor)).bytes;
     bytes.insert(bytes.end(), from.begin(), from.end());
   }
   json const model{{"format", "layers-model"},

@@ -133,6 +133,7 @@ void for_each_architecture(Test const& test) {
 #if defined(__SSE2__)
   test.template operator()<xsimd::sse2>();
 #endif
+  test.template operator()<kernels::portable_architecture>();
 #endif
 }
 

@@ -64,9 +64,11 @@ struct given_input {
 struct wanted_output {
   std::string name;
   std::optional<bool> is_binary;
+  std::int64_t classes = 0;  ///< Triton's classification: so many of the best; 0: the numbers
 };
 struct infer_request {
   std::string id;
+  call_options options;
   bool has_inputs = false, has_outputs = false, all_binary = false;
   non_finite how = non_finite::literal;
   std::vector<given_input> inputs;
@@ -91,7 +93,7 @@ struct infer_request {
             all_binary = boolean_of(reader, name);
           else if (name == "non_finite")
             how = non_finite_of(text_of(reader, name));
-          else
+          else if (!read_option(reader, name))
             reader.skip();
         });
       } else if (key == "inputs") {
@@ -111,6 +113,36 @@ struct infer_request {
         reader.skip();
       }
     });
+  }
+
+  /// Reads one of Triton's parameters of calls; false if it is none.
+  bool read_option(json_reader& reader, std::string const& name) {
+    if (name == "sequence_id") {
+      auto& sequence = options.sequence;
+      sequence.is_text = reader.next() == json_reader::kind::text;
+      if (sequence.is_text) {
+        sequence.id = reader.read_text();
+      } else {
+        auto const number = integer_of(reader, name);
+        if (number < 0) fail_of_value(name);
+        sequence.id = number == 0 ? "" : std::to_string(number);
+      }
+    } else if (name == "sequence_start") {
+      options.sequence.starts = boolean_of(reader, name);
+    } else if (name == "sequence_end") {
+      options.sequence.ends = boolean_of(reader, name);
+    } else if (name == "timeout") {
+      auto const time = std::chrono::microseconds(integer_of(reader, name));
+      if (time.count() < 0) fail_of_value(name);
+      if (time.count() > 0 && (options.time.count() == 0 || time < options.time)) options.time = time;
+    } else if (name == "priority") {
+      auto const priority = integer_of(reader, name);
+      if (priority < 0 || priority > most_priority) fail_of_value(name);
+      options.priority = static_cast<int>(priority);
+    } else {
+      return false;
+    }
+    return true;
   }
 
   static void read_input(json_reader& reader, given_input& input) {
@@ -185,6 +217,8 @@ struct infer_request {
         read_parameters(reader, [&](std::string const& name) {
           if (name == "binary_data")
             output.is_binary = boolean_of(reader, name);
+          else if (name == "classification")
+            output.classes = integer_of(reader, name);
           else
             reader.skip();
         });
@@ -218,12 +252,15 @@ std::vector<float> values_of(given_input& input, std::string_view& binary) {
 }
 
 http_response infer(server_state& state, model_path const& path, http_request& http) {
-  auto const version = find_version(state, path.model, path.version);
-  auto const& known = version.runtime->description();
+  auto version = find_version(state, path.model, path.version);
   auto const json_length = http.json_length < 0 ? http.body.size() : static_cast<std::size_t>(http.json_length);
   if (json_length > http.body.size()) throw http_error{400, "Inference-Header-Content-Length is more than there is"};
   infer_request request;
-  request.read(std::string_view(http.body).substr(0, json_length), known.inputs.size(), known.outputs.size());
+  request.options.time = state.time;
+  request.read(std::string_view(http.body).substr(0, json_length), version.description().inputs.size(),
+               version.description().outputs.size());
+  if (path.version.number == 0) version = find_version(state, path.model, std::move(version), request.options.sequence);
+  auto const& known = version.description();
   auto binary = std::string_view(http.body).substr(json_length);
 
   input_tensors inputs(known.inputs);
@@ -236,18 +273,25 @@ http_response infer(server_state& state, model_path const& path, http_request& h
   inputs.check_all();
   std::string().swap(http.body);
 
-  // The wanted outputs, each with true if it is wanted in binary. By default all outputs, in JSON.
-  std::vector<std::pair<std::size_t, bool>> wanted;
+  // The wanted outputs. By default all of them, as numbers in JSON.
+  struct wanted_place {
+    std::size_t place;
+    bool is_binary;
+    std::int64_t classes = 0;
+  };
+  std::vector<wanted_place> wanted;
   for (auto const& each : request.outputs) {
     auto const place = place_of_output(known.outputs, each.name);
-    if (std::any_of(wanted.begin(), wanted.end(), [&](auto const& one) { return one.first == place; }))
+    if (std::any_of(wanted.begin(), wanted.end(), [&](auto const& one) { return one.place == place; }))
       throw http_error{400, "output '" + each.name + "' is asked for twice"};
-    wanted.emplace_back(place, each.is_binary.value_or(request.all_binary));
+    if (each.classes < 0) throw http_error{400, "'classification' of output '" + each.name + "' is less than 0"};
+    wanted.push_back({place, each.is_binary.value_or(request.all_binary), each.classes});
   }
   if (!request.has_outputs)
-    for (std::size_t i = 0; i < known.outputs.size(); ++i) wanted.emplace_back(i, request.all_binary);
+    for (std::size_t i = 0; i < known.outputs.size(); ++i) wanted.push_back({i, request.all_binary});
 
-  auto const outputs = call_version(state, version, std::move(inputs.values), inputs.samples, *http.counted);
+  auto const outputs = call_version(state, version, std::move(inputs.values), inputs.samples, *http.counted,
+                                    request.options);
   std::string text = "{\"model_name\": ", bytes;
   write_text(path.model, text);
   text += ", \"model_version\": \"" + std::to_string(version.number) + "\"";
@@ -257,11 +301,29 @@ http_response infer(server_state& state, model_path const& path, http_request& h
   }
   text += ", \"outputs\": [";
   bool is_first = true;
-  for (auto const& [place, is_binary] : wanted) {
+  for (auto const& [place, is_binary, classes] : wanted) {
     auto const& spec = known.outputs[place];
     auto const& values = outputs[place];
     text += std::exchange(is_first, false) ? "{\"name\": " : ", {\"name\": ";
     write_text(spec.name, text);
+    if (classes > 0) {
+      auto const found = best_classes(values, inputs.samples, classes);
+      text += ", \"datatype\": \"BYTES\", \"shape\": [" + std::to_string(inputs.samples) + ", " +
+              std::to_string(static_cast<std::int64_t>(found.size()) / inputs.samples) + "]";
+      if (is_binary) {
+        auto const packed = packed_texts(found);
+        text += ", \"parameters\": {\"binary_data_size\": " + std::to_string(packed.size()) + "}}";
+        bytes += packed;
+      } else {
+        text += ", \"data\": [";
+        for (std::size_t i = 0; i < found.size(); ++i) {
+          if (i > 0) text += ", ";
+          write_text(found[i], text);
+        }
+        text += "]}";
+      }
+      continue;
+    }
     text += ", \"datatype\": \"FP32\", \"shape\": [" + std::to_string(inputs.samples);
     for (auto const length : spec.shape) text += ", " + std::to_string(length);
     text += "]";
@@ -294,11 +356,12 @@ void write_tensors(json_writer& writer, std::vector<serving::tensor_spec> const&
   writer.end();
 }
 
-http_response metadata(std::string const& name, served_version const& version) {
-  auto const& known = version.runtime->description();
+http_response metadata(server_state& state, std::string const& name, served_version const& version) {
+  auto const& known = version.description();
   json_writer writer;
-  writer.begin('{').key("name").value(name);
-  writer.key("versions").begin('[').value(std::to_string(version.number)).end();
+  writer.begin('{').key("name").value(name).key("versions").begin('[');
+  for (auto const number : state_calls(state).numbers(name)) writer.value(std::to_string(number));
+  writer.end();
   write_tensors(writer.key("platform").value("stagecraft").key("inputs"), known.inputs);
   write_tensors(writer.key("outputs"), known.outputs);
   return {.body = std::move(writer.end()).text()};
@@ -311,7 +374,9 @@ http_response answer_kserve(server_state& state, http_request& request) {
   json_writer writer;
   if (reads && request.path == "/v2") {
     writer.begin('{').key("name").value("stagecraft").key("version").value(version_text());
-    writer.key("extensions").begin('[').value("binary_tensor_data").end();
+    writer.key("extensions").begin('[');
+    for (auto const* each : triton_extensions) writer.value(each);
+    writer.value("binary_tensor_data").end();
     return {.body = std::move(writer.end()).text()};
   }
   // Health is answered without an allocation, whatever memory lacks.
@@ -320,16 +385,18 @@ http_response answer_kserve(server_state& state, http_request& request) {
     bool const answer = is_ready(state);
     return {.status = answer ? 200 : 503, .body = answer ? "{\"ready\":true}" : "{\"ready\":false}"};
   }
-  constexpr std::string_view begin = "/v2/models/";
+  constexpr std::string_view begin = "/v2/models/", all = "/v2/";
+  if (request.path.starts_with(all))
+    if (auto answer = answer_triton(state, std::string_view(request.path).substr(all.size()), request)) return *answer;
   if (!request.path.starts_with(begin)) throw http_error{404, "Not found: " + request.path};
-  auto const path = parse_model_path(std::string_view(request.path).substr(begin.size()));
+  auto const path = parse_model_path(std::string_view(request.path).substr(begin.size()), false);
   if (path.rest == "/infer" && !reads) return infer(state, path, request);
   if (path.rest == "/ready" && reads) {
     (void)find_version(state, path.model, path.version);
     writer.begin('{').key("name").value(path.model).key("ready").value(!state.is_stopping.load());
     return {.status = state.is_stopping ? 503 : 200, .body = std::move(writer.end()).text()};
   }
-  if (path.rest.empty() && reads) return metadata(path.model, find_version(state, path.model, path.version));
+  if (path.rest.empty() && reads) return metadata(state, path.model, find_version(state, path.model, path.version));
   throw http_error{404, "Not found: " + request.method + " " + request.path};
 }
 

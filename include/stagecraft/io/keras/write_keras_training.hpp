@@ -72,10 +72,10 @@ struct keras_training {
 }
 
 [[nodiscard]] inline std::int64_t updates_of(bundle_contents const& contents) {
-  std::int64_t updates = 0;
-  if (auto const* const found = contents.tensors.find(std::string(counter_prefix) + "iterations"))
-    std::memcpy(&updates, found->bytes.data(), std::min(sizeof updates, found->bytes.size()));
-  return updates;
+  auto const* const found = contents.tensors.find(std::string(counter_prefix) + "iterations");
+  return found != nullptr && found->bytes.size() == sizeof(std::int64_t)
+             ? little_endian_at<std::int64_t>(found->bytes.data())
+             : 0;
 }
 
 /// A bundle's name of a slot of a weight, without the optimizer's name: "dense/kernel/m:0".

@@ -21,10 +21,20 @@
 
 #include <xsimd/xsimd.hpp>
 
+#include <stagecraft/kernels/simd/portable_registers.hpp>
+
 namespace stagecraft::kernels {
 
-/// The best instruction set that the compiler's flags allow.
-using default_architecture = xsimd::default_arch;
+/// The best instruction set that the compiler's flags allow: the compiler's own vectors where xsimd has none, or where
+/// the program is compiled with -D STAGECRAFT_PORTABLE_REGISTERS.
+#if defined(STAGECRAFT_PORTABLE_REGISTERS)
+using default_architecture = portable_architecture;
+#else
+using default_architecture =
+    std::conditional_t<xsimd::types::has_simd_register<float, xsimd::default_arch>::value &&
+                           xsimd::types::has_simd_register<std::int32_t, xsimd::default_arch>::value,
+                       xsimd::default_arch, portable_architecture>;
+#endif
 
 /// A register full of floats.
 template <class Arch = default_architecture>
@@ -66,6 +76,8 @@ template <class Arch>
   asm("" : "+v"(x.data));
 #elif defined(__GNUC__) && defined(__aarch64__)
   asm("" : "+w"(x.data));
+#elif defined(__GNUC__)
+  asm("" : "+m"(x.data));
 #endif
   return x;
 }

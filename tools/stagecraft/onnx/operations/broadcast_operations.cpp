@@ -24,7 +24,7 @@ struct taken_inputs {
   std::vector<traced_tensor> tensors{};
   std::vector<onnx_constant> constants{};
   std::vector<std::string> names{};         ///< of the constants
-  std::vector<operation_code> each_text{};  ///< of each input, by the operands
+  std::vector<operation_code> each_text{};  ///< names of each input, by the operands
   int rank = 0;
 };
 

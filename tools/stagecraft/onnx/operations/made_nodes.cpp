@@ -121,7 +121,7 @@ void likelihood_loss(trace& to, onnx_node const& node, std::string const& logari
 
 void cross_entropy_loss(trace& to, onnx_node const& node) {
   if (!has_input(node, 0) || !has_input(node, 1)) throw unsupported("lacks inputs");
-  // Before opset 13, LogSoftmax is along all axes from one on, and the classes of a loss are along one.
+  // Until opset 12, LogSoftmax is along all axes from one on, and the classes of a loss are along one.
   node_maker const make(to, node);
   constexpr std::int64_t first_of_one_axis = 13;
   auto const logarithms =
