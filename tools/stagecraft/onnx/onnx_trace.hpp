@@ -70,7 +70,7 @@ struct traced_operation {
   operation_code code;
   std::vector<onnx_constant> constants{};  ///< operands after the tensors
   std::vector<std::string> names{};        ///< names of the constants
-  std::optional<bool> gives_words{};  ///< whether its result is of int32 here; none: if all tensors that it takes are
+  std::optional<bool> gives_words{};       ///< says that it returns int32; none: if it takes nothing else
 };
 
 /// A layer with its only call.
@@ -283,7 +283,7 @@ void check_floats(onnx_constant const& constant);
 using onnx_converter = std::function<void(onnx_trace&, onnx_node const&)>;
 /// All such functions, by the types of nodes.
 [[nodiscard]] std::map<std::string, onnx_converter> const& onnx_converters();
-/// Those that compute whole numbers in int32, where float32 may not be exact.
+/// Functions that compute whole numbers in int32, where float32 may not be exact.
 [[nodiscard]] std::map<std::string, onnx_converter> const& word_converters();
 
 void add_elementwise_converters(std::map<std::string, onnx_converter>& to);

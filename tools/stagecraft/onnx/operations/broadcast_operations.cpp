@@ -23,7 +23,7 @@ bool is_laid_out_alike(traced_tensor const& a, traced_tensor const& b) {
 struct taken_inputs {
   std::vector<traced_tensor> tensors{};
   std::vector<onnx_constant> constants{};
-  std::vector<std::string> names{};         ///< of the constants
+  std::vector<std::string> names{};         ///< names of the constants
   std::vector<operation_code> each_text{};  ///< names of each input, by the operands
   int rank = 0;
 };

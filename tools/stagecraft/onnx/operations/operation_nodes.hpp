@@ -27,10 +27,10 @@ namespace stagecraft::tool {
 /// A converter that tries the first one, and the second one if the first cannot convert the node.
 [[nodiscard]] onnx_converter either(onnx_converter first, onnx_converter second);
 
-/// Which operands of an operation on whole numbers may be numbers in the code, where they are constants of one number.
+/// The operands of an operation on whole numbers that may be numbers in the code, if they are constants of one number.
 enum class number_operands : unsigned char { none, second, any };
 
-/// How an operation on int32 takes its operands.
+/// The way in which an operation on int32 takes its operands.
 struct word_operands {
   number_operands numbers = number_operands::none;
   bool has_condition = false;  ///< the first operand is one of truth values, which are floats

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Folds constants of 8 bits and the like into the numbers that they stand for.
-#include "onnx_folding.hpp"
+#include "onnx/onnx_folding.hpp"
 
 #include <algorithm>
 
