@@ -3,6 +3,7 @@
 // updates, and what the plan puts into remote memory.
 #pragma once
 
+#include <stagecraft/diagnostics/for_each_index.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/engine/policy/execution_policy.hpp>
@@ -305,12 +306,9 @@ struct pipeline_memory {
         scales(Sizes::most_targets * Sizes::all_scales),
         norms(Sizes::norm_blocks_of_weights()),
         loss_scales(Sizes::devices, Sizes::loss_scale.initial_scale) {
-    [&]<std::size_t... Device>(std::index_sequence<Device...>) {
-      ((blocks[Device] = aligned_block(Sizes::is_here(number, static_cast<int>(Device))
-                                           ? Sizes::template block_floats<static_cast<int>(Device)>()
-                                           : 0)),
-       ...);
-    }(std::make_index_sequence<Sizes::devices>{});
+    for_each_index<Sizes::devices>([&]<int Device>() {
+      blocks[Device] = aligned_block(Sizes::is_here(number, Device) ? Sizes::template block_floats<Device>() : 0);
+    });
     [&]<std::size_t... Stage>(std::index_sequence<Stage...>) {
       auto const is_here = [number](int stage) {
         return Sizes::is_here(number, Sizes::template table<Sizes::main_mode>().device_of_stage(stage));

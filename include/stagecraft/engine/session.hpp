@@ -5,6 +5,7 @@
 
 #include <stagecraft/description/job_on.hpp>
 #include <stagecraft/description/replicas.hpp>
+#include <stagecraft/diagnostics/for_each_index.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/throw_error.hpp>
 #include <stagecraft/engine/pipeline_memory.hpp>
@@ -301,9 +302,7 @@ class session : public session_shape<typename Job::described> {
     // Gradients are not in use yet: their memory takes the values before they are packed, and is left with zeros.
     aligned_block const unpacked(sizes::trains ? 0 : layout::storage.floats);
     float* const scratch = sizes::trains ? replicas_[0]->gradients.data() : unpacked.data();
-    [&]<std::size_t... Parameter>(std::index_sequence<Parameter...>) {
-      [[maybe_unused]] int const done[]{0, (initialize_weight<Parameter>(seed, scratch), 0)...};
-    }(std::make_index_sequence<layout::storage.count>{});
+    for_each_index<layout::storage.count>([&]<int Parameter>() { initialize_weight<Parameter>(seed, scratch); });
   }
   template <std::size_t Parameter>
   void initialize_weight(std::uint64_t seed, float* scratch) {

@@ -6,6 +6,7 @@
 
 #include <stagecraft/description/reported_metrics.hpp>
 #include <stagecraft/description/training.hpp>
+#include <stagecraft/diagnostics/for_each_index.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/diagnostics/text.hpp>
 #include <stagecraft/engine/pipeline_execution.hpp>
@@ -192,9 +193,7 @@ class step_results {
 
   template <class Each>
   static void for_each_metric(Each const& each) {
-    [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-      (each.template operator()<Index>(), ...);
-    }(std::make_index_sequence<metrics>{});
+    for_each_index<metrics>(each);
   }
   template <std::size_t Index>
   void add_metric(step_view<Session> const& step) {

@@ -39,6 +39,12 @@ using fine_tuned = sc::sequential<input{4}, sc::frozen<base>{}, dense{2, {.train
 using frozen_whole = sc::sequential<input{4}, sc::frozen<base>{}, dense{1, {.trainable = false}}>;
 static_assert(sc::detail::facts_of_step<one_model<frozen_whole>>.problem.code == 2084);
 
+// A step that is planned as graphs has as many weights as its models, not those of one layer: E1028.
+using block = sc::sequential<input{4}, dense{4}, dense{4}, dense{4}, dense{4}, dense{4}, dense{4}>;
+using deep = sc::sequential<input{4}, block{}, block{}, block{}, dense{1}>;
+static_assert(sc::graph_of<deep>.parameters.size() == 38);
+static_assert(sc::trainers::has_graphs<one_model<deep>> && sizeof(trainer_of<one_model<deep>>) > 0);
+
 struct last_state : sc::functional<last_state> {
   static constexpr auto build(auto& model) {
     auto [y, h, c] = lstm(3, {.return_state = true})(reshape(2, 2)(model.input(4)));

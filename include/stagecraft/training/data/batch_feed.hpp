@@ -2,6 +2,7 @@
 // Chooses the samples of each step of each replica, and prepares their batches before the steps need them.
 #pragma once
 
+#include <stagecraft/diagnostics/for_each_index.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/policy/pass_memory.hpp>
 #include <stagecraft/pipeline/pipelined.hpp>
@@ -14,7 +15,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <utility>
 
 namespace stagecraft::trainers {
 
@@ -41,9 +41,7 @@ class prepared_batch {
   template <class Destination>
   void copy_all(Destination& to) {
     copy_inputs(to);
-    [&]<std::size_t... Output>(std::index_sequence<Output...>) {
-      (copy(inputs + Output, to.template target<Output>()), ...);
-    }(std::make_index_sequence<outputs>{});
+    for_each_index<outputs>([&]<int Output>() { copy(inputs + Output, to.template target<Output>()); });
     for (std::size_t output = 0; output < outputs; ++output) copy(inputs + outputs + output, to.scale(output));
   }
 
