@@ -7082,13 +7082,15 @@ namespace stagecraft::operations {
 
 /// A function of one or two int32, or a conversion. Sums, differences, products and shifts wrap.
 enum class whole_function : unsigned char {
-  constant,    ///< the operation's own number, at each place
-  from_float,  ///< the fraction is cut off; numbers beyond int32 are its nearest number, and NaN is 0
+  constant,       ///< the operation's own number, at each place
+  from_float,     ///< the fraction is cut off; numbers beyond int32 are its nearest number, and NaN is 0
+  bits_of_float,  ///< the 32 bits that a float32 has in memory
   // functions of one int32
-  to_float,  ///< the nearest float32
-  to_bool,   ///< 1 as a float unless it is 0
-  to_uint8,  ///< modulo 256, as a float
-  to_int8,   ///< modulo 256, in [-128, 128), as a float
+  float_of_bits,  ///< the float32 that has these bits
+  to_float,       ///< the nearest float32
+  to_bool,        ///< 1 as a float unless it is 0
+  to_uint8,       ///< modulo 256, as a float
+  to_int8,        ///< modulo 256, in [-128, 128), as a float
   negative,
   absolute,
   sign,
@@ -7122,7 +7124,8 @@ enum class whole_function : unsigned char {
 [[nodiscard]] constexpr dtype type_of_result(whole_function f) noexcept {
   using enum whole_function;
   switch (f) {
-    case to_float: return dtype::float32;
+    case to_float:
+    case float_of_bits: return dtype::float32;
     case to_bool:
     case less:
     case less_equal:
@@ -27488,7 +27491,9 @@ template <class Arch = default_architecture>
   std::int64_t const quotient = dividend / divisor, rest = dividend % divisor;
   bool const rounds_down = rest != 0 && (rest < 0) != (divisor < 0);
   switch (f) {
-    case constant: return in_a;
+    case constant:
+    case bits_of_float:
+    case float_of_bits: return in_a;
     case from_float: return whole(static_cast<std::uint32_t>(whole_of_float<Arch>(in_a)));
     case to_float: return static_cast<float>(a);
     case to_bool: return truth(a != 0);
@@ -40309,6 +40314,8 @@ namespace stagecraft::engine {
 ///   learning rate and whether it stops, which is returned.
 /// - `share_weights(session)`: copies the weights of the first process to the others.
 /// - `exchange<Plan>(gradients, floats)`: the rest of the sum over replicas; each replica of this process gets it.
+/// - `begin_sum(number, gradients, floats)`: begins a part of this sum, if this process has one replica, while its
+///   backward pass still runs; `go_on<Plan>()` looks after what has begun. `exchange` then waits for all parts.
 /// - `gather(values, bytes, replicas)`: `values` has `bytes` bytes for each replica; those of this process's replicas
 ///   are copied to all others.
 /// - `send(process, data, bytes)`: copies bytes of the process with this number to the others.
@@ -46253,7 +46260,9 @@ constexpr void add_whole(map_work& work, map_task const& what, map_read const* r
   work.expand(reads[0]);
   auto const apply = static_cast<operations::whole_function>(static_cast<int>(what.scalars[0]));
   switch (apply) {
-    case from_float: return work.add(vertices::cast{dtype::float32, dtype::int32, work.elements});
+    case from_float:
+    case bits_of_float: return work.add(vertices::cast{dtype::float32, dtype::int32, work.elements});
+    case float_of_bits:
     case to_float:
     case to_bool:
     case to_uint8:
@@ -75747,6 +75756,183 @@ void move_accumulator(pipeline_memory<Sizes>& own, long long offset, long long f
 
 }  // namespace stagecraft::engine
 
+// ---- stagecraft/engine/pass_messages.hpp
+// What a pass tells other processes: a stage its results, and that it has finished a micro-batch; a whole model its
+// gradients.
+
+namespace stagecraft::engine {
+
+/// The messages of pass number `Pass`, where the devices of replicas are in several processes (`Sizes::splits`). For
+/// each micro-batch it sends one to every process with a device that waits for it, or whose rings it writes: what it
+/// would copy there. So a count that arrives says all that it says within a process, and what arrives has room. The
+/// first pass tells all processes how many samples a micro-batch has, and the process of the losses their targets.
+template <class Sizes, execution_mode Mode, int Pass>
+class pass_messages {
+  using processes = typename Sizes::processes;
+  using memory_type = pipeline_memory<Sizes>;
+  using job = typename Sizes::job::template in<Mode>;
+  static constexpr timetable const& table = Sizes::template table<Mode>();
+  static constexpr int device = table.device_of_pass(Pass);
+
+  /// The devices that wait for this pass.
+  static constexpr auto receivers = [] {
+    std::array<bool, static_cast<std::size_t>(Sizes::devices)> result{};
+    if (Pass == 0) result.fill(true);
+    for (auto const& transfer : pass_on<job, Pass>.transfers)
+      if (transfer.device >= 0) result[transfer.device] = true;
+    for_each_index<std::size_t{table.passes()}>([&]<int Other>() {
+      for (auto const& wait : pass_on<job, Other>.waits)
+        if (wait.pass == Pass) result[table.device_of_pass(Other)] = true;
+    });
+    return result;
+  }();
+
+ public:
+  /// True if a process gets messages of this pass of a replica. It does not get its own.
+  [[nodiscard]] static bool reaches(int replica, int process) {
+    for (int other = 0; other < Sizes::devices; ++other)
+      if (receivers[other] && Sizes::process_of(replica, other) == process) return true;
+    return false;
+  }
+
+  /// Waits, before the pass works on a micro-batch, for those passes in other processes that it follows.
+  static void await(memory_type& own, std::int64_t micro_batch) {
+    auto const until = [&]<int Other>(std::int64_t count) {
+      if (!Sizes::is_here(own.replica, table.device_of_pass(Other)))
+        pass_messages<Sizes, Mode, Other>::receive(own, count);
+    };
+    if constexpr (Pass > 0) until.template operator()<0>(micro_batch + 1);
+    for_each_index<pass_on<job, Pass>.waits.size()>([&]<int Wait>() {
+      constexpr auto wait = pass_on<job, Pass>.waits[Wait];
+      until.template operator()<wait.pass>(micro_batch + 1 - wait.lag);
+    });
+  }
+  /// Waits for what other processes still tell this one of a round.
+  static void end_round(memory_type& own, std::int64_t micro_batches) {
+    for_each_index<std::size_t{table.passes()}>([&]<int Other>() {
+      using messages = pass_messages<Sizes, Mode, Other>;
+      if (!Sizes::is_here(own.replica, table.device_of_pass(Other)) &&
+          messages::reaches(own.replica, processes::number()))
+        messages::receive(own, micro_batches);
+    });
+  }
+
+  /// Sends what the pass has made of a micro-batch. It returns at once; the memory may change.
+  static void send(memory_type& own, std::int64_t micro_batch) {
+    for (int process = 0; process < processes::count(); ++process) {
+      if (process == processes::number() || !reaches(own.replica, process)) continue;
+      std::vector<float> message;
+      for_each_part(own, micro_batch, process, true,
+                    [&](float const* part, long long floats) { message.insert(message.end(), part, part + floats); });
+      processes::post(process, Pass, std::move(message));
+    }
+  }
+  /// Waits until the pass has finished `count` micro-batches in another process.
+  static void receive(memory_type& own, std::int64_t count) {
+    for (auto known = own.done[Pass].value(); known < count; ++known) {
+      long long floats = 0;
+      for_each_part(own, known, processes::number(), false, [&](float*, long long of_part) { floats += of_part; });
+      std::vector<float> message(static_cast<std::size_t>(floats));
+      processes::take(Sizes::process_of(own.replica, device), Pass, message);
+      float const* from = message.data();
+      for_each_part(own, known, processes::number(), false, [&](float* part, long long of_part) {
+        std::copy_n(from, of_part, part);
+        from += of_part;
+      });
+      if constexpr (Pass == 0) {
+        int samples = 0;
+        std::memcpy(&samples, message.data(), sizeof samples);
+        samples_of(own, known).store(samples, std::memory_order_relaxed);
+      }
+      own.done[Pass].publish(known + 1);
+    }
+  }
+
+ private:
+  [[nodiscard]] static auto& samples_of(memory_type& own, std::int64_t micro_batch) {
+    return own.samples[micro_batch % Sizes::template samples_alive<Mode>];
+  }
+
+  /// each(part, floats) for each part of a message to a process: in the memory of the sender, or of the receiver.
+  template <class Each>
+  static void for_each_part(memory_type& own, std::int64_t micro_batch, int process, bool sends, Each const& each) {
+    if constexpr (Pass == 0) {
+      float number = 0;
+      int const samples = sends ? samples_of(own, micro_batch).load(std::memory_order_relaxed) : 0;
+      static_assert(sizeof number == sizeof samples);
+      std::memcpy(&number, &samples, sizeof number);
+      each(&number, 1LL);
+      if (Sizes::process_of(own.replica, Sizes::device_of_losses) == process) {
+        auto const slot = micro_batch % Sizes::template targets_alive<Mode>;
+        each(own.targets.data() + slot * Sizes::all_targets, Sizes::all_targets);
+        each(own.scales.data() + slot * Sizes::all_scales, Sizes::all_scales);
+      }
+    }
+    for (auto const& transfer : pass_on<job, Pass>.transfers)
+      if (transfer.device >= 0 && Sizes::process_of(own.replica, transfer.device) == process)
+        each(sends ? own.blocks[device].data() + transfer.from.at(micro_batch)
+                   : own.blocks[transfer.device].data() + transfer.to.at(micro_batch),
+             static_cast<long long>(transfer.floats));
+  }
+};
+
+/// The gradients that pass number `Pass` of a model without stages hands to other processes while it still runs: those
+/// of weights beside each other in one sum, as soon as the backward steps of all their layers are done. It begins with
+/// the last ones, whose gradients come first.
+template <class Sizes, class Plan, int Pass>
+class early_gradients {
+  using processes = typename Sizes::processes;
+  static constexpr auto const& pass = Plan::pass;
+  static constexpr long long least_floats = 1 << 16;  // of a sum but the first weights', so that latencies are few
+
+  struct part {
+    long long first = 0, floats = 0;
+    int step = 0;  ///< the step after which all are there
+  };
+  static constexpr auto make_parts() {
+    tracing::growing_array<part> result;
+    auto const& graph = Plan::graph;
+    for (std::size_t i = Sizes::weights.count; i-- > 0;) {
+      if (result.empty() || result.back().floats >= least_floats) result.push_back({});
+      auto& last = result.back();
+      last.first = Sizes::weights.offset[i];
+      last.floats += Sizes::weights.size[i];
+      for (std::size_t step = 0; step < pass.steps.size(); ++step) {
+        auto const& layer = graph.layer(graph.layer_of_parameter(static_cast<int>(i)));
+        bool const writes = pass.steps[step].backward && &graph.layer_of(pass.steps[step].call) == &layer;
+        if (writes && static_cast<int>(step) > last.step) last.step = static_cast<int>(step);
+      }
+    }
+    for (std::size_t i = 1; i < result.size(); ++i)  // all processes begin sums in one order
+      if (result[i].step < result[i - 1].step) result[i].step = result[i - 1].step;
+    return result;
+  }
+  static constexpr std::size_t count = make_parts().size();
+  static constexpr auto parts = [] {
+    std::array<part, count> result{};
+    auto const found = make_parts();
+    for (std::size_t i = 0; i < count; ++i) result[i] = found[i];
+    return result;
+  }();
+
+ public:
+  /// A gradient is final when the step is done: each layer is called once, and nothing is summed in 16 bits or moved.
+  static constexpr bool exist = Pass == 1 && !Sizes::processes::is_alone && !Sizes::splits && Sizes::stages == 1 &&
+                                Sizes::trains && Sizes::replicas > 1 && Sizes::workers == 1 && !Sizes::halves &&
+                                !Sizes::fetches_gradients && Sizes::gradient_floats == Sizes::weights.floats;
+
+  /// Called after a step of the last micro-batch of a weight update, by the thread that leads.
+  static void send(float* gradients, int step) {
+    if (Sizes::replicas_here() > 1) return;
+    for (std::size_t i = 0; i < count; ++i)
+      if (parts[i].step == step)
+        processes::begin_sum(static_cast<int>(i), gradients + parts[i].first, parts[i].floats);
+    processes::template go_on<Plan>();
+  }
+};
+
+}  // namespace stagecraft::engine
+
 // ---- stagecraft/engine/pass_weights.hpp
 // The weights of one pass, and their gradients: those that are fetched from remote memory, and accumulators.
 
@@ -75869,6 +76055,7 @@ class pipeline_pass {
   using team = device_threads<plan::threads>;
   using weights = pass_weights<sizes, plan, Pass>;
   using step_function = void (*)(pass_memory const&);
+  using early = early_gradients<sizes, typename Session::template plan<Mode, Pass>, Pass>;
 
   static constexpr auto const& graph = plan::graph;
   static constexpr auto const& pass = pass_on<typename plan::job, Pass>;
@@ -76129,6 +76316,9 @@ class pipeline_pass {
       if constexpr (pass.additions.size() > 0) add_before(static_cast<int>(i));
       steps[i](memory);
       if (!team::goes_on(memory)) return false;
+      if constexpr (early::exist)
+        if (memory.accumulated + 1 == accumulation_steps && (memory.member == nullptr || memory.member->thread() == 0))
+          early::send(memory.gradients, static_cast<int>(i));
     }
     if (Last == steps.size()) add_before(static_cast<int>(Last));
     return true;
@@ -79576,6 +79766,109 @@ constexpr Tensor shrink(Tensor a, float lambda = 0.5F, float bias = 0) {
 template <OneTensor Tensor>
 constexpr Tensor log_sigmoid(Tensor a) {
   return -softplus(-a);
+}
+
+}  // namespace stagecraft::operations
+
+// ---- stagecraft/operations/bitwise_words.hpp
+// Functions of the bits of int32, under the names of Keras's ops.
+
+namespace stagecraft::operations {
+
+namespace detail {
+
+/// f of int32 alone; E1240 for an operand of another type.
+template <OneTensor Tensor>
+constexpr Tensor map_bits(whole_function f, std::string_view name, Tensor a, Tensor b = {}) {
+  bool const has_two = b.list != nullptr;
+  dtype const wrong = a.type() != dtype::int32 ? a.type() : has_two ? b.type() : dtype::int32;
+  if (wrong == dtype::int32) return map_whole(f, a, b);
+  if (a.list->begin_rejection(1240)) {
+    a.list->problem.append("calls ");
+    a.list->problem.append(name);
+    a.list->problem.append(" with a tensor of ");
+    a.list->problem.append(stagecraft::name(wrong));
+    a.list->problem.append(", expected int32: ops.cast(x, sc::dtype::int32)");
+    a.list->problem.end();
+  }
+  return a;
+}
+/// The number as int32 beside a tensor of that type, and beside another one the tensor, which map_bits refuses.
+template <OneTensor Tensor, std::integral N>
+constexpr Tensor bits_beside(Tensor a, N number) {
+  return a.type() == dtype::int32 ? number_beside(a, static_cast<double>(number), true) : a;
+}
+
+}  // namespace detail
+
+// Both operands are int32, or the second is a whole number: E1240 for tensors of other types, E1188 for a number that
+// int32 does not have. There are no gradients.
+template <OneTensor Tensor>
+constexpr Tensor bitwise_and(Tensor a, Tensor b) {
+  return detail::map_bits(whole_function::bitwise_and, "bitwise_and", a, b);
+}
+template <OneTensor Tensor, std::integral N>
+constexpr Tensor bitwise_and(Tensor a, N b) {
+  return bitwise_and(a, detail::bits_beside(a, b));
+}
+template <OneTensor Tensor>
+constexpr Tensor bitwise_or(Tensor a, Tensor b) {
+  return detail::map_bits(whole_function::bitwise_or, "bitwise_or", a, b);
+}
+template <OneTensor Tensor, std::integral N>
+constexpr Tensor bitwise_or(Tensor a, N b) {
+  return bitwise_or(a, detail::bits_beside(a, b));
+}
+template <OneTensor Tensor>
+constexpr Tensor bitwise_xor(Tensor a, Tensor b) {
+  return detail::map_bits(whole_function::bitwise_xor, "bitwise_xor", a, b);
+}
+template <OneTensor Tensor, std::integral N>
+constexpr Tensor bitwise_xor(Tensor a, N b) {
+  return bitwise_xor(a, detail::bits_beside(a, b));
+}
+/// Each bit of a turned: -a - 1.
+template <OneTensor Tensor>
+constexpr Tensor bitwise_not(Tensor a) {
+  return detail::map_bits(whole_function::bitwise_not, "bitwise_not", a);
+}
+/// a with its bits moved up by b places, which wraps; 0 for a b outside of [0, 32).
+template <OneTensor Tensor>
+constexpr Tensor left_shift(Tensor a, Tensor b) {
+  return detail::map_bits(whole_function::left_shift, "left_shift", a, b);
+}
+template <OneTensor Tensor, std::integral N>
+constexpr Tensor left_shift(Tensor a, N b) {
+  return left_shift(a, detail::bits_beside(a, b));
+}
+/// a with its bits moved down by b places, which copies the sign; -1 or 0 for a b outside of [0, 32).
+template <OneTensor Tensor>
+constexpr Tensor right_shift(Tensor a, Tensor b) {
+  return detail::map_bits(whole_function::right_shift, "right_shift", a, b);
+}
+template <OneTensor Tensor, std::integral N>
+constexpr Tensor right_shift(Tensor a, N b) {
+  return right_shift(a, detail::bits_beside(a, b));
+}
+/// The bits of a in memory as numbers of another type, float32 or int32: Keras's `ops.view`, C++'s std::bit_cast.
+/// Returns a if it has that type. E1241 for another type, of a or wanted. It has no gradient.
+template <OneTensor Tensor>
+constexpr Tensor view(Tensor a, dtype type) {
+  auto const has_bits = [](dtype each) { return each == dtype::float32 || each == dtype::int32; };
+  dtype const from = a.type();
+  if (has_bits(from) && has_bits(type))
+    return from == type ? a
+                        : detail::map_whole(
+                              type == dtype::int32 ? whole_function::bits_of_float : whole_function::float_of_bits, a);
+  if (a.list->begin_rejection(1241)) {
+    a.list->problem.append("views the bits of ");
+    a.list->problem.append(name(from));
+    a.list->problem.append(" as ");
+    a.list->problem.append(name(type));
+    a.list->problem.append(", expected float32 or int32 of both");
+    a.list->problem.end();
+  }
+  return a;
 }
 
 }  // namespace stagecraft::operations

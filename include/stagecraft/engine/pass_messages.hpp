@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a pass of a stage tells the processes of other stages: its results, and that it has finished a micro-batch.
+// What a pass tells other processes: a stage its results, and that it has finished a micro-batch; a whole model its
+// gradients.
 #pragma once
 
 #include <stagecraft/diagnostics/for_each_index.hpp>
 #include <stagecraft/diagnostics/rooms.hpp>
 #include <stagecraft/engine/pipeline_memory.hpp>
 #include <stagecraft/engine/step_plan.hpp>
+#include <stagecraft/graph/growing_array.hpp>
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -126,6 +128,61 @@ class pass_messages {
         each(sends ? own.blocks[device].data() + transfer.from.at(micro_batch)
                    : own.blocks[transfer.device].data() + transfer.to.at(micro_batch),
              static_cast<long long>(transfer.floats));
+  }
+};
+
+/// The gradients that pass number `Pass` of a model without stages hands to other processes while it still runs: those
+/// of weights beside each other in one sum, as soon as the backward steps of all their layers are done. It begins with
+/// the last ones, whose gradients come first.
+template <class Sizes, class Plan, int Pass>
+class early_gradients {
+  using processes = typename Sizes::processes;
+  static constexpr auto const& pass = Plan::pass;
+  static constexpr long long least_floats = 1 << 16;  // of a sum but the first weights', so that latencies are few
+
+  struct part {
+    long long first = 0, floats = 0;
+    int step = 0;  ///< the step after which all are there
+  };
+  static constexpr auto make_parts() {
+    tracing::growing_array<part> result;
+    auto const& graph = Plan::graph;
+    for (std::size_t i = Sizes::weights.count; i-- > 0;) {
+      if (result.empty() || result.back().floats >= least_floats) result.push_back({});
+      auto& last = result.back();
+      last.first = Sizes::weights.offset[i];
+      last.floats += Sizes::weights.size[i];
+      for (std::size_t step = 0; step < pass.steps.size(); ++step) {
+        auto const& layer = graph.layer(graph.layer_of_parameter(static_cast<int>(i)));
+        bool const writes = pass.steps[step].backward && &graph.layer_of(pass.steps[step].call) == &layer;
+        if (writes && static_cast<int>(step) > last.step) last.step = static_cast<int>(step);
+      }
+    }
+    for (std::size_t i = 1; i < result.size(); ++i)  // all processes begin sums in one order
+      if (result[i].step < result[i - 1].step) result[i].step = result[i - 1].step;
+    return result;
+  }
+  static constexpr std::size_t count = make_parts().size();
+  static constexpr auto parts = [] {
+    std::array<part, count> result{};
+    auto const found = make_parts();
+    for (std::size_t i = 0; i < count; ++i) result[i] = found[i];
+    return result;
+  }();
+
+ public:
+  /// A gradient is final when the step is done: each layer is called once, and nothing is summed in 16 bits or moved.
+  static constexpr bool exist = Pass == 1 && !Sizes::processes::is_alone && !Sizes::splits && Sizes::stages == 1 &&
+                                Sizes::trains && Sizes::replicas > 1 && Sizes::workers == 1 && !Sizes::halves &&
+                                !Sizes::fetches_gradients && Sizes::gradient_floats == Sizes::weights.floats;
+
+  /// Called after a step of the last micro-batch of a weight update, by the thread that leads.
+  static void send(float* gradients, int step) {
+    if (Sizes::replicas_here() > 1) return;
+    for (std::size_t i = 0; i < count; ++i)
+      if (parts[i].step == step)
+        processes::begin_sum(static_cast<int>(i), gradients + parts[i].first, parts[i].floats);
+    processes::template go_on<Plan>();
   }
 };
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stagecraft/diagnostics/rooms.hpp>
+#include <stagecraft/engine/pass_messages.hpp>
 #include <stagecraft/engine/pass_weights.hpp>
 #include <stagecraft/engine/pipeline_execution.hpp>
 #include <stagecraft/engine/pipeline_memory.hpp>
@@ -32,6 +33,7 @@ class pipeline_pass {
   using team = device_threads<plan::threads>;
   using weights = pass_weights<sizes, plan, Pass>;
   using step_function = void (*)(pass_memory const&);
+  using early = early_gradients<sizes, typename Session::template plan<Mode, Pass>, Pass>;
 
   static constexpr auto const& graph = plan::graph;
   static constexpr auto const& pass = pass_on<typename plan::job, Pass>;
@@ -292,6 +294,9 @@ class pipeline_pass {
       if constexpr (pass.additions.size() > 0) add_before(static_cast<int>(i));
       steps[i](memory);
       if (!team::goes_on(memory)) return false;
+      if constexpr (early::exist)
+        if (memory.accumulated + 1 == accumulation_steps && (memory.member == nullptr || memory.member->thread() == 0))
+          early::send(memory.gradients, static_cast<int>(i));
     }
     if (Last == steps.size()) add_before(static_cast<int>(Last));
     return true;

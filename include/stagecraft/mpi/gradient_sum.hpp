@@ -23,7 +23,7 @@ class gradient_sum {
     arrays_.clear();
     members_.clear();
     mine_ = -1;
-    is_sent_ = false;
+    is_sent_ = is_added_ = false;
   }
   /// Adds the next array, which `rank` has; `floats` is null in other ranks. Arrays of a rank follow each other.
   void add(int rank, float* floats) {
@@ -55,33 +55,49 @@ class gradient_sum {
     }
   }
 
+  /// Does what can be done without waiting.
+  template <class AddUp>
+  void go_on(AddUp const& add_up, int replicas) {
+    if (is_sent_ && messages_.is_done() && !is_added_) share(add_up, replicas);
+  }
+
   /// Waits until all arrays of this rank have become the sum. `add_up(arrays, count, to, range, replicas)` adds up a
   /// range of them.
   template <class AddUp>
   void finish(AddUp const& add_up, int replicas) {
     if (mine_ < 0) return;
     send();
-    messages_.wait();
-    auto const own = part_of(mine_);
-    auto const is_here = [](array const& each) { return each.floats != nullptr; };
-    float* const sum = std::find_if(arrays_.begin(), arrays_.end(), is_here)->floats;
-    add_up(leaves_.data(), static_cast<int>(leaves_.size()), sum, own, replicas);
-    for_each_other([&](int other, kernels::share::range const& part) {
-      messages_.receive(sum + part.first, bytes_of(part), other, tag_ + 1);
-      messages_.send(sum + own.first, bytes_of(own), other, tag_ + 1);
-    });
+    if (!is_added_) share(add_up, replicas);
     messages_.wait();
     for (auto const& each : arrays_)
-      if (each.floats != nullptr && each.floats != sum) std::copy_n(sum, floats_, each.floats);
+      if (each.floats != nullptr && each.floats != sum()) std::copy_n(sum(), floats_, each.floats);
   }
 
  private:
+  /// Adds up this rank's part when all parts are there, and sends it to the others.
+  template <class AddUp>
+  void share(AddUp const& add_up, int replicas) {
+    is_added_ = true;
+    messages_.wait();
+    auto const own = part_of(mine_);
+    add_up(leaves_.data(), static_cast<int>(leaves_.size()), sum(), own, replicas);
+    for_each_other([&](int other, kernels::share::range const& part) {
+      messages_.receive(sum() + part.first, bytes_of(part), other, tag_ + 1);
+      messages_.send(sum() + own.first, bytes_of(own), other, tag_ + 1);
+    });
+  }
+
   static constexpr int first_tag = 1 << 14;  // above those of passes; MPI allows at least 2^15 - 1
   struct array {
     int member = 0;
     float* floats = nullptr;
   };
 
+  /// The first array of this rank, which becomes the sum.
+  [[nodiscard]] float* sum() const {
+    auto const is_here = [](array const& each) { return each.floats != nullptr; };
+    return std::find_if(arrays_.begin(), arrays_.end(), is_here)->floats;
+  }
   [[nodiscard]] kernels::share::range part_of(int member) const {
     return kernels::shard_of(floats_, member, static_cast<int>(members_.size()));
   }
@@ -103,7 +119,7 @@ class gradient_sum {
   std::vector<float> inbox_;
   std::vector<float const*> leaves_;
   rank_group::operation messages_ = rank_group::operation::part_of_another(rank_group::get());
-  bool is_sent_ = false;
+  bool is_sent_ = false, is_added_ = false;
 };
 
 }  // namespace stagecraft::mpi

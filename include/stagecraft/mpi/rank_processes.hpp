@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -225,6 +226,11 @@ struct rank_processes {
   static void exchange(float* const* gradients, long long floats) {
     int const rank = group().rank(), count = group().count();
     if (count == 1) return;
+    if (begun_ > 0) {
+      for (int i = 0; i < begun_; ++i) finish<Plan>(begun_sums()[static_cast<std::size_t>(i)]);
+      begun_ = 0;
+      return;
+    }
     auto const here = replicas_here(Plan::job::replicas), size = subtree(here);
     static gradient_sum sum;
     rank_group::operation const all(group());
@@ -233,6 +239,23 @@ struct rank_processes {
       for (int first = 0; first < here; first += size) sum.add(process, process == rank ? gradients[first] : nullptr);
     finish<Plan>(sum);
     for (int i = 1; i < here; ++i) std::copy_n(gradients[0], floats, gradients[i]);
+  }
+
+  static void begin_sum(int number, float* gradients, long long floats) {
+    if (number == 0) rank_group::operation const all(group());
+    while (static_cast<int>(begun_sums().size()) <= number) begun_sums().emplace_back();
+    auto& sum = begun_sums()[static_cast<std::size_t>(number)];
+    sum.begin(floats, number);
+    for (int process = 0; process < group().count(); ++process)
+      sum.add(process, process == group().rank() ? gradients : nullptr);
+    sum.send();
+    begun_ = number + 1;
+  }
+  template <class Plan>
+  static void go_on() {
+    for (int i = 0; i < begun_; ++i)
+      begun_sums()[static_cast<std::size_t>(i)].go_on(
+          kernels::reduce_scatter<takes_mean<Plan>, typename Plan::architecture>, Plan::job::replicas);
   }
 
   /// The devices of different replicas that have the same weights may be in different processes. Weights that lie one
@@ -287,6 +310,12 @@ struct rank_processes {
   }
 
  private:
+  /// Sums that have begun before the backward pass is over.
+  [[nodiscard]] static std::deque<gradient_sum>& begun_sums() {
+    static std::deque<gradient_sum> sums;
+    return sums;
+  }
+  static inline int begun_ = 0;
   [[nodiscard]] static rank_group& group() { return rank_group::get(); }
   template <class Plan>
   static constexpr bool takes_mean = Plan::training.cross_replica_reduction == cross_replica_reduction::mean;

@@ -21,6 +21,8 @@ namespace stagecraft::engine {
 ///   learning rate and whether it stops, which is returned.
 /// - `share_weights(session)`: copies the weights of the first process to the others.
 /// - `exchange<Plan>(gradients, floats)`: the rest of the sum over replicas; each replica of this process gets it.
+/// - `begin_sum(number, gradients, floats)`: begins a part of this sum, if this process has one replica, while its
+///   backward pass still runs; `go_on<Plan>()` looks after what has begun. `exchange` then waits for all parts.
 /// - `gather(values, bytes, replicas)`: `values` has `bytes` bytes for each replica; those of this process's replicas
 ///   are copied to all others.
 /// - `send(process, data, bytes)`: copies bytes of the process with this number to the others.
